@@ -7,10 +7,14 @@
 
 use base::{Duration, Instant};
 
+use crate::ack_request::AckRequests;
 use crate::loss::rack::RecentMinimum;
 
 /// Packets that travelled alone whose round trips are remembered: a peer that becomes prompt is believed after as many.
 const REMEMBERED: usize = 8;
+
+/// Needless expiries in a row after which a delay is believed.
+const BELIEVED: u8 = 2;
 
 /// What is known of a peer's delay.
 #[derive(Clone, Debug, Default)]
@@ -20,25 +24,54 @@ pub(crate) struct AckDelay {
     /// Round trips of the last packets that travelled alone, in milliseconds, rounded up.
     alone: [u16; REMEMBERED],
     next: u8,
-    /// The timer expired for a packet that travelled alone, and what it sent again was not needed: the peer delays for
-    /// longer than is known.
-    underrated: bool,
+    /// How often in a row the timer expired for a packet that travelled alone, and what it sent again was not needed. Once
+    /// may be an acknowledgement that was lost; from [`BELIEVED`] times on the peer delays for longer than is known.
+    needless: u8,
     /// The timer expired for a packet that travelled alone, and nothing is known of it yet.
     suspected: bool,
+    /// Requests for acknowledgements that are not delayed.
+    pub(crate) requests: AckRequests,
 }
 
 impl AckDelay {
-    /// The round trip of a packet that was sent once. `alone`: no other followed before it was acknowledged.
-    pub(crate) fn on_round_trip(&mut self, now: Instant, measured: Duration, alone: bool) {
+    /// The round trip of a packet that was sent once. `alone`: no other followed before it was acknowledged; `asked`: a
+    /// request for its acknowledgement did.
+    pub(crate) fn on_round_trip(
+        &mut self,
+        now: Instant,
+        measured: Duration,
+        alone: bool,
+        asked: bool,
+    ) {
         self.base.on_sample(now, measured);
         if !alone {
             return;
         }
-        (self.underrated, self.suspected) = (false, false);
+        self.requests.on_round_trip(asked, measured, self.base.get().unwrap_or(measured));
+        if asked {
+            return;
+        }
+        (self.needless, self.suspected) = (0, false);
         if let Some(slot) = self.alone.get_mut(usize::from(self.next)) {
             *slot = u16::try_from(measured.as_millis() + 1).unwrap_or(u16::MAX);
         }
         self.next = (self.next + 1) % REMEMBERED as u8;
+    }
+
+    /// A packet that travelled alone, and for whose acknowledgement the peer was not asked, is followed after `age` without one.
+    pub(crate) fn on_waiting(&mut self, age: Duration) {
+        if let Some(base) = self.base.get().filter(|base| self.requests.is_late(age, *base)) {
+            self.requests.on_round_trip(false, age, base);
+        }
+    }
+
+    /// Whether a round trip of a packet that travelled alone tells more of the peer's delay than of the path. `asked`: a
+    /// request for its acknowledgement followed.
+    pub(crate) fn waited(&self, measured: Duration, asked: bool) -> bool {
+        if asked {
+            return self.requests.is_late_in_vain(measured);
+        }
+        self.base.get().is_some_and(|base| self.requests.is_late(measured, base))
     }
 
     /// The retransmission timer expired for a packet that travelled alone.
@@ -48,7 +81,7 @@ impl AckDelay {
 
     /// The peer says that it received something twice.
     pub(crate) fn on_needless(&mut self) {
-        self.underrated |= core::mem::take(&mut self.suspected);
+        self.needless = self.needless.saturating_add(core::mem::take(&mut self.suspected).into());
     }
 
     /// How long the acknowledgement of a packet that travels alone takes, of which the peer's delay is `most` at most;
@@ -62,7 +95,7 @@ impl AckDelay {
         let seen = self.alone.iter().max().copied().filter(|seen| *seen > 0);
         let seen = seen.map(|millis| Duration::from_millis(millis.into()).min(longest));
         // The timer must not meet the acknowledgement.
-        if self.underrated { Some(longest + Duration::from_millis(1)) } else { seen }
+        if self.needless >= BELIEVED { Some(longest + Duration::from_millis(1)) } else { seen }
     }
 }
 
@@ -84,34 +117,38 @@ mod tests {
     fn packets_that_travel_alone_teach_the_delay_and_eight_prompt_ones_make_it_forgotten() {
         let mut delay = AckDelay::default();
         assert_eq!(learned(&delay), None);
-        delay.on_round_trip(Instant::ZERO, millis(100), false);
+        delay.on_round_trip(Instant::ZERO, millis(100), false, false);
         assert_eq!(learned(&delay), None, "another followed: it tells nothing of the delay");
-        delay.on_round_trip(Instant::ZERO, millis(300), true);
+        delay.on_round_trip(Instant::ZERO, millis(300), true, false);
         for _ in 0..7 {
-            delay.on_round_trip(Instant::ZERO, millis(100), true);
+            delay.on_round_trip(Instant::ZERO, millis(100), true, false);
             assert_eq!(learned(&delay), Some(301));
         }
-        delay.on_round_trip(Instant::ZERO, millis(100), true);
+        delay.on_round_trip(Instant::ZERO, millis(100), true, false);
         assert_eq!(learned(&delay), Some(101));
     }
 
     #[test]
     fn no_peer_is_believed_to_delay_by_more_than_it_may() {
         let mut delay = AckDelay::default();
-        delay.on_round_trip(Instant::ZERO, millis(100), false);
-        delay.on_round_trip(Instant::ZERO, millis(9000), true);
+        delay.on_round_trip(Instant::ZERO, millis(100), false, false);
+        delay.on_round_trip(Instant::ZERO, millis(9000), true, false);
         assert_eq!(learned(&delay), Some(600));
     }
 
     #[test]
-    fn a_needless_timeout_allows_for_the_longest_delay_until_it_is_measured() {
+    fn two_needless_timeouts_in_a_row_allow_for_the_longest_delay_until_it_is_measured() {
         let mut delay = AckDelay::default();
         delay.on_needless();
         assert_eq!(learned(&delay), None, "no timeout told of it");
         delay.on_expiry();
         delay.on_needless();
+        delay.on_needless();
+        assert_eq!(learned(&delay), None, "an acknowledgement may have been lost");
+        delay.on_expiry();
+        delay.on_needless();
         assert_eq!(learned(&delay), Some(511));
-        delay.on_round_trip(Instant::ZERO, millis(210), true);
+        delay.on_round_trip(Instant::ZERO, millis(210), true, false);
         assert_eq!(learned(&delay), Some(211));
     }
 }

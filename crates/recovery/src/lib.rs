@@ -13,6 +13,7 @@
 //! 6928; Petlund et al. 2009 and 2010; Brakmo and Peterson 1995; Yin et al.
 
 mod ack_delay;
+mod ack_request;
 pub mod congestion;
 mod delayed_ack;
 mod episode;

@@ -97,7 +97,9 @@ pub enum RttSamples {
     SentOnce,
     /// Also data that was sent again, from its first transmission on, once it is proven that this one arrived: the peer
     /// reports every retransmission as a duplicate (RFC 3708), or acknowledges the only one sooner after it left than
-    /// the shortest recent round trip.
+    /// the shortest recent round trip. Not if something sent later had a clean round trip within the timeout: then the
+    /// measurement is of an acknowledgement that was lost. TCP, whose timestamps tell which transmission arrived, takes
+    /// the round trip of the latest segment delivered, where the echo is that of the oldest, for which the peer waited.
     Proven,
 }
 
@@ -108,7 +110,7 @@ pub enum RtoMargin {
     Fixed,
     /// Four and more: as many as leave no more than half of the expiries, or without loss one packet in 4096, early.
     /// An expiry was early if the peer reports what was sent again as a duplicate, after it acknowledged the first
-    /// transmission.
+    /// transmission; over TCP, if the acknowledgement carries a timestamp from before the second.
     Learned,
 }
 
@@ -452,7 +454,8 @@ pub struct AcknowledgementPolicy {
     /// Packets with data that are acknowledged at once when a connection begins, while its peer's window grows by
     /// each acknowledgement (the quick acknowledgements of Linux: 16); 0: none. Of TCP only.
     pub quick: u8,
-    /// Which data asks the peer for an immediate acknowledgement (I bit, RFC 7053).
+    /// Which data asks the peer for an immediate acknowledgement: by the I bit (RFC 7053); over TCP by its last byte, sent
+    /// once more.
     pub request_immediate: ImmediateRequest,
 }
 
@@ -462,7 +465,7 @@ pub enum ImmediateRequest {
     /// None but what the application marks.
     Never,
     /// While the stream is thin, data behind which nothing waits to be sent: no further packet will
-    /// come soon that would make the peer acknowledge this one.
+    /// come soon that would make the peer acknowledge this one. Over TCP only where the peer is seen to delay.
     WhileThin,
     /// All.
     Always,

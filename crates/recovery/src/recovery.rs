@@ -269,7 +269,7 @@ impl Recovery {
         let most = self.policy.rto.ack_delay?;
         let state = &self.paths[usize::from(path)];
         let round_trip = state.ack_delay.as_ref()?.round_trip(most, state.rtt.srtt())?;
-        let alone = self.ledger.flight(path).packets == 1;
+        let alone = self.ledger.flight(path).packets == 1 && !self.asked_for_last(path);
         alone.then(|| round_trip.min(self.policy.rto.max))
     }
 

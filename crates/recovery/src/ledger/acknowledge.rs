@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{
     AgainAcked, BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState,
-    RESENT_MEMORY, Resent, Traits, UnitState,
+    ProvenTrip, RESENT_MEMORY, Resent, Traits, UnitState,
 };
 use crate::feedback::{Feedback, Silence};
 
@@ -31,6 +31,8 @@ pub struct PathAck {
     pub proven: bool,
     /// Whether any of that had neither been sent again nor taken for lost.
     pub certain: bool,
+    /// When the latest of that was sent.
+    pub certain_sent_at: Option<Instant>,
     /// Units taken for lost on this path that had arrived: acknowledged before they were sent again, or
     /// resent needlessly.
     pub spurious: u32,
@@ -53,11 +55,11 @@ pub struct PathAck {
     pub needless: u32,
     /// The round-trip time of something that was sent again, from its first transmission on, which is proven to have
     /// arrived.
-    pub proven_rtt: Option<Duration>,
-    /// As `proven_rtt`, unless an acknowledgement was lost before this one.
+    pub proven_rtt: Option<ProvenTrip>,
+    /// Its duration, as of `proven_rtt`, unless an acknowledgement was lost before this one.
     pub doubtful_rtt: Option<Duration>,
-    /// Something was sent again before its acknowledgement, which had left already, could come.
-    pub early: bool,
+    /// When something left first that was sent again before its acknowledgement, which had left already, could come.
+    pub early: Option<Instant>,
 }
 
 /// What an acknowledgement newly says.
@@ -208,6 +210,9 @@ impl Ledger {
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
             let sent_at = self.packet(number).map(|packet| packet.sent_at);
+            if !mixed && clean {
+                news.certain_sent_at = news.certain_sent_at.max(sent_at);
+            }
             let list = &mut self.paths[usize::from(path)];
             if clean && end < list.forward {
                 news.reordered = news.reordered.into_iter().chain(sent_at).min();

@@ -115,9 +115,8 @@ impl Ledger {
     /// caller's.
     pub(super) fn lose_unit(&mut self, index: usize, target: PathIndex, cause: Cause) {
         let unit = &self.units[index];
-        // Spans of bytes are measured by timestamps, and split and join. Of what has copies nothing tells whether the
-        // first transmission arrived or a copy.
-        if unit.transmissions == 1 && !unit.is_span() && !unit.traits.has(Traits::RENEGED) {
+        // Of what has copies nothing tells whether the first transmission arrived or a copy.
+        if unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED) {
             let (start, own) = (unit.start, unit.path);
             let copied = unit.traits.has(Traits::BUNDLED | Traits::COPIED);
             if let Some(first_at) = self.packet(unit.packet).map(|packet| packet.sent_at) {

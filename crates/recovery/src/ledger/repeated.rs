@@ -21,12 +21,23 @@ pub struct Repetition {
     pub again_at: Instant,
 }
 
+/// The round trip of the first transmission of a unit that was sent again, which is proven to have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProvenTrip {
+    /// When it left first.
+    pub sent_at: Instant,
+    /// From then until it was acknowledged.
+    pub took: Duration,
+}
+
 /// The round-trip time of the first transmission of a unit that was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstTrip {
     /// On which path.
     pub(super) path: PathIndex,
-    /// From when it left until it was acknowledged.
+    /// When it left.
+    pub(super) sent_at: Instant,
+    /// From then until it was acknowledged.
     pub(super) took: Duration,
     /// Whether another acknowledgement may have been lost before.
     pub(super) doubtful: bool,
@@ -53,8 +64,8 @@ struct Repeated {
 pub struct AgainAcked {
     /// The latest of those that were sent again once, without copies.
     pub once: Option<Repetition>,
-    /// When the latest left that is newly acknowledged, however often it was sent.
-    pub latest_at: Option<Instant>,
+    /// The latest that is newly acknowledged, however often it was sent, with its last transmission.
+    pub latest: Option<Repetition>,
 }
 
 /// Units that were taken for lost, in the order in which they were.
@@ -116,9 +127,12 @@ impl RepeatedUnits {
             }
             one.acked_at = Some(now);
             if let Some(again_at) = one.again_at {
-                told.latest_at = told.latest_at.max(Some(again_at));
+                let again = Repetition { first_at: one.first_at, again_at };
+                if told.latest.is_none_or(|latest| latest.again_at < again_at) {
+                    told.latest = Some(again);
+                }
                 if one.again == 1 && !one.copied {
-                    told.once = Some(Repetition { first_at: one.first_at, again_at });
+                    told.once = Some(again);
                 }
             }
             one.again > 0
@@ -132,13 +146,13 @@ impl RepeatedUnits {
     /// The peer reports duplicates of the units of `range`. Tells what that measures once all retransmissions are reported: then the
     /// first transmission arrived, too, and nothing is acknowledged sooner than what arrives first. A report that comes
     /// with the first acknowledgement leaves it in doubt: the SACK before it was lost, or delayed until the duplicate came.
-    /// Answers the path of one that had been acknowledged before: it was sent again too early.
+    /// Answers path and first transmission of one that had been acknowledged before: it was sent again too early.
     pub(super) fn on_duplicates(
         &mut self,
         now: Instant,
         range: &Range<u64>,
         mut each: impl FnMut(FirstTrip),
-    ) -> Option<PathIndex> {
+    ) -> Option<(PathIndex, Instant)> {
         let mut early = None;
         for one in self.known.as_deref_mut()?.iter_mut() {
             if one.copied || !range.contains(&one.unit) {
@@ -148,10 +162,11 @@ impl RepeatedUnits {
             let Some(acked_at) = one.acked_at else { continue };
             let doubtful = acked_at == now;
             if !doubtful {
-                early = Some(one.path);
+                early = Some((one.path, one.first_at));
             }
             if one.reported == one.again {
-                each(FirstTrip { path: one.path, took: acked_at.since(one.first_at), doubtful });
+                let (path, sent_at) = (one.path, one.first_at);
+                each(FirstTrip { path, sent_at, took: acked_at.since(sent_at), doubtful });
             }
         }
         early
@@ -187,10 +202,10 @@ mod tests {
         let nothing = AgainAcked::default();
         assert_eq!(units.on_ack(at(350), |unit| unit < 7), nothing);
         let once = Some(Repetition { first_at: at(100), again_at: at(300) });
-        let latest_at = Some(at(300));
-        assert_eq!(units.on_ack(at(400), |unit| unit <= 7), AgainAcked { once, latest_at });
+        assert_eq!(units.on_ack(at(400), |unit| unit <= 7), AgainAcked { once, latest: once });
         assert_eq!(units.on_ack(at(410), |unit| unit <= 7), nothing);
-        let twice = AgainAcked { once: None, latest_at: Some(at(500)) };
+        let latest = Some(Repetition { first_at: at(100), again_at: at(500) });
+        let twice = AgainAcked { once: None, latest };
         assert_eq!(sent_again(&[300, 500]).on_ack(at(600), |_| true), twice, "which one?");
     }
 
@@ -208,7 +223,7 @@ mod tests {
         assert_eq!(duplicate(&mut units, at(600), 8), None);
         assert_eq!(duplicate(&mut units, at(600), 7), None, "the first one was lost perhaps");
         let took = Duration::from_millis(410);
-        let trip = FirstTrip { path: 2, took, doubtful: false };
+        let trip = FirstTrip { path: 2, sent_at: at(100), took, doubtful: false };
         assert_eq!(duplicate(&mut units, at(600), 7), Some(trip));
         assert_eq!(duplicate(&mut units, at(600), 7), None, "told once");
     }
@@ -217,7 +232,8 @@ mod tests {
     fn a_duplicate_that_is_reported_with_the_first_acknowledgement_leaves_a_doubt() {
         let mut units = sent_again(&[300]);
         units.on_ack(at(400), |_| true);
-        let trip = FirstTrip { path: 2, took: Duration::from_millis(300), doubtful: true };
+        let took = Duration::from_millis(300);
+        let trip = FirstTrip { path: 2, sent_at: at(100), took, doubtful: true };
         assert_eq!(duplicate(&mut units, at(400), 7), Some(trip));
     }
 
@@ -237,7 +253,7 @@ mod tests {
         };
         assert_eq!(
             report(510, 600),
-            Some(2),
+            Some((2, at(100))),
             "although one of two retransmissions was needed perhaps"
         );
         assert_eq!(report(600, 600), None, "the acknowledgement before it was lost perhaps");
@@ -252,7 +268,8 @@ mod tests {
         let mut copied_later = sent_again(&[300]);
         copied_later.on_copied(7);
         for mut units in [copied_before, copied_later] {
-            let told = AgainAcked { once: None, latest_at: Some(at(300)) };
+            let latest = Some(Repetition { first_at: at(100), again_at: at(300) });
+            let told = AgainAcked { once: None, latest };
             assert_eq!(units.on_ack(at(310), |_| true), told, "the copy may have arrived");
             assert_eq!(duplicate(&mut units, at(320), 7), None);
             assert_eq!(units.on_duplicates(at(330), &(7..8), |_| ()), None);

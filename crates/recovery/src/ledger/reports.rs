@@ -7,8 +7,8 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::{
-    AckReport, Draft, GapRanges, Ledger, PathIndex, RENEGED_SPARE, Resent, Traits, UnitState,
-    ranges,
+    AckReport, Draft, GapRanges, Ledger, PathIndex, ProvenTrip, RENEGED_SPARE, Resent, Traits,
+    UnitState, ranges,
 };
 use crate::stats::Cause;
 
@@ -160,13 +160,17 @@ impl Ledger {
     ) {
         let early = self.repeated.on_duplicates(now, &range, |trip| {
             if let Some(news) = report.paths.get_mut(usize::from(trip.path)) {
-                let known =
-                    if trip.doubtful { &mut news.doubtful_rtt } else { &mut news.proven_rtt };
-                *known = Some(trip.took);
+                if trip.doubtful {
+                    news.doubtful_rtt = Some(trip.took);
+                } else {
+                    news.proven_rtt = Some(ProvenTrip { sent_at: trip.sent_at, took: trip.took });
+                }
             }
         });
-        if let Some(news) = early.and_then(|path| report.paths.get_mut(usize::from(path))) {
-            news.early = true;
+        if let Some((path, sent_at)) = early
+            && let Some(news) = report.paths.get_mut(usize::from(path))
+        {
+            news.early = news.early.max(Some(sent_at));
         }
         let mut accused: SmallVec<[PathIndex; 4]> = SmallVec::new();
         let resent = self.resent.as_deref_mut();

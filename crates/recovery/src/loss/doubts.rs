@@ -1,7 +1,9 @@
-//! Round trips of what was sent again, proven by duplicate reports: one that comes in doubt is believed once another
-//! one did before, without a clean one between them.
+//! Which round trips of what was sent again count, proven by duplicate reports: one that comes in doubt once another
+//! one did before, without a clean one between them; and one without a doubt unless something sent later had a clean
+//! round trip within the timeout. The timer picks what it sends again by its lateness, so that the measurements which that yields are the
+//! longest ones only, and where acknowledgements are lost they are of what waited for the next one.
 
-use base::Probability;
+use base::{Duration, Instant, Probability};
 
 use super::mechanism::Mechanism;
 use crate::policy::{RecoveryPolicy, RttSamples};
@@ -9,23 +11,47 @@ use crate::policy::{RecoveryPolicy, RttSamples};
 /// How seldom lost acknowledgements alone may make a measurement believed: one time in 2^12.
 const SELDOM: u64 = 1 << (32 - 12);
 
-/// How often in a row a measured round trip may have been an acknowledgement that was lost.
+/// The round trip of something that was sent once.
+#[derive(Clone, Copy, Debug)]
+struct CleanTrip {
+    sent_at: Instant,
+    took: Duration,
+}
+
+/// What stands against measurements by duplicate reports.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Doubts(u8);
+pub(crate) struct Doubts {
+    /// How often in a row a measured round trip may have been an acknowledgement that was lost.
+    in_a_row: u8,
+    /// The latest packet whose round trip was clean.
+    clean: Option<CleanTrip>,
+}
 
 impl Doubts {
     /// Whether a measurement in doubt is to be believed: each may be an acknowledgement that was lost. More in a row than
     /// packets are lost by chance on a path with this `loss`, two at least, are a peer that delays its acknowledgements by as
     /// much as the timeout, or a path that became longer.
     pub(crate) fn believes(&mut self, doubtful: bool, loss: Probability) -> bool {
-        self.0 = self.0.saturating_add(u8::from(doubtful));
+        self.in_a_row = self.in_a_row.saturating_add(u8::from(doubtful));
         let loss = loss.to_fixed_point();
         let (mut chance, mut needed) = (loss, 1);
-        while chance > SELDOM && needed < self.0 {
+        while chance > SELDOM && needed < self.in_a_row {
             chance = (chance * loss) >> 32;
             needed += 1;
         }
-        chance <= SELDOM && self.0 >= needed.max(2)
+        chance <= SELDOM && self.in_a_row >= needed.max(2)
+    }
+
+    /// Something that was sent once, at `sent_at`, is acknowledged now.
+    pub(crate) fn on_clean(&mut self, now: Instant, sent_at: Instant) {
+        if self.clean.is_none_or(|clean| clean.sent_at < sent_at) {
+            self.clean = Some(CleanTrip { sent_at, took: now.since(sent_at) });
+        }
+    }
+
+    /// Whether something sent after `sent_at` had a clean round trip within the timeout.
+    pub(crate) fn overtook(self, sent_at: Instant, rto: Duration) -> bool {
+        self.clean.is_some_and(|clean| clean.sent_at > sent_at && clean.took <= rto)
     }
 }
 
@@ -35,11 +61,11 @@ impl Mechanism for Doubts {
     }
 
     fn on_clean_trip(&mut self) {
-        self.0 = 0;
+        self.in_a_row = 0;
     }
 
     fn is_blank(&self) -> bool {
-        self.0 == 0
+        self.in_a_row == 0
     }
 }
 

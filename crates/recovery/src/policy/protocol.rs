@@ -49,11 +49,6 @@ impl Field {
             "linear-setup" => "its SYN has a schedule of its own",
             "retransmission-path" => "a TCP connection has one path",
             "repeat-fast-retransmit" => "TCP's SACK recovery, or rack, decides that",
-            "request-sack" => "TCP has no I bit to ask with",
-            "rto-margin" => {
-                "an early timeout is told by duplicate reports after the acknowledgement"
-            }
-            "rto-samples" => "TCP's timestamps measure retransmissions, too",
             "timeout-thin" => "tail-probe is what TCP has",
             "use-sack" => "SACK is a part of SCTP that cannot be switched off",
             "forget-sack-at-timeout" => "each SACK chunk tells all that arrived",
@@ -184,8 +179,8 @@ mod tests {
             "use-sack has no effect on SCTP, it is a field of TCP: \
              SACK is a part of SCTP that cannot be switched off"
         );
-        let text = told(Only::Tcp, "linux; request-sack = always");
-        assert!(text.contains("request-sack") && text.contains("I bit"), "{text}");
+        let text = told(Only::Tcp, "linux; timeout-thin = probe");
+        assert!(text.contains("timeout-thin") && text.contains("tail-probe"), "{text}");
         let mut policy = RecoveryPolicy::sctp_rfc();
         policy.loss.rescue = true;
         let refused = Err(FieldError::Elsewhere("rescue", Only::Sctp));

@@ -3,16 +3,16 @@
 use base::Duration;
 
 use super::{
-    AcknowledgementPolicy, BackoffEnd, BackoffPolicy, CongestionPolicy, Controller, EarlyWindow,
-    ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LossPolicy, PartialAck,
-    PathMtuPolicy, RecoveryPolicy, RedundancyPolicy, ReorderingWindow, RepeatFast,
+    AcknowledgementPolicy, BackoffEnd, BackoffPolicy, BundlingPolicy, CongestionPolicy, Controller,
+    EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LossPolicy,
+    PartialAck, PathMtuPolicy, RecoveryPolicy, RedundancyPolicy, ReorderingWindow, RepeatFast,
     RetransmissionPath, RtoMargin, RtoPolicy, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
     TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
 /// The names of SCTP's presets, with what they are.
-pub const PRESETS: [(&str, &str); 6] = [
+pub const PRESETS: [(&str, &str); 8] = [
     ("rfc", "RFC 9260 and nothing else"),
     (
         "lksctp",
@@ -25,6 +25,11 @@ pub const PRESETS: [(&str, &str); 6] = [
     ("freebsd-efr", "freebsd with its early fast retransmit timer"),
     ("thin-paper", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
     ("thin", "rfc with timers, detection and windows for thin streams: the default"),
+    (
+        "latency",
+        "thin at the bound of the path: timeouts of a round trip, two packets' copies where they help",
+    ),
+    ("latency-lean", "latency without copies"),
 ];
 
 /// How RFC 9260 finds losses without the timer: by three miss indications, once (section 7.2.4).
@@ -46,6 +51,9 @@ const LOSS: LossPolicy = LossPolicy {
     partial_ack: PartialAck::First,
     forget_sack_at_timeout: true,
 };
+
+/// The least timeout of the `latency` presets while the stream is thin: what the clock can tell from the round trip.
+pub(super) const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
 
 impl RecoveryPolicy {
     /// What RFC 9260 says (section 16 for the values) and nothing else.
@@ -163,6 +171,26 @@ impl RecoveryPolicy {
         policy
     }
 
+    /// `sctp_thin` at the bound that the path sets: timeouts of little more than the measured round trip, and the data of
+    /// the last two packets along with each message that follows within a round trip, so that the next message repairs what
+    /// the one before lost. A brake ends the copies where they would fill a queue.
+    pub fn sctp_latency() -> Self {
+        let mut policy = RecoveryPolicy::sctp_thin();
+        policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
+        policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
+        policy
+    }
+
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) without copies: what a loss costs is a round trip from when it was
+    /// sent, for each packet that is in flight, which takes a prompt SACK for each.
+    pub fn sctp_latency_lean() -> Self {
+        let mut policy = RecoveryPolicy::sctp_thin();
+        policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
+        policy.timer_restart = TimerRestart::LessOldestAge { threshold: u8::MAX };
+        policy.acknowledgement.request_immediate = ImmediateRequest::Always;
+        policy
+    }
+
     /// The preset of this name, if there is one (see [`PRESETS`]).
     pub fn preset(name: &str) -> Option<Self> {
         Some(match name {
@@ -172,6 +200,8 @@ impl RecoveryPolicy {
             "freebsd-efr" => RecoveryPolicy::freebsd_efr(),
             "thin-paper" => RecoveryPolicy::sctp_thin_paper(),
             "thin" => RecoveryPolicy::sctp_thin(),
+            "latency" => RecoveryPolicy::sctp_latency(),
+            "latency-lean" => RecoveryPolicy::sctp_latency_lean(),
             _ => return None,
         })
     }

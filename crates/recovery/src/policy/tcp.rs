@@ -3,20 +3,27 @@
 
 use base::Duration;
 
+use super::sctp::LEAST_TIMEOUT;
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, PathMtuPolicy, RecoveryPolicy, ReorderingWindow, ThinBackoff,
-    ThinDetector, TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, PathMtuPolicy, RecoveryPolicy,
+    ReorderingWindow, RtoMargin, RttSamples, ThinBackoff, ThinDetector, TimeoutResends,
+    TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::Ratio;
 
 /// The names of TCP's presets, with what they are.
-pub const TCP_PRESETS: [(&str, &str); 10] = [
+pub const TCP_PRESETS: [(&str, &str); 12] = [
     ("rfc", "RFC 5681, 6298, 3042, 6675: what the RFCs that TCP must or should follow say"),
     ("newreno", "rfc without SACK: RFC 6582"),
     ("sack", "rfc with a minimum timeout of 200 ms"),
     ("thin", "sack with Linux's modifications for thin streams and RFC 7765's timer restart"),
     ("thin-rdb", "thin with redundant data bundling"),
+    (
+        "latency",
+        "thin at the bound of the path: timeouts of a round trip, two packets' copies, prompt answers",
+    ),
+    ("latency-lean", "latency without copies and without requests for prompt acknowledgements"),
     ("thin-paper", "thin as the papers' plans measure it: a set of values that stays as it is"),
     ("thin-rdb-paper", "thin-paper with redundant data bundling, as the papers' plans measure it"),
     ("linux", "Linux: CUBIC, RACK-TLP, F-RTO, PRR, undo, timeouts 200 ms above the round trip"),
@@ -33,6 +40,8 @@ impl RecoveryPolicy {
             "sack" => RecoveryPolicy::tcp_sack(),
             "thin" => RecoveryPolicy::tcp_thin(),
             "thin-rdb" => RecoveryPolicy::tcp_thin_rdb(),
+            "latency" => RecoveryPolicy::tcp_latency(),
+            "latency-lean" => RecoveryPolicy::tcp_latency_lean(),
             "thin-paper" => RecoveryPolicy::tcp_thin_paper(),
             "thin-rdb-paper" => RecoveryPolicy::tcp_thin_rdb_paper(),
             "linux" => RecoveryPolicy::tcp_linux(),
@@ -110,6 +119,27 @@ impl RecoveryPolicy {
         if let Some(bundling) = &mut policy.redundancy.bundling {
             bundling.brake = Some(Ratio::new(1, 4));
         }
+        policy
+    }
+
+    /// [`tcp_latency_lean`](RecoveryPolicy::tcp_latency_lean) whose packets carry the data of the last two along, as
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) does, and which asks a receiver that is seen to delay its
+    /// acknowledgements not to: by the last byte of a message once more, behind it.
+    pub fn tcp_latency() -> Self {
+        let mut policy = RecoveryPolicy::tcp_latency_lean();
+        policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
+        policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
+        policy
+    }
+
+    /// `tcp_thin` with timeouts of little more than the round trip, which is taken from the latest segment that was
+    /// delivered; an expiry that timestamps prove to have come too soon widens the margin.
+    pub fn tcp_latency_lean() -> Self {
+        let mut policy = RecoveryPolicy::tcp_thin();
+        policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
+        policy.rto.samples = RttSamples::Proven;
+        policy.rto.margin = RtoMargin::Learned;
+        policy.timeout_resends = TimeoutResends::ByRack;
         policy
     }
 

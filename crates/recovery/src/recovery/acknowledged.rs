@@ -10,9 +10,10 @@ use crate::congestion::Acked;
 use crate::episode::Exempt;
 use crate::event::Event;
 use crate::feedback::{Feedback, Silence};
-use crate::ledger::{AckReport, PathAck, PathIndex};
+use crate::ledger::{AckReport, PathAck, PathIndex, Repetition};
 use crate::path::{PathRecovery, RoundTrip};
-use crate::policy::{RtoMargin, RttSamples};
+use crate::policy::{ImmediateRequest, RtoMargin, RttSamples};
+use crate::rto::compute_rto;
 use crate::stats::Cause;
 
 /// No acknowledgement is delayed by more (RFC 9293, section 3.8.6.3).
@@ -33,6 +34,9 @@ impl Before {
         Before { was_recovering: episode.is_recovering(), was_heard: episode.is_heard() }
     }
 }
+
+/// Units of the timestamps of TCP (RFC 7323, section 5.4).
+const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
 impl Recovery {
     /// Takes an acknowledgement in. `unsent_packets` is how many packets the data would fill that
@@ -66,7 +70,7 @@ impl Recovery {
         if is_duplicate {
             self.on_duplicate();
         }
-        let original = self.take_proven(now, &report);
+        let original = self.take_proven(now, &report, feedback.echo);
         let bundled = report.paths.iter().position(|news| news.acked_bytes > 0);
         self.on_bundles(now, bundled.unwrap_or(0) as PathIndex, &report);
         let said = Said { advanced, echo_age: feedback.echo.or(original), unsent_packets };
@@ -115,7 +119,7 @@ impl Recovery {
             outcome.paths |= u64::from(news.proven) << path;
             outcome.certain |= u64::from(news.certain) << path;
             let timed = news.timed_sent_at.is_some();
-            let sampled = timed || self.sample_by_echo(now, path, feedback, outcome.advanced);
+            let sampled = timed || self.sample_by_echo(now, path, news, feedback, outcome.advanced);
             outcome.sampled |= u64::from(sampled) << path;
             self.on_path_acked(now, path, news, outcome.advanced);
         }
@@ -130,13 +134,19 @@ impl Recovery {
         &mut self,
         now: Instant,
         path: PathIndex,
+        news: &PathAck,
         feedback: &Feedback<'_>,
         advanced: bool,
     ) -> bool {
         let Some(rtt) = feedback.echo.filter(|_| advanced && !self.ledger.is_timing(path)) else {
             return false;
         };
-        self.on_rtt_sample(path, rtt);
+        // The echo is that of the oldest segment acknowledged, for which the peer waited; the latest tells what the path took.
+        let latest = news.largest_sent_at.filter(|_| news.largest_fresh && self.samples_proven());
+        let rtt = latest.map_or(rtt, |sent_at| rtt.min(now.since(sent_at)));
+        if !self.waited(path, news, rtt) {
+            self.on_rtt_sample(path, rtt);
+        }
         self.watch_queue(now, path, Some(RoundTrip { measured: rtt, delay: LONGEST_ACK_DELAY }));
         if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
             watch.min_rtt.on_sample(now, rtt);
@@ -201,15 +211,22 @@ impl Recovery {
 
     /// Measures the round trip of what was sent again and is proven to have arrived when it was sent first. Answers how
     /// long ago that was if the acknowledgement came too soon to be for the second transmission.
-    fn take_proven(&mut self, now: Instant, report: &AckReport) -> Option<Duration> {
-        let proven = self.policy.rto.samples == RttSamples::Proven;
+    fn take_proven(
+        &mut self,
+        now: Instant,
+        report: &AckReport,
+        echo: Option<Duration>,
+    ) -> Option<Duration> {
+        let proven = self.samples_proven() && self.heard.silence != Silence::Nothing;
         let learned = self.policy.rto.margin == RtoMargin::Learned;
         for (index, news) in report.paths.iter().enumerate() {
             if proven {
                 self.take_proven_of(index as PathIndex, news);
             }
+            let path = index as PathIndex;
+            let overtaken = news.early.is_none_or(|sent_at| self.overtook(path, sent_at));
             let state = &mut self.paths[index];
-            if learned && news.early {
+            if learned && !overtaken {
                 state.backoff.on_early();
             }
             if learned && news.proven_rtt.is_some() {
@@ -218,34 +235,67 @@ impl Recovery {
         }
         if self.heard.silence == Silence::Nothing {
             // Timestamps measure, and units split and join.
+            if learned {
+                self.learn_by_echo(now, report, echo);
+            }
             return None;
         }
         let path = report.paths.iter().position(|news| news.largest_resent)?;
         let watch = self.paths[path].watch.as_deref()?;
         let least = watch.min_rtt.get()?;
-        let is_hasty = |again_at: Instant| now.since(again_at) < least;
-        let early = learned && report.again.latest_at.is_some_and(is_hasty);
-        let once = report.again.once.filter(|once| is_hasty(once.again_at));
-        let age = once.map(|once| now.since(once.first_at));
-        if let Some(age) = age.filter(|_| proven) {
-            self.on_rtt_sample(path as PathIndex, age);
+        let is_hasty = |again: &Repetition| now.since(again.again_at) < least;
+        let once = report.again.once.filter(is_hasty);
+        let late = |again: &Repetition| !self.overtook(path as PathIndex, again.first_at);
+        let (sample, early) =
+            (once.filter(late), report.again.latest.filter(is_hasty).filter(late));
+        if let Some(sample) = sample.filter(|_| proven) {
+            self.on_rtt_sample(path as PathIndex, now.since(sample.first_at));
         }
-        if early {
+        if learned && early.is_some() {
             self.paths[path].backoff.on_early();
         }
-        age
+        once.map(|once| now.since(once.first_at))
+    }
+
+    /// What was sent again is acknowledged with the timestamp of its first transmission (RFC 3522, section 3): the timer
+    /// expired too soon.
+    fn learn_by_echo(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
+        let latest = report.again.latest.zip(echo);
+        let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
+        let path = report.paths.iter().position(|news| news.acked_bytes > 0);
+        let Some(((again, _), path)) = early.zip(path) else { return };
+        if !self.overtook(path as PathIndex, again.first_at) {
+            self.paths[path].backoff.on_early();
+        }
+        self.paths[path].margin.on_early();
+    }
+
+    /// Whether a round trip counts for what it proves of the path.
+    fn samples_proven(&self) -> bool {
+        self.policy.rto.samples == RttSamples::Proven
     }
 
     /// A round trip that is proven, or believed although it is in doubt.
     fn take_proven_of(&mut self, path: PathIndex, news: &PathAck) {
+        let proven = news.proven_rtt.filter(|trip| !self.overtook(path, trip.sent_at));
         let state = &mut self.paths[usize::from(path)];
         let loss = state.loss.estimate();
         let doubtful = news.doubtful_rtt.is_some();
         let watch = state.watch.as_deref_mut();
         let believes = watch.is_some_and(|watch| watch.doubts.believes(doubtful, loss));
-        if let Some(sample) = news.proven_rtt.or(news.doubtful_rtt.filter(|_| believes)) {
+        let proven = proven.map(|trip| trip.took);
+        if let Some(sample) = proven.or(news.doubtful_rtt.filter(|_| believes)) {
             self.on_rtt_sample(path, sample);
         }
+    }
+
+    /// Whether something sent once on `path` after `sent_at` had a round trip within the timeout: then the path did not
+    /// become longer than that, and what was sent at `sent_at` says nothing of it.
+    fn overtook(&self, path: PathIndex, sent_at: Instant) -> bool {
+        let state = &self.paths[usize::from(path)];
+        let rto = state.rto_policy(&self.policy.rto);
+        let rto = compute_rto(rto, &state.rtt, state.margin, self.is_thin(path));
+        state.watch.as_ref().is_some_and(|watch| watch.doubts.overtook(sent_at, rto))
     }
 
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {
@@ -258,7 +308,11 @@ impl Recovery {
     /// The round trip of the latest packet found delivered, unless it was sent before: what it tells of the
     /// peer's delay and of a queue.
     fn watch_round_trip(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
+        let asks = self.policy.acknowledgement.request_immediate != ImmediateRequest::Never;
         let state = &mut self.paths[usize::from(path)];
+        if asks && self.policy.rto.ack_delay.is_some() {
+            state.ack_delay.get_or_insert_default();
+        }
         if state.ack_delay.is_none() && state.brake.is_none() {
             return;
         }
@@ -266,16 +320,32 @@ impl Recovery {
         let Some((packet, sent_at)) = fresh.zip(news.largest_sent_at) else { return };
         let measured = now.since(sent_at);
         let next_sent_at = self.ledger.next_sent_at(packet);
+        let mut asked = state.brake.as_ref().is_some_and(|brake| brake.asked_for(packet));
         if let Some(delay) = state.ack_delay.as_deref_mut() {
-            delay.on_round_trip(now, measured, news.delivered == 1 && next_sent_at.is_none());
+            let alone = news.delivered == 1 && next_sent_at.is_none();
+            asked |= delay.requests.followed(packet);
+            delay.on_round_trip(now, measured, alone, asked);
         }
         // The last of several made the receiver acknowledge them; a single one may have waited for the next.
         let delay = match next_sent_at {
-            _ if news.delivered > 1 => Duration::ZERO,
+            _ if news.delivered > 1 || asked => Duration::ZERO,
             Some(next) => next.since(sent_at),
             None => return self.watch_queue(now, path, None),
         };
         self.watch_queue(now, path, Some(RoundTrip { measured, delay }));
+    }
+
+    /// Whether the peer delayed an acknowledgement that it would not have delayed if asked.
+    fn waited(&self, path: PathIndex, news: &PathAck, measured: Duration) -> bool {
+        let asks = self.policy.acknowledgement.request_immediate != ImmediateRequest::Never;
+        let delay = self.paths[usize::from(path)].ack_delay.as_deref().filter(|_| asks);
+        let (Some(delay), Some(packet)) = (delay, news.largest_packet) else { return false };
+        let asked = delay.requests.followed(packet);
+        let sent_at = news.largest_sent_at.unwrap_or_default();
+        // What followed late enough found it waiting.
+        let followed = self.ledger.next_sent_at(packet).map(|next| next.since(sent_at));
+        let alone = followed.is_none_or(|after| delay.waited(after, asked));
+        news.delivered == 1 && alone && delay.waited(measured, asked)
     }
 
     /// Data on `path` was newly acknowledged.
@@ -288,7 +358,7 @@ impl Recovery {
     ) {
         let rtt = news.timed_sent_at.map(|sent_at| now.since(sent_at));
         let backoff = self.policy.backoff;
-        if let Some(sample) = rtt {
+        if let Some(sample) = rtt.filter(|sample| !self.waited(path, news, *sample)) {
             self.on_rtt_sample(path, sample);
         }
         self.watch_round_trip(now, path, news);

@@ -80,7 +80,8 @@ impl Recovery {
         let charged = policy.charged && self.policy.congestion.window_counts == WindowCounts::Bytes;
         let held = self.ledger.flight(path).bytes + self.ledger.redundant_bytes(path);
         let most = if policy.packets == 0 { usize::MAX } else { usize::from(policy.packets) };
-        let most = state.brake.as_ref().map_or(most, |brake| most.min(brake.reach().into()));
+        let next = self.ledger.next_packet();
+        let most = state.brake.as_ref().map_or(most, |brake| most.min(brake.reach(next).into()));
         let (mut bundle, mut copied, mut used) = (Bundle::new(), 0u32, 0u32);
         for (unit, weight) in units.take(most) {
             let total = u64::from(bytes) + u64::from(copied) + u64::from(weight);

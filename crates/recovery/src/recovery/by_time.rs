@@ -22,6 +22,9 @@ impl Recovery {
         if let Some(sent_at) = news.reordered {
             watch.rack.on_reordering(now, sent_at);
         }
+        if let Some(sent_at) = news.certain_sent_at {
+            watch.doubts.on_clean(now, sent_at);
+        }
         let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
         if let Some(handshake) = srtt.filter(|_| watch.min_rtt.get().is_none()) {
             watch.min_rtt.on_sample(now, handshake);

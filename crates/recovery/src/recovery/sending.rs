@@ -64,13 +64,65 @@ impl Recovery {
 
     /// Whether new data on `path` should ask the peer for an immediate acknowledgement. `last`: nothing
     /// waits to be sent behind it.
-    pub fn asks_for_ack(&self, path: PathIndex, last: bool) -> bool {
-        match self.policy.acknowledgement.request_immediate {
+    pub fn asks_for_ack(&mut self, path: PathIndex, last: bool) -> bool {
+        let asks = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => false,
             // Not where the stream is thin for being slow alone: further packets come within a round trip, and a gap
             // makes the peer answer at once.
             ImmediateRequest::WhileThin => last && self.detects_few(self.policy.thin, path),
             ImmediateRequest::Always => true,
+        };
+        let next = self.ledger.next_packet();
+        if let Some(brake) = self.paths[usize::from(path)].brake.as_deref_mut().filter(|_| asks) {
+            brake.on_asked(next);
+        }
+        asks
+    }
+
+    /// Whether a request for its acknowledgement is to follow the last packet, which left on `path` at `now`: for protocols
+    /// that have no flag for it.
+    pub fn asks_behind(&self, now: Instant, path: PathIndex) -> bool {
+        let delay = || self.paths[usize::from(path)].ack_delay.as_ref();
+        let wanted = match self.policy.acknowledgement.request_immediate {
+            ImmediateRequest::Never => return false,
+            ImmediateRequest::WhileThin => {
+                delay().is_some_and(|delay| delay.requests.is_wanted())
+                    && self.detects_few(self.policy.thin, path)
+            }
+            ImmediateRequest::Always => true,
+        };
+        let before_last = self.ledger.next_packet().wrapping_sub(2);
+        wanted && self.ledger.next_sent_at(before_last) == Some(now) && !self.asked_for_last(path)
+    }
+
+    /// A packet is about to leave: if the one before it travels alone for longer than the peer takes to answer, the peer
+    /// delays its acknowledgement.
+    fn note_delayed_ack(&mut self, now: Instant, path: PathIndex) {
+        let alone = self.ledger.flight(path).packets == 1;
+        if !alone || self.asked_for_last(path) {
+            return;
+        }
+        let oldest = self.ledger.oldest_sent_at(path);
+        let delay = self.paths[usize::from(path)].ack_delay.as_deref_mut();
+        if let Some((delay, sent_at)) = delay.zip(oldest) {
+            delay.on_waiting(now.since(sent_at));
+        }
+    }
+
+    /// Whether a request followed the last packet.
+    pub(super) fn asked_for_last(&self, path: PathIndex) -> bool {
+        let last = self.ledger.next_packet().wrapping_sub(1);
+        let delay = self.paths[usize::from(path)].ack_delay.as_ref();
+        delay.is_some_and(|delay| delay.requests.followed(last))
+    }
+
+    /// A request for its acknowledgement follows the last packet: the timer need not allow for the peer's delay.
+    pub fn on_asked_behind(&mut self, now: Instant, path: PathIndex) {
+        let last = self.ledger.next_packet().wrapping_sub(1);
+        let state = &mut self.paths[usize::from(path)];
+        state.ack_delay.get_or_insert_default().requests.on_asked(last);
+        if state.t3_rtx.is_some() && self.ledger.flight(path).packets == 1 {
+            self.start_timer(now, path);
         }
     }
 
@@ -121,6 +173,7 @@ impl Recovery {
         let Draft { new, again, bytes, resends_oldest, mends_oldest, .. } =
             core::mem::take(&mut self.draft);
         self.paths[usize::from(path)].equip(&self.policy);
+        self.note_delayed_ack(now, path);
         let beyond_window = self.window_taken(path) >= self.paths[usize::from(path)].window();
         let number = self.ledger.commit(now, path);
         self.paths[usize::from(path)].congestion.on_sent(now);

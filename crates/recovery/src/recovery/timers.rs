@@ -100,7 +100,7 @@ impl Recovery {
 
     /// The timer expires: perhaps for the acknowledgement of a packet that travelled alone, which the peer delays.
     fn suspect_ack_delay(&mut self, path: PathIndex) {
-        let alone = self.ledger.flight(path).packets == 1;
+        let alone = self.ledger.flight(path).packets == 1 && !self.asked_for_last(path);
         if alone && self.policy.rto.ack_delay.is_some() {
             // Before one expired there is nothing to learn, and no memory taken for it.
             self.paths[usize::from(path)].ack_delay.get_or_insert_default().on_expiry();
@@ -222,8 +222,8 @@ impl Recovery {
         } else {
             state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max)
         };
-        if let Some(brake) = state.brake.as_deref_mut().filter(|_| state.backoff.expiries() > 1) {
-            brake.on_silence();
+        if let Some(brake) = state.brake.as_deref_mut() {
+            brake.on_expiry(state.backoff.expiries() > 1);
         }
         let asks = expiry.linear && self.asks_by_timeout(path);
         let packets = if asks {

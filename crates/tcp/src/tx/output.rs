@@ -11,11 +11,24 @@ use super::sender::{PATH, Sender};
 impl Sender {
     /// The next segment, until there is none.
     pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
-        let next = self.poll_segment(now).or_else(|| self.poll_probe(now));
+        let next = self.poll_segment(now).or_else(|| self.poll_request(now));
+        let next = next.or_else(|| self.poll_probe(now));
         if next.is_none() {
             self.update_persist(now);
         }
         next
+    }
+
+    /// The last byte again, behind a segment that travels alone: what arrives twice is acknowledged at once (RFC 9293,
+    /// section 3.10.7.4), and if that segment is lost, the byte is reported out of order. It is in nobody's flight.
+    fn poll_request(&mut self, now: Instant) -> Option<Outgoing> {
+        let end = self.snd_nxt();
+        if !self.recovery.asks_behind(now, PATH) || self.is_fin_sent() || end <= self.snd_una() {
+            return None;
+        }
+        self.recovery.on_asked_behind(now, PATH);
+        let pieces = self.buffer.pieces(end - 1, 1);
+        Some(Outgoing { start: end - 1, pieces, retransmission: true, ..Outgoing::default() })
     }
 
     /// What may be sent now, in a segment of `mss` bytes this once: a probe of the path's MTU.

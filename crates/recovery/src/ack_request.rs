@@ -1,0 +1,135 @@
+//! Which packets that travel alone a request for their acknowledgement follows, where the protocol has no flag for it:
+//! TCP repeats the last byte, and what arrives twice is acknowledged at once (RFC 9293, section 3.10.7.4; RFC 5681,
+//! section 4.2). A request costs a packet, so that one is sent only where it was seen to help.
+//!
+//! Receivers differ: one delays each acknowledgement, another acknowledges the next sixteen packets at once after a
+//! duplicate, a third delays none. After each run of requests one packet travels without: if its acknowledgement comes
+//! late, the next run is twice as long, otherwise there are no requests until one does. While the acknowledgements that were
+//! asked for take half as long again as the shortest round trip, there is a queue, and few are asked for.
+
+use base::Duration;
+
+use crate::ledger::PacketNumber;
+
+/// Longest run of requests.
+const LONGEST_RUN: u8 = 64;
+/// By how much an acknowledgement is late that comes later than those that were asked for.
+const LATE: Duration = Duration::from_millis(4);
+/// By how much it is where none was asked for yet: less than any receiver delays by that delays at all.
+const LATE_AT_FIRST: Duration = Duration::from_millis(20);
+
+/// What is known of requests on one path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckRequests {
+    /// The last packet that a request followed.
+    asked_for: Option<PacketNumber>,
+    /// Mean of the round trips of those, and their mean distance from it.
+    prompt: Option<(Duration, Duration)>,
+    /// Requests left of this run, and how many it had.
+    left: u8,
+    run: u8,
+}
+
+impl AckRequests {
+    /// Whether a request is to follow a packet that travels alone.
+    pub(crate) fn is_wanted(self) -> bool {
+        self.left > 0
+    }
+
+    /// A request follows `packet`.
+    pub(crate) fn on_asked(&mut self, packet: PacketNumber) {
+        self.asked_for = Some(packet);
+    }
+
+    /// Whether a request followed `packet`.
+    pub(crate) fn followed(self, packet: PacketNumber) -> bool {
+        self.asked_for == Some(packet)
+    }
+
+    /// The round trip of a packet that travelled alone; `least`: the shortest of any.
+    pub(crate) fn on_round_trip(&mut self, asked: bool, measured: Duration, least: Duration) {
+        if asked {
+            // Some are late all the same, for requests are lost, too.
+            let (mean, distance) = self.prompt.unwrap_or((measured, Duration::ZERO));
+            let off = measured.saturating_sub(mean) + mean.saturating_sub(measured);
+            self.prompt = Some(((mean * 7 + measured) / 8, (distance * 7 + off) / 8));
+            self.left = self.left.saturating_sub(1);
+            return;
+        }
+        if !self.is_late(measured, least) {
+            (self.run, self.left) = (0, 0);
+        } else if self.prompt.is_some_and(|(mean, _)| mean > least + least / 2) {
+            // A queue, into which a packet for each packet is too much: one in a while tells whether it has gone.
+            self.run = (self.run + 1) % LONGEST_RUN;
+            self.left = u8::from(self.run == 0);
+        } else {
+            self.run = (self.run * 2).clamp(1, LONGEST_RUN);
+            self.left = self.run;
+        }
+    }
+
+    /// Whether a round trip contains a delay of the peer, where no request followed the packet.
+    pub(crate) fn is_late(self, measured: Duration, least: Duration) -> bool {
+        let prompt = self.longest_prompt().map(|prompt| prompt + LATE);
+        measured > prompt.unwrap_or(least + LATE_AT_FIRST)
+    }
+
+    /// Whether one contains a delay although a request followed the packet: that was lost.
+    pub(crate) fn is_late_in_vain(self, measured: Duration) -> bool {
+        self.longest_prompt().is_some_and(|prompt| measured > prompt + LATE_AT_FIRST)
+    }
+
+    fn longest_prompt(self) -> Option<Duration> {
+        self.prompt.map(|(mean, distance)| mean + distance * 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: Duration = Duration::from_millis(100);
+
+    /// How many of `packets` a request follows, where `delay` tells by how many milliseconds the peer delays the acknowledgement
+    /// of the one of this number that is not asked for; `jitter` likewise, for any.
+    fn asked(packets: u64, delay: impl Fn(u64) -> u64, jitter: impl Fn(u64) -> u64) -> u64 {
+        let (mut requests, mut asked) = (AckRequests::default(), 0);
+        for packet in 0..packets {
+            let asks = requests.is_wanted();
+            if asks {
+                requests.on_asked(packet);
+                asked += 1;
+            }
+            assert_eq!(requests.followed(packet), asks);
+            let delay = if asks { 0 } else { delay(packet) };
+            let measured = LEAST + Duration::from_millis(delay + jitter(packet));
+            requests.on_round_trip(asks, measured, LEAST);
+        }
+        asked
+    }
+
+    #[test]
+    fn a_receiver_that_always_delays_is_asked_but_for_one_packet_in_sixty_five() {
+        let asked = asked(1000, |_| 40, |_| 0);
+        assert!((970..985).contains(&asked), "{asked}");
+    }
+
+    #[test]
+    fn one_that_is_prompt_is_never_asked_and_jitter_makes_it_be_asked_seldom() {
+        assert_eq!(asked(1000, |_| 0, |packet| packet * 7 % 20), 0);
+        let asked = asked(1000, |_| 0, |packet| packet * 37 % 61);
+        assert!((1..200).contains(&asked), "one in five at most: {asked}");
+    }
+
+    #[test]
+    fn while_there_is_a_queue_one_packet_in_sixty_four_is_asked_for() {
+        let asked = asked(2000, |_| 40, |packet| if packet > 100 { 80 } else { 0 });
+        assert!((120..200).contains(&asked), "{asked}");
+    }
+
+    #[test]
+    fn one_that_is_prompt_for_a_while_after_a_duplicate_is_asked_once_in_that_while() {
+        let asked = asked(1000, |packet| if packet % 16 == 0 { 40 } else { 0 }, |_| 0);
+        assert!((55..70).contains(&asked), "{asked}");
+    }
+}
