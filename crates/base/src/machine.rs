@@ -87,7 +87,7 @@ pub enum IcmpError {
         /// Bytes of an IP packet that the link takes.
         mtu: u32,
     },
-    /// Nobody listens where it went: the protocol, or the port of its UDP encapsulation, is unknown there.
+    /// No receiver there: the protocol, or the port of its UDP encapsulation, is unknown there.
     NobodyThere,
     /// The datagram does not arrive: no route, host down, filtered.
     Unreachable,
