@@ -146,7 +146,7 @@ impl<C: Checker + ?Sized> Checker for Box<C> {
     }
 }
 
-/// One that whoever made it keeps, too.
+/// Shares a checker that its maker keeps, too.
 impl<C: Checker + ?Sized> Checker for Rc<RefCell<C>> {
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
         self.borrow_mut().on_sent(now, packet);

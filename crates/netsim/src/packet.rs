@@ -65,7 +65,7 @@ pub(crate) fn is_raw_ip(source: SocketAddr, destination: SocketAddr) -> bool {
 pub struct Packet {
     /// Number of the datagram in the simulation, from 0; duplicates share it.
     pub number: u64,
-    /// Who sent it.
+    /// The sending host.
     pub sender: HostId,
     /// When.
     pub sent: Instant,
@@ -75,7 +75,7 @@ pub struct Packet {
     pub datagram: Datagram,
     /// The links it has yet to cross, in the list of all routes.
     pub(crate) route: Range<u32>,
-    /// Who is to have it, as far as that was known when it left.
+    /// The destination host, if known when the packet was sent.
     pub(crate) receiver: Option<Receiver>,
 }
 

@@ -53,7 +53,7 @@ pub trait Host: Machine {
     }
 }
 
-/// A run that makes no progress: so much happened at one instant that it would never end.
+/// A run that makes no progress: too many events at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalled {
     /// The instant.
@@ -94,7 +94,7 @@ pub struct Simulation<H, C = ()> {
 /// Whether datagrams may travel without checksums and with a tail.
 #[derive(Default)]
 struct Gathering {
-    /// Nobody who sees packets minds.
+    /// No observer of packets objects.
     is_wanted: bool,
     /// A link damages packets, which only their checksums tell.
     needs_checksums: bool,
@@ -162,7 +162,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.network.add_link(|seed, index| Link::new(config, seed, index))
     }
 
-    /// Adds a link on which `oracle` decides what is lost, in the place of the configured loss model.
+    /// Adds a link on which `oracle` decides losses, instead of the configured loss model.
     ///
     /// # Errors
     /// When `config` contradicts itself.
@@ -183,7 +183,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     }
 
     /// The network sees `host`'s address `inside` as `outside` from now on, as if through a NAT;
-    /// a new `outside` is a rebinding, after which the old one is nobody's.
+    /// a new `outside` is a rebinding, after which the old one belongs to no host.
     pub fn translate(&mut self, host: HostId, inside: SocketAddr, outside: SocketAddr) {
         self.network.translate(host, inside, outside);
     }
