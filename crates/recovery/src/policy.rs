@@ -216,8 +216,8 @@ pub struct LossPolicy {
     /// When a unit that was fast-retransmitted may be so again on evidence from packets sent later.
     pub repeat_fast_retransmit: RepeatFast,
     /// Whether a fast retransmission of the oldest outstanding data restarts the retransmission timer
-    /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux' SCTP), the timer goes on, and repairs a lost
-    /// retransmission so much sooner.
+    /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux' SCTP), the timer keeps running and repairs a
+    /// lost retransmission sooner.
     pub fast_restarts_timer: bool,
     /// Lower the threshold when few segments are outstanding and none can be sent (RFC 5827, section 3.2).
     pub early_retransmit: bool,

@@ -153,7 +153,7 @@ impl Cubic {
         self.w_max
     }
 
-    /// It is that in packets of another size.
+    /// Sets the maximum after a change of the packet size.
     pub(super) fn set_w_max(&mut self, w_max: u64) {
         self.w_max = w_max;
     }

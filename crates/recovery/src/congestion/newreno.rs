@@ -24,7 +24,7 @@ pub struct NewReno {
     after_timeout: bool,
 }
 
-/// Whether so much of the window was used that it may grow. In slow start half of it will do, since it
+/// Whether enough of the window was used for it to grow. In slow start half of it will do, since it
 /// doubles: what RFC 7661 calls validated; in congestion avoidance there was no room for another segment.
 pub(super) fn is_used(cwnd: u64, ssthresh: u64, mss: u64, peak: u64) -> bool {
     if cwnd < ssthresh { peak.saturating_mul(2) > cwnd } else { peak + mss > cwnd }

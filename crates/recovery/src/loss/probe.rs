@@ -52,7 +52,7 @@ pub struct ProbeAck {
 /// How a probe's story ends (section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeFate {
-    /// It goes on.
+    /// Not decided yet.
     Open,
     /// Nothing had been lost, or it was new data: the window stays.
     Needless,
