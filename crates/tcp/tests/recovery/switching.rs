@@ -55,7 +55,7 @@ type Left = (u64, u32, usize);
 /// afterwards, in segments.
 type Verdict = ([u64; 3], u64);
 
-/// A connection whose path loses what leaves 0 and 60 ms after the lead of each of so many scenes.
+/// A connection whose path loses what leaves 0 and 60 ms after the lead of each of `count` scenes.
 fn scenes(count: usize) -> (Pair, Vec<Instant>) {
     let starts: Vec<Instant> =
         (0..count as u64).map(|index| Instant::from_millis(2000) + SCENE * index).collect();
