@@ -153,7 +153,7 @@ fn record_in(histogram: &mut Histogram<u32>, value: u64) {
 pub struct Summary {
     /// How many.
     pub count: u64,
-    /// Their mean.
+    /// Mean of the values.
     pub mean: f64,
     /// The least.
     pub min: f64,

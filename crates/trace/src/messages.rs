@@ -49,7 +49,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Of the streams with these names (`3a`, or `3` for both directions), or of all; so many at most.
+    /// Of the streams with these names (`3a`, or `3` for both directions), or of all; at most `most` messages.
     pub fn new(wanted: Option<BTreeSet<String>>, most: usize) -> Messages {
         Messages { wanted, found: BTreeMap::new(), room: most, left_out: 0 }
     }

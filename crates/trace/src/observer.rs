@@ -1,4 +1,4 @@
-//! Who wants to hear of each packet while an analysis runs: for lists that are written as they come.
+//! Observers of each packet while an analysis runs: for lists that are written at once.
 
 use core::fmt;
 
@@ -116,7 +116,7 @@ pub struct ChunkSent {
 /// Something was acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 pub struct DataAcknowledged {
-    /// Whose data.
+    /// The stream of the data.
     pub stream: StreamId,
     /// When they were first sent, since the capture's first packet.
     pub sent: Duration,
@@ -131,7 +131,7 @@ pub struct DataAcknowledged {
 /// What became of a packet is known: with a receiver's capture only, and for lost ones long after.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLost {
-    /// Whose packet.
+    /// The stream of the packet.
     pub stream: StreamId,
     /// When it was sent, since the capture's first packet.
     pub sent: Duration,
@@ -148,7 +148,7 @@ pub struct PacketLost {
 /// How late a packet arrived: with a receiver's capture, and at the end of its stream.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketDelay {
-    /// Whose packet.
+    /// The stream of the packet.
     pub stream: StreamId,
     /// When it was sent, since the capture's first packet.
     pub sent: Duration,

@@ -232,13 +232,13 @@ pub struct Packets {
 /// when the capture ended, nor of copies where an acknowledgement was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KnownFates {
-    /// They arrived.
+    /// Packets that arrived.
     pub arrived: u64,
-    /// They were lost, and what was in them was retransmitted.
+    /// Packets that were lost, and whose data was retransmitted.
     pub lost: u64,
-    /// They were lost, and a redundant copy brought what was in them.
+    /// Packets that were lost, and whose data arrived in a redundant copy.
     pub repaired: u64,
-    /// They were lost, or the acknowledgement of two was that carried the same; two thirds count as lost.
+    /// Lost packets, or pairs with equal data whose acknowledgement was lost; two thirds count as lost.
     pub doubtful: u64,
     /// Needless retransmissions that were never reported as duplicates: they were lost, or that report was; half of them
     /// count as lost.

@@ -5,7 +5,7 @@
 //! at least as young as whatever arrived at or below the left edge (RFC 7323, section 4.3). And what the receiver
 //! reports to have got twice (RFC 2883; RFC 9260, section 3.3.4) came with the packet that it answers, and
 //! with an earlier one: so a redundant copy that is not reported was the first to arrive, and what it copied
-//! was lost, although nobody retransmitted it.
+//! was lost, although it was not retransmitted.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ const MOST_CARRIERS: usize = 32;
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
-    /// Nobody can tell, or not yet.
+    /// Unknown, or not known yet.
     #[default]
     Open,
     Arrived,
@@ -140,7 +140,7 @@ impl Fates {
         self.first + self.packets.len() as u64 - 1
     }
 
-    /// Nobody will ask for packets below `number`.
+    /// Packets below `number` are not needed any more.
     pub(crate) fn forget_below(&mut self, number: u64) {
         while self.first < number && self.packets.pop_front().is_some() {
             self.first += 1;
