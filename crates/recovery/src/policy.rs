@@ -366,7 +366,7 @@ pub struct CongestionPolicy {
     pub hystart: bool,
     /// What of the window a packet takes.
     pub window_counts: WindowCounts,
-    /// What quiet does to the window. RFC 9260 has a rule of its own and knows no other.
+    /// The window after an idle period. RFC 9260 has its own rule and knows no other.
     pub idle_restart: IdleRestart,
     /// Proportional rate reduction (RFC 9937): a recovery's packets leave at the pace of acknowledgements,
     /// neither after a silence nor in a burst. Where the peer reports what it has.

@@ -298,7 +298,7 @@ pub static FIELDS: &[Field] = &[
     field!(Congestion, None, "window-counts", Words, WindowCounts, congestion.window_counts,
         "What a packet takes of the window: bytes of its data, or packets: a full one (Linux)."),
     field!(Congestion, None, "idle-restart", Words, IdleRestart, congestion.idle_restart,
-        "The window after quiet: keep, initial-window (RFC 5681) or halve (RFC 2861, Linux)."),
+        "The window after an idle period: keep, initial-window (RFC 5681) or halve (RFC 2861, Linux)."),
     field!(Congestion, None, "prr", Switch, bool, congestion.prr,
         "Proportional rate reduction (RFC 9937)."),
     field!(Congestion, None, "undo", Switch, bool, congestion.undo,
