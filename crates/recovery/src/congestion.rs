@@ -32,17 +32,17 @@ macro_rules! windows_of {
 
 pub mod cubic;
 pub mod hystart;
+mod idle;
 pub mod newreno;
 pub mod prr;
-mod idle;
 pub mod rfc9260;
 pub mod vegas;
 
 use base::{Duration, Instant};
 
 use self::cubic::Cubic;
-use self::newreno::NewReno;
 use self::idle::Idle;
+use self::newreno::NewReno;
 use self::rfc9260::Rfc9260;
 use self::vegas::Vegas;
 use crate::policy::{CongestionPolicy, Controller};

@@ -6,8 +6,8 @@
 use base::{Duration, Instant};
 
 use super::hystart::HyStart;
-use super::newreno::is_used;
 use super::idle::Idle;
+use super::newreno::is_used;
 use super::{Acked, Congested, Signal, TimedOut};
 use crate::policy::CongestionPolicy;
 

@@ -5,8 +5,8 @@
 
 use base::{Duration, Instant};
 
-use super::newreno::is_used;
 use super::idle::Idle;
+use super::newreno::is_used;
 use super::{Acked, Congested, Signal, TimedOut};
 use crate::policy::{CongestionPolicy, VegasPolicy};
 

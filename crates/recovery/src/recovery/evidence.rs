@@ -57,18 +57,19 @@ impl Recovery {
         let threshold = loss::dup_threshold(&policy, thin);
         let repeat = policy.repeat_fast_retransmit.applies(thin);
         let to = self.paths[usize::from(path)].routes.fast;
-        let strikes = self.ledger.strike(path, to, before, below, threshold, repeat, Cause::Fast);
-        if strikes.lost > 0 {
-            return Some((strikes.lost, Cause::Fast));
+        let misses =
+            self.ledger.indicate_misses(path, to, before, below, threshold, repeat, Cause::Fast);
+        if misses.lost > 0 {
+            return Some((misses.lost, Cause::Fast));
         }
-        if strikes.struck == 0 {
+        if misses.indicated == 0 {
             return None;
         }
         let in_flight = self.ledger.flight(path).packets;
         let outstanding = self.ledger.outstanding_packets(4);
         let can_send_new = evidence.said.unsent_packets > 0;
         let packets = if loss::early_retransmit(&policy, in_flight, outstanding, can_send_new) {
-            self.ledger.strike(path, to, before, below, 1, repeat, Cause::Early).lost
+            self.ledger.indicate_misses(path, to, before, below, 1, repeat, Cause::Early).lost
         } else {
             let aged = self.lose_by_age(now, path, before);
             if aged == 0 && self.policy.congestion.limited_transmit && !evidence.was_recovering {
