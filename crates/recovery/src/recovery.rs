@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 pub use self::bundles::{Bundle, Ride};
 use self::heard::Heard;
 use self::losses::Lost;
-use self::response::Said;
+use self::response::AckContext;
 use crate::episode::End;
 use crate::event::{Event, EventLog};
 use crate::feedback::Silence;

@@ -4,7 +4,7 @@ use base::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::losses::Evidence;
-use super::{AckOutcome, Recovery, Said};
+use super::{AckContext, AckOutcome, Recovery};
 use crate::ack_delay::AckDelay;
 use crate::congestion::Acked;
 use crate::episode::Exempt;
@@ -69,13 +69,13 @@ impl Recovery {
         let original = self.take_proven(now, &report);
         let bundled = report.paths.iter().position(|news| news.acked_bytes > 0);
         self.on_bundles(now, bundled.unwrap_or(0) as PathIndex, &report);
-        let said = Said { advanced, echo_age: feedback.echo.or(original), unsent_packets };
+        let context = AckContext { advanced, echo_age: feedback.echo.or(original), unsent_packets };
         for ((index, news), before) in report.paths.iter().enumerate().zip(before) {
             let path = index as PathIndex;
             let Before { was_recovering, was_heard } = before;
-            self.judge(now, path, news, said);
+            self.judge(now, path, news, context);
             let flight_before = self.counted(path, news.flight_before);
-            let evidence = Evidence { said, is_duplicate, was_recovering, flight_before };
+            let evidence = Evidence { context, is_duplicate, was_recovering, flight_before };
             let lost = self.detect(now, path, news, evidence);
             self.update_timer(now, path, news, unsent_packets);
             self.settle_ack(now, path, news, advanced, lost, was_heard);

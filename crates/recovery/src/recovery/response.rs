@@ -16,9 +16,9 @@ use crate::loss::probe::{ProbeAck, ProbeFate};
 use crate::policy::EarlyWindow;
 use crate::stats::Cause;
 
-/// What an acknowledgement says beside what it says about paths.
+/// The part of an acknowledgement that does not concern single paths.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said {
+pub(super) struct AckContext {
     /// The cumulative point advanced.
     pub(super) advanced: bool,
     /// The age of the timestamp that it echoes.
@@ -29,24 +29,30 @@ pub(super) struct Said {
 
 impl Recovery {
     /// What an acknowledgement means for what was done about losses before it.
-    pub(super) fn judge(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
-        self.judge_probe(now, path, news, said);
-        self.judge_timeout(now, path, news, said);
-        self.judge_loss(now, path, news, said);
+    pub(super) fn judge(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        context: AckContext,
+    ) {
+        self.judge_probe(now, path, news, context);
+        self.judge_timeout(now, path, news, context);
+        self.judge_loss(now, path, news, context);
     }
 
     /// Is the probe's story over (RFC 8985, section 7.4.2)? A duplicate that no probe explains widens RACK's
     /// window.
-    fn judge_probe(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+    fn judge_probe(&mut self, now: Instant, path: PathIndex, news: &PathAck, context: AckContext) {
         let cumulative = self.ledger.cumulative();
         let next_packet = self.ledger.next_packet();
         let duplicate = news.needless > 0;
         let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
         let fate = watch.probe.on_ack(ProbeAck {
             cumulative,
-            advanced: said.advanced,
+            advanced: context.advanced,
             duplicate,
-            bare_duplicate: !said.advanced && news.acked_bytes == 0 && !duplicate,
+            bare_duplicate: !context.advanced && news.acked_bytes == 0 && !duplicate,
         });
         match fate {
             ProbeFate::Open if duplicate && !watch.probe.is_open() => {
@@ -60,14 +66,20 @@ impl Recovery {
     }
 
     /// Was the last timeout needless (RFC 5682)?
-    fn judge_timeout(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+    fn judge_timeout(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        context: AckContext,
+    ) {
         let state = &mut self.paths[usize::from(path)];
         let ack = AfterTimeout {
             cumulative: self.ledger.cumulative(),
-            advanced: said.advanced,
+            advanced: context.advanced,
             original: false,
             gap: news.by_gap,
-            has_new: said.unsent_packets > 0,
+            has_new: context.unsent_packets > 0,
         };
         match state.episode.judge_timeout(news.lowest_once, ack) {
             None | Some(Verdict::Wait | Verdict::Conventional { sent_new: false }) => {}
@@ -84,11 +96,11 @@ impl Recovery {
     }
 
     /// Was what fast retransmission or a timeout sent again not lost (RFC 3708, 3522)?
-    fn judge_loss(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+    fn judge_loss(&mut self, now: Instant, path: PathIndex, news: &PathAck, context: AckContext) {
         if !self.policy.congestion.undo {
             return;
         }
-        let echoed = said.echo_age.filter(|_| said.advanced).map(|age| now.before(age));
+        let echoed = context.echo_age.filter(|_| context.advanced).map(|age| now.before(age));
         let episode = &mut self.paths[usize::from(path)].episode;
         if episode.judge_loss(&self.ledger, news.needless, echoed, news.largest_packet) {
             self.undo(now, path);
