@@ -249,7 +249,7 @@ impl Checker for Conservation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Datagram;
+    use crate::packet::AddressedDatagram;
     use base::Ecn;
 
     fn packet(number: u64, payload: &'static [u8]) -> Packet {
@@ -260,7 +260,7 @@ mod tests {
             sender: HostId(0),
             sent: Instant::ZERO,
             corrupted: false,
-            datagram: Datagram {
+            datagram: AddressedDatagram {
                 source: address,
                 destination: address,
                 ecn: Ecn::NotEct,

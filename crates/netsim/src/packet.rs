@@ -25,7 +25,7 @@ pub struct LinkId(pub u32);
 
 /// Addresses, ECN codepoint and payload of a datagram, in UDP or (with ports 0) directly over IP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Datagram {
+pub struct AddressedDatagram {
     /// Where it comes from, as the network sees it.
     pub source: SocketAddr,
     /// Where it goes.
@@ -41,7 +41,7 @@ pub struct Datagram {
     pub tail: Bytes,
 }
 
-impl Datagram {
+impl AddressedDatagram {
     /// Bytes of its IP and UDP headers: 20 (IPv4) or 40 (IPv6), and 8 for UDP unless the ports are 0.
     pub fn header_size(&self) -> u64 {
         let ip = if self.destination.is_ipv4() { 20 } else { 40 };
@@ -72,7 +72,7 @@ pub struct Packet {
     /// Whether a link has flipped bits of it.
     pub corrupted: bool,
     /// What it carries.
-    pub datagram: Datagram,
+    pub datagram: AddressedDatagram,
     /// The links it has yet to cross, in the list of all routes.
     pub(crate) route: Range<u32>,
     /// The destination host, if known when the packet was sent.

@@ -21,7 +21,7 @@ use crate::link::{
     Admission, Delivery, DropCause, Link, LinkConfig, LinkConfigError, LinkStatistics, LossOracle,
     Outcome, flip_bit,
 };
-use crate::packet::{Datagram, HostId, LinkId, Packet};
+use crate::packet::{AddressedDatagram, HostId, LinkId, Packet};
 
 pub use network::Overhead;
 use network::{Network, Way};
@@ -42,7 +42,7 @@ pub trait Host: Machine {
     }
 
     /// This datagram of the machine has just left.
-    fn on_transmitted(&mut self, now: Instant, datagram: &Datagram) {
+    fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         let _ = (now, datagram);
     }
 
@@ -138,7 +138,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
 
     /// Whether hosts may leave out checksums, and leave payloads where they are ([`GatheredBuffer`]), in
     /// packets that they send from now on: nothing else changes but what a run costs. Checkers and oracles
-    /// find the rest of [`Datagram::payload`] in [`Datagram::tail`] then. Where a link corrupts packets it has no
+    /// find the rest of [`AddressedDatagram::payload`] in [`AddressedDatagram::tail`] then. Where a link corrupts packets it has no
     /// effect.
     pub fn set_gathering(&mut self, wanted: bool) {
         self.gathering.is_wanted = wanted;
@@ -388,7 +388,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                 sender: id,
                 sent: now,
                 corrupted: false,
-                datagram: Datagram {
+                datagram: AddressedDatagram {
                     source,
                     destination,
                     ecn: transmit.ecn,
@@ -451,7 +451,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         };
         self.checker.on_delivered(now, &packet, receiver);
         let (corrupted, host) = (packet.corrupted, &mut self.hosts[receiver.0 as usize]);
-        let Datagram { source: remote, ecn, payload, tail, .. } = packet.datagram;
+        let AddressedDatagram { source: remote, ecn, payload, tail, .. } = packet.datagram;
         let meta = DatagramMeta { local, remote, ecn };
         // What no link has damaged never was on a wire: there is no need to sum it up again.
         let datagram = base::Datagram { head: payload, tail, verified: !corrupted };

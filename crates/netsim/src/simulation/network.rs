@@ -5,12 +5,12 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::link::{Link, LinkConfigError};
-use crate::packet::{Datagram, HostId, LinkId, Packet, Receiver};
+use crate::packet::{AddressedDatagram, HostId, LinkId, Packet, Receiver};
 
 /// What a datagram's headers cost on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Overhead {
-    /// What [`Datagram::header_size`] says: the size of the IP header, and of UDP's where there is one.
+    /// What [`AddressedDatagram::header_size`] says: the size of the IP header, and of UDP's where there is one.
     #[default]
     Headers,
     /// The IP and UDP headers, and a number of bytes for the layers below.
@@ -181,7 +181,7 @@ impl Network {
         }
     }
 
-    pub(super) fn size_on_wire(&self, datagram: &Datagram) -> u64 {
+    pub(super) fn size_on_wire(&self, datagram: &AddressedDatagram) -> u64 {
         let headers = match self.overhead {
             Overhead::Headers => datagram.header_size(),
             Overhead::HeadersAnd(more) => datagram.header_size().saturating_add(more),
