@@ -289,8 +289,8 @@ impl Recovery {
         self.heard.duplicates = 0;
         for path in &mut self.paths {
             path.episode.leave(End::Discarded);
-            if let Some(watch) = &mut path.watch {
-                watch.settle();
+            if let Some(mechanisms) = &mut path.mechanisms {
+                mechanisms.settle();
             }
             path.t3_rtx = None;
             path.early_timer = None;

@@ -138,8 +138,8 @@ impl Recovery {
         };
         self.on_rtt_sample(path, rtt);
         self.watch_queue(now, path, Some(RoundTrip { measured: rtt, delay: LONGEST_ACK_DELAY }));
-        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
-            watch.min_rtt.on_sample(now, rtt);
+        if let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() {
+            mechanisms.min_rtt.on_sample(now, rtt);
         }
         true
     }
@@ -221,8 +221,8 @@ impl Recovery {
             return None;
         }
         let path = report.paths.iter().position(|news| news.largest_resent)?;
-        let watch = self.paths[path].watch.as_deref()?;
-        let least = watch.min_rtt.get()?;
+        let mechanisms = self.paths[path].mechanisms.as_deref()?;
+        let least = mechanisms.min_rtt.get()?;
         let is_hasty = |again_at: Instant| now.since(again_at) < least;
         let early = learned && report.again.latest_at.is_some_and(is_hasty);
         let once = report.again.once.filter(|once| is_hasty(once.again_at));
@@ -241,8 +241,9 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         let loss = state.loss.estimate();
         let doubtful = news.doubtful_rtt.is_some();
-        let watch = state.watch.as_deref_mut();
-        let believes = watch.is_some_and(|watch| watch.doubts.believes(doubtful, loss));
+        let mechanisms = state.mechanisms.as_deref_mut();
+        let believes =
+            mechanisms.is_some_and(|mechanisms| mechanisms.doubts.believes(doubtful, loss));
         if let Some(sample) = news.proven_rtt.or(news.doubtful_rtt.filter(|_| believes)) {
             self.on_rtt_sample(path, sample);
         }

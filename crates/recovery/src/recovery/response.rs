@@ -47,16 +47,18 @@ impl Recovery {
         let cumulative = self.ledger.cumulative();
         let next_packet = self.ledger.next_packet();
         let duplicate = news.needless > 0;
-        let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
-        let fate = watch.probe.on_ack(ProbeAck {
+        let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() else {
+            return;
+        };
+        let fate = mechanisms.probe.on_ack(ProbeAck {
             cumulative,
             advanced: context.advanced,
             duplicate,
             bare_duplicate: !context.advanced && news.acked_bytes == 0 && !duplicate,
         });
         match fate {
-            ProbeFate::Open if duplicate && !watch.probe.is_open() => {
-                watch.rack.on_duplicate(next_packet);
+            ProbeFate::Open if duplicate && !mechanisms.probe.is_open() => {
+                mechanisms.rack.on_duplicate(next_packet);
             }
             ProbeFate::Open | ProbeFate::Needless => {}
             ProbeFate::Repaired => {
@@ -144,8 +146,8 @@ impl Recovery {
         let suspects = self.policy.loss.frto && !again;
         let suspected = suspects.then(|| Frto::new(next_unit, self.reports_gaps()));
         let state = &mut self.paths[usize::from(path)];
-        if let Some(watch) = state.watch.as_deref_mut() {
-            watch.on_timeout();
+        if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
+            mechanisms.on_timeout();
         }
         state.episode.enter(Entry::Timeout { suspected }, next_unit);
     }
@@ -184,8 +186,8 @@ impl Recovery {
             }
         }
         inflation += i64::from(unnamed).saturating_mul(mss as i64);
-        if let Some(watch) = state.watch.as_deref_mut() {
-            watch.on_recovery();
+        if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
+            mechanisms.on_recovery();
         }
         state.episode.enter(Entry::Loss { inflation }, next_unit);
     }
@@ -210,8 +212,8 @@ impl Recovery {
         if state.episode.is_recovering() {
             let ack = PrrAck { delivered, in_flight, safe };
             state.episode.on_dealt_with(ack, state.congestion.mss());
-        } else if let Some(watch) = state.watch.as_deref_mut().filter(|_| was_heard) {
-            watch.rack.on_recovered();
+        } else if let Some(mechanisms) = state.mechanisms.as_deref_mut().filter(|_| was_heard) {
+            mechanisms.rack.on_recovered();
         }
     }
 
@@ -244,7 +246,7 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         state.peak.on_sent(flight);
         state.episode.on_sent(sent);
-        if is_new && state.watch.is_some() {
+        if is_new && state.mechanisms.is_some() {
             self.arm_probe(now, path);
         }
     }
