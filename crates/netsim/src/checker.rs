@@ -49,7 +49,7 @@ pub trait Checker {
 /// How things stand when a verdict is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// The time.
+    /// The current virtual time.
     pub now: Instant,
     /// Copies of packets on the links.
     pub in_transit: u64,
@@ -60,9 +60,9 @@ pub struct RunEnd {
 pub struct Violation {
     /// Which checker found it.
     pub checker: &'static str,
-    /// When.
+    /// When the fault was found, in virtual time.
     pub at: Instant,
-    /// What.
+    /// Description of the fault.
     pub what: String,
 }
 

@@ -43,7 +43,7 @@ impl EventQueue {
         }
     }
 
-    /// The next event.
+    /// The earliest pending event; none if none is pending.
     pub fn peek(&self) -> Option<(Instant, Source)> {
         let link = self.links.first().map(|(at, number)| (at, Source::Link(number)));
         let host = self.hosts.first().map(|(at, number)| (at, Source::Host(number)));

@@ -28,7 +28,7 @@ pub struct LinkId(pub u32);
 pub struct AddressedDatagram {
     /// Where it comes from, as the network sees it.
     pub source: SocketAddr,
-    /// Where it goes.
+    /// Destination address, as the network sees it.
     pub destination: SocketAddr,
     /// Codepoint in its IP header.
     pub ecn: Ecn,
@@ -67,11 +67,11 @@ pub struct Packet {
     pub number: u64,
     /// The sending host.
     pub sender: HostId,
-    /// When.
+    /// When the sender's machine emitted it.
     pub sent: Instant,
     /// Whether a link has flipped bits of it.
     pub corrupted: bool,
-    /// What it carries.
+    /// Addresses and payload.
     pub datagram: AddressedDatagram,
     /// The links it has yet to cross, in the list of all routes.
     pub(crate) route: Range<u32>,

@@ -56,7 +56,7 @@ pub trait Host: Machine {
 /// A run that makes no progress: too many events at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalled {
-    /// The instant.
+    /// The instant at which time stopped.
     pub at: Instant,
     /// The host that acted last.
     pub host: HostId,
@@ -188,7 +188,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.network.translate(host, inside, outside);
     }
 
-    /// The present.
+    /// The current virtual time.
     pub fn now(&self) -> Instant {
         self.queue.now()
     }
@@ -239,7 +239,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.next_number
     }
 
-    /// The checker.
+    /// The checker that judges the run.
     pub fn checker(&self) -> &C {
         &self.checker
     }

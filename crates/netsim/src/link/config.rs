@@ -51,7 +51,7 @@ pub struct LinkConfig {
 pub struct Reorder {
     /// How likely a packet is held back.
     pub probability: Probability,
-    /// For how long.
+    /// Additional delay of a reordered packet.
     pub extra_delay: Duration,
 }
 

@@ -23,7 +23,7 @@ pub use text::{QueueLength, QueueText};
 /// limit: set one wherever the senders are not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct QueueLimit {
-    /// Packets.
+    /// Limit in packets; none for no limit.
     pub packets: Option<usize>,
     /// Bytes on the wire.
     pub bytes: Option<u64>,
