@@ -7,12 +7,12 @@
 macro_rules! windows_of {
     ($controller:ty) => {
         impl $controller {
-            /// Congestion window.
+            /// Congestion window, in bytes.
             pub fn cwnd(&self) -> u64 {
                 self.cwnd
             }
 
-            /// Slow start threshold.
+            /// Slow start threshold, in bytes.
             pub fn ssthresh(&self) -> u64 {
                 self.ssthresh
             }
@@ -50,7 +50,7 @@ use crate::policy::{CongestionPolicy, Controller};
 /// What an acknowledgement tells a controller about its path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
-    /// When it came.
+    /// When the acknowledgement arrived.
     pub now: Instant,
     /// Bytes newly acknowledged.
     pub bytes: u64,
@@ -86,9 +86,9 @@ pub enum Signal {
 /// The first news of congestion since the window last fell.
 #[derive(Clone, Copy, Debug)]
 pub struct Congested {
-    /// When it came.
+    /// When the signal was found.
     pub now: Instant,
-    /// What it was.
+    /// Kind of the signal.
     pub signal: Signal,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
@@ -99,7 +99,7 @@ pub struct Congested {
 /// The retransmission timer expired.
 #[derive(Clone, Copy, Debug)]
 pub struct TimedOut {
-    /// When.
+    /// When the timer expired.
     pub now: Instant,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
@@ -167,12 +167,12 @@ impl Congestion {
         }
     }
 
-    /// Congestion window.
+    /// Congestion window, in bytes.
     pub fn cwnd(&self) -> u64 {
         each!(self, controller => controller.cwnd())
     }
 
-    /// Slow start threshold.
+    /// Slow start threshold, in bytes.
     pub fn ssthresh(&self) -> u64 {
         each!(self, controller => controller.ssthresh())
     }
@@ -254,7 +254,7 @@ impl Congestion {
         }
     }
 
-    /// Data left.
+    /// Data was sent, which ends an idle period.
     pub fn on_sent(&mut self, now: Instant) {
         if let Some(idle) = self.idle() {
             idle.on_sent(now);

@@ -79,7 +79,7 @@ pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -
 /// The moments that a restarted timer is computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartMoments {
-    /// Now.
+    /// The time of the question.
     pub now: Instant,
     /// When the timer that runs was started.
     pub timer_started_at: Instant,

@@ -42,7 +42,7 @@ pub struct RecoveryPolicy {
     pub timeout_while_thin: ThinTimeout,
     /// On which path it resends that.
     pub retransmission_path: RetransmissionPath,
-    /// Congestion control.
+    /// Congestion control: controller, windows and bursts.
     pub congestion: CongestionPolicy,
     /// What the receiving side of this endpoint acknowledges when, and what it asks of its peer.
     pub acknowledgement: AcknowledgementPolicy,
@@ -63,7 +63,7 @@ pub struct RtoPolicy {
     pub deviation: Deviation,
     /// Timeout before the first measurement.
     pub initial: Duration,
-    /// Lower bound.
+    /// Lower bound of the timeout (RTO.Min).
     pub min: Duration,
     /// Lower bound while the stream is thin (Petlund et al. 2009, section 5.2); none: `min` always.
     pub min_while_thin: Option<Duration>,
@@ -117,7 +117,7 @@ pub enum RtoMargin {
 pub struct BackoffPolicy {
     /// Timeouts while the stream is thin.
     pub while_thin: ThinBackoff,
-    /// What ends it.
+    /// The event that ends back-off.
     pub ends: BackoffEnd,
     /// Which expiries count as errors of the path.
     pub errors: ErrorCounting,
@@ -347,7 +347,7 @@ pub enum RetransmissionPath {
 /// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionPolicy {
-    /// The controller.
+    /// Algorithm that sets the congestion window.
     pub controller: Controller,
     /// Congestion window of a path on which nothing was sent yet, bytes; none: what RFC 9260, section
     /// 7.2.1, makes of the path MTU. Looked at when a path comes into being.

@@ -112,9 +112,9 @@ pub struct PathSnapshot {
     pub srtt: Option<Duration>,
     /// Variation of the round-trip time (RTTVAR), once measured.
     pub rttvar: Option<Duration>,
-    /// The latest measurement.
+    /// The latest RTT sample; none before the first.
     pub latest_rtt: Option<Duration>,
-    /// Timeout, with back-off.
+    /// Retransmission timeout, back-off included.
     pub rto: Duration,
     /// Congestion window, bytes.
     pub cwnd: u64,

@@ -151,7 +151,7 @@ impl Probe {
         self.end.is_some()
     }
 
-    /// An acknowledgement came.
+    /// An acknowledgement arrived: returns the fate of an open probe.
     pub fn on_ack(&mut self, ack: ProbeAck) -> ProbeFate {
         let Some(end) = self.end.filter(|end| ack.cumulative >= *end) else {
             return ProbeFate::Open;

@@ -200,7 +200,7 @@ type OrOffSize = OrOff<Size>;
 const TCP: Option<Only> = Some(Only::Tcp);
 const SCTP: Option<Only> = Some(Only::Sctp);
 
-/// All of them, details behind what they are details of.
+/// All policy fields; sub-fields follow their parent.
 #[rustfmt::skip]
 pub static FIELDS: &[Field] = &[
     field!(Timeout, None, "rto-min", Time, Duration, rto.min,
