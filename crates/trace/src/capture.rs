@@ -76,7 +76,7 @@ pub struct Damage {
     pub offset: u64,
     /// Packets that were read before it.
     pub packets: u64,
-    /// What is wrong.
+    /// Kind of the damage.
     pub cause: Cause,
 }
 

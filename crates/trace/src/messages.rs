@@ -26,7 +26,7 @@ const MOST_MISSING: u64 = 10_000;
 pub struct Message {
     /// When it left, since the capture's first packet.
     pub at: Duration,
-    /// Bytes.
+    /// Length in bytes.
     pub size: u64,
 }
 

@@ -59,9 +59,9 @@ impl PacketKind {
 /// A packet with user data was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSent {
-    /// By whom.
+    /// The stream that sent it.
     pub stream: StreamId,
-    /// TCP or SCTP.
+    /// Protocol of the packet, TCP or SCTP.
     pub protocol: Protocol,
     /// Since the capture's first packet.
     pub at: Duration,
@@ -73,7 +73,7 @@ pub struct PacketSent {
     pub payload: u32,
     /// Of these, bytes that were not sent before.
     pub new: u32,
-    /// What it was.
+    /// New data, a retransmission, a bundle, or a mixture.
     pub kind: PacketKind,
     /// Packets in flight, itself included.
     pub in_flight: u32,
@@ -84,7 +84,7 @@ pub struct PacketSent {
 /// User data in a packet: of TCP, bytes next to each other; of SCTP, a chunk.
 #[derive(Clone, Copy, Debug)]
 pub struct DataSent {
-    /// By whom.
+    /// The stream that sent it.
     pub stream: StreamId,
     /// Since the capture's first packet.
     pub at: Duration,
@@ -92,7 +92,7 @@ pub struct DataSent {
     pub start: u64,
     /// The number after the last.
     pub end: u64,
-    /// Bytes.
+    /// Length of the range in bytes.
     pub bytes: u32,
     /// Whether the data's numbers are higher than all before.
     pub is_new: bool,
@@ -124,7 +124,7 @@ pub struct DataAcknowledged {
     pub latency: Duration,
     /// How often they were retransmitted.
     pub retransmissions: u16,
-    /// How many bytes.
+    /// Length in bytes.
     pub bytes: u32,
 }
 
