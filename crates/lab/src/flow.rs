@@ -79,7 +79,7 @@ pub enum SourcePlan {
         /// SCTP streams that they take turns on.
         streams: u16,
     },
-    /// These messages, in order, over one association or connection.
+    /// A list of messages, in order, over one association or connection.
     Listed {
         /// The messages.
         messages: Arc<[DueMessage]>,
