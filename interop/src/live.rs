@@ -204,7 +204,7 @@ impl Live {
     }
 }
 
-/// Randomness that nobody can guess, as the wire of a test needs none: it is seeded with the time.
+/// Randomness of no cryptographic strength, which a test does not need: it is seeded with the time.
 pub(crate) fn randomness() -> Result<RandomStream> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let nanos = now.context("a clock before 1970")?.as_nanos() as u64;

@@ -1,4 +1,4 @@
-//! A network namespace of the test's own: its interfaces and ports collide with nobody's.
+//! A network namespace of the test's own: its interfaces and ports collide with no others.
 
 use std::fs::File;
 use std::io;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use virtual_peers::{AddressChange, Reliability};
 
-/// Who ends an association, and how.
+/// The side that ends an association, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The client closes it.
@@ -50,7 +50,7 @@ pub struct EchoPlan {
     pub pace: Option<Duration>,
     /// Before this message streams are reset. Without a pace the message waits for that.
     pub reset: Option<(usize, Reset)>,
-    /// Before this message the client adds so many streams in each direction, and uses them from then on.
+    /// Before this message the client adds this number of streams in each direction, and uses them from then on.
     pub added_streams: Option<(usize, u16)>,
     /// Whether user message interleaving is offered.
     pub interleaving: bool,
@@ -58,7 +58,7 @@ pub struct EchoPlan {
     pub address_changes: Vec<(usize, AddressChange, Ipv4Addr)>,
     /// Before this message usrsctp as client begins to send to this address of the server.
     pub towards: Option<(usize, Ipv4Addr)>,
-    /// Who ends the association.
+    /// The side that ends the association.
     pub end: End,
     /// Addresses of the peer; none gives it the one that leads to us.
     pub addresses: Vec<Ipv4Addr>,

@@ -176,7 +176,7 @@ impl Server {
 }
 
 /// A UDP port for a program that binds it itself: free at this moment, given out once by this process, and below
-/// those that the system gives to whoever asks for any.
+/// those that the system gives to a program that asks for any.
 ///
 /// # Errors
 /// Where there is none.

@@ -95,7 +95,7 @@ impl Far {
 
 impl Relay {
     /// Carries what arrives at `near` (bound, not connected) over `far` (bound likewise) to `server`, and
-    /// answers back to the client: whoever sent to `near` first. The two sockets may belong to different
+    /// answers back to the client: the first to send to `near`. The two sockets may belong to different
     /// namespaces.
     ///
     /// # Errors

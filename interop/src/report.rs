@@ -15,7 +15,7 @@ pub struct Report {
     pub echoes: usize,
     /// Bytes sent, and received back.
     pub bytes: u64,
-    /// Messages that came back altered, and messages that nobody asked for.
+    /// Messages that came back altered, and unexpected messages.
     pub wrong: usize,
     /// Whether every message came back as one message.
     pub boundaries_kept: bool,

@@ -1,4 +1,4 @@
-//! The documents keep what they promise: Rust code in them is compiled.
+//! The documents keep what they promise: Rust code in them is compiled, and their links lead somewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -47,4 +47,71 @@ fn every_document_with_rust_code_is_compiled_and_names_the_language_of_each_bloc
         );
     }
     assert!(with_rust >= 1, "README.md has Rust code");
+}
+
+/// A document without its code, by lines.
+fn prose(text: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        let kept = if fenced || fence { "" } else { line };
+        lines.push(kept.to_owned());
+    }
+    lines
+}
+
+/// The targets of a document's links to files and headings of the project.
+fn links(text: &str) -> Vec<String> {
+    let prose = prose(text).join("\n");
+    let without_code: String = prose.split('`').step_by(2).collect();
+    let targets = without_code.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
+}
+
+/// The anchor that a heading gets: lower case, words joined by hyphens, other signs left out.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|sign| sign.is_alphanumeric() || " -_".contains(*sign));
+    kept.map(|sign| if sign == ' ' { '-' } else { sign }).collect()
+}
+
+fn anchors(text: &str) -> Vec<String> {
+    let headings = prose(text).into_iter().filter(|line| line.starts_with('#'));
+    headings.map(|line| anchor(line.trim_start_matches('#'))).collect()
+}
+
+#[test]
+fn links_and_anchors_are_read_outside_of_code() {
+    let text = "# A `b`: c, d_e\n[x](y.md#z) `[no](no)` [w](https://w)\n```\n# no\n```\n[v](#a)\n";
+    assert_eq!(links(text), ["y.md#z", "#a"]);
+    assert_eq!(anchors(text), ["a-b-c-d_e"]);
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let further =
+        ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/requirements/README.md"];
+    let mut faults = Vec::new();
+    let mut read = 0;
+    for document in documents().into_iter().chain(further.map(PathBuf::from)) {
+        let text = std::fs::read_to_string(root().join(&document)).unwrap();
+        for link in links(&text) {
+            read += 1;
+            let (path, heading) = link.split_once('#').unwrap_or((&link, ""));
+            let folder = document.parent().expect("a document has a folder");
+            let target = if path.is_empty() { document.clone() } else { folder.join(path) };
+            let target = root().join(target);
+            let has_heading = || {
+                let text = std::fs::read_to_string(&target).unwrap_or_default();
+                anchors(&text).iter().any(|anchor| anchor == heading)
+            };
+            if !target.exists() || !heading.is_empty() && !has_heading() {
+                faults.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(read > 100, "only {read} links");
+    assert!(faults.is_empty(), "these links lead nowhere: {faults:#?}");
 }

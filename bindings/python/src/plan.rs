@@ -18,7 +18,7 @@ use crate::table::{Columns, Table};
 /// A plan, read and checked: what is run, what is varied, what is measured, what is expected.
 ///
 /// `size` is "normal", "full" (the paper's own) or "small" (what tests run); `seeds` replaces the number of runs of
-/// each cell; `vary` is a key and texts of values in the place of those that the plan's sweep gives it;
+/// each cell; `vary` is a key and texts of values that replace those of the plan's sweep;
 /// `distributions` keeps distributions of latency, which quantiles of all seeds together need.
 #[pyclass(frozen, module = "thinstream._native")]
 pub(crate) struct Plan {

@@ -360,7 +360,7 @@ fn checked(quantiles: &[f64]) -> PyResult<()> {
     }
 }
 
-/// The columns of the cells of a comparison, one text for each of so many rows of it.
+/// The columns of the cells of a comparison, one text for each of its rows.
 fn cells<'a>(columns: &mut Columns, rows: impl Iterator<Item = &'a Comparison> + Clone) {
     let Some(first) = rows.clone().next() else { return };
     for (place, (key, _)) in first.keys.iter().enumerate() {

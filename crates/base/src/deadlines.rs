@@ -65,7 +65,7 @@ impl Deadlines {
         self.correct_first();
     }
 
-    /// The earliest deadline.
+    /// The earliest deadline of all rows; none if no row has one.
     pub fn next(&self) -> Option<Instant> {
         self.first().map(|(at, _)| at)
     }

@@ -1,4 +1,4 @@
-//! Keyed hashes: short ones that nobody predicts who does not know the key.
+//! Keyed hashes: short, and unpredictable without the key.
 
 use core::net::{IpAddr, SocketAddr};
 

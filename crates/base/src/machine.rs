@@ -87,7 +87,7 @@ pub enum IcmpError {
         /// Bytes of an IP packet that the link takes.
         mtu: u32,
     },
-    /// Nobody listens where it went: the protocol, or the port of its UDP encapsulation, is unknown there.
+    /// No receiver there: the protocol, or the port of its UDP encapsulation, is unknown there.
     NobodyThere,
     /// The datagram does not arrive: no route, host down, filtered.
     Unreachable,
@@ -101,7 +101,7 @@ pub struct Icmp<'a> {
     pub local: Option<IpAddr>,
     /// Where the datagram went.
     pub remote: SocketAddr,
-    /// What is wrong.
+    /// Kind of the reported error.
     pub error: IcmpError,
     /// The beginning of the datagram's payload, as far as it is quoted.
     pub quoted: &'a [u8],
@@ -180,7 +180,7 @@ impl TransmitBuffer for Vec<u8> {
 /// Takes the end of a datagram as it lies in memory, and asks for no checksum; for one datagram at a time.
 #[derive(Clone, Debug, Default)]
 pub struct GatheredBuffer {
-    /// The first bytes.
+    /// The first bytes of the datagram: headers, and payload that is not gathered.
     pub head: Vec<u8>,
     /// The bytes that follow.
     pub tail: Bytes,

@@ -50,7 +50,7 @@ impl Rate {
         }
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn bits_per_second(self) -> u64 {
         self.0.get()
     }
@@ -106,9 +106,9 @@ impl fmt::Display for Rate {
 pub struct Probability(u64);
 
 impl Probability {
-    /// Never.
+    /// Probability 0: the event never happens.
     pub const ZERO: Probability = Probability(0);
-    /// Always.
+    /// Probability 1: the event always happens.
     pub const ONE: Probability = Probability(1 << 32);
 
     /// `numerator / denominator`, clamped to 1; a zero denominator yields zero.

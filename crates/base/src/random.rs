@@ -28,12 +28,12 @@ impl RandomStream {
         RandomStream(ChaCha8Rng::from_seed(seed))
     }
 
-    /// 32 uniform bits.
+    /// The next 32 bits of the stream, uniformly distributed.
     pub fn next_u32(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// 64 uniform bits.
+    /// The next 64 bits of the stream, uniformly distributed.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }

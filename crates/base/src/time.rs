@@ -24,7 +24,7 @@ pub struct Instant(
 pub struct Duration(u64);
 
 impl Instant {
-    /// The driver's origin.
+    /// The origin of the driver's clock, at which its nanoseconds begin.
     pub const ZERO: Instant = Instant(NonZeroU64::MIN);
     /// Later than every instant a driver can reach.
     pub const FAR_FUTURE: Instant = Instant(NonZeroU64::MAX);
@@ -89,7 +89,7 @@ impl Default for Instant {
 impl Duration {
     /// No time at all.
     pub const ZERO: Duration = Duration(0);
-    /// The longest span.
+    /// The longest span, 2^64 - 1 ns, some 584 years.
     pub const MAX: Duration = Duration(u64::MAX);
 
     /// A span of `nanos` nanoseconds.

@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", conflicts_with = "from", help_heading = "Messages")]
     size: Option<Sizes>,
     /// Time between messages; ~250ms draws it from an exponential distribution, "bursts 4 305ms 30s" sends
-    /// so many, one each so long, each so long, bzflag sends as that game, greedy as fast as possible,
+    /// 4 messages, one each 305ms, every 30s, bzflag sends as that game, greedy as fast as possible,
     /// "live 300kbit" media as they are made, "stored 300kbit" those made before, "images 8 7kB" images side by
     /// side ("thinstream lab workloads" lists applications), "replay FILE" or "replay FILE STREAM" what was recorded,
     /// in a capture or a table of "thinstream trace convert", sizes included. 250ms, or with --from as soon as a

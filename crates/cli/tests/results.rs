@@ -92,7 +92,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// A plan with so many runs.
+/// A plan with `seeds` runs.
 fn plan(scratch: &Scratch, title: &str, seeds: u32) -> String {
     let path = scratch.path(&format!("{title}.toml"));
     let text = format!(
@@ -149,7 +149,7 @@ fn a_page_that_cannot_be_written_costs_no_numbers() {
     assert!(out.contains("latency.quantile"), "{out}");
 }
 
-/// Waits until the journal has so many lines.
+/// Waits until the journal has `lines` lines.
 fn wait_for_runs(journal: &Path, lines: usize, child: &mut Child) {
     while fs::read_to_string(journal).map_or(0, |text| text.lines().count()) < lines {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");

@@ -135,7 +135,7 @@ mod kernel {
     #[derive(Debug)]
     pub(super) struct Timer {
         timer: TimerFd,
-        /// The same timer to read from: like a pipe, it becomes readable and yields bytes. (What tokio has
+        /// A timer to read from: like a pipe, it becomes readable and yields bytes. (What tokio has
         /// for any descriptor cannot be had without `unsafe`.)
         expirations: pipe::Receiver,
         armed: Option<Instant>,

@@ -69,7 +69,7 @@ impl EmulatorConfig {
 pub struct RelayPacket {
     /// The UDP payload.
     pub datagram: Bytes,
-    /// Its codepoint, which is passed on.
+    /// ECN codepoint, which is passed on.
     pub ecn: Ecn,
     client: Arc<Client>,
 }
@@ -97,7 +97,7 @@ struct Client {
     address: SocketAddr,
     /// The address at which its first datagram arrived; replies leave from there.
     local: SocketAddr,
-    /// Its socket towards the server.
+    /// Socket towards the server.
     upstream: UdpTransport,
 }
 

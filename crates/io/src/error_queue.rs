@@ -133,7 +133,7 @@ mod tests {
         queue.drain().pop_front().expect("nothing was read")
     }
 
-    /// The address of a port at which nobody listens.
+    /// The address of a port without a listener.
     async fn closed(at: SocketAddr) -> SocketAddr {
         UdpSocket::bind(at).await.unwrap().local_addr().unwrap()
     }

@@ -1,6 +1,6 @@
 //! SCTP directly over IP, protocol 132 (RFC 9260, section 3), through raw sockets. Linux only.
 //!
-//! A raw socket sees every SCTP packet that comes to its address, whoever it is for. Where the kernel's own
+//! A raw socket sees every SCTP packet that comes to its address, whatever process it is for. Where the kernel's own
 //! SCTP is loaded, it sees them too and answers those it does not know with ABORT: keep it unloaded.
 
 #[cfg(target_os = "linux")]

@@ -19,7 +19,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use base::{Duration, Instant, Probability, Rate};
-use lab::flow::{Detail, FlowConfig, SourcePlan, Transport};
+use lab::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
 use lab::measure::GroupMeter;
 use lab::world::{Network, World};
 use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
@@ -71,7 +71,7 @@ fn flow(scenario: Scenario, end: Instant) -> FlowConfig {
         Scenario::Thin => {
             let both = RecoveryPolicy::sctp_thin_paper;
             let interval = Duration::from_millis(250);
-            (Transport::sctp(both(), both()), Arrivals::Constant { interval }, 100)
+            (TransportOptions::sctp(both(), both()), Arrivals::Constant { interval }, 100)
         }
     };
     let limit = Limit::Unlimited;
@@ -89,9 +89,10 @@ fn flow(scenario: Scenario, end: Instant) -> FlowConfig {
 }
 
 /// Connections with buffers that never limit them.
-fn greedy() -> Transport {
-    let mut transport = Transport::tcp(RecoveryPolicy::tcp_sack(), RecoveryPolicy::tcp_sack());
-    if let Transport::Tcp { sender, receiver } = &mut transport {
+fn greedy() -> TransportOptions {
+    let mut transport =
+        TransportOptions::tcp(RecoveryPolicy::tcp_sack(), RecoveryPolicy::tcp_sack());
+    if let TransportOptions::Tcp { sender, receiver } = &mut transport {
         for options in [sender, receiver] {
             let options = Arc::make_mut(options);
             options.max_segment = Some(1000);

@@ -52,7 +52,7 @@ fn filler(size: usize) -> Bytes {
 
 /// Options of both ends, by transport.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Transport {
+pub enum TransportOptions {
     /// An association.
     Sctp {
         /// Of the sender.
@@ -79,7 +79,7 @@ pub enum SourcePlan {
         /// SCTP streams that they take turns on.
         streams: u16,
     },
-    /// These messages, in order, over one association or connection.
+    /// A list of messages, in order, over one association or connection.
     Listed {
         /// The messages.
         messages: Arc<[DueMessage]>,
@@ -93,8 +93,8 @@ pub enum SourcePlan {
 /// A flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// Transport and its options.
-    pub transport: Transport,
+    /// Protocol, with the options of both ends.
+    pub transport: TransportOptions,
     /// What is sent.
     pub source: SourcePlan,
     /// When the association or connection is opened.
@@ -120,9 +120,9 @@ pub struct Addresses {
     pub receiver: Vec<SocketAddr>,
 }
 
-impl Transport {
+impl TransportOptions {
     /// Both ends of an association under one policy; the receiver's acknowledgements are its own affair.
-    pub fn sctp(policy: RecoveryPolicy, receiver: RecoveryPolicy) -> Transport {
+    pub fn sctp(policy: RecoveryPolicy, receiver: RecoveryPolicy) -> TransportOptions {
         let options = |policy| {
             // Heartbeats would be measured as traffic of a thin stream.
             let policy = Arc::new(policy);
@@ -134,23 +134,23 @@ impl Transport {
                 ..Default::default()
             })
         };
-        Transport::Sctp { sender: options(policy), receiver: options(receiver) }
+        TransportOptions::Sctp { sender: options(policy), receiver: options(receiver) }
     }
 
     /// Both ends of a connection under one policy.
-    pub fn tcp(policy: RecoveryPolicy, receiver: RecoveryPolicy) -> Transport {
+    pub fn tcp(policy: RecoveryPolicy, receiver: RecoveryPolicy) -> TransportOptions {
         let options = |policy| {
             let policy = Arc::new(policy);
             Arc::new(tcp::ConnectionOptions { policy, no_delay: true, ..Default::default() })
         };
-        Transport::Tcp { sender: options(policy), receiver: options(receiver) }
+        TransportOptions::Tcp { sender: options(policy), receiver: options(receiver) }
     }
 
     /// How data is numbered.
     pub fn protocol(&self) -> Protocol {
         match self {
-            Transport::Sctp { .. } => Protocol::Sctp,
-            Transport::Tcp { .. } => Protocol::Tcp,
+            TransportOptions::Sctp { .. } => Protocol::Sctp,
+            TransportOptions::Tcp { .. } => Protocol::Tcp,
         }
     }
 }
@@ -167,7 +167,7 @@ pub fn make(
 ) -> Result<(Station, Station, LogHandle), WorkloadError> {
     let log = FlowLog::new(config.transport.protocol(), config.detail, &config.group);
     let (sender, receiver) = match (&config.transport, &config.source) {
-        (Transport::Tcp { sender, receiver }, SourcePlan::Transfers(plan)) => {
+        (TransportOptions::Tcp { sender, receiver }, SourcePlan::Transfers(plan)) => {
             let (source, sink) = transfers::make(
                 sender,
                 receiver,
@@ -180,16 +180,16 @@ pub fn make(
             (Station::TransferSource(source), Station::TransferSink(sink))
         }
         // A plan is checked before: an association per request is not simulated.
-        (Transport::Sctp { .. }, SourcePlan::Transfers(_)) => {
+        (TransportOptions::Sctp { .. }, SourcePlan::Transfers(_)) => {
             return Err(WorkloadError::NoMessages);
         }
-        (Transport::Sctp { sender, receiver }, _) => {
+        (TransportOptions::Sctp { sender, receiver }, _) => {
             let source = source::Source::new(config, seed, number)?;
             let (source, sink) =
                 sctp_end::make(sender, receiver, source, config, (seed, number), addresses, &log);
             (Station::SctpSource(source), Station::SctpSink(sink))
         }
-        (Transport::Tcp { sender, receiver }, _) => {
+        (TransportOptions::Tcp { sender, receiver }, _) => {
             let source = source::Source::new(config, seed, number)?;
             let (source, sink) =
                 tcp_end::make(sender, receiver, source, config, (seed, number), addresses, &log);

@@ -30,7 +30,7 @@ pub enum StudyError {
     /// A parameter is missing, unknown or wrong.
     #[error("parameters of study \"{study}\": {reason}")]
     Parameters {
-        /// Whose.
+        /// The study, by its name.
         study: &'static str,
         /// What is wrong, and what would be right.
         reason: String,

@@ -120,7 +120,7 @@ fn unmeasured<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = S
     })
 }
 
-/// Expectations that do not say of whom, where several flows or links have the measure: their mean is nobody's.
+/// Expectations that do not say of whom, where several flows or links have the measure: their mean belongs to none.
 fn ambiguous<'a>(plan: &'a Plan, finished: &'a Finished) -> impl Iterator<Item = String> + 'a {
     let unsaid = plan.base.expectations.iter().filter(|one| one.of.is_none());
     unsaid.filter_map(|one| {

@@ -66,7 +66,7 @@ impl MessageNumber {
 pub enum After<'a> {
     /// Nothing: it is delivered as soon as it arrives.
     Nothing,
-    /// These messages of the same direction; at most 62 that may not be delivered yet.
+    /// Predecessors: messages of the same direction; at most 62 that may not be delivered yet.
     These(&'a [MessageNumber]),
     /// Every message sent before.
     Everything,

@@ -122,7 +122,7 @@ impl<W: Write> PcapWriter<W> {
         self.file.get_mut().flush()
     }
 
-    /// The writer.
+    /// Returns the writer that the capture was written to.
     pub fn into_inner(self) -> W {
         self.file.into_inner()
     }

@@ -49,7 +49,7 @@ pub trait Checker {
 /// How things stand when a verdict is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// The time.
+    /// The current virtual time.
     pub now: Instant,
     /// Copies of packets on the links.
     pub in_transit: u64,
@@ -60,9 +60,9 @@ pub struct RunEnd {
 pub struct Violation {
     /// Which checker found it.
     pub checker: &'static str,
-    /// When.
+    /// When the fault was found, in virtual time.
     pub at: Instant,
-    /// What.
+    /// Description of the fault.
     pub what: String,
 }
 
@@ -146,7 +146,7 @@ impl<C: Checker + ?Sized> Checker for Box<C> {
     }
 }
 
-/// One that whoever made it keeps, too.
+/// Shares a checker that its maker keeps, too.
 impl<C: Checker + ?Sized> Checker for Rc<RefCell<C>> {
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
         self.borrow_mut().on_sent(now, packet);
@@ -249,7 +249,7 @@ impl Checker for Conservation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Datagram;
+    use crate::packet::AddressedDatagram;
     use base::Ecn;
 
     fn packet(number: u64, payload: &'static [u8]) -> Packet {
@@ -260,7 +260,7 @@ mod tests {
             sender: HostId(0),
             sent: Instant::ZERO,
             corrupted: false,
-            datagram: Datagram {
+            datagram: AddressedDatagram {
                 source: address,
                 destination: address,
                 ecn: Ecn::NotEct,

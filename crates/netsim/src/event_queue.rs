@@ -9,7 +9,7 @@ mod tests;
 
 use base::{Deadlines, Instant};
 
-/// Who waits for an instant; the order is that of events at the same time.
+/// Source of an event; sources are ordered like their simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The arrival of a packet at the end of link number n.
@@ -33,7 +33,7 @@ impl EventQueue {
         self.now
     }
 
-    /// Sets the pending instant of `source`, in the place of what it was; none removes it. An
+    /// Sets the pending instant of `source`, replacing the previous one; none removes it. An
     /// instant in the past becomes now.
     pub fn set(&mut self, source: Source, at: Option<Instant>) {
         let at = at.map(|at| at.max(self.now));
@@ -43,7 +43,7 @@ impl EventQueue {
         }
     }
 
-    /// The next event.
+    /// The earliest pending event; none if none is pending.
     pub fn peek(&self) -> Option<(Instant, Source)> {
         let link = self.links.first().map(|(at, number)| (at, Source::Link(number)));
         let host = self.hosts.first().map(|(at, number)| (at, Source::Host(number)));

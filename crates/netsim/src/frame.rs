@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use base::Ecn;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, UdpHeader};
 
-use crate::packet::{Datagram, is_raw_ip};
+use crate::packet::{AddressedDatagram, is_raw_ip};
 
 /// IP protocol number of SCTP (RFC 9260, section 3).
 pub const IP_PROTOCOL_SCTP: u8 = 132;
@@ -29,7 +29,7 @@ pub struct FrameHeader {
 
 impl FrameHeader {
     /// The headers of `datagram`; without UDP it is SCTP's.
-    pub fn of(datagram: &Datagram) -> FrameHeader {
+    pub fn of(datagram: &AddressedDatagram) -> FrameHeader {
         FrameHeader {
             source: datagram.source,
             destination: datagram.destination,

@@ -17,5 +17,5 @@ pub mod topology;
 
 pub use checker::{Checker, Conservation, RunEnd, Violation};
 pub use link::{Carried, Delivery, DropCause, Jitter, Link, LinkConfig, LinkStatistics, LossModel};
-pub use packet::{Datagram, HostId, LinkId, Packet};
+pub use packet::{AddressedDatagram, HostId, LinkId, Packet};
 pub use simulation::{Host, Simulation, Stalled};

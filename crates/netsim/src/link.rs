@@ -6,7 +6,7 @@
 //!
 //! A packet's way: it joins the queue (or is dropped there), waits for its turn, is serialised at the
 //! link's rate, leaves (here blackouts and the loss model strike: a lost packet has used its share of
-//! the rate), may be doubled, joins somebody else's queue, travels for delay plus jitter, and may be
+//! the rate), may be doubled, joins a queue of cross traffic, travels for delay plus jitter, and may be
 //! corrupted. All of this is decided in [`Link::send`], since nothing that comes later changes it;
 //! so a packet costs one event, at its arrival. Only CoDel decides when a packet's turn comes: then it
 //! costs an event more, and what became of it is told by [`Link::poll_outcome`].

@@ -25,10 +25,10 @@ pub struct LinkId(pub u32);
 
 /// Addresses, ECN codepoint and payload of a datagram, in UDP or (with ports 0) directly over IP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Datagram {
+pub struct AddressedDatagram {
     /// Where it comes from, as the network sees it.
     pub source: SocketAddr,
-    /// Where it goes.
+    /// Destination address, as the network sees it.
     pub destination: SocketAddr,
     /// Codepoint in its IP header.
     pub ecn: Ecn,
@@ -41,7 +41,7 @@ pub struct Datagram {
     pub tail: Bytes,
 }
 
-impl Datagram {
+impl AddressedDatagram {
     /// Bytes of its IP and UDP headers: 20 (IPv4) or 40 (IPv6), and 8 for UDP unless the ports are 0.
     pub fn header_size(&self) -> u64 {
         let ip = if self.destination.is_ipv4() { 20 } else { 40 };
@@ -65,17 +65,17 @@ pub(crate) fn is_raw_ip(source: SocketAddr, destination: SocketAddr) -> bool {
 pub struct Packet {
     /// Number of the datagram in the simulation, from 0; duplicates share it.
     pub number: u64,
-    /// Who sent it.
+    /// The sending host.
     pub sender: HostId,
-    /// When.
+    /// When the sender's machine emitted it.
     pub sent: Instant,
     /// Whether a link has flipped bits of it.
     pub corrupted: bool,
-    /// What it carries.
-    pub datagram: Datagram,
+    /// Addresses and payload.
+    pub datagram: AddressedDatagram,
     /// The links it has yet to cross, in the list of all routes.
     pub(crate) route: Range<u32>,
-    /// Who is to have it, as far as that was known when it left.
+    /// The destination host, if known when the packet was sent.
     pub(crate) receiver: Option<Receiver>,
 }
 

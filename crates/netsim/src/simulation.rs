@@ -21,7 +21,7 @@ use crate::link::{
     Admission, Delivery, DropCause, Link, LinkConfig, LinkConfigError, LinkStatistics, LossOracle,
     Outcome, flip_bit,
 };
-use crate::packet::{Datagram, HostId, LinkId, Packet};
+use crate::packet::{AddressedDatagram, HostId, LinkId, Packet};
 
 pub use network::Overhead;
 use network::{Network, Way};
@@ -42,7 +42,7 @@ pub trait Host: Machine {
     }
 
     /// This datagram of the machine has just left.
-    fn on_transmitted(&mut self, now: Instant, datagram: &Datagram) {
+    fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         let _ = (now, datagram);
     }
 
@@ -53,10 +53,10 @@ pub trait Host: Machine {
     }
 }
 
-/// A run that makes no progress: so much happened at one instant that it would never end.
+/// A run that makes no progress: too many events at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalled {
-    /// The instant.
+    /// The instant at which time stopped.
     pub at: Instant,
     /// The host that acted last.
     pub host: HostId,
@@ -94,7 +94,7 @@ pub struct Simulation<H, C = ()> {
 /// Whether datagrams may travel without checksums and with a tail.
 #[derive(Default)]
 struct Gathering {
-    /// Nobody who sees packets minds.
+    /// No observer of packets objects.
     is_wanted: bool,
     /// A link damages packets, which only their checksums tell.
     needs_checksums: bool,
@@ -138,7 +138,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
 
     /// Whether hosts may leave out checksums, and leave payloads where they are ([`GatheredBuffer`]), in
     /// packets that they send from now on: nothing else changes but what a run costs. Checkers and oracles
-    /// find the rest of [`Datagram::payload`] in [`Datagram::tail`] then. Where a link corrupts packets it has no
+    /// find the rest of [`AddressedDatagram::payload`] in [`AddressedDatagram::tail`] then. Where a link corrupts packets it has no
     /// effect.
     pub fn set_gathering(&mut self, wanted: bool) {
         self.gathering.is_wanted = wanted;
@@ -162,7 +162,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.network.add_link(|seed, index| Link::new(config, seed, index))
     }
 
-    /// Adds a link on which `oracle` decides what is lost, in the place of the configured loss model.
+    /// Adds a link on which `oracle` decides losses, instead of the configured loss model.
     ///
     /// # Errors
     /// When `config` contradicts itself.
@@ -183,12 +183,12 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     }
 
     /// The network sees `host`'s address `inside` as `outside` from now on, as if through a NAT;
-    /// a new `outside` is a rebinding, after which the old one is nobody's.
+    /// a new `outside` is a rebinding, after which the old one belongs to no host.
     pub fn translate(&mut self, host: HostId, inside: SocketAddr, outside: SocketAddr) {
         self.network.translate(host, inside, outside);
     }
 
-    /// The present.
+    /// The current virtual time.
     pub fn now(&self) -> Instant {
         self.queue.now()
     }
@@ -239,7 +239,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.next_number
     }
 
-    /// The checker.
+    /// The checker that judges the run.
     pub fn checker(&self) -> &C {
         &self.checker
     }
@@ -388,7 +388,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                 sender: id,
                 sent: now,
                 corrupted: false,
-                datagram: Datagram {
+                datagram: AddressedDatagram {
                     source,
                     destination,
                     ecn: transmit.ecn,
@@ -451,7 +451,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         };
         self.checker.on_delivered(now, &packet, receiver);
         let (corrupted, host) = (packet.corrupted, &mut self.hosts[receiver.0 as usize]);
-        let Datagram { source: remote, ecn, payload, tail, .. } = packet.datagram;
+        let AddressedDatagram { source: remote, ecn, payload, tail, .. } = packet.datagram;
         let meta = DatagramMeta { local, remote, ecn };
         // What no link has damaged never was on a wire: there is no need to sum it up again.
         let datagram = base::Datagram { head: payload, tail, verified: !corrupted };

@@ -28,7 +28,7 @@ impl<H> Placed<H> {
 pub struct Directions<T> {
     /// From the first (or left) host to the second (or right).
     pub forward: T,
-    /// Back.
+    /// From the second host to the first.
     pub backward: T,
 }
 
@@ -44,7 +44,7 @@ impl<T: Clone> Directions<T> {
 pub struct Pair {
     /// The first host.
     pub first: HostId,
-    /// The second.
+    /// The second host.
     pub second: HostId,
     /// The links of each path.
     pub paths: Vec<Directions<LinkId>>,
@@ -90,11 +90,11 @@ pub struct DumbbellConfig {
 /// Hosts on both sides of a shared bottleneck.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dumbbell {
-    /// The left hosts.
+    /// The hosts on the left of the bottleneck.
     pub left: Vec<HostId>,
-    /// The right hosts.
+    /// The hosts on the right of the bottleneck.
     pub right: Vec<HostId>,
-    /// The shared links.
+    /// The shared links of the bottleneck.
     pub bottleneck: Directions<LinkId>,
 }
 

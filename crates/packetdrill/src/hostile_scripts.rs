@@ -1,4 +1,4 @@
-//! Scripts that somebody has damaged: whatever stands in one, reading and running it ends, in a verdict or an
+//! Damaged scripts: whatever one contains, reading and running it ends, in a verdict or an
 //! error, and never in a panic.
 
 use base::{Purpose, RandomStream};

@@ -5,7 +5,7 @@
 //! be run with other tags and with TSNs that wrap. Differences between numbers are kept: a tag one off
 //! in the script is one off on the wire.
 
-/// Whose number a field holds, which decides how it is translated.
+/// The side whose number a field holds, which decides how it is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Plain,

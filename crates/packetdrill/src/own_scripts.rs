@@ -56,7 +56,7 @@ fn all_own_scripts_pass_exactly_whatever_tags_and_tsns_are() {
     assert!(fs::read_to_string(manual).unwrap().contains(&row), "docs/conformance.md lacks {row}");
 }
 
-/// One of so many mutants is run by `make test`; `make mutants` runs all.
+/// One mutant in this many is run by `make test`; `make mutants` runs all.
 const SHARE: u64 = 4;
 
 #[test]

@@ -59,7 +59,7 @@ pub fn parse_with(text: &str, defines: &Defines) -> Result<Script, ParseError> {
     Ok(script)
 }
 
-/// Puts the words of a definition in the place of its name.
+/// Replaces the name of a definition by its words.
 fn substitute(words: Vec<Word>, defines: &Defines) -> Result<Vec<Word>, ParseError> {
     if defines.values().all(Option::is_none) {
         return Ok(words);

@@ -122,7 +122,7 @@ pub enum Quoted {
 pub struct SctpPacket {
     /// Ports of the UDP encapsulation, source and destination, if there is one (RFC 6951).
     pub udp: Option<(u16, u16)>,
-    /// What stands in the place of the checksum.
+    /// Replacement of the checksum.
     pub checksum: Checksum,
     /// The verification tag, if the script says: in the script's numbers.
     pub tag: Option<u32>,

@@ -7,12 +7,12 @@
 macro_rules! windows_of {
     ($controller:ty) => {
         impl $controller {
-            /// Congestion window.
+            /// Congestion window, in bytes.
             pub fn cwnd(&self) -> u64 {
                 self.cwnd
             }
 
-            /// Slow start threshold.
+            /// Slow start threshold, in bytes.
             pub fn ssthresh(&self) -> u64 {
                 self.ssthresh
             }
@@ -32,17 +32,17 @@ macro_rules! windows_of {
 
 pub mod cubic;
 pub mod hystart;
+mod idle;
 pub mod newreno;
 pub mod prr;
-mod quiet;
 pub mod rfc9260;
 pub mod vegas;
 
 use base::{Duration, Instant};
 
 use self::cubic::Cubic;
+use self::idle::Idle;
 use self::newreno::NewReno;
-use self::quiet::Quiet;
 use self::rfc9260::Rfc9260;
 use self::vegas::Vegas;
 use crate::policy::{CongestionPolicy, Controller};
@@ -50,7 +50,7 @@ use crate::policy::{CongestionPolicy, Controller};
 /// What an acknowledgement tells a controller about its path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
-    /// When it came.
+    /// When the acknowledgement arrived.
     pub now: Instant,
     /// Bytes newly acknowledged.
     pub bytes: u64,
@@ -86,9 +86,9 @@ pub enum Signal {
 /// The first news of congestion since the window last fell.
 #[derive(Clone, Copy, Debug)]
 pub struct Congested {
-    /// When it came.
+    /// When the signal was found.
     pub now: Instant,
-    /// What it was.
+    /// Kind of the signal.
     pub signal: Signal,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
@@ -99,7 +99,7 @@ pub struct Congested {
 /// The retransmission timer expired.
 #[derive(Clone, Copy, Debug)]
 pub struct TimedOut {
-    /// When.
+    /// When the timer expired.
     pub now: Instant,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
@@ -162,17 +162,17 @@ impl Congestion {
         let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh());
         self.replace(next);
         self.set_windows(cwnd, ssthresh);
-        if let Some(quiet) = self.quiet() {
-            quiet.set_policy(policy);
+        if let Some(idle) = self.idle() {
+            idle.set_policy(policy);
         }
     }
 
-    /// Congestion window.
+    /// Congestion window, in bytes.
     pub fn cwnd(&self) -> u64 {
         each!(self, controller => controller.cwnd())
     }
 
-    /// Slow start threshold.
+    /// Slow start threshold, in bytes.
     pub fn ssthresh(&self) -> u64 {
         each!(self, controller => controller.ssthresh())
     }
@@ -254,29 +254,29 @@ impl Congestion {
         }
     }
 
-    /// Data left.
+    /// Data was sent, which ends an idle period.
     pub fn on_sent(&mut self, now: Instant) {
-        if let Some(quiet) = self.quiet() {
-            quiet.on_sent(now);
+        if let Some(idle) = self.idle() {
+            idle.on_sent(now);
         }
     }
 
     /// Another state takes over; when data last left stays known.
     fn replace(&mut self, next: Congestion) {
-        let known = self.quiet().copied();
+        let known = self.idle().copied();
         *self = next;
-        if let (Some(quiet), Some(known)) = (self.quiet(), known) {
-            *quiet = known;
+        if let (Some(idle), Some(known)) = (self.idle(), known) {
+            *idle = known;
         }
     }
 
-    /// What all but that of RFC 9260, which has a rule of its own, know of quiet.
-    fn quiet(&mut self) -> Option<&mut Quiet> {
+    /// State of idle periods, which all controllers have except that of RFC 9260, which has its own rule.
+    fn idle(&mut self) -> Option<&mut Idle> {
         match self {
             Congestion::Rfc9260(_) => None,
-            Congestion::NewReno(controller) => Some(&mut controller.quiet),
-            Congestion::Cubic(controller) => Some(&mut controller.quiet),
-            Congestion::Vegas(controller) => Some(&mut controller.quiet),
+            Congestion::NewReno(controller) => Some(&mut controller.idle),
+            Congestion::Cubic(controller) => Some(&mut controller.idle),
+            Congestion::Vegas(controller) => Some(&mut controller.idle),
         }
     }
 
@@ -355,8 +355,8 @@ mod tests {
         assert_eq!((congestion.cwnd(), congestion.ssthresh()), (100_000, 50_000));
     }
 
-    /// With windows of 80 and 5 segments, a rule for quiet, and data that left at the beginning.
-    fn quiet(controller: Controller) -> Congestion {
+    /// With windows of 80 and 5 segments, a rule for idle periods, and data sent at the beginning.
+    fn idle(controller: Controller) -> Congestion {
         let halving = CongestionPolicy { idle_restart: IdleRestart::Halve, ..policy(controller) };
         let mut congestion = Congestion::new(&halving, 1000);
         congestion.set_windows(80_000, 5_000);
@@ -365,12 +365,12 @@ mod tests {
     }
 
     #[test]
-    fn every_controller_pays_once_for_quiet_and_not_while_anything_is_in_flight() {
+    fn every_controller_pays_once_for_an_idle_period_and_not_while_anything_is_in_flight() {
         let rto = Duration::from_secs(1);
         for controller in
             [Controller::NewReno, Controller::Cubic, Controller::Vegas(VegasPolicy::default())]
         {
-            let mut congestion = quiet(controller);
+            let mut congestion = idle(controller);
             for (in_flight, windows) in
                 [(1, (80_000, 5_000)), (0, (40_000, 60_000)), (0, (40_000, 60_000))]
             {
@@ -383,14 +383,14 @@ mod tests {
     #[test]
     fn when_data_last_left_is_known_to_what_takes_over() {
         let (rto, now) = (Duration::from_secs(1), Instant::from_millis(1500));
-        let mut congestion = quiet(Controller::Cubic);
+        let mut congestion = idle(Controller::Cubic);
         let before = congestion.clone();
         congestion.on_sent(Instant::from_millis(1000));
         congestion.undo(before);
         congestion.before_send(now, rto, 0);
-        assert_eq!(congestion.cwnd(), 80_000, "half a second of quiet");
+        assert_eq!(congestion.cwnd(), 80_000, "half a second idle");
 
-        let mut congestion = quiet(Controller::Cubic);
+        let mut congestion = idle(Controller::Cubic);
         let first = CongestionPolicy {
             idle_restart: IdleRestart::InitialWindow,
             ..policy(Controller::NewReno)

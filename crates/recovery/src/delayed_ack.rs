@@ -42,7 +42,7 @@ pub struct DelayedAck {
 }
 
 impl DelayedAck {
-    /// Nothing arrived yet.
+    /// A state in which no packet has arrived yet.
     pub fn new(timing: AckTiming) -> DelayedAck {
         DelayedAck { timing, pending: 0, arrived: 0, due: None }
     }

@@ -36,7 +36,7 @@ pub use self::bundles::BundleReport;
 use self::bundles::DeliveredBundle;
 pub use self::by_time::Overdue;
 use self::in_flight::InFlight;
-pub use self::loss::Strikes;
+pub use self::loss::Misses;
 use self::packets::{Draft, Packet, PacketState};
 use self::repeated::RepeatedUnits;
 pub use self::repeated::{AgainAcked, ProvenTrip, Repetition};

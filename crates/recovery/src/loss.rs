@@ -79,7 +79,7 @@ pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -
 /// The moments that a restarted timer is computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartMoments {
-    /// Now.
+    /// The time of the question.
     pub now: Instant,
     /// When the timer that runs was started.
     pub timer_started_at: Instant,
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_path_that_is_watched_costs_no_more_than_a_quarter_of_a_kilobyte() {
-        assert!(size_of::<Watch>() <= 256, "{} bytes", size_of::<Watch>());
+        assert!(size_of::<MechanismStates>() <= 256, "{} bytes", size_of::<MechanismStates>());
     }
 
     /// Chunk 1 sent at 0, chunk 2 at 150 ms, the SACK of chunk 1 at 180 ms, RTO 300 ms

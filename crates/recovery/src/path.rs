@@ -11,7 +11,7 @@ use crate::ack_delay::AckDelay;
 use crate::congestion::Congestion;
 use crate::episode::Episode;
 use crate::ledger::PathIndex;
-use crate::loss::Watch;
+use crate::loss::MechanismStates;
 use crate::margin::Margin;
 use crate::policy::{RecoveryPolicy, RtoMargin, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
@@ -48,7 +48,7 @@ pub(crate) struct PathRecovery {
     /// How much was in flight lately.
     pub(crate) peak: Peak,
     /// What the newer mechanisms keep.
-    pub(crate) watch: Option<Box<Watch>>,
+    pub(crate) mechanisms: Option<Box<MechanismStates>>,
     /// How long the peer delays acknowledgements, where the policy allows for it.
     pub(crate) ack_delay: Option<Box<AckDelay>>,
     /// What keeps copies that ride along from filling a queue, where the policy has a brake.
@@ -88,7 +88,7 @@ impl PathRecovery {
             burst_end: None,
             routes: Routes::all(path),
             peak: Peak::default(),
-            watch: None,
+            mechanisms: None,
             ack_delay: None,
             brake: None,
             rto_policy: None,
@@ -97,8 +97,8 @@ impl PathRecovery {
 
     /// Data leaves: what the policy's mechanisms keep is there from now on. A path without data takes no memory for it.
     pub(crate) fn equip(&mut self, policy: &RecoveryPolicy) {
-        if self.watch.is_none() && Watch::is_wanted(policy) {
-            self.watch = Some(Box::default());
+        if self.mechanisms.is_none() && MechanismStates::is_wanted(policy) {
+            self.mechanisms = Some(Box::default());
         }
         if self.brake.is_none() && policy.redundancy.has_brake() {
             self.brake = Some(Box::default());
@@ -109,9 +109,10 @@ impl PathRecovery {
     /// trip goes, too, where it is all that was learned: half a kilobyte for each idle connection is a high price for a
     /// number that the smoothed round trip, which stays, stands in for until data is acknowledged again.
     pub(crate) fn rest(&mut self) {
-        if self.episode.keeps_nothing() && self.watch.as_ref().is_some_and(|watch| watch.is_blank())
+        if self.episode.keeps_nothing()
+            && self.mechanisms.as_ref().is_some_and(|mechanisms| mechanisms.is_blank())
         {
-            self.watch = None;
+            self.mechanisms = None;
         }
     }
 
@@ -119,7 +120,7 @@ impl PathRecovery {
     pub(crate) fn waits_for_nothing(&self) -> bool {
         self.t3_rtx.is_none()
             && self.early_timer.is_none()
-            && self.watch.is_none()
+            && self.mechanisms.is_none()
             && self.episode.keeps_nothing()
     }
 
@@ -135,10 +136,11 @@ impl PathRecovery {
         }
         self.ack_delay = self.ack_delay.take().filter(|_| policy.rto.ack_delay.is_some());
         self.brake = self.brake.take().filter(|_| policy.redundancy.has_brake());
-        let watch = self.watch.take();
-        self.watch = Watch::is_wanted(policy).then(|| watch.unwrap_or_default());
-        if let Some(watch) = &mut self.watch {
-            watch.set_policy(policy);
+        let mechanisms = self.mechanisms.take();
+        self.mechanisms =
+            MechanismStates::is_wanted(policy).then(|| mechanisms.unwrap_or_default());
+        if let Some(mechanisms) = &mut self.mechanisms {
+            mechanisms.set_policy(policy);
         }
     }
 

@@ -47,8 +47,8 @@ impl<P> MtuProbes<P> {
         self.under_way = None;
     }
 
-    /// The probe under way was lost, for its size or by chance: the next one may leave at `again`. Answers the size once
-    /// so many of it were lost that it counts as too large.
+    /// The probe under way was lost, for its size or by chance: the next one may leave at `again`. Returns the size
+    /// once enough probes of it were lost that it counts as too large.
     pub fn on_lost(&mut self, again: Instant, policy: &PathMtuPolicy) -> Option<u16> {
         let (size, _) = self.under_way.take()?;
         self.losses = self.losses.saturating_add(1);

@@ -42,7 +42,7 @@ pub struct RecoveryPolicy {
     pub timeout_while_thin: ThinTimeout,
     /// On which path it resends that.
     pub retransmission_path: RetransmissionPath,
-    /// Congestion control.
+    /// Congestion control: controller, windows and bursts.
     pub congestion: CongestionPolicy,
     /// What the receiving side of this endpoint acknowledges when, and what it asks of its peer.
     pub acknowledgement: AcknowledgementPolicy,
@@ -63,7 +63,7 @@ pub struct RtoPolicy {
     pub deviation: Deviation,
     /// Timeout before the first measurement.
     pub initial: Duration,
-    /// Lower bound.
+    /// Lower bound of the timeout (RTO.Min).
     pub min: Duration,
     /// Lower bound while the stream is thin (Petlund et al. 2009, section 5.2); none: `min` always.
     pub min_while_thin: Option<Duration>,
@@ -119,7 +119,7 @@ pub enum RtoMargin {
 pub struct BackoffPolicy {
     /// Timeouts while the stream is thin.
     pub while_thin: ThinBackoff,
-    /// What ends it.
+    /// The event that ends back-off.
     pub ends: BackoffEnd,
     /// Which expiries count as errors of the path.
     pub errors: ErrorCounting,
@@ -218,8 +218,8 @@ pub struct LossPolicy {
     /// When a unit that was fast-retransmitted may be so again on evidence from packets sent later.
     pub repeat_fast_retransmit: RepeatFast,
     /// Whether a fast retransmission of the oldest outstanding data restarts the retransmission timer
-    /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux' SCTP), the timer goes on, and repairs a lost
-    /// retransmission so much sooner.
+    /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux' SCTP), the timer keeps running and repairs a
+    /// lost retransmission sooner.
     pub fast_restarts_timer: bool,
     /// Lower the threshold when few segments are outstanding and none can be sent (RFC 5827, section 3.2).
     pub early_retransmit: bool,
@@ -349,7 +349,7 @@ pub enum RetransmissionPath {
 /// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionPolicy {
-    /// The controller.
+    /// Algorithm that sets the congestion window.
     pub controller: Controller,
     /// Congestion window of a path on which nothing was sent yet, bytes; none: what RFC 9260, section
     /// 7.2.1, makes of the path MTU. Looked at when a path comes into being.
@@ -368,7 +368,7 @@ pub struct CongestionPolicy {
     pub hystart: bool,
     /// What of the window a packet takes.
     pub window_counts: WindowCounts,
-    /// What quiet does to the window. RFC 9260 has a rule of its own and knows no other.
+    /// The window after an idle period. RFC 9260 has its own rule and knows no other.
     pub idle_restart: IdleRestart,
     /// Proportional rate reduction (RFC 9937): a recovery's packets leave at the pace of acknowledgements,
     /// neither after a silence nor in a burst. Where the peer reports what it has.

@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 pub use self::bundles::{Bundle, Ride};
 use self::heard::Heard;
 use self::losses::Lost;
-use self::response::Said;
+use self::response::AckContext;
 use crate::episode::End;
 use crate::event::{Event, EventLog};
 use crate::feedback::Silence;
@@ -112,9 +112,9 @@ pub struct PathSnapshot {
     pub srtt: Option<Duration>,
     /// Variation of the round-trip time (RTTVAR), once measured.
     pub rttvar: Option<Duration>,
-    /// The latest measurement.
+    /// The latest RTT sample; none before the first.
     pub latest_rtt: Option<Duration>,
-    /// Timeout, with back-off.
+    /// Retransmission timeout, back-off included.
     pub rto: Duration,
     /// Congestion window, bytes.
     pub cwnd: u64,
@@ -289,8 +289,8 @@ impl Recovery {
         self.heard.duplicates = 0;
         for path in &mut self.paths {
             path.episode.leave(End::Discarded);
-            if let Some(watch) = &mut path.watch {
-                watch.settle();
+            if let Some(mechanisms) = &mut path.mechanisms {
+                mechanisms.settle();
             }
             path.t3_rtx = None;
             path.early_timer = None;

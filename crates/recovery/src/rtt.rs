@@ -98,7 +98,7 @@ impl RttEstimator {
         self.state.map(|(_, rttvar)| Duration::from_nanos(rttvar.max(0) as u64))
     }
 
-    /// The latest measurement.
+    /// The latest RTT sample; none before the first.
     pub fn latest(&self) -> Option<Duration> {
         self.state.map(|_| self.latest)
     }

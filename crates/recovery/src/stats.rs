@@ -25,7 +25,7 @@ impl Cause {
         matches!(self, Cause::Fast | Cause::Early)
     }
 
-    /// Name in reports.
+    /// Name in reports and JSON, in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Cause::Timeout => "timeout",
@@ -40,15 +40,15 @@ impl Cause {
 /// Units sent again, counted twice: by cause and by order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RetransmissionCounts {
-    /// By [`Cause::Timeout`].
+    /// Units retransmitted by [`Cause::Timeout`].
     pub timeout: u64,
-    /// By [`Cause::Fast`].
+    /// Units retransmitted by [`Cause::Fast`].
     pub fast: u64,
-    /// By [`Cause::Bundled`].
+    /// Units retransmitted by [`Cause::Bundled`].
     pub bundled: u64,
-    /// By [`Cause::Early`].
+    /// Units retransmitted by [`Cause::Early`].
     pub early: u64,
-    /// By [`Cause::Probe`].
+    /// Units retransmitted by [`Cause::Probe`].
     pub probe: u64,
     /// First, second, third, and later retransmissions of a unit.
     pub by_order: [u64; 4],
@@ -76,7 +76,7 @@ impl RetransmissionCounts {
 /// Counters of an association's or connection's recovery since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RecoveryStats {
-    /// Units sent again.
+    /// Retransmitted units, by cause and order.
     pub retransmissions: RetransmissionCounts,
     /// Retransmissions that the peer reported to have been needless.
     pub spurious: u64,
@@ -96,7 +96,7 @@ pub struct RecoveryStats {
     pub timeouts: u64,
     /// Times that fast recovery was entered.
     pub fast_recoveries: u64,
-    /// Tail loss probes.
+    /// Tail loss probes sent (RFC 8985, section 7).
     pub probes: u64,
     /// Times that the window was given back because nothing had been lost.
     pub undone: u64,

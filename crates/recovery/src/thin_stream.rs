@@ -70,7 +70,7 @@ impl LossEstimator {
         self.loss = self.loss.saturating_sub(Probability::ONE.to_fixed_point() / Self::WEIGHT);
     }
 
-    /// The estimate.
+    /// The estimated share of packets lost, at most one half.
     pub fn estimate(&self) -> Probability {
         Probability::from_fixed_point(self.loss)
     }

@@ -39,7 +39,7 @@ pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
 pub struct Moments {
     /// Number of values.
     pub count: u64,
-    /// Their mean.
+    /// Mean of the numbers.
     pub mean: f64,
     squares: f64,
 }

@@ -26,7 +26,7 @@ pub struct Row {
     pub measure: String,
     /// Labels that tell results of one measure apart.
     pub labels: Labels,
-    /// The number.
+    /// Value of the row, in its unit.
     pub value: f64,
     /// Unit of the number; empty for a plain number.
     pub unit: Unit,
@@ -65,9 +65,9 @@ pub struct Curve {
     pub measure: String,
     /// Labels that tell results of one measure apart.
     pub labels: Labels,
-    /// Across.
+    /// Quantity on the horizontal axis.
     pub x: Quantity,
-    /// Upwards.
+    /// Quantity on the vertical axis.
     pub y: Quantity,
     /// In the order in which they are joined.
     pub points: Vec<(f64, f64)>,

@@ -34,7 +34,7 @@ pub struct AuthenticationOptions {
     /// Chunks that are taken only authenticated. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH cannot be.
     pub chunks: Vec<ChunkType>,
     /// Secrets that both applications know, by the number that both gave them. By default key 0, which is
-    /// empty and keeps out those who did not see the handshake, and nobody else: leave it out where
+    /// empty and keeps out only those who did not see the handshake: leave it out where
     /// only those who know a secret are welcome.
     pub keys: BTreeMap<KeyId, Bytes>,
     /// The key with which this side authenticates what it sends.

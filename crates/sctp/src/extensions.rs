@@ -57,7 +57,7 @@ impl Extensions {
         Extensions(self.0 & other.0)
     }
 
-    /// These without `other`.
+    /// The extensions without `other`.
     #[must_use]
     pub const fn without(self, other: Extensions) -> Extensions {
         Extensions(self.0 & !other.0)

@@ -140,7 +140,7 @@ fn connected(preset: &str) -> (Wire, [ConnectionId; 2]) {
     }
 }
 
-/// Sends so much one way and reads it there; answers how much that was.
+/// Sends data one way and reads it there; returns the number of bytes.
 fn transfer(wire: &mut Wire, [id, accepted]: [ConnectionId; 2], kind: Kind, total: usize) -> usize {
     let message = kind.message();
     let (mut sent, mut received) = (0, 0);

@@ -351,7 +351,7 @@ impl Connection {
         }
     }
 
-    /// So much memory is left for connections from now on, and so much of it this one may have for what it sends.
+    /// Updates the shared memory state, and this connection's share of it for data to send, in bytes.
     pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
         self.rx.set_memory(state);
         self.tx.set_share(share);

@@ -35,7 +35,7 @@ pub enum Event {
 /// What hinders a connection that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoftError {
-    /// ICMP said that nobody listens at the peer's address. An attempt to open ends with that
+    /// ICMP reported an unreachable port or protocol at the peer. An attempt to open ends with that
     /// ([`Failure::NobodyThere`]); an established connection does not, since a stranger may say it (RFC 5927,
     /// section 5.2).
     NobodyThere,
@@ -71,7 +71,7 @@ pub enum Failure {
     Reset,
     /// The peer did not answer the SYN, or not the SYN ACK.
     NoAnswer,
-    /// ICMP said that nobody listens at the peer's address.
+    /// ICMP reported an unreachable port or protocol at the peer.
     NobodyThere,
     /// The peer did not answer, and ICMP said that it cannot be reached.
     Unreachable,

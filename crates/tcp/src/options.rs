@@ -51,7 +51,7 @@ pub struct ConnectionOptions {
     /// Whether a SYN in mid-connection is answered by a challenge ACK (RFC 5961, section 4). Without, one
     /// within the window resets the connection.
     pub strict_syns: bool,
-    /// ACKs to segments that are not acceptable, challenge ACKs among them, so many at once
+    /// ACKs to segments that are not acceptable, challenge ACKs among them, this many at once
     /// (RFC 5961, section 7).
     pub challenge_acks: u8,
     /// The time for which that number holds.

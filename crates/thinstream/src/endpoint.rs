@@ -76,7 +76,7 @@ impl Endpoint {
     ///
     /// The peer has not answered when INIT was sent as often as `options` and their policy say, which
     /// takes half a minute by default and minutes with the values of RFC 9260; a timeout around this call is
-    /// as good. On Linux an endpoint that does not listen hears within about two seconds that nobody listens
+    /// as good. On Linux an endpoint that does not listen learns within about two seconds that no socket listens
     /// at the peer's address ([`ConnectError::NobodyThere`]).
     ///
     /// Dropping the future gives the attempt up.

@@ -10,10 +10,10 @@ use sctp::{Failure, StreamId};
 /// Why an association is over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssociationError {
-    /// It was shut down by either side, and all that was sent before has arrived.
+    /// Either side shut the association down, and all data sent before has arrived.
     #[error("the association was shut down")]
     Closed,
-    /// It failed: the peer aborted it or does not answer, or this side aborted it.
+    /// The association failed: the peer aborted it or does not answer, or this side aborted it.
     #[error("the association failed: {0}")]
     Failed(Failure),
     /// The peer lost its state and set the association up anew: what was under way is lost. A listening
@@ -42,7 +42,7 @@ pub enum ConnectError {
         /// What a user-initiated abort says.
         reason: Bytes,
     },
-    /// ICMP says that nobody listens at the peer's address: over UDP of every INIT for two seconds, so that a
+    /// ICMP reports that no socket listens at the peer's address: over UDP of every INIT for two seconds, so that a
     /// server that is about to start is found.
     #[error("nobody listens at {remote}")]
     NobodyThere {
@@ -110,13 +110,13 @@ pub enum SendError {
         /// Streams that there are: 0 to this less one.
         streams: u16,
     },
-    /// It has no bytes: SCTP cannot carry that.
+    /// The message is empty: SCTP cannot carry that.
     #[error("a message needs at least one byte")]
     Empty,
-    /// It is longer than a message may be.
+    /// The message is longer than the limit.
     #[error("a message of {length} bytes is longer than the {maximum} allowed")]
     TooLarge {
-        /// Its length in bytes.
+        /// Length of the message in bytes.
         length: usize,
         /// The longest allowed.
         maximum: usize,
@@ -135,7 +135,7 @@ pub enum TrySendError {
     /// The send buffer is full: try again later, or wait with `send`.
     #[error("the send buffer is full")]
     Full,
-    /// It cannot be sent at all.
+    /// The message cannot be sent at all.
     #[error(transparent)]
     Send(#[from] SendError),
 }
@@ -155,13 +155,13 @@ pub enum AddressError {
 /// Why an endpoint accepts no associations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// It was made without [`listen`](crate::EndpointOptions::listen).
+    /// The endpoint was made without [`listen`](crate::EndpointOptions::listen).
     #[error("the endpoint does not listen")]
     NotListening,
-    /// It was closed.
+    /// The endpoint was closed.
     #[error("the endpoint was closed")]
     Closed,
-    /// Its socket failed.
+    /// The endpoint's socket failed.
     #[error("the socket failed: {0}")]
     Socket(Arc<str>),
 }

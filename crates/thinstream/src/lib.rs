@@ -1,8 +1,8 @@
-//! Time-dependent thin streams over SCTP (RFC 9260): small messages, sparse in time, somebody waiting
+//! Time-dependent thin streams over SCTP (RFC 9260): small, infrequent messages with a user waiting
 //! for each of them; delivered reliably and soon over networks that lose packets.
 //!
-//! **Traffic is not encrypted and peers are not authenticated.** Whoever sees the packets can read
-//! them, and whoever can be on their way can change them.
+//! **Traffic is not encrypted and peers are not authenticated.** An attacker who sees the packets can read
+//! them, and one on the path can change them.
 //!
 //! - [`Endpoint`]: a socket (UDP encapsulation after RFC 6951, or raw IP) with any number of associations.
 //! - [`Association`]: messages to and from one peer, on many streams, ordered or not.

@@ -32,7 +32,7 @@ pub(crate) struct Node {
     accept_signal: Arc<Notify>,
     /// To be told when all that is to be sent now has been given to the socket.
     flushes: Vec<oneshot::Sender<()>>,
-    /// Packets to other SCTP ports are somebody else's: the socket sees those of the whole machine.
+    /// Packets to other SCTP ports belong to other programs: the socket sees those of the whole machine.
     shares_address: bool,
     /// The driver has ended: nothing is sent any more.
     finished: bool,

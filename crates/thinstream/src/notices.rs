@@ -1,4 +1,4 @@
-//! What happened to an association and waits to be read: at most so many notices of a kind, of which the
+//! Unread notices of an association: a bounded number of each kind, of which the
 //! oldest give way.
 
 use std::collections::VecDeque;
@@ -48,16 +48,16 @@ pub enum AbandonNotice {
 pub enum ReconfigurationEvent {
     /// Streams began again at SSN 0: messages received from now on belong behind it.
     StreamsReset {
-        /// Those on which this side sends, or those on which the peer does.
+        /// Streams on which this side sends, or those on which the peer sends.
         direction: ResetDirection,
         /// Which; empty means all.
         streams: Box<[StreamId]>,
     },
     /// There are more streams.
     StreamsAdded {
-        /// So many more on which this side sends.
+        /// Number of new streams on which this side sends.
         outgoing: u16,
-        /// So many more on which the peer sends.
+        /// Number of new streams on which the peer sends.
         incoming: u16,
     },
     /// All streams began again at SSN 0, with new TSNs.
@@ -72,7 +72,7 @@ pub enum ReconfigurationEvent {
     Refused {
         /// What it was asked for.
         request: ReconfigurationRequest,
-        /// Its answer.
+        /// The peer's answer.
         result: ReconfigResult,
     },
     /// The peer took note of a change of this side's addresses.

@@ -1,10 +1,10 @@
-//! Messages taken from the association for streams that somebody else reads.
+//! Messages taken from the association for streams with another reader.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use sctp::{Message, StreamId};
 
-/// Who a message is for: a stream with a reader of its own, or whoever reads the association.
+/// Reader of a message: that of its stream, or that of the association.
 pub(crate) type Reader = Option<StreamId>;
 
 /// Messages by reader. Empty, and without memory, until a stream gets a reader of its own.
@@ -30,7 +30,7 @@ impl Stash {
         self.claimed.insert(stream, mine);
     }
 
-    /// Who gets messages of `stream`.
+    /// Reader of the messages of `stream`.
     pub(crate) fn reader_of(&self, stream: StreamId) -> Reader {
         Some(stream).filter(|stream| self.claimed.contains_key(stream))
     }
@@ -62,7 +62,7 @@ impl Stash {
         queue.is_some_and(|queue| !queue.is_empty())
     }
 
-    /// All messages, for whoever claims them; those of a stream in their order.
+    /// All unclaimed messages; those of a stream in their order.
     pub(crate) fn for_anyone(mut self) -> Stash {
         self.others.extend(self.claimed.into_values().flatten());
         let Stash { others, bytes, count, .. } = self;

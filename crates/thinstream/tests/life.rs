@@ -48,7 +48,7 @@ async fn echoed(association: &Association, text: &'static str) {
     assert_eq!(back.payload.into_bytes(), text);
 }
 
-/// A port at which nobody listens.
+/// A port without a listener.
 fn nobody() -> SocketAddr {
     UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap()
 }

@@ -2,7 +2,7 @@
 //!
 //! There are libraries for these formats. Those that are kept either refuse a capture whose lengths are
 //! not what its header promises, or cannot tell a damaged block from one that is not yet complete, and none
-//! says where in the file it stopped. A damaged capture is the usual case for whoever copies it from a
+//! says where in the file it stopped. A damaged capture is the usual case when it is copied from a
 //! machine in trouble, so the two formats are read here.
 
 mod buffer;
@@ -76,7 +76,7 @@ pub struct Damage {
     pub offset: u64,
     /// Packets that were read before it.
     pub packets: u64,
-    /// What is wrong.
+    /// Kind of the damage.
     pub cause: Cause,
 }
 

@@ -151,11 +151,11 @@ fn record_in(histogram: &mut Histogram<u32>, value: u64) {
 /// exceed; with more than 2048 values quantiles are at most 1 % off (0.1 % over all streams).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// Their mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// The least.
+    /// The smallest value.
     pub min: f64,
     /// 1 % are not above it.
     pub p1: f64,
@@ -171,7 +171,7 @@ pub struct Summary {
     pub p99: f64,
     /// 99.9 % are not above it.
     pub p999: f64,
-    /// The greatest.
+    /// The largest value.
     pub max: f64,
     /// Whether the quantiles are those of the values themselves.
     pub exact: bool,

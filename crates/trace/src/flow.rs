@@ -41,7 +41,7 @@ pub(crate) struct Flow {
     /// From 1, in the order in which they were first seen.
     pub(crate) number: u64,
     pub(crate) protocol: Protocol,
-    /// Who sent first, and to whom.
+    /// Sender and receiver of the first packet.
     pub(crate) ends: [SocketAddr; 2],
     pub(crate) udp: Option<(u16, u16)>,
     /// Where it was seen.

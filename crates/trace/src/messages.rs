@@ -26,7 +26,7 @@ const MOST_MISSING: u64 = 10_000;
 pub struct Message {
     /// When it left, since the capture's first packet.
     pub at: Duration,
-    /// Bytes.
+    /// Length in bytes.
     pub size: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Of the streams with these names (`3a`, or `3` for both directions), or of all; so many at most.
+    /// Of the streams with these names (`3a`, or `3` for both directions), or of all; at most `most` messages.
     pub fn new(wanted: Option<BTreeSet<String>>, most: usize) -> Messages {
         Messages { wanted, found: BTreeMap::new(), room: most, left_out: 0 }
     }

@@ -1,4 +1,4 @@
-//! Who wants to hear of each packet while an analysis runs: for lists that are written as they come.
+//! Observers of each packet while an analysis runs: for lists that are written at once.
 
 use core::fmt;
 
@@ -59,9 +59,9 @@ impl PacketKind {
 /// A packet with user data was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSent {
-    /// By whom.
+    /// The stream that sent it.
     pub stream: StreamId,
-    /// TCP or SCTP.
+    /// Protocol of the packet, TCP or SCTP.
     pub protocol: Protocol,
     /// Since the capture's first packet.
     pub at: Duration,
@@ -73,7 +73,7 @@ pub struct PacketSent {
     pub payload: u32,
     /// Of these, bytes that were not sent before.
     pub new: u32,
-    /// What it was.
+    /// New data, a retransmission, a bundle, or a mixture.
     pub kind: PacketKind,
     /// Packets in flight, itself included.
     pub in_flight: u32,
@@ -84,7 +84,7 @@ pub struct PacketSent {
 /// User data in a packet: of TCP, bytes next to each other; of SCTP, a chunk.
 #[derive(Clone, Copy, Debug)]
 pub struct DataSent {
-    /// By whom.
+    /// The stream that sent it.
     pub stream: StreamId,
     /// Since the capture's first packet.
     pub at: Duration,
@@ -92,7 +92,7 @@ pub struct DataSent {
     pub start: u64,
     /// The number after the last.
     pub end: u64,
-    /// Bytes.
+    /// Length of the range in bytes.
     pub bytes: u32,
     /// Whether the data's numbers are higher than all before.
     pub is_new: bool,
@@ -116,7 +116,7 @@ pub struct ChunkSent {
 /// Something was acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 pub struct DataAcknowledged {
-    /// Whose data.
+    /// The stream of the data.
     pub stream: StreamId,
     /// When they were first sent, since the capture's first packet.
     pub sent: Duration,
@@ -124,14 +124,14 @@ pub struct DataAcknowledged {
     pub latency: Duration,
     /// How often they were retransmitted.
     pub retransmissions: u16,
-    /// How many bytes.
+    /// Length in bytes.
     pub bytes: u32,
 }
 
 /// What became of a packet is known: with a receiver's capture only, and for lost ones long after.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLost {
-    /// Whose packet.
+    /// The stream of the packet.
     pub stream: StreamId,
     /// When it was sent, since the capture's first packet.
     pub sent: Duration,
@@ -148,7 +148,7 @@ pub struct PacketLost {
 /// How late a packet arrived: with a receiver's capture, and at the end of its stream.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketDelay {
-    /// Whose packet.
+    /// The stream of the packet.
     pub stream: StreamId,
     /// When it was sent, since the capture's first packet.
     pub sent: Duration,

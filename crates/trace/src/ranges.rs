@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Runs that a set holds; beyond them the lowest are given up. What follows an honest sender's packets
-/// never has so many holes.
+/// never has as many holes.
 const MOST_RUNS: usize = 1 << 16;
 
 /// Half-open runs, disjoint and apart.

@@ -24,7 +24,7 @@ use crate::sender::{Kind, Part, Parts, Piece};
 pub(crate) const LONGEST_WAY: Duration = Duration::from_secs(30);
 /// Packets of a direction that may be under way at a time; beyond them the oldest are not decided.
 const MOST_UNDER_WAY: usize = 1 << 16;
-/// Before the receiver's capture ends a packet must have had so much time to be called lost.
+/// Before the receiver's capture ends a packet must have had this much time to be called lost.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
 /// Something sent for the first time, as the receiving application will ask for it.
@@ -121,7 +121,7 @@ pub(crate) struct Counts {
     pub(crate) never_seen: u64,
 }
 
-/// What became of a packet, for whoever lists it.
+/// Fate of a packet, for lists of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub(crate) at: Instant,
@@ -313,7 +313,7 @@ impl Receiver {
         }
     }
 
-    /// The fate of a transmission is known: so much of its numbers arrived.
+    /// The fate of a transmission is known: this part of its numbers arrived.
     fn resolve(&mut self, sent: &Transmission, covered: u64) -> Fate {
         let start = sent.parts.first().map_or(0, |part| part.piece.start);
         let length = (sent.end - start).max(1);

@@ -90,7 +90,7 @@ pub struct PassedOver {
     pub unreadable: u64,
     /// Of another interface than the one that was asked for.
     pub other_interface: u64,
-    /// Not asked for.
+    /// Packets that the filters exclude.
     pub filtered: u64,
 }
 
@@ -216,9 +216,9 @@ pub struct Percentiles {
 /// Packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Packets {
-    /// All.
+    /// All packets of the stream.
     pub total: u64,
-    /// With user data.
+    /// Packets with user data.
     pub data: u64,
     /// With nothing but an acknowledgement.
     pub pure_acks: u64,
@@ -232,13 +232,13 @@ pub struct Packets {
 /// when the capture ended, nor of copies where an acknowledgement was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KnownFates {
-    /// They arrived.
+    /// Packets that arrived.
     pub arrived: u64,
-    /// They were lost, and what was in them was retransmitted.
+    /// Packets that were lost, and whose data was retransmitted.
     pub lost: u64,
-    /// They were lost, and a redundant copy brought what was in them.
+    /// Packets that were lost, and whose data arrived in a redundant copy.
     pub repaired: u64,
-    /// They were lost, or the acknowledgement of two was that carried the same; two thirds count as lost.
+    /// Lost packets, or pairs with equal data whose acknowledgement was lost; two thirds count as lost.
     pub doubtful: u64,
     /// Needless retransmissions that were never reported as duplicates: they were lost, or that report was; half of them
     /// count as lost.
@@ -248,15 +248,15 @@ pub struct KnownFates {
 /// Bytes of user data, and of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bytes {
-    /// Of whole frames.
+    /// Bytes of whole frames, link headers included.
     pub frames: u64,
     /// User data in all.
     pub payload: u64,
     /// Sent for the first time.
     pub unique: u64,
-    /// Retransmitted.
+    /// Bytes of user data retransmitted.
     pub retransmitted: u64,
-    /// Sent along redundantly.
+    /// Bytes of user data sent as redundant copies.
     pub redundant: u64,
 }
 
@@ -269,7 +269,7 @@ pub struct ByOrder {
     pub second: u64,
     /// For the third time.
     pub third: u64,
-    /// More often.
+    /// Fourth and later retransmissions.
     pub more: u64,
 }
 
@@ -323,9 +323,9 @@ pub struct AckLatency {
     pub none: Summary,
     /// Retransmitted once.
     pub first: Summary,
-    /// Twice.
+    /// Retransmitted twice.
     pub second: Summary,
-    /// More often.
+    /// Retransmitted more than twice.
     pub more: Summary,
 }
 
@@ -348,9 +348,9 @@ pub struct Thin {
 pub struct TcpReport {
     /// Segments with SYN.
     pub syn: u64,
-    /// With FIN.
+    /// Segments with FIN.
     pub fin: u64,
-    /// With RST.
+    /// Segments with RST.
     pub rst: u64,
     /// Keep-alives.
     pub keep_alives: u64,
@@ -453,7 +453,7 @@ pub struct PacketDetails {
     pub new_bytes: u32,
     /// Bytes of the frame.
     pub frame_bytes: u32,
-    /// What it was.
+    /// New data, a retransmission, a bundle, or a mixture.
     pub kind: PacketKind,
     /// Packets in flight, itself included.
     pub in_flight: u32,

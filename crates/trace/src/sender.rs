@@ -65,7 +65,7 @@ pub(crate) struct Sending<'a> {
     pub(crate) in_units: bool,
 }
 
-/// What a sending was, for whoever lists packets.
+/// Kind of a transmission, for lists of packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     pub(crate) payload: u32,

@@ -62,7 +62,7 @@ const fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Who an SCTP packet with this tag is of: the tag, the port that it goes to, the one that it comes from, and
+/// Association of an SCTP packet with this tag: the tag, the port that it goes to, the one that it comes from, and
 /// the interface.
 type Tag = (u32, u16, u16, u32);
 

@@ -13,7 +13,7 @@ const MOST_HELD: usize = 1 << 16;
 #[derive(Debug)]
 struct Held<T> {
     item: T,
-    /// Whose, and when it was sent.
+    /// The connection of the packet, and when it was sent.
     key: (StreamId, Duration),
     /// New bytes of it that are not acknowledged.
     missing: u32,

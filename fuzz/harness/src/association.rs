@@ -1,4 +1,4 @@
-//! Two endpoints and somebody who knows their ports and tags: arbitrary datagrams, time, sends, reads,
+//! Two endpoints and an attacker who knows their ports and tags: arbitrary datagrams, time, sends, reads,
 //! policy switches, ends. Nothing may panic, time must go on, and memory stay in bounds.
 
 use arbitrary::Arbitrary;
@@ -72,7 +72,7 @@ pub enum Step {
         /// The datagram.
         bytes: Blob,
     },
-    /// Time passes: so many milliseconds, or until the next timer.
+    /// Time passes: a number of milliseconds, or until the next timer.
     Pass {
         /// How many; none passes until the next timer.
         millis: Option<u16>,

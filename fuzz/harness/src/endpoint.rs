@@ -109,25 +109,25 @@ pub enum Step {
         /// How many.
         trips: u8,
     },
-    /// Somebody's application sends.
+    /// An application sends.
     Send {
-        /// Whose.
+        /// The side that sends.
         party: u8,
         /// Which of its associations.
         which: u8,
         /// Bytes.
         size: u16,
     },
-    /// Somebody's application closes.
+    /// An application closes.
     Shutdown {
-        /// Whose.
+        /// The side that closes.
         party: u8,
         /// Which of its associations.
         which: u8,
     },
-    /// Somebody's application lets an association go.
+    /// An application releases an association.
     Release {
-        /// Whose.
+        /// The side that releases it.
         party: u8,
         /// Which of its associations.
         which: u8,
@@ -232,7 +232,7 @@ impl World {
         self.under_way.drain(..excess);
     }
 
-    /// A packet arrives: at nobody, if nobody has the address.
+    /// A packet arrives: nowhere, if no host has the address.
     fn arrive(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         if self.remembered.len() < REMEMBERED {
             self.remembered.push((from, to, bytes.to_vec()));

@@ -7,7 +7,7 @@
 //! - [`packet`]: an IP packet from a TUN device, and an ICMP message in it.
 //! - [`offload`]: large packets through a TUN device, in and out.
 //! - [`trace`]: a packet capture.
-//! - [`association`]: two endpoints and somebody who knows their tags and TSNs.
+//! - [`association`]: two endpoints and an attacker who knows their tags and TSNs.
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
 //! - [`tcp_connection`]: a TCP endpoint and a peer who knows the numbers but not its manners.

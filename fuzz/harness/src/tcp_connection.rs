@@ -85,7 +85,7 @@ pub struct Forged {
     pub window: u16,
     /// Urgent pointer.
     pub urgent: u8,
-    /// Whose: the peer's, but for one in 16.
+    /// Sender: the peer, except for one in 16.
     pub stranger: u8,
     /// Marked.
     pub ce: bool,

@@ -1,6 +1,6 @@
 //! Two TCP connections' ends with a hostile network between them, driven by the fuzzer's bytes and judged by
 //! a model: what is read is the beginning of what was sent, the end comes after all of it, and unless
-//! somebody gave up everything arrives and nothing is left behind.
+//! a side gave up everything arrives and nothing is left behind.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Outcome {
     pub sent: u64,
     /// Bytes of them that arrived.
     pub arrived: u64,
-    /// Whether somebody gave up.
+    /// Whether a side gave up.
     pub failed: bool,
 }
 

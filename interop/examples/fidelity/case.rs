@@ -11,7 +11,7 @@ use netsim::LossModel;
 
 use crate::Outcome;
 
-/// Their names, and those of their plans.
+/// Names of the cases, and of their plans.
 pub(crate) const NAMES: [&str; 2] = ["sctp", "tcp"];
 
 /// A case.

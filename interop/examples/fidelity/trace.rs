@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Duration, Instant, Probability};
 use interop::{ThinFlows, Uml};
-use lab::flow::{self, Addresses, Detail, FlowConfig, SourcePlan, Station, Transport};
+use lab::flow::{self, Addresses, Detail, FlowConfig, SourcePlan, Station, TransportOptions};
 use lab::measure::GroupMeter;
 use lab::plan::FlowsPlan;
 use lab::policy_text::TransportName;
@@ -144,8 +144,8 @@ fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
     let window = Instant::ZERO..Instant::ZERO + Duration::MAX;
     Ok(FlowConfig {
         transport: match section.transport {
-            TransportName::Sctp => Transport::sctp(policy, receiver),
-            TransportName::Tcp => Transport::tcp(policy, receiver),
+            TransportName::Sctp => TransportOptions::sctp(policy, receiver),
+            TransportName::Tcp => TransportOptions::tcp(policy, receiver),
         },
         source: SourcePlan::Messages { workload, streams: 1 },
         start: Instant::ZERO,

@@ -18,7 +18,7 @@ use crate::{DELAY, LOSS, Outcome, POLICIES, SIZE};
 /// How long a client may hear nothing.
 const PATIENCE: Span = Span::from_secs(120);
 
-/// Who is the server.
+/// The kind of server.
 #[derive(Clone, Copy)]
 enum Server {
     /// The kernel; with its thin-stream option (linear timeouts) or without.
@@ -48,7 +48,7 @@ fn kinds() -> Vec<Kind> {
     kinds
 }
 
-/// All kinds of servers at the same time, each with so many flows.
+/// All kinds of servers at the same time, each with `flows` flows.
 pub(crate) fn run(plan: &WorkloadPlan, flows: u64) -> Outcome<Vec<Row>> {
     let (kinds, clock) = (kinds(), Clock::start());
     let begin = Arc::new(Barrier::new(kinds.len() * flows as usize));

@@ -119,7 +119,7 @@ pub(crate) fn in_an_edge(connections: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// What there is more than before, with so many sockets of the kernel's for each connection.
+/// Growth since before, with a number of the kernel's sockets for each connection.
 fn tell(
     place: &str,
     connections: usize,

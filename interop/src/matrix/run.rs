@@ -41,7 +41,7 @@ pub struct Run {
 pub enum Outcome {
     /// As it should; in short.
     Passed(String),
-    /// Otherwise.
+    /// A failure; its reason.
     Failed(String),
     /// The peer lacks what is exercised.
     Lacking(&'static str),

@@ -19,7 +19,7 @@ use crate::program::Encapsulation;
 
 /// Messages after which the first path is cut.
 const BEFORE_THE_CUT: usize = 50;
-/// Our UDP port, where nobody else is.
+/// Our UDP port, which no other program uses.
 const OUR_UDP_PORT: u16 = 19_899;
 
 impl Run {

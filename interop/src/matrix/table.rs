@@ -138,22 +138,22 @@ impl Table {
 const INTRODUCTION: &str = "\
 # Interop
 
-What thinstream does with other SCTP stacks; with whom its TCP was tried stands in [tcp.md](tcp.md#with-whom-it-was-tried).
-`make interop` writes this page (as root, on Linux; four minutes on two processors): every number counts runs that really
-took place, and the command fails where one of them did. Rows that are quick are part of `make test`, too.
+This page lists the exercises of thinstream with other SCTP stacks and their results; [tcp.md](tcp.md#with-whom-it-was-tried) lists the
+tested peers of its TCP. `make interop` writes this page (as root, on Linux; four minutes on two processors). Every number counts
+completed runs, and the command fails if one of them failed. Quick rows are also part of `make test`.
 
-Our side is the endpoint of the crate `sctp` with its policy `thin`, and where packets get lost with `rfc`, too; it is client
-in one half of the runs and server in the other. The other side is a program on the peer's own interface. Both check every
-message byte by byte, its stream and its order, and how the association ended; where tshark is installed it finds every
-packet well-formed with the right checksum, and the chunks in question are seen on the wire.
+Our side is the endpoint of the crate `sctp` with the policy `thin`, and with losses also with `rfc`; it is the client
+in one half of the runs and the server in the other. The other side is a program on the peer's own interface. Both check every
+message byte by byte, its stream and its order, and how the association ended. If tshark is installed, it checks that every
+packet is well-formed with a correct checksum, and that the chunks in question appear on the wire.
 
 - **usrsctp** 0.9.5 (Debian's), FreeBSD's SCTP in userspace: over UDP on loopback, and over IP between two namespaces.
 - **Linux**: the kernel's SCTP of Debian's User-Mode Linux (6.1), over UDP and over IP.
 - **pion**: `github.com/pion/sctp` 1.8.39 over UDP.
 - **dcsctp** 0.1.16 and **sctp-proto** 0.10.8: crates without sockets, in virtual time over a path with an RTT of 20 ms.
 
-`ok 2`: both runs passed, one in each role (four where there is loss: two policies). `no`: the peer lacks what is exercised,
-as explained below the table; `ok 1, no 1`: it lacks it in one of the two roles. `FAIL`: at least one run failed. `-`: the
-peer is not there.
+`ok 2`: both runs passed, one in each role (four with losses: two policies). `no`: the peer lacks the feature,
+as explained below the table; `ok 1, no 1`: it lacks the feature in one of the two roles. `FAIL`: at least one run failed. `-`: the
+peer is not installed.
 
 ";

@@ -84,7 +84,7 @@ impl Crate {
         self.sources.keys().filter(|module| !module.is_empty()).count()
     }
 
-    /// Who uses whom.
+    /// Dependencies between files.
     pub(crate) fn uses(&self) -> Uses {
         let files = self.sources.iter().filter(|(module, _)| !module.is_empty());
         files.map(|(module, source)| (module.clone(), self.used(module, source))).collect()

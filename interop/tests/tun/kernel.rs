@@ -48,7 +48,7 @@ fn pair(
     }
 }
 
-/// Who opens, over IPv4 and over IPv6.
+/// Both openers, over IPv4 and over IPv6.
 const WAYS: [(usize, bool); 4] = [(0, true), (0, false), (1, true), (1, false)];
 
 fn each_way(offload: bool, check: impl Fn(&Namespace, &Host, TcpStream, Connection)) {

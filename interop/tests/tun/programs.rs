@@ -61,7 +61,7 @@ impl Place {
     }
 }
 
-/// Waits until somebody listens at a port of the loopback address.
+/// Waits until a program listens at a port of the loopback address.
 pub(crate) fn wait_for(namespace: &Namespace, port: u16, process: &Process) {
     let deadline = Instant::now() + Duration::from_secs(60);
     let connect = || TcpStream::connect(("127.0.0.1", port)).is_ok();

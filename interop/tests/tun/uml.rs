@@ -19,7 +19,7 @@ fn options() -> ConnectionOptions {
     ConnectionOptions { no_delay: true, syn_timeout, ..ConnectionOptions::default() }
 }
 
-/// Who opens a connection.
+/// The side that opens a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Guest {
     Client,

@@ -41,7 +41,7 @@ pub trait Stack: Machine {
     /// Lets all streams and the TSNs of both sides begin again. [`StackEvent::AssociationReset`] or
     /// [`StackEvent::Refused`] follows.
     fn reset_association(&mut self, _now: Instant) {}
-    /// Adds so many streams in each direction. [`StackEvent::StreamsAdded`] for each, or
+    /// Adds `each` streams in each direction. [`StackEvent::StreamsAdded`] for each, or
     /// [`StackEvent::Refused`] follows.
     fn add_streams(&mut self, _now: Instant, _each: u16) {}
     /// Tells the peer of a change of this side's addresses (RFC 5061). [`StackEvent::AddressChanged`] or
@@ -58,17 +58,17 @@ pub trait Stack: Machine {
 pub enum StackEvent {
     /// The association is set up.
     Established,
-    /// The peer reset so many of its outgoing streams; 0 means all.
+    /// The peer reset this number of its outgoing streams; 0 means all.
     PeerReset(usize),
     /// The reset asked for is complete.
     ResetDone,
     /// All streams and the TSNs of both sides began again.
     AssociationReset,
-    /// There are more streams: so many on which this side sends, and on which the peer does.
+    /// There are more streams: the numbers on which this side sends, and on which the peer does.
     StreamsAdded([u16; 2]),
     /// An address changed, of this side or of the peer.
     AddressChanged {
-        /// Whose it is.
+        /// Whether it is an address of this side.
         own: bool,
         /// What became of it.
         change: AddressChange,
@@ -103,7 +103,7 @@ pub enum Ending {
     Aborted,
     /// The peer stopped answering.
     Unanswered,
-    /// Otherwise.
+    /// Any other failure.
     Failed(String),
 }
 

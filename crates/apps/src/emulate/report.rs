@@ -46,11 +46,11 @@ pub struct PathReport {
 pub struct DirectionReport {
     /// Packets that came to the link.
     pub offered_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub offered_bytes: u64,
     /// Packets that came through.
     pub delivered_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub delivered_bytes: u64,
     /// Packets that the loss model dropped.
     pub lost_packets: u64,

@@ -25,8 +25,8 @@ use crate::output;
 /// over other networks, beside what was captured.
 ///
 /// Without --network, over one with the least round trip of the capture and the loss that its acknowledgements tell of
-/// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: nobody waits for an answer that comes later
-/// than it did.
+/// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: a sender does
+/// not wait for an answer that comes later than in the recording.
 ///
 /// Example: thinstream trace replay server.pcapng --stream 1a --policy linux,thin,thin-rdb --network "rtt=130ms loss=2%"
 #[derive(clap::Args)]

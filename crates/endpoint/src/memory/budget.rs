@@ -16,7 +16,7 @@ const PART: usize = 8;
 /// What a member holds, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// All of it.
+    /// Limit of all memory, in bytes.
     pub total: usize,
     /// The part that it can give up without a loss: what came out of order, which the peer sends again.
     pub revocable: usize,
@@ -106,7 +106,7 @@ impl Budget {
         (self.limits, self.reserve) = (limits, reserve);
     }
 
-    /// Bytes held.
+    /// Bytes that all members hold now.
     pub fn held(&self) -> usize {
         self.held
     }

@@ -28,11 +28,11 @@ pub struct IpPacket<'a> {
 /// Why a packet was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is cut off or contradicts itself.
+    /// Truncated or contradictory header.
     Malformed,
-    /// Its header checksum is wrong.
+    /// Wrong header checksum.
     Checksum,
-    /// It is a part of a packet.
+    /// Fragment of a packet.
     Fragment,
     /// IPv6 headers of which this host understands nothing, and which ask to be discarded then, or too many.
     Extension,
@@ -134,7 +134,7 @@ fn parse_v6(bytes: &[u8], completeness: Completeness) -> Result<IpPacket<'_>, Re
     })
 }
 
-/// Steps over the extension headers (RFC 8200, section 4), which nobody needs more than a few of.
+/// Steps over the extension headers (RFC 8200, section 4), of which no packet needs more than a few.
 fn skip_extensions(mut next: u8, mut rest: &[u8]) -> Result<(u8, &[u8]), Refusal> {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;

@@ -17,7 +17,7 @@ pub enum Message {
         /// What is wrong, for the machine of that protocol.
         report: IcmpReport,
     },
-    /// Somebody asks for an echo: this message, ICMP header included, is the answer.
+    /// A host asks for an echo: this message, ICMP header included, is the answer.
     EchoRequest {
         /// The answer.
         reply: Vec<u8>,
@@ -129,7 +129,7 @@ pub(crate) fn icmp_error(is_v4: bool, kind: u8, code: u8, parameter: u32) -> Opt
     })
 }
 
-/// Whether a message says that nobody listens at a port.
+/// Whether a message reports a port without a listener.
 fn names_port(protocol: u8, kind: u8, code: u8) -> bool {
     matches!((protocol, kind, code), (ICMP, 3, 3) | (ICMPV6, 1, 4))
 }
@@ -162,7 +162,7 @@ fn pseudo_sum(packet: &IpPacket<'_>) -> Sum {
     Sum::of_pseudo_header(packet.source, packet.destination, ICMPV6, packet.payload.len())
 }
 
-/// The same message as a reply. The pseudo header's sum is the same in both directions.
+/// Turns the message into a reply. The pseudo header's sum is the same in both directions.
 fn echo_reply(packet: &IpPacket<'_>, kind: u8) -> Message {
     let mut reply = packet.payload.to_vec();
     reply[0] = kind;

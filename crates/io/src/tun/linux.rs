@@ -26,7 +26,7 @@ pub struct Tun {
     name: String,
     mtu: usize,
     offload: bool,
-    /// Those that the system routes to it, with the lengths of their prefixes.
+    /// Addresses that the system routes to it, with the lengths of their prefixes.
     networks: Vec<(IpAddr, u8)>,
     queues: Vec<SyncDevice>,
 }

@@ -22,7 +22,7 @@ const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 
-/// Whether the kernel vouches for the checksum of a segment of TCP: the segment never was on a wire, so that nobody
+/// Whether the kernel vouches for the checksum of a segment of TCP: the segment never was on a wire, so that no sender
 /// has computed it yet, or it was verified before.
 pub fn vouches(header: &[u8; HEADER_SIZE]) -> bool {
     let field = u16::from_ne_bytes([header[8], header[9]]);

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 /// How a TUN device is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunOptions {
-    /// Its name, at most 15 bytes; none leaves it to the system.
+    /// Name of the device, at most 15 bytes; none leaves it to the system.
     pub name: Option<String>,
     /// Addresses of *this machine* on the device, with the lengths of their networks' prefixes: the system routes
     /// these networks to it. At most one is IPv4. The machine's addresses are others in these networks.

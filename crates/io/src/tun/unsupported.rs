@@ -24,7 +24,7 @@ impl Tun {
         Err(TunError { step, source: io::ErrorKind::Unsupported.into() })
     }
 
-    /// Its name.
+    /// Name of the device.
     pub fn name(&self) -> &str {
         match self.0 {}
     }

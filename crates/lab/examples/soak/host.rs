@@ -69,7 +69,7 @@ pub(crate) struct Line<'a, P: Protocol> {
     pub(crate) id: P::Id,
 }
 
-/// Who reads, and so what may be read.
+/// The reader, which determines what may be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reader<'a> {
     /// A client, of its only conversation.

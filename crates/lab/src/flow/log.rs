@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use base::Instant;
 use bytes::Bytes;
-use netsim::Datagram;
+use netsim::AddressedDatagram;
 use recovery::{Event, TimedEvent};
 
 use super::IP_HEADER;
@@ -159,7 +159,7 @@ impl FlowLog {
     }
 
     /// The sender's packet leaves. Recovery's events up to it were told.
-    pub fn on_sent(&mut self, now: Instant, packet: &Datagram) {
+    pub fn on_sent(&mut self, now: Instant, packet: &AddressedDatagram) {
         self.meter.on_sent(now, packet.payload_size() + IP_HEADER);
         let Some(notes) = &mut self.notes else { return };
         let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);

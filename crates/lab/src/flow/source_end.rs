@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 
 use base::Instant;
-use netsim::Datagram;
+use netsim::AddressedDatagram;
 use sctp::PathHint;
 
 use super::LogHandle;
@@ -83,7 +83,7 @@ impl<C: Carrier> SourceEnd<C> {
     }
 
     /// This datagram has just left; what recovery did before it is told first.
-    pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &Datagram) {
+    pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         self.take_recovery_events();
         self.log.borrow_mut().on_sent(now, datagram);
     }

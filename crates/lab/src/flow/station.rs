@@ -1,7 +1,7 @@
 //! A host of the laboratory: one end of one flow.
 
 use base::{DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
-use netsim::{Datagram, Host};
+use netsim::{AddressedDatagram, Host};
 
 use super::sctp_end::{SctpCarrier, SctpSink};
 use super::source_end::SourceEnd;
@@ -114,7 +114,7 @@ impl Host for Station {
         }
     }
 
-    fn on_transmitted(&mut self, now: Instant, datagram: &Datagram) {
+    fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         match self {
             Station::SctpSource(end) => end.on_transmitted(now, datagram),
             Station::TcpSource(end) => end.on_transmitted(now, datagram),

@@ -28,7 +28,12 @@ fn results(group: &Rc<RefCell<GroupMeter>>, world: &World) -> Results {
     results
 }
 
-fn config(transport: Transport, arrivals: Arrivals, size: usize, span: Duration) -> FlowConfig {
+fn config(
+    transport: TransportOptions,
+    arrivals: Arrivals,
+    size: usize,
+    span: Duration,
+) -> FlowConfig {
     let workload = WorkloadPlan { arrivals, size: Sizes::Constant(size), limit: Limit::Time(span) };
     FlowConfig {
         transport,
@@ -42,7 +47,7 @@ fn config(transport: Transport, arrivals: Arrivals, size: usize, span: Duration)
     }
 }
 
-fn transports() -> [Transport; 2] {
+fn transports() -> [TransportOptions; 2] {
     let mut sctp = RecoveryPolicy::lksctp();
     sctp.acknowledgement.delay = None;
     let mut tcp = RecoveryPolicy::tcp_sack();
@@ -50,7 +55,7 @@ fn transports() -> [Transport; 2] {
     // Three duplicates come before a timeout, and nothing else is sent again.
     tcp.rto.min = SECOND;
     tcp.loss.rescue = false;
-    [Transport::sctp(sctp.clone(), sctp), Transport::tcp(tcp.clone(), tcp)]
+    [TransportOptions::sctp(sctp.clone(), sctp), TransportOptions::tcp(tcp.clone(), tcp)]
 }
 
 fn run(link: LinkConfig, flows: &[FlowConfig], span: Duration) -> World {
@@ -122,7 +127,7 @@ fn a_lost_message_is_late_by_its_retransmission_and_holds_up_the_next_ones() {
 fn policies_meet_the_same_losses_of_first_transmissions() {
     let link = || LinkConfig::lossy(Duration::from_millis(50), Probability::from_ratio(5, 100));
     let lost = |policy: RecoveryPolicy| {
-        let transport = Transport::sctp(policy.clone(), policy);
+        let transport = TransportOptions::sctp(policy.clone(), policy);
         let flow = config(transport, every(250), 100, SECOND * 500);
         let world = run(link(), std::slice::from_ref(&flow), SECOND * 600);
         assert_eq!(flow.group.borrow().delivered, 2000);

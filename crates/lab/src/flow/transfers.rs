@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base::Instant;
-use netsim::Datagram;
+use netsim::AddressedDatagram;
 use tcp::{ConnectionError, ConnectionId, ConnectionOptions, Endpoint, Event, Received, SendFlags};
 
 use super::tcp_end::{endpoint, listen, with_port};
@@ -84,7 +84,7 @@ pub(super) fn make(
 }
 
 impl TransferSource {
-    pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &Datagram) {
+    pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         self.log.borrow_mut().meter.on_sent(now, datagram.payload_size() + IP_HEADER);
     }
 

@@ -29,7 +29,7 @@ fn any_gap() -> Several<GapLimit> {
 /// Beyond which a gap between two acknowledgements of new data counts as frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapLimit {
-    /// So long.
+    /// A fixed length.
     Span(Duration),
     /// The sender's own retransmission timeout when the gap began.
     Rto,

@@ -1,4 +1,4 @@
-//! Who tells measures what is seen of flows, and what several of them share.
+//! The meters that report what is seen of flows to measures, and what several measures share.
 
 use core::ops::Range;
 
@@ -16,7 +16,7 @@ pub struct FlowMeter {
     pub read: u64,
     /// Packets of the sender in the window.
     pub packets: u64,
-    /// Their bytes with IP headers.
+    /// Bytes with IP headers.
     pub bytes: u64,
 }
 

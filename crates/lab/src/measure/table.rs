@@ -22,7 +22,7 @@ macro_rules! measures {
                 #[serde(default)]
                 pub $key: Option<$ask>,
             )+
-            /// Who sent what when in a flow.
+            /// Sequence of the packets of a flow.
             #[serde(default)]
             pub ladder: Option<Ladder>,
             /// What captures at both ends show.

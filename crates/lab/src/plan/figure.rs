@@ -78,7 +78,7 @@ pub enum FigureKind {
     Curves,
     /// Pictures that a run gives.
     Gallery,
-    /// Who sent what when.
+    /// Sequence of packets between two hosts.
     Ladder,
 }
 

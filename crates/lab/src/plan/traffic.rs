@@ -8,7 +8,7 @@ use tcp::EcnMode;
 
 use super::receiver::ReceiverSection;
 use super::{Files, HopsText, PathsSection, PlanError, Span, Text};
-use crate::flow::{FILLER, SourcePlan, TransferPlan, Transport};
+use crate::flow::{FILLER, SourcePlan, TransferPlan, TransportOptions};
 use crate::policy_text::{PolicySection, TransportName};
 use crate::workload::{Arrivals, ArrivalsText, Limit, Recording, Sizes, Workload, WorkloadPlan};
 
@@ -184,15 +184,15 @@ impl FlowSection {
     }
 
     /// Transport and options of both ends.
-    pub(super) fn transport(&self) -> Result<Transport, PlanError> {
+    pub(super) fn transport(&self) -> Result<TransportOptions, PlanError> {
         let policy = self.policy.build(self.transport).map_err(PlanError::new)?;
         let receiver = self.receiver.policy(&policy)?;
         let buffer = self.receiver.buffer.map(|buffer| buffer.0.0);
         let send_buffer = self.send_buffer.map(|buffer| buffer.0.0 as usize);
         Ok(match self.transport {
             TransportName::Sctp => {
-                let mut transport = Transport::sctp(policy, receiver);
-                if let Transport::Sctp { sender, receiver } = &mut transport {
+                let mut transport = TransportOptions::sctp(policy, receiver);
+                if let TransportOptions::Sctp { sender, receiver } = &mut transport {
                     for options in [Arc::make_mut(sender), Arc::make_mut(receiver)] {
                         options.no_delay = !self.nagle;
                         options.outbound_streams = self.workload.streams.max(1);
@@ -207,8 +207,8 @@ impl FlowSection {
                 transport
             }
             TransportName::Tcp => {
-                let mut transport = Transport::tcp(policy, receiver);
-                if let Transport::Tcp { sender, receiver } = &mut transport {
+                let mut transport = TransportOptions::tcp(policy, receiver);
+                if let TransportOptions::Tcp { sender, receiver } = &mut transport {
                     for options in [Arc::make_mut(sender), Arc::make_mut(receiver)] {
                         options.no_delay = !self.nagle;
                         options.max_segment = self.mss;

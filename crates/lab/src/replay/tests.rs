@@ -69,12 +69,12 @@ fn sizes(all: &[(Duration, usize)]) -> Vec<usize> {
     all.iter().map(|(_, size)| *size).collect()
 }
 
-/// The same messages, at the same times but for some that had to wait for room in the window.
+/// Equal messages at equal times, except for some that had to wait for room in the window.
 fn assert_alike(found: &[(Duration, usize)], expected: &[(Duration, usize)], what: &str) {
     assert_alike_but(found, expected, what, 20);
 }
 
-/// One in so many may have waited.
+/// One message in this many may have waited.
 fn assert_alike_but(
     found: &[(Duration, usize)],
     expected: &[(Duration, usize)],

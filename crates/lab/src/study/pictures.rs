@@ -271,7 +271,7 @@ fn to_items(gifs: &[Bytes], part: usize, order: Order, reliability: Reliability)
     items
 }
 
-/// Who looks at the pictures while they arrive.
+/// Observer of the pictures while they arrive.
 struct Viewer<'a> {
     items: &'a [Item],
     arrivals: &'a [Arrival],

@@ -96,7 +96,7 @@ fn what_is_not_reported_is_said_to_be_so() {
     assert_eq!(word("reported = false", 7.0, 3.0), Word::NotReported);
 }
 
-/// The plan of the engine's tests with a row more, in so many seeds.
+/// The plan of the engine's tests with one more row, and `seeds` for its line of seeds.
 fn plan(row: &str, seeds: &str, asked: Option<u64>) -> Plan {
     let text = crate::engine::tests::PLAN.replace("seeds = 3", seeds)
         + "\n[[expect]]\nof = \"sctp\"\nsource = \"s\"\n"

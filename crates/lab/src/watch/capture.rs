@@ -10,7 +10,7 @@ use base::Instant;
 use netsim::capture::{InterfaceId, PcapWriter};
 use netsim::checker::{Checker, DropCause};
 use netsim::frame::FrameHeader;
-use netsim::packet::Datagram;
+use netsim::packet::AddressedDatagram;
 use netsim::{HostId, Packet};
 
 use crate::flow::Protocol;
@@ -43,7 +43,7 @@ struct Tap<W: Write> {
 
 struct Seen {
     at: Instant,
-    datagram: Datagram,
+    datagram: AddressedDatagram,
     remark: Option<&'static str>,
     is_settled: bool,
 }

@@ -21,7 +21,7 @@ pub enum MessageSource {
 }
 
 impl MessageSource {
-    /// These messages.
+    /// A list of messages.
     pub fn listed(all: impl Into<Arc<[DueMessage]>>) -> MessageSource {
         MessageSource::Listed { all: all.into(), next: 0 }
     }

@@ -6,7 +6,7 @@ use base::Rate;
 use netsim::link::QueueLimit;
 use recovery::RecoveryPolicy;
 
-use crate::flow::{Detail, SourcePlan, Transport};
+use crate::flow::{Detail, SourcePlan, TransportOptions};
 use crate::measure::GroupMeter;
 use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 
@@ -29,8 +29,8 @@ fn greedy(ecn: bool) -> FlowConfig {
     let end = Instant::ZERO + Duration::from_secs(20);
     let group = GroupMeter::none(Instant::ZERO..end);
     let sack = RecoveryPolicy::tcp_sack;
-    let mut transport = Transport::tcp(sack(), sack());
-    if let Transport::Tcp { sender, .. } = &mut transport
+    let mut transport = TransportOptions::tcp(sack(), sack());
+    if let TransportOptions::Tcp { sender, .. } = &mut transport
         && ecn
     {
         std::sync::Arc::make_mut(sender).ecn = tcp::EcnMode::Active;

@@ -94,7 +94,7 @@ impl DataChannels {
         }
     }
 
-    /// These channels are over, and their identifiers are not used again: the peer does not follow.
+    /// Channels that are over, and their identifiers are not used again: the peer does not follow.
     fn give_up_resets(&mut self, streams: &[StreamId]) {
         for id in self.named(streams) {
             let Some(channel) = self.channels.get_mut(&id) else { continue };

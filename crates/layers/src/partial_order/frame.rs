@@ -36,7 +36,7 @@ const SETTLED: u8 = 2;
 /// What a message waits for, by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Predecessors {
-    /// These numbers, in descending order and without repetition.
+    /// Numbers of the predecessors, in descending order and without repetition.
     These(SmallVec<[u64; 2]>),
     /// All with lower numbers.
     Everything,

@@ -26,7 +26,7 @@ enum State {
     Missing,
     /// The message came. `missing` predecessors are not settled.
     Held { missing: u32, size: usize, delivery: Delivery },
-    /// The message is done; its frame had this size, or counts as so much.
+    /// The message is done; its frame had this size, or counts with this size.
     Settled { size: usize },
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::frame::{FrameError, IP_PROTOCOL_SCTP};
-use crate::packet::Datagram;
+use crate::packet::AddressedDatagram;
 use base::Ecn;
 use bytes::Bytes;
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -47,7 +47,7 @@ fn packet(sender: u32, source: &str, destination: &str) -> Packet {
         sender: HostId(sender),
         sent: Instant::ZERO,
         corrupted: false,
-        datagram: Datagram {
+        datagram: AddressedDatagram {
             source: header.source,
             destination: header.destination,
             ecn: Ecn::NotEct,

@@ -9,7 +9,7 @@ pub trait Carried {
         false
     }
 
-    /// A queue marks it in the place of dropping it (RFC 3168: congestion experienced). Asked only of one that
+    /// A queue marks it instead of dropping it (RFC 3168: congestion experienced). Asked only of one that
     /// can bear it.
     fn mark_congestion(&mut self) {}
 }

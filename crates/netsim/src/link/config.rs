@@ -24,7 +24,7 @@ pub struct LinkConfig {
     pub queue: QueueLimit,
     /// Which packets the queue drops or marks besides.
     pub discipline: Discipline,
-    /// Somebody else's queue behind it.
+    /// Queue of cross traffic behind it.
     pub cross: Option<CrossTraffic>,
     /// Bytes of the largest packet that it carries in one piece; none is no limit. A larger one that must
     /// not be fragmented is dropped without a word. One that may is carried as one packet, as if its
@@ -51,7 +51,7 @@ pub struct LinkConfig {
 pub struct Reorder {
     /// How likely a packet is held back.
     pub probability: Probability,
-    /// For how long.
+    /// Additional delay of a reordered packet.
     pub extra_delay: Duration,
 }
 

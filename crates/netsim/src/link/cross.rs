@@ -1,4 +1,4 @@
-//! Cross traffic that nobody simulates.
+//! Cross traffic as a model, without simulated flows.
 
 use core::str::FromStr;
 
@@ -6,7 +6,7 @@ use base::{Duration, Instant, ParseQuantityError, Probability, Purpose, RandomSt
 
 use super::variate::exponential;
 
-/// A queue of somebody else's traffic on the way, which a packet joins behind the link's own serialiser: it waits for
+/// A queue of cross traffic on the path, which a packet joins behind the link's own serialiser: it waits for
 /// what it finds there, and is lost if that is more than the queue takes. So delays are skewed to the right, those of
 /// packets close to each other are alike, order is kept, and losses come in bursts, in the longest delays.
 ///

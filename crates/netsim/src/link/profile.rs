@@ -11,9 +11,9 @@ use super::{Jitter, LossModel};
 pub struct ProfileStep {
     /// When it takes effect, for packets whose serialisation begins (rate) or ends (the rest) then or later.
     pub at: Instant,
-    /// New delay.
+    /// New one-way delay; none keeps the present one.
     pub delay: Option<Duration>,
-    /// New jitter.
+    /// New jitter; none keeps the present one.
     pub jitter: Option<Jitter>,
     /// New rate.
     pub rate: RateChange,

@@ -20,10 +20,10 @@ pub use red::{Red, RedUnit};
 pub use text::{QueueLength, QueueText};
 
 /// How much may wait for serialisation; the packet being serialised does not count. None is no
-/// limit: set one wherever whoever fills the queue is not trusted.
+/// limit: set one wherever the senders are not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct QueueLimit {
-    /// Packets.
+    /// Limit in packets; none for no limit.
     pub packets: Option<usize>,
     /// Bytes on the wire.
     pub bytes: Option<u64>,
@@ -60,7 +60,7 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// Whether it marks packets that can bear it in the place of dropping them.
+    /// Whether it marks ECN-capable packets instead of dropping them.
     pub fn marks(&self) -> bool {
         match self {
             Discipline::DropTail => false,
@@ -97,7 +97,7 @@ impl TailQueue {
         TailQueue { limit, red, turns: VecDeque::new(), bytes: 0, busy_until: Instant::ZERO }
     }
 
-    /// A packet comes at `now`, which may be marked in the place of being dropped early.
+    /// A packet comes at `now`, which may be marked instead of being dropped early.
     ///
     /// `rate` tells the rate at an instant; the one at the packet's turn holds until its last bit.
     pub(super) fn admit(

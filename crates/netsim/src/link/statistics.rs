@@ -21,7 +21,7 @@ impl Traffic {
 /// Why a packet did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {
-    /// The loss model, the oracle in its place, or somebody else's full queue struck.
+    /// The loss model, the oracle in its place, or a full queue of cross traffic dropped it.
     Loss,
     /// The queue was full, or its discipline chose it.
     Queue,
@@ -31,7 +31,7 @@ pub enum DropCause {
     TooLarge,
     /// The simulation knows no route from its source to its destination; no link says this.
     NoRoute,
-    /// Nobody has the destination's address; no link says this.
+    /// No host has the destination's address; no link says this.
     NoHost,
 }
 

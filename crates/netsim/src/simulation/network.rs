@@ -5,17 +5,17 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::link::{Link, LinkConfigError};
-use crate::packet::{Datagram, HostId, LinkId, Packet, Receiver};
+use crate::packet::{AddressedDatagram, HostId, LinkId, Packet, Receiver};
 
 /// What a datagram's headers cost on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Overhead {
-    /// What [`Datagram::header_size`] says: the size of the IP header, and of UDP's where there is one.
+    /// What [`AddressedDatagram::header_size`] says: the size of the IP header, and of UDP's where there is one.
     #[default]
     Headers,
     /// The IP and UDP headers, and a number of bytes for the layers below.
     HeadersAnd(u64),
-    /// A number of bytes in the place of all headers.
+    /// A number of bytes that stands for all headers.
     Fixed(u64),
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Network {
     /// The links of all routes, one route after the other. Replaced ones stay, for packets on them.
     pub(super) route_links: Vec<LinkId>,
     routes: BTreeMap<(IpAddr, IpAddr), Range<u32>>,
-    /// Who has which address of those that the network sees, and its name on the host.
+    /// Owners of the addresses that the network sees, with their names on the host.
     owners: BTreeMap<SocketAddr, (HostId, SocketAddr)>,
     addresses: Vec<Vec<Address>>,
     /// The latest route looked up per host: the next datagram mostly takes it too.
@@ -57,7 +57,7 @@ pub(super) struct Way {
     pub(super) source: SocketAddr,
     /// The links of its route; none when there is no route.
     pub(super) route: Option<Range<u32>>,
-    /// Who has its destination while nothing changes; none where that is to be looked up when it arrives.
+    /// Owner of the destination while nothing changes; none where it is looked up at arrival.
     pub(super) receiver: Option<Receiver>,
 }
 
@@ -116,7 +116,7 @@ impl Network {
         self.version += 1;
     }
 
-    /// Who gets a packet, and what it calls the address; whoever had it when the packet left is not looked up again.
+    /// Receiver of a packet, and its name for the address; an owner known at sending is not looked up again.
     pub(super) fn receiver(&self, packet: &Packet) -> Option<(HostId, SocketAddr)> {
         let destination = packet.datagram.destination;
         match packet.receiver {
@@ -181,7 +181,7 @@ impl Network {
         }
     }
 
-    pub(super) fn size_on_wire(&self, datagram: &Datagram) -> u64 {
+    pub(super) fn size_on_wire(&self, datagram: &AddressedDatagram) -> u64 {
         let headers = match self.overhead {
             Overhead::Headers => datagram.header_size(),
             Overhead::HeadersAnd(more) => datagram.header_size().saturating_add(more),

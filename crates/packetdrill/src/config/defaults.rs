@@ -36,7 +36,7 @@ const GOOGLE: &[Leniency] = &[Leniency::Push, Leniency::SuperSegment];
 
 /// The suites, the first that fits.
 ///
-/// - ETSI: lists addresses of the peer at which nobody answers; what goes there is passed over.
+/// - ETSI: lists addresses of the peer that do not answer; packets to them are ignored.
 /// - PR_SCTP: names each parameter of the set-up, but in the order of one system, and leaves out or
 ///   adds what systems do differently; tells in comments of its own where its systems could do better.
 /// - PLPMTUD: names the padding of probes, which goes by the length of FreeBSD's HEARTBEAT.

@@ -20,7 +20,7 @@ fn set_up(own: &str, peer: &str) -> String {
 
 const BOTH: &str = ", FORWARD_TSN_SUPPORTED[], SUPPORTED_EXTENSIONS[types=[FORWARD_TSN]]";
 
-/// A script that is right, what to put in the place of what so that it needs leniencies, and which.
+/// A script that is right, a replacement that makes it need leniencies, and which ones.
 struct Case {
     script: String,
     change: (&'static str, &'static str),

@@ -93,7 +93,7 @@ pub(super) fn refuse_contents(call: &Call) -> Result<(), Stop> {
     }
 }
 
-/// What recvmsg() writes to its struct: a notification, or a message, whose bytes nobody compares.
+/// What recvmsg() writes to its struct: a notification, or a message, whose bytes are not compared.
 pub(super) fn header(notification: Option<Output>, flags: Output, control: Output) -> Output {
     let base = notification.unwrap_or(Output::Unsupported("iov_base of a message"));
     let length = Output::Unsupported("iov_len");

@@ -14,7 +14,7 @@ const O_NONBLOCK: i64 = 0x800;
 
 /// A socket that calls may wait for.
 pub(super) trait Waits {
-    /// Whether calls answer an error in the place of waiting (O_NONBLOCK).
+    /// Whether calls return an error instead of waiting (O_NONBLOCK).
     fn nonblocking(&mut self) -> &mut bool;
 }
 

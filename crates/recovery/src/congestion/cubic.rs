@@ -6,8 +6,8 @@
 use base::{Duration, Instant};
 
 use super::hystart::HyStart;
+use super::idle::Idle;
 use super::newreno::is_used;
-use super::quiet::Quiet;
 use super::{Acked, Congested, Signal, TimedOut};
 use crate::policy::CongestionPolicy;
 
@@ -30,7 +30,7 @@ pub struct Cubic {
     cwnd: u64,
     ssthresh: u64,
     mss: u64,
-    pub(super) quiet: Quiet,
+    pub(super) idle: Idle,
     abc_limit: u8,
     hystart: Option<HyStart>,
     /// W_max: the window at the last congestion, or less by fast convergence.
@@ -117,12 +117,12 @@ windows_of!(Cubic);
 impl Cubic {
     /// A path on which nothing was sent yet.
     pub fn new(mss: u64, policy: &CongestionPolicy) -> Self {
-        let (quiet, cwnd) = Quiet::new(mss, policy);
+        let (idle, cwnd) = Idle::new(mss, policy);
         Cubic {
             cwnd,
             ssthresh: u64::MAX,
             mss,
-            quiet,
+            idle,
             abc_limit: policy.abc_limit,
             hystart: policy.hystart.then(HyStart::default),
             w_max: 0,
@@ -135,7 +135,7 @@ impl Cubic {
     /// The policy was replaced.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.abc_limit = policy.abc_limit;
-        self.quiet.set_policy(policy);
+        self.idle.set_policy(policy);
         // The first slow start is over once the threshold is known, and HyStart++ with it.
         let first = self.ssthresh == u64::MAX;
         self.hystart = self.hystart.take().or_else(|| first.then(HyStart::default));
@@ -153,7 +153,7 @@ impl Cubic {
         self.w_max
     }
 
-    /// It is that in packets of another size.
+    /// Sets the maximum after a change of the packet size.
     pub(super) fn set_w_max(&mut self, w_max: u64) {
         self.w_max = w_max;
     }
@@ -266,13 +266,13 @@ impl Cubic {
         self.hystart = None;
     }
 
-    /// Data may be about to be sent while nothing is in flight: quiet does not move along the curve (sections 4.2
+    /// Data may be about to be sent while nothing is in flight: idle time does not move along the curve (sections 4.2
     /// and 5.8).
     pub fn before_send(&mut self, now: Instant, rto: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.counted_to = now;
         }
-        let (cwnd, ssthresh) = self.quiet.charge(now, rto, (self.cwnd, self.ssthresh));
+        let (cwnd, ssthresh) = self.idle.charge(now, rto, (self.cwnd, self.ssthresh));
         if cwnd < self.cwnd {
             self.epoch = None;
         }

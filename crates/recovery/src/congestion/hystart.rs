@@ -7,7 +7,7 @@ use super::Acked;
 
 /// Round trips of at least this much longer mean a queue (MIN_RTT_THRESH).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// And no more than this is asked for (MAX_RTT_THRESH).
+/// Largest such increase that is required (MAX_RTT_THRESH).
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 /// In between, this part of the round trip (MIN_RTT_DIVISOR).
 const MIN_RTT_DIVISOR: u64 = 8;

@@ -4,7 +4,7 @@
 
 use base::{Duration, Instant};
 
-use super::quiet::Quiet;
+use super::idle::Idle;
 use super::{Acked, Congested, Signal, TimedOut};
 use crate::policy::CongestionPolicy;
 
@@ -17,14 +17,14 @@ pub struct NewReno {
     bytes_acked: u64,
     /// Sender maximum segment size.
     mss: u64,
-    pub(super) quiet: Quiet,
+    pub(super) idle: Idle,
     /// Segments by which one acknowledgement may open the window in slow start: L of RFC 3465.
     abc_limit: u8,
     /// Slow start follows a timeout: it may open the window by one segment at a time (section 2.3).
     after_timeout: bool,
 }
 
-/// Whether so much of the window was used that it may grow. In slow start half of it will do, since it
+/// Whether enough of the window was used for it to grow. In slow start half of it will do, since it
 /// doubles: what RFC 7661 calls validated; in congestion avoidance there was no room for another segment.
 pub(super) fn is_used(cwnd: u64, ssthresh: u64, mss: u64, peak: u64) -> bool {
     if cwnd < ssthresh { peak.saturating_mul(2) > cwnd } else { peak + mss > cwnd }
@@ -35,13 +35,13 @@ windows_of!(NewReno);
 impl NewReno {
     /// A path on which nothing was sent yet.
     pub fn new(mss: u64, policy: &CongestionPolicy) -> Self {
-        let (quiet, cwnd) = Quiet::new(mss, policy);
+        let (idle, cwnd) = Idle::new(mss, policy);
         NewReno {
             cwnd,
             ssthresh: u64::MAX,
             bytes_acked: 0,
             mss,
-            quiet,
+            idle,
             abc_limit: policy.abc_limit,
             after_timeout: false,
         }
@@ -50,7 +50,7 @@ impl NewReno {
     /// The policy was replaced.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.abc_limit = policy.abc_limit;
-        self.quiet.set_policy(policy);
+        self.idle.set_policy(policy);
     }
 
     /// Bytes acknowledged since the window last grew in congestion avoidance.
@@ -120,7 +120,7 @@ impl NewReno {
 
     /// Data may be about to be sent while nothing is in flight.
     pub fn before_send(&mut self, now: Instant, rto: Duration) {
-        (self.cwnd, self.ssthresh) = self.quiet.charge(now, rto, (self.cwnd, self.ssthresh));
+        (self.cwnd, self.ssthresh) = self.idle.charge(now, rto, (self.cwnd, self.ssthresh));
     }
 }
 

@@ -82,14 +82,14 @@ impl Rfc9260 {
         self.ssthresh = self.cwnd.saturating_sub(1);
     }
 
-    /// Data is about to be sent after `now - last_sent` of quiet: once per RTO without data the window
+    /// Data is about to be sent after an idle period of `now - last_sent`: once per RTO without data the window
     /// halves, and the threshold keeps what it was before (section 7.2.1).
     pub fn on_send(&mut self, now: Instant, rto: Duration) {
         if let Some(last) = self.last_sent.replace(now) {
-            let quiet = now.since(last).as_nanos() / rto.as_nanos().max(1);
-            if quiet > 0 && self.cwnd > 4 * self.mss {
+            let idle = now.since(last).as_nanos() / rto.as_nanos().max(1);
+            if idle > 0 && self.cwnd > 4 * self.mss {
                 self.ssthresh = self.cwnd;
-                let halved = self.cwnd.checked_shr(quiet.min(63) as u32).unwrap_or(0);
+                let halved = self.cwnd.checked_shr(idle.min(63) as u32).unwrap_or(0);
                 self.cwnd = halved.max(4 * self.mss);
             }
         }

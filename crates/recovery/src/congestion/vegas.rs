@@ -5,8 +5,8 @@
 
 use base::{Duration, Instant};
 
+use super::idle::Idle;
 use super::newreno::is_used;
-use super::quiet::Quiet;
 use super::{Acked, Congested, Signal, TimedOut};
 use crate::policy::{CongestionPolicy, VegasPolicy};
 
@@ -16,7 +16,7 @@ pub struct Vegas {
     cwnd: u64,
     ssthresh: u64,
     mss: u64,
-    pub(super) quiet: Quiet,
+    pub(super) idle: Idle,
     limits: VegasPolicy,
     /// BaseRTT: the shortest round trip ever.
     base_rtt: Option<Duration>,
@@ -62,12 +62,12 @@ windows_of!(Vegas);
 impl Vegas {
     /// A path on which nothing was sent yet.
     pub fn new(mss: u64, policy: &CongestionPolicy, limits: VegasPolicy) -> Self {
-        let (quiet, cwnd) = Quiet::new(mss, policy);
+        let (idle, cwnd) = Idle::new(mss, policy);
         Vegas {
             cwnd,
             ssthresh: u64::MAX,
             mss,
-            quiet,
+            idle,
             limits,
             base_rtt: None,
             round: Round::default(),
@@ -77,7 +77,7 @@ impl Vegas {
 
     /// The policy was replaced.
     pub fn set_policy(&mut self, policy: &CongestionPolicy, limits: VegasPolicy) {
-        self.quiet.set_policy(policy);
+        self.idle.set_policy(policy);
         self.limits = limits;
     }
 
@@ -153,7 +153,7 @@ impl Vegas {
 
     /// Data may be about to be sent while nothing is in flight.
     pub fn before_send(&mut self, now: Instant, rto: Duration) {
-        (self.cwnd, self.ssthresh) = self.quiet.charge(now, rto, (self.cwnd, self.ssthresh));
+        (self.cwnd, self.ssthresh) = self.idle.charge(now, rto, (self.cwnd, self.ssthresh));
     }
 }
 

@@ -18,7 +18,7 @@ pub struct PathAck {
     pub flight_before: Flight,
     /// Whether the cumulative point passed data of this path.
     pub cumulative: bool,
-    /// Packets found delivered.
+    /// Number of packets newly found delivered.
     pub delivered: u32,
     /// The latest packet found delivered.
     pub largest_packet: Option<PacketNumber>,
@@ -69,7 +69,7 @@ pub struct AckReport {
     pub advanced: bool,
     /// Units found to have been resent needlessly.
     pub spurious: u32,
-    /// Per path.
+    /// Effects on each path that carried acknowledged packets.
     pub paths: SmallVec<[PathAck; 2]>,
     /// What became of copies that rode along.
     pub bundles: BundleReport,

@@ -12,7 +12,7 @@ pub struct Overdue {
     pub packets: u32,
     /// The latest of them that carried something again.
     pub resent: Option<PacketNumber>,
-    /// The next deadline.
+    /// When the next packet becomes overdue; none if no packet waits.
     pub next: Option<Instant>,
 }
 

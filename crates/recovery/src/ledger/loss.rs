@@ -5,11 +5,11 @@ use base::Instant;
 use super::{Ledger, PacketNumber, PacketState, PathIndex, Traits, UnitState};
 use crate::stats::Cause;
 
-/// What [`Ledger::strike`] found.
+/// Result of [`Ledger::indicate_misses`], in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Strikes {
+pub struct Misses {
     /// Packets that got a miss indication.
-    pub struck: u32,
+    pub indicated: u32,
     /// Packets that thereby lost data.
     pub lost: u32,
 }
@@ -19,9 +19,9 @@ impl Ledger {
     /// `before` and carries a unit below `below`, and takes for lost those that reach `threshold`.
     /// Units that were fast-retransmitted already are lost again only if `repeat`. What is lost waits
     /// to be sent again on `target`.
-    /// Answers how many packets were struck, and how many of them newly lost data.
+    /// Returns how many packets got an indication, and how many of them newly lost data.
     #[expect(clippy::too_many_arguments, reason = "a verdict needs all of its terms")]
-    pub fn strike(
+    pub fn indicate_misses(
         &mut self,
         path: PathIndex,
         target: PathIndex,
@@ -30,8 +30,8 @@ impl Ledger {
         threshold: u8,
         repeat: bool,
         cause: Cause,
-    ) -> Strikes {
-        let mut strikes = Strikes::default();
+    ) -> Misses {
+        let mut misses = Misses::default();
         let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
         while let Some(number) = cursor.filter(|number| *number < before) {
             let Some(packet) = self.packet_mut(number) else { break };
@@ -41,13 +41,13 @@ impl Ledger {
             }
             packet.misses = packet.misses.saturating_add(1);
             let reached = packet.misses >= threshold;
-            strikes.struck += 1;
+            misses.indicated += 1;
             if reached && self.lose_packet(number, target, repeat, cause) {
-                strikes.lost += 1;
+                misses.lost += 1;
             }
         }
         self.forget_settled_packets();
-        strikes
+        misses
     }
 
     /// Takes for lost what is in flight on `path` in packets sent at or before `sent_by`, and in any case

@@ -182,7 +182,7 @@ impl Ledger {
     }
 }
 
-/// Gives memory back that a burst needed and quiet does not.
+/// Releases memory that a burst needed and an idle path does not.
 fn shrink<T>(queue: &mut VecDeque<T>) {
     // A thin stream rarely has more on its way.
     const QUIET: usize = 2;

@@ -47,7 +47,7 @@ impl Mechanism for FineGrained {
 }
 
 impl FineGrained {
-    /// The timeout now.
+    /// The current timeout; none before the first RTT sample.
     pub fn timeout(&self, rtt: &RttEstimator) -> Option<Duration> {
         Some(fine_timeout(rtt)?.scale(u64::from(self.stretch), 64))
     }

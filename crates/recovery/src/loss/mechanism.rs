@@ -49,11 +49,11 @@ macro_rules! mechanisms {
     ($($(#[$doc:meta])* $name:ident: $mechanism:ty,)*) => {
         /// What the mechanisms that the policy asks for keep of a path.
         #[derive(Clone, Debug, Default)]
-        pub(crate) struct Watch {
+        pub(crate) struct MechanismStates {
             $($(#[$doc])* pub(crate) $name: $mechanism,)*
         }
 
-        impl Watch {
+        impl MechanismStates {
             /// Whether a policy needs any of it.
             pub(crate) fn is_wanted(policy: &RecoveryPolicy) -> bool {
                 $(if <$mechanism>::is_wanted(policy) {

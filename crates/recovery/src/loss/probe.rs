@@ -52,7 +52,7 @@ pub struct ProbeAck {
 /// How a probe's story ends (section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeFate {
-    /// It goes on.
+    /// Not decided yet.
     Open,
     /// Nothing had been lost, or it was new data: the window stays.
     Needless,
@@ -151,7 +151,7 @@ impl Probe {
         self.end.is_some()
     }
 
-    /// An acknowledgement came.
+    /// An acknowledgement arrived: returns the fate of an open probe.
     pub fn on_ack(&mut self, ack: ProbeAck) -> ProbeFate {
         let Some(end) = self.end.filter(|end| ack.cumulative >= *end) else {
             return ProbeFate::Open;

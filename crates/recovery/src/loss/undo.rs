@@ -18,7 +18,7 @@ pub(crate) struct Before {
     pub(crate) fallen: Fallen,
 }
 
-/// What was before the window fell, kept until nobody can find any more that it fell in vain.
+/// State from before the window reduction, kept until the reduction can no longer prove needless.
 #[derive(Clone, Debug)]
 pub struct Undo {
     before: Before,
@@ -57,7 +57,7 @@ impl Undo {
         self.resent = self.resent.saturating_add(1);
     }
 
-    /// The peer reported so many needless retransmissions. True once all of them were: nothing had been
+    /// The peer reported `units` needless retransmissions. True once all of them were: nothing had been
     /// lost (RFC 3708, section 3).
     pub fn on_duplicates(&mut self, units: u32) -> bool {
         if units == 0 || self.resent == 0 || self.beyond {

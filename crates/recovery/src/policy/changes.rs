@@ -8,7 +8,7 @@ use super::{Field, FieldError, Only, RecoveryPolicy};
 pub struct Changes(Vec<(&'static str, String)>);
 
 impl Changes {
-    /// Nothing.
+    /// An empty set of changes.
     pub const fn new() -> Self {
         Changes(Vec::new())
     }

@@ -200,7 +200,7 @@ type OrOffSize = OrOff<Size>;
 const TCP: Option<Only> = Some(Only::Tcp);
 const SCTP: Option<Only> = Some(Only::Sctp);
 
-/// All of them, details behind what they are details of.
+/// All policy fields; sub-fields follow their parent.
 #[rustfmt::skip]
 pub static FIELDS: &[Field] = &[
     field!(Timeout, None, "rto-min", Time, Duration, rto.min,
@@ -298,7 +298,7 @@ pub static FIELDS: &[Field] = &[
     field!(Congestion, None, "window-counts", Words, WindowCounts, congestion.window_counts,
         "What a packet takes of the window: bytes of its data, or packets: a full one (Linux)."),
     field!(Congestion, None, "idle-restart", Words, IdleRestart, congestion.idle_restart,
-        "The window after quiet: keep, initial-window (RFC 5681) or halve (RFC 2861, Linux)."),
+        "The window after an idle period: keep, initial-window (RFC 5681) or halve (RFC 2861, Linux)."),
     field!(Congestion, None, "prr", Switch, bool, congestion.prr,
         "Proportional rate reduction (RFC 9937)."),
     field!(Congestion, None, "undo", Switch, bool, congestion.undo,

@@ -1,6 +1,6 @@
 //! Policies of a protocol: its presets, and the fields that have no effect on it.
 //!
-//! SCTP and TCP share one [`RecoveryPolicy`]. A value that a protocol would never look at is a mistake of whoever set it,
+//! SCTP and TCP share one [`RecoveryPolicy`]. A value that a protocol would never look at is a mistake of the caller,
 //! so every way to set one refuses it: texts, plans, options and calls.
 
 use core::fmt;

@@ -120,7 +120,7 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// FreeBSD's SCTP.
+    /// The preset `freebsd`: SCTP as FreeBSD implements it.
     pub fn freebsd() -> Self {
         let mut policy = RecoveryPolicy::sctp_rfc();
         policy.loss.repeat_fast_retransmit = RepeatFast::Always;

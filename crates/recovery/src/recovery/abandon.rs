@@ -16,8 +16,8 @@ impl Recovery {
             if self.ledger.flight(path).packets == 0 {
                 state.t3_rtx = None;
                 state.early_timer = None;
-                if let Some(watch) = &mut state.watch {
-                    watch.stop();
+                if let Some(mechanisms) = &mut state.mechanisms {
+                    mechanisms.stop();
                 }
             }
             if self.ledger.next_lost(path, 0).is_none() {

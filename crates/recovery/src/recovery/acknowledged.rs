@@ -4,7 +4,7 @@ use base::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::losses::Evidence;
-use super::{AckOutcome, Recovery, Said};
+use super::{AckContext, AckOutcome, Recovery};
 use crate::ack_delay::AckDelay;
 use crate::congestion::Acked;
 use crate::episode::Exempt;
@@ -73,13 +73,13 @@ impl Recovery {
         let original = self.take_proven(now, &report, feedback.echo);
         let bundled = report.paths.iter().position(|news| news.acked_bytes > 0);
         self.on_bundles(now, bundled.unwrap_or(0) as PathIndex, &report);
-        let said = Said { advanced, echo_age: feedback.echo.or(original), unsent_packets };
+        let context = AckContext { advanced, echo_age: feedback.echo.or(original), unsent_packets };
         for ((index, news), before) in report.paths.iter().enumerate().zip(before) {
             let path = index as PathIndex;
             let Before { was_recovering, was_heard } = before;
-            self.judge(now, path, news, said);
+            self.judge(now, path, news, context);
             let flight_before = self.counted(path, news.flight_before);
-            let evidence = Evidence { said, is_duplicate, was_recovering, flight_before };
+            let evidence = Evidence { context, is_duplicate, was_recovering, flight_before };
             let lost = self.detect(now, path, news, evidence);
             self.update_timer(now, path, news, unsent_packets);
             self.settle_ack(now, path, news, advanced, lost, was_heard);
@@ -148,8 +148,8 @@ impl Recovery {
             self.on_rtt_sample(path, rtt);
         }
         self.watch_queue(now, path, Some(RoundTrip { measured: rtt, delay: LONGEST_ACK_DELAY }));
-        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
-            watch.min_rtt.on_sample(now, rtt);
+        if let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() {
+            mechanisms.min_rtt.on_sample(now, rtt);
         }
         true
     }
@@ -241,8 +241,8 @@ impl Recovery {
             return None;
         }
         let path = report.paths.iter().position(|news| news.largest_resent)?;
-        let watch = self.paths[path].watch.as_deref()?;
-        let least = watch.min_rtt.get()?;
+        let mechanisms = self.paths[path].mechanisms.as_deref()?;
+        let least = mechanisms.min_rtt.get()?;
         let is_hasty = |again: &Repetition| now.since(again.again_at) < least;
         let once = report.again.once.filter(is_hasty);
         let late = |again: &Repetition| !self.overtook(path as PathIndex, again.first_at);
@@ -281,8 +281,9 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         let loss = state.loss.estimate();
         let doubtful = news.doubtful_rtt.is_some();
-        let watch = state.watch.as_deref_mut();
-        let believes = watch.is_some_and(|watch| watch.doubts.believes(doubtful, loss));
+        let mechanisms = state.mechanisms.as_deref_mut();
+        let believes =
+            mechanisms.is_some_and(|mechanisms| mechanisms.doubts.believes(doubtful, loss));
         let proven = proven.map(|trip| trip.took);
         if let Some(sample) = proven.or(news.doubtful_rtt.filter(|_| believes)) {
             self.on_rtt_sample(path, sample);
@@ -295,7 +296,7 @@ impl Recovery {
         let state = &self.paths[usize::from(path)];
         let rto = state.rto_policy(&self.policy.rto);
         let rto = compute_rto(rto, &state.rtt, state.margin, self.is_thin(path));
-        state.watch.as_ref().is_some_and(|watch| watch.doubts.overtook(sent_at, rto))
+        state.mechanisms.as_ref().is_some_and(|known| known.doubts.overtook(sent_at, rto))
     }
 
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {

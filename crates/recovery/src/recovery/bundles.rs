@@ -24,8 +24,8 @@ pub enum Ride {
 
 impl Recovery {
     /// Which units in flight on `path` are to ride along before new data that begins at unit `before` and has
-    /// `bytes` bytes, the nearest first; `room`: bytes for them that the packet has. `cost` is what a unit of
-    /// so many bytes takes of that.
+    /// `bytes` bytes, the nearest first; `room`: bytes for them that the packet has. `cost` maps the length of a unit to
+    /// the bytes of `room` that it takes.
     pub fn bundle_before(
         &self,
         path: PathIndex,

@@ -18,24 +18,24 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         // Before any data was acknowledged there is the handshake's measurement.
         let srtt = state.rtt.srtt();
-        let Some(watch) = state.watch.as_deref_mut() else { return };
+        let Some(mechanisms) = state.mechanisms.as_deref_mut() else { return };
         if let Some(sent_at) = news.reordered {
-            watch.rack.on_reordering(now, sent_at);
+            mechanisms.rack.on_reordering(now, sent_at);
         }
         if let Some(sent_at) = news.certain_sent_at {
-            watch.doubts.on_clean(now, sent_at);
+            mechanisms.doubts.on_clean(now, sent_at);
         }
         let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
-        if let Some(handshake) = srtt.filter(|_| watch.min_rtt.get().is_none()) {
-            watch.min_rtt.on_sample(now, handshake);
+        if let Some(handshake) = srtt.filter(|_| mechanisms.min_rtt.get().is_none()) {
+            mechanisms.min_rtt.on_sample(now, handshake);
         }
         if !news.largest_resent {
-            watch.min_rtt.on_sample(now, now.since(sent_at));
-            watch.on_clean_trip();
+            mechanisms.min_rtt.on_sample(now, now.since(sent_at));
+            mechanisms.on_clean_trip();
         }
         let delivery = Delivery { packet, sent_at, again: news.largest_resent };
-        let min_rtt = watch.min_rtt.get().or(srtt);
-        watch.rack.on_delivered(now, delivery, min_rtt);
+        let min_rtt = mechanisms.min_rtt.get().or(srtt);
+        mechanisms.rack.on_delivered(now, delivery, min_rtt);
     }
 
     /// Whether RACK decides what is lost on acknowledgements of this kind.
@@ -61,15 +61,15 @@ impl Recovery {
         let recovering = state.episode.is_repairing();
         let srtt = state.rtt.srtt().unwrap_or_default();
         let to = state.routes.fast;
-        let Some(watch) = state.watch.as_deref_mut() else { return false };
+        let Some(mechanisms) = state.mechanisms.as_deref_mut() else { return false };
         let policy = self.policy.loss.reordering_window;
         let situation = Situation { policy, recovering, gap_acked, dup_threshold, srtt };
-        let min_rtt = watch.min_rtt.get().or(state.rtt.srtt());
-        let window = watch.rack.reordering_window(situation, min_rtt);
-        let rack = &watch.rack;
+        let min_rtt = mechanisms.min_rtt.get().or(state.rtt.srtt());
+        let window = mechanisms.rack.reordering_window(situation, min_rtt);
+        let rack = &mechanisms.rack;
         let deadline = |packet, sent_at| rack.deadline(packet, sent_at, window);
         let overdue = self.ledger.lose_overdue(now, path, to, Cause::Fast, deadline);
-        watch.rack.due = overdue.next;
+        mechanisms.rack.due = overdue.next;
         if overdue.packets > 0 {
             let (packets, resent) = (overdue.packets, overdue.resent);
             self.on_loss(now, path, Lost { packets, cause: Cause::Fast, resent, flight_before });
@@ -85,9 +85,11 @@ impl Recovery {
         probing: bool,
         unsent_packets: u32,
     ) {
-        let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
-        let rack = watch.rack.due.take_if(|due| *due <= now).is_some();
-        let probe = watch.probe.due.take_if(|due| *due <= now).is_some();
+        let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() else {
+            return;
+        };
+        let rack = mechanisms.rack.due.take_if(|due| *due <= now).is_some();
+        let probe = mechanisms.probe.due.take_if(|due| *due <= now).is_some();
         if rack && !probing {
             self.on_rack_timer(now, path);
         }
@@ -116,10 +118,10 @@ impl Recovery {
         let idle = !state.episode.is_recovering() && !state.episode.is_suspected();
         let rto_due = state.t3_rtx.map(|timer| timer.due);
         let (srtt, single) = (state.rtt.srtt(), flight.packets == 1);
-        let Some(watch) = state.watch.as_deref_mut() else { return };
-        let arms = waits && idle && watch.probe.may_arm();
+        let Some(mechanisms) = state.mechanisms.as_deref_mut() else { return };
+        let arms = waits && idle && mechanisms.probe.may_arm();
         let situation = ProbeSituation { srtt, single, max_ack_delay };
-        watch.probe.due = arms.then(|| probe_due(now, situation, rto_due));
+        mechanisms.probe.due = arms.then(|| probe_due(now, situation, rto_due));
     }
 
     /// The probe is due: new data if only the window held it back, else the packet sent last once more
@@ -133,8 +135,8 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         let to = state.routes.fast;
         let new = unsent_packets > 0 && taken >= state.window();
-        if let Some(watch) = &mut state.watch {
-            watch.probe.on_sent(next_unit, !new);
+        if let Some(mechanisms) = &mut state.mechanisms {
+            mechanisms.probe.on_sent(next_unit, !new);
         }
         if new {
             state.episode.allow_probe();
@@ -152,13 +154,13 @@ impl Recovery {
     /// Whether what was sent at `sent_at` is older than a round trip should be.
     pub(super) fn is_overdue(&self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
         let state = &self.paths[usize::from(path)];
-        let Some(watch) = state.watch.as_deref() else { return false };
+        let Some(mechanisms) = state.mechanisms.as_deref() else { return false };
         let margin = match self.policy.loss.fine_grained {
             FineGrainedTimer::Off => return false,
             FineGrainedTimer::On => base::Duration::ZERO,
-            FineGrainedTimer::Robust => watch.rack.learned_window(watch.min_rtt.get()),
+            FineGrainedTimer::Robust => mechanisms.rack.learned_window(mechanisms.min_rtt.get()),
         };
-        watch.fine.is_expired(now, sent_at + margin, &state.rtt)
+        mechanisms.fine.is_expired(now, sent_at + margin, &state.rtt)
     }
 
     /// Whether an acknowledgement makes the sender look: a duplicate one always, another one if it is among
@@ -167,15 +169,15 @@ impl Recovery {
         if self.policy.loss.fine_grained == FineGrainedTimer::Off {
             return false;
         }
-        let watch = self.paths[usize::from(path)].watch.as_deref_mut();
-        watch.is_some_and(|watch| is_duplicate || watch.fine.on_advance())
+        let mechanisms = self.paths[usize::from(path)].mechanisms.as_deref_mut();
+        mechanisms.is_some_and(|mechanisms| is_duplicate || mechanisms.fine.on_advance())
     }
 
     /// Something was sent again because of its age.
     pub(super) fn on_overdue(&mut self, path: PathIndex, first: bool) {
         let outstanding = self.ledger.flight(path).packets;
-        if let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() {
-            watch.fine.on_retransmission(first, outstanding);
+        if let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() {
+            mechanisms.fine.on_retransmission(first, outstanding);
         }
     }
 

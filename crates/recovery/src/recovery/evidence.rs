@@ -50,25 +50,26 @@ impl Recovery {
         news: &PathAck,
         evidence: Evidence,
     ) -> Option<(u32, Cause)> {
-        let recovering = evidence.said.advanced && evidence.was_recovering;
+        let recovering = evidence.context.advanced && evidence.was_recovering;
         let (before, below) = self.missing_below(news, recovering)?;
         let thin = self.is_thin(path);
         let policy = self.policy.loss;
         let threshold = loss::dup_threshold(&policy, thin);
         let repeat = policy.repeat_fast_retransmit.applies(thin);
         let to = self.paths[usize::from(path)].routes.fast;
-        let strikes = self.ledger.strike(path, to, before, below, threshold, repeat, Cause::Fast);
-        if strikes.lost > 0 {
-            return Some((strikes.lost, Cause::Fast));
+        let misses =
+            self.ledger.indicate_misses(path, to, before, below, threshold, repeat, Cause::Fast);
+        if misses.lost > 0 {
+            return Some((misses.lost, Cause::Fast));
         }
-        if strikes.struck == 0 {
+        if misses.indicated == 0 {
             return None;
         }
         let in_flight = self.ledger.flight(path).packets;
         let outstanding = self.ledger.outstanding_packets(4);
-        let can_send_new = evidence.said.unsent_packets > 0;
+        let can_send_new = evidence.context.unsent_packets > 0;
         let packets = if loss::early_retransmit(&policy, in_flight, outstanding, can_send_new) {
-            self.ledger.strike(path, to, before, below, 1, repeat, Cause::Early).lost
+            self.ledger.indicate_misses(path, to, before, below, 1, repeat, Cause::Early).lost
         } else {
             let aged = self.lose_by_age(now, path, before);
             if aged == 0 && self.policy.congestion.limited_transmit && !evidence.was_recovering {
@@ -97,7 +98,7 @@ impl Recovery {
         news: &PathAck,
         evidence: Evidence,
     ) -> Option<(u32, Cause)> {
-        let Evidence { said, is_duplicate, .. } = evidence;
+        let Evidence { context, is_duplicate, .. } = evidence;
         if !is_duplicate && (!self.reports_gaps() || news.acked_bytes == 0) {
             return None;
         }
@@ -110,7 +111,7 @@ impl Recovery {
         let may_enter = !recovering && !self.has_dealt_with(path, self.ledger.cumulative());
         let (limit, first, cause) = if limit.is_some() || (enough && may_enter) {
             (limit, enough && may_enter, Cause::Fast)
-        } else if is_duplicate && may_enter && self.is_early(path, said.unsent_packets > 0) {
+        } else if is_duplicate && may_enter && self.is_early(path, context.unsent_packets > 0) {
             (self.lost_limit(path, 1), true, Cause::Early)
         } else {
             return None;

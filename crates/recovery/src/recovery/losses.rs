@@ -2,7 +2,7 @@
 
 use base::Instant;
 
-use super::{Recovery, Said};
+use super::{AckContext, Recovery};
 use crate::congestion::{Congested, Signal};
 use crate::episode::Exempt;
 use crate::event::Event;
@@ -13,7 +13,7 @@ use crate::stats::Cause;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// What it says beside.
-    pub(super) said: Said,
+    pub(super) context: AckContext,
     /// A packet left the network, and the cumulative point stands still.
     pub(super) is_duplicate: bool,
     /// Fast recovery was in progress before.

@@ -59,8 +59,8 @@ impl Recovery {
         state.t3_rtx = None;
         state.early_timer = None;
         state.episode.leave(End::Abandoned);
-        if let Some(watch) = &mut state.watch {
-            watch.settle();
+        if let Some(mechanisms) = &mut state.mechanisms {
+            mechanisms.settle();
         }
         self.grant_one_packet(to);
     }

@@ -16,9 +16,9 @@ use crate::loss::probe::{ProbeAck, ProbeFate};
 use crate::policy::EarlyWindow;
 use crate::stats::Cause;
 
-/// What an acknowledgement says beside what it says about paths.
+/// The part of an acknowledgement that does not concern single paths.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said {
+pub(super) struct AckContext {
     /// The cumulative point advanced.
     pub(super) advanced: bool,
     /// The age of the timestamp that it echoes.
@@ -29,28 +29,36 @@ pub(super) struct Said {
 
 impl Recovery {
     /// What an acknowledgement means for what was done about losses before it.
-    pub(super) fn judge(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
-        self.judge_probe(now, path, news, said);
-        self.judge_timeout(now, path, news, said);
-        self.judge_loss(now, path, news, said);
+    pub(super) fn judge(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        context: AckContext,
+    ) {
+        self.judge_probe(now, path, news, context);
+        self.judge_timeout(now, path, news, context);
+        self.judge_loss(now, path, news, context);
     }
 
     /// Is the probe's story over (RFC 8985, section 7.4.2)? A duplicate that no probe explains widens RACK's
     /// window.
-    fn judge_probe(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+    fn judge_probe(&mut self, now: Instant, path: PathIndex, news: &PathAck, context: AckContext) {
         let cumulative = self.ledger.cumulative();
         let next_packet = self.ledger.next_packet();
         let duplicate = news.needless > 0;
-        let Some(watch) = self.paths[usize::from(path)].watch.as_deref_mut() else { return };
-        let fate = watch.probe.on_ack(ProbeAck {
+        let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() else {
+            return;
+        };
+        let fate = mechanisms.probe.on_ack(ProbeAck {
             cumulative,
-            advanced: said.advanced,
+            advanced: context.advanced,
             duplicate,
-            bare_duplicate: !said.advanced && news.acked_bytes == 0 && !duplicate,
+            bare_duplicate: !context.advanced && news.acked_bytes == 0 && !duplicate,
         });
         match fate {
-            ProbeFate::Open if duplicate && !watch.probe.is_open() => {
-                watch.rack.on_duplicate(next_packet);
+            ProbeFate::Open if duplicate && !mechanisms.probe.is_open() => {
+                mechanisms.rack.on_duplicate(next_packet);
             }
             ProbeFate::Open | ProbeFate::Needless => {}
             ProbeFate::Repaired => {
@@ -60,14 +68,20 @@ impl Recovery {
     }
 
     /// Was the last timeout needless (RFC 5682)?
-    fn judge_timeout(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+    fn judge_timeout(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        news: &PathAck,
+        context: AckContext,
+    ) {
         let state = &mut self.paths[usize::from(path)];
         let ack = AfterTimeout {
             cumulative: self.ledger.cumulative(),
-            advanced: said.advanced,
+            advanced: context.advanced,
             original: false,
             gap: news.by_gap,
-            has_new: said.unsent_packets > 0,
+            has_new: context.unsent_packets > 0,
         };
         match state.episode.judge_timeout(news.lowest_once, ack) {
             None | Some(Verdict::Wait | Verdict::Conventional { sent_new: false }) => {}
@@ -84,11 +98,11 @@ impl Recovery {
     }
 
     /// Was what fast retransmission or a timeout sent again not lost (RFC 3708, 3522)?
-    fn judge_loss(&mut self, now: Instant, path: PathIndex, news: &PathAck, said: Said) {
+    fn judge_loss(&mut self, now: Instant, path: PathIndex, news: &PathAck, context: AckContext) {
         if !self.policy.congestion.undo {
             return;
         }
-        let echoed = said.echo_age.filter(|_| said.advanced).map(|age| now.before(age));
+        let echoed = context.echo_age.filter(|_| context.advanced).map(|age| now.before(age));
         let episode = &mut self.paths[usize::from(path)].episode;
         if episode.judge_loss(&self.ledger, news.needless, echoed, news.largest_packet) {
             self.undo(now, path);
@@ -132,8 +146,8 @@ impl Recovery {
         let suspects = self.policy.loss.frto && !again;
         let suspected = suspects.then(|| Frto::new(next_unit, self.reports_gaps()));
         let state = &mut self.paths[usize::from(path)];
-        if let Some(watch) = state.watch.as_deref_mut() {
-            watch.on_timeout();
+        if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
+            mechanisms.on_timeout();
         }
         state.episode.enter(Entry::Timeout { suspected }, next_unit);
     }
@@ -172,8 +186,8 @@ impl Recovery {
             }
         }
         inflation += i64::from(unnamed).saturating_mul(mss as i64);
-        if let Some(watch) = state.watch.as_deref_mut() {
-            watch.on_recovery();
+        if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
+            mechanisms.on_recovery();
         }
         state.episode.enter(Entry::Loss { inflation }, next_unit);
     }
@@ -198,8 +212,8 @@ impl Recovery {
         if state.episode.is_recovering() {
             let ack = PrrAck { delivered, in_flight, safe };
             state.episode.on_dealt_with(ack, state.congestion.mss());
-        } else if let Some(watch) = state.watch.as_deref_mut().filter(|_| was_heard) {
-            watch.rack.on_recovered();
+        } else if let Some(mechanisms) = state.mechanisms.as_deref_mut().filter(|_| was_heard) {
+            mechanisms.rack.on_recovered();
         }
     }
 
@@ -232,7 +246,7 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         state.peak.on_sent(flight);
         state.episode.on_sent(sent);
-        if is_new && state.watch.is_some() {
+        if is_new && state.mechanisms.is_some() {
             self.arm_probe(now, path);
         }
     }

@@ -166,8 +166,8 @@ impl Recovery {
     pub fn next_timeout(&self) -> Option<Instant> {
         let due = |path: &PathRecovery| {
             let t3_rtx = path.t3_rtx.map(|timer| timer.due);
-            let watch = path.watch.as_ref().and_then(|watch| watch.due());
-            [t3_rtx, path.early_timer, watch].into_iter().flatten().min()
+            let mechanisms = path.mechanisms.as_ref().and_then(|mechanisms| mechanisms.due());
+            [t3_rtx, path.early_timer, mechanisms].into_iter().flatten().min()
         };
         self.paths.iter().filter_map(due).min()
     }
@@ -216,7 +216,10 @@ impl Recovery {
         state.backoff.set_probing(probing);
         // What was too young when the timer last asked gets a timeout of its own, which says nothing new of the path.
         let same_round = may_stay
-            && state.watch.as_ref().is_some_and(|watch| watch.probe.asked_within(now, rto));
+            && state
+                .mechanisms
+                .as_ref()
+                .is_some_and(|mechanisms| mechanisms.probe.asked_within(now, rto));
         let expiry = if same_round {
             Expiry { linear: true, counts_as_error: false, again: false }
         } else {
@@ -261,10 +264,10 @@ impl Recovery {
         let state = &mut self.paths[usize::from(path)];
         let young = state.rtt.overdue_after().unwrap_or(rto);
         let sent_by = if again { now } else { now.before(young) };
-        if let Some(watch) = &mut state.watch {
-            watch.probe.on_sent(next_unit, true);
-            if !watch.probe.asked_within(now, rto) {
-                watch.probe.on_asked(now, again);
+        if let Some(mechanisms) = &mut state.mechanisms {
+            mechanisms.probe.on_sent(next_unit, true);
+            if !mechanisms.probe.asked_within(now, rto) {
+                mechanisms.probe.on_asked(now, again);
             }
         }
         let packets = self.ledger.lose_sent_by(path, path, sent_by, Cause::Timeout, Cause::Bundled);
@@ -295,12 +298,12 @@ impl Recovery {
             TimeoutResends::AllOutstanding => now,
             TimeoutResends::OldEnough => now.before(state.rtt.overdue_after().unwrap_or(rto)),
             TimeoutResends::ByRack => {
-                let watch = state.watch.as_deref();
-                let lost = watch.and_then(|watch| {
+                let mechanisms = state.mechanisms.as_deref();
+                let lost = mechanisms.and_then(|mechanisms| {
                     let policy = self.policy.loss.reordering_window;
-                    let least = watch.min_rtt.get();
-                    let window = watch.rack.window_at_timeout(policy, &state.rtt, least);
-                    watch.rack.lost_at_timeout(now, window)
+                    let least = mechanisms.min_rtt.get();
+                    let window = mechanisms.rack.window_at_timeout(policy, &state.rtt, least);
+                    mechanisms.rack.lost_at_timeout(now, window)
                 });
                 lost.unwrap_or(now)
             }

@@ -57,7 +57,7 @@ impl Line {
         }
     }
 
-    /// Its segments have `size` bytes.
+    /// Sets the size of its segments to `size` bytes.
     pub(crate) fn of(mut self, size: u64) -> Line {
         self.size = size;
         self

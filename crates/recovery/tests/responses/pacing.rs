@@ -11,7 +11,7 @@ fn policy(prr: bool) -> RecoveryPolicy {
     policy
 }
 
-/// What each of the nineteen acknowledgements lets go, the second one in the place of `lost` segments.
+/// Bytes that each of the nineteen acknowledgements releases, the second one instead of `lost` segments.
 fn run(prr: bool, lost: u64) -> (Line, Vec<Vec<u64>>) {
     let mut line = Line::new(policy(prr), 20);
     line.send(0, 20);

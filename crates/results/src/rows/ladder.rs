@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Labels;
 
-/// Who sent what when in a flow.
+/// Sequence of the packets of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ladder {
     /// Name of the group of flows.

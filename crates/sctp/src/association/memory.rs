@@ -142,7 +142,7 @@ impl Association {
         bytes + bytes / 4
     }
 
-    /// From now on all associations have so much memory left, and this one may have so much of it for what it sends.
+    /// Updates the shared memory state, and this association's share of it for data to send, in bytes.
     #[inline]
     pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
         self.standing.share = share;
@@ -175,7 +175,7 @@ impl Association {
             || (share <= LEAST && self.held_for_peer() + length > LEAST)
     }
 
-    /// Whether the messages that wait, small as they are, cost so much beside their bytes that there is no room for another.
+    /// Whether the overhead of the waiting messages leaves no room for another.
     pub(super) fn waits_in_crumbs(&self) -> bool {
         let least = CRUMBS.min(self.standing.share).max(LEAST);
         self.tx.queue().crumbs() > self.send_limit().max(least).saturating_mul(WAITING_COST)

@@ -26,9 +26,9 @@ pub(super) enum Next {
     Stop,
 }
 
-/// What a packet's chunks said so far.
+/// What the chunks of a packet so far contained.
 #[derive(Default)]
-struct Said {
+struct Contents {
     /// Something that is to be acknowledged.
     data: bool,
     /// What of ours arrived.
@@ -82,20 +82,25 @@ impl Association {
         let (paths, mut context) = self.paths_in_context();
         paths.on_heard(now, &mut context, path, packet.len());
         let arrival = Arrival { now, meta, path, packet };
-        let (mut said, mut any_taken) = (Said::default(), false);
+        let (mut contents, mut any_taken) = (Contents::default(), false);
         // Walked once however many chunks are asked for, in their order.
         let mut raws = packet.raw_chunks().enumerate();
         for (index, chunk) in packet.chunks().enumerate() {
             let next = match chunk {
                 Ok(chunk) => {
-                    match self.judge_authenticity(packet, index, &chunk, &mut said.authenticated) {
+                    match self.judge_authenticity(
+                        packet,
+                        index,
+                        &chunk,
+                        &mut contents.authenticated,
+                    ) {
                         Verdict::Taken => {}
                         Verdict::Proved | Verdict::Lacking => continue,
                         Verdict::Refused | Verdict::UnsupportedHmac(_) => break,
                     }
                     any_taken = true;
                     let raw = || raws.find(|(at, _)| *at == index)?.1.ok();
-                    self.on_chunk(arrival, (index, chunk), raw, &mut said, random)
+                    self.on_chunk(arrival, (index, chunk), raw, &mut contents, random)
                 }
                 Err(_) => self.on_unreadable(packet),
             };
@@ -107,7 +112,7 @@ impl Association {
             self.on_life(now);
             self.on_heard_while_closing(now);
         }
-        self.on_packet_end(now, said.data);
+        self.on_packet_end(now, contents.data);
     }
 
     /// Input: the `index`-th chunk of a packet, which may be taken; `raw` finds it as it came.
@@ -116,28 +121,28 @@ impl Association {
         arrival: Arrival<'_>,
         (index, chunk): (usize, Chunk<'_>),
         raw: impl FnOnce() -> Option<RawChunk<'a>>,
-        said: &mut Said,
+        contents: &mut Contents,
         random: &mut RandomStream,
     ) -> Next {
         let Arrival { now, meta, path, packet } = arrival;
         match chunk {
             Chunk::Data(data) => {
                 self.paths.on_data_received(path);
-                said.data = true;
+                contents.data = true;
                 self.on_user_data(Data::from_data(data, packet.len()), false);
                 self.on_reset_data();
             }
             Chunk::IData(data) => {
                 self.paths.on_data_received(path);
-                said.data = true;
+                contents.data = true;
                 self.on_user_data(Data::from_i_data(data, packet.len()), true);
                 self.on_reset_data();
             }
-            Chunk::Sack(sack) => self.on_sack(now, &sack, said),
+            Chunk::Sack(sack) => self.on_sack(now, &sack, contents),
             Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {
                 self.paths.on_data_received(path);
                 // RFC 3758, section 3.6: it is acknowledged as DATA is.
-                said.data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
+                contents.data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
                 return self.on_forward_tsn(&chunk, raw);
             }
             // Section 6.10: they must not be bundled. What is bundled behind one cannot be
@@ -207,9 +212,9 @@ impl Association {
         self.announce_progress();
     }
 
-    fn on_sack(&mut self, now: Instant, sack: &Sack<'_>, said: &mut Said) {
+    fn on_sack(&mut self, now: Instant, sack: &Sack<'_>, contents: &mut Contents) {
         // Of two SACKs in one packet the first counts.
-        let repeats = core::mem::replace(&mut said.sack, true);
+        let repeats = core::mem::replace(&mut contents.sack, true);
         if repeats || self.state().is_opening() {
             self.counters.chunks_dropped += 1;
             return;

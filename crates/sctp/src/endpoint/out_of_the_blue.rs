@@ -85,7 +85,7 @@ impl Reply {
         Reply::new(meta, received, tag, Content::Abort(false, Some(cause)))
     }
 
-    /// ABORT to an INIT that nobody waits for (section 8.4, rule 3).
+    /// ABORT to an INIT without a listener (section 8.4, rule 3).
     pub(super) fn refusal(
         meta: DatagramMeta,
         received: CommonHeader,

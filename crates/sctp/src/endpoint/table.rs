@@ -138,7 +138,7 @@ impl Table {
         id
     }
 
-    /// Puts another association in the place of `id`: a restart.
+    /// Puts another association at `id`, replacing the old one: a restart.
     pub(super) fn replace(&mut self, id: AssociationId, association: Association) {
         self.unlist(id);
         if let Some(slot) = self.slot_mut(id) {

@@ -71,8 +71,8 @@ impl Deferred {
     }
 }
 
-/// What a request is by its number.
-enum Turn {
+/// Place of a request among those of the peer, by its number.
+enum RequestOrder {
     Next,
     Repeated(Answer),
     Early,
@@ -133,21 +133,21 @@ impl Answers {
         self.clearing_until = None;
     }
 
-    fn turn(&mut self, request: Rsn) -> Turn {
+    fn order_of(&mut self, request: Rsn) -> RequestOrder {
         if request == self.expected {
-            return Turn::Next;
+            return RequestOrder::Next;
         }
         match self.given.iter().flatten().find(|answer| answer.request == request) {
-            Some(answer) => Turn::Repeated(*answer),
+            Some(answer) => RequestOrder::Repeated(*answer),
             // A peer that has several requests under way (against section 5.1.1) sends them all again
             // if told that they are in progress; told that the number is bad it would give up.
             None if self.early < EARLY_LIMIT
                 && request.distance_from(self.expected) <= OVERTAKING =>
             {
                 self.early += 1;
-                Turn::Early
+                RequestOrder::Early
             }
-            None => Turn::Bad,
+            None => RequestOrder::Bad,
         }
     }
 
@@ -207,9 +207,9 @@ impl Reconfiguration {
             }
         };
         let answer = |result| Some(Answer { request, result, next_tsns: None });
-        match self.answers.turn(request) {
-            Turn::Next => {}
-            Turn::Repeated(given) => {
+        match self.answers.order_of(request) {
+            RequestOrder::Next => {}
+            RequestOrder::Repeated(given) => {
                 let unfinished = given.result == ReconfigResult::IN_PROGRESS;
                 if let (Parameter::SsnTsnReset { .. }, true) = (parameter, unfinished) {
                     // Done only when it is asked for, so that the peer hears of it.
@@ -223,8 +223,8 @@ impl Reconfiguration {
                 }
                 return Some(given);
             }
-            Turn::Early => return answer(ReconfigResult::IN_PROGRESS),
-            Turn::Bad => return answer(ReconfigResult::BAD_SEQUENCE_NUMBER),
+            RequestOrder::Early => return answer(ReconfigResult::IN_PROGRESS),
+            RequestOrder::Bad => return answer(ReconfigResult::BAD_SEQUENCE_NUMBER),
         }
         let (given, silent) = self.perform_request(now, request, parameter, context);
         self.answers.give(given);

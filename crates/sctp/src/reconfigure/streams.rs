@@ -37,7 +37,7 @@ impl Streams {
         }
     }
 
-    /// These without those of `others`; none when nothing is left.
+    /// The streams without those of `others`; none when nothing is left.
     pub(super) fn without(self, others: &Streams) -> Option<Streams> {
         match self {
             _ if others.covers(&self) => None,

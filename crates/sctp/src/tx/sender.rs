@@ -28,7 +28,7 @@ const UNIT_ORIGIN: u64 = 1 << 32;
 pub struct QueueingDelay {
     /// Messages that began to be sent.
     pub messages: u64,
-    /// Their waiting times together.
+    /// Sum of the waiting times.
     pub total: Duration,
     /// The longest.
     pub max: Duration,

@@ -53,7 +53,7 @@ impl Forge {
         answers.iter().find_map(|packet| refused(packet, serial))
     }
 
-    /// The same from another address.
+    /// Sends it from another address.
     fn ask_from(
         &mut self,
         from: &str,

@@ -45,7 +45,7 @@ impl Mobile {
         Mobile::towards(&[SERVER], home, away)
     }
 
-    /// The same towards a server with these addresses, all of which both ways lead to.
+    /// Sets up towards a server with these addresses, all of which both ways lead to.
     fn towards(
         servers: &[&str],
         home: Directions<LinkConfig>,

@@ -1,4 +1,4 @@
-//! ASCONF and AUTH from somebody who has no key: no address is added, deleted or made primary (RFC 5061,
+//! ASCONF and AUTH from a sender without the key: no address is added, deleted or made primary (RFC 5061,
 //! section 4.1.1; RFC 4895), however often it is asked for.
 
 use base::Duration;

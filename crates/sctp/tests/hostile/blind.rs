@@ -1,4 +1,4 @@
-//! Somebody who knows addresses and ports but not the verification tag: whatever he sends, the
+//! An attacker who knows addresses and ports but not the verification tag: whatever it sends, the
 //! association notices nothing (RFC 9260, sections 8.4, 8.5 and 8.5.1).
 
 use base::Duration;

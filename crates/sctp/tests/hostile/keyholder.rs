@@ -1,4 +1,4 @@
-//! ASCONF from a peer that has the key and lies (RFC 5061): whatever it says of its addresses, nobody who is
+//! ASCONF from a peer that has the key and lies (RFC 5061): whatever it says of its addresses, no host that is
 //! none of them gets more than a few heartbeats, and what is not behind a right AUTH is not done.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Whose packets leave first, where many associations have something to send.
+//! Turns: which association sends first, where many have data to send.
 
 use std::sync::Arc;
 

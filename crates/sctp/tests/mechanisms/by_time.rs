@@ -21,7 +21,7 @@ fn probes(max_ack_delay: u64) -> RecoveryPolicy {
     policy
 }
 
-/// When the first message, which is lost, is sent again, if `count` messages leave every so many
+/// When the first message, which is lost, is sent again, if `count` messages leave at intervals of `every`
 /// microseconds.
 fn first_again(policy: RecoveryPolicy, count: u64, every: u64) -> f64 {
     let mut pair = Pair::established(policy, &[1]);

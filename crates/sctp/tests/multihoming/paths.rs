@@ -71,7 +71,7 @@ impl Two {
         Two { sim, client: placed.first, server: placed.second, id }
     }
 
-    /// The same, and the association is one second old: [`T0`]. Both paths are confirmed.
+    /// Two paths, where the association is one second old: [`T0`]. Both paths are confirmed.
     pub(crate) fn established(
         links: &[Directions<LinkConfig>; 2],
         options: AssociationOptions,

@@ -72,7 +72,7 @@ fn pair_over(link: LinkConfig, options: AssociationOptions) -> Pair {
     pair
 }
 
-/// The network's MTU becomes `mtu`, or where nobody looks for it, both sides are told.
+/// The network's MTU becomes `mtu`, or without path MTU discovery, both sides are told.
 fn step(pair: &mut Pair, mtu: u16, discovers: bool) {
     if discovers {
         for link in pair.links {

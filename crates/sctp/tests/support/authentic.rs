@@ -31,7 +31,7 @@ pub(crate) fn bench(
     bench_with(EndpointOptions { accepted, ..Default::default() }, further)
 }
 
-/// The same with options for all of the endpoint.
+/// A bench with options for the whole endpoint.
 pub(crate) fn bench_with(
     options: EndpointOptions,
     further: &[Parameter<'static>],

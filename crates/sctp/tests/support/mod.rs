@@ -168,7 +168,7 @@ impl Pair {
         Pair::established_over(policy, lost, &[], |_| ())
     }
 
-    /// The same, with losses of what the server sends and other changes of the client's link.
+    /// A pair as `established`, with losses of what the server sends and other changes of the client's link.
     pub(crate) fn established_over(
         policy: RecoveryPolicy,
         lost: &[u64],

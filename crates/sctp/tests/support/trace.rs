@@ -121,7 +121,7 @@ impl Trace {
         of_host.filter(move |sent| sent.has(chunk_type)).map(|sent| sent.at)
     }
 
-    /// The same in milliseconds since the beginning.
+    /// In milliseconds since the beginning.
     pub(crate) fn millis_of(&self, host: HostId, chunk_type: ChunkType) -> Vec<f64> {
         let times = self.times_of(host, chunk_type);
         times.map(|at| at.as_nanos() as f64 / 1e6).collect()

@@ -128,7 +128,7 @@ impl Bench {
         Bench::established_with(EndpointOptions::default(), &[])
     }
 
-    /// The same with options, opened by an INIT with parameters.
+    /// An established bench with options, opened by an INIT with parameters.
     pub(crate) fn established_with(
         options: EndpointOptions,
         parameters: &[Parameter<'static>],
@@ -183,7 +183,7 @@ impl Bench {
         self.give_bytes(bytes)
     }
 
-    /// The same with the endpoint's own tag.
+    /// With the endpoint's own tag.
     pub(crate) fn give_right(&mut self, fill: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<Vec<u8>> {
         self.give(self.tag, fill)
     }

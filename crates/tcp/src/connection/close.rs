@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// The application let go of it: what a connection that is over still had for it is read by nobody.
+    /// The application released it: unread data of an ended connection stays unread.
     pub(crate) fn forget_unread(&mut self) {
         if matches!(self.state, State::Closed | State::TimeWait) {
             self.rx.discard();
@@ -135,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// A peer that never finishes must not keep a connection alive that nobody holds.
+    /// A peer that never finishes must not keep a released connection alive.
     fn limit_fin_wait_2(&mut self, now: Instant) {
         if self.state == State::FinWait2 && self.closed {
             self.ends_at = self.options.fin_wait_2.map(|span| now + span);

@@ -151,7 +151,7 @@ pub(crate) fn syn_options(
 pub(crate) struct Handshake {
     /// The options with which it began: what was offered does not change.
     pub(crate) offered: Arc<ConnectionOptions>,
-    /// Who took it, if a peer opened it.
+    /// The listener that accepted it, if a peer opened it.
     pub(crate) listener: Option<ListenerId>,
     /// What the peer's SYN said, once it came.
     pub(crate) peer: Option<PeerSyn>,

@@ -94,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// The timer of SYN expired: it is sent again, so many times (RFC 9293, section 3.8.3).
+    /// The timer of the SYN expired: retransmits the SYN, up to the limit of retries (RFC 9293, section 3.8.3).
     pub(super) fn on_syn_timeout(&mut self, now: Instant) {
         let limit = match self.listener() {
             Some(_) => self.options.syn_ack_retries,

@@ -26,7 +26,7 @@ impl Connection {
     }
 
     /// The retransmission timer expired `expiries` times in a row: perhaps what is sent again, as much of it as
-    /// makes a segment, is too big, and nobody says so (RFC 2923, section 2.1).
+    /// makes a segment, is too big, and no router reports it (RFC 2923, section 2.1).
     pub(super) fn suspect_black_hole(&mut self, now: Instant, expiries: u8) {
         if !self.options.path_mtu_discovery {
             return;
@@ -101,7 +101,7 @@ impl Connection {
 
     /// Bytes of data in a probe, `most` at the most, and bytes that there must be with those that follow it.
     ///
-    /// A stream of messages never has so much waiting, and would stay with small segments for ever. So a message
+    /// A stream of messages never has as much waiting, and would stay with small segments for ever. So a message
     /// that goes alone is the probe by itself, as much of it as there is, and so is whatever is at hand once
     /// followers did not come for a while: the timer finds its loss then.
     fn probe_of(&self, now: Instant, most: u32, unsent: u64) -> (u32, u64) {
@@ -114,7 +114,7 @@ impl Connection {
         (at_hand, at_hand.into())
     }
 
-    /// Bytes of the IP packet that carries so much data.
+    /// Bytes of the IP packet that carries `data` bytes.
     fn packet_of(&self, data: u32) -> u16 {
         let timestamps = if self.negotiated.timestamps { 12 } else { 0 };
         let packet = data + timestamps + u32::from(headers(self.local.is_ipv6()));

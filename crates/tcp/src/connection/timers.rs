@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// When a connection that nobody holds has gone without progress for too long.
+    /// When a released connection has been without progress for too long.
     fn orphan_due(&self) -> Option<Instant> {
         let waits = self.closed && self.state.is_synchronized() && !self.tx.is_fin_acked();
         Some(self.progress_at + self.options.orphan_timeout.filter(|_| waits)?)

@@ -114,7 +114,7 @@ impl Endpoint {
         None
     }
 
-    /// A connection has nothing more to send: sets its deadline, or forgets it if nobody needs it.
+    /// A connection has nothing more to send: sets its deadline, or forgets it once it is no longer needed.
     pub(super) fn put_to_rest(&mut self, now: Instant, id: ConnectionId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         slot.dirty = false;

@@ -13,8 +13,8 @@ use crate::wire::{Segment, SeqNumber};
 /// Acknowledgements a second to what holds no data.
 const ANSWERS: u8 = 5;
 
-/// How long this side keeps quiet before it opens a connection anew between the same addresses: so much later are its
-/// timestamps then, and what the peer sent before has arrived.
+/// How long this side waits before it opens a new connection between the same addresses: its timestamps are then
+/// larger, and earlier segments of the peer have arrived.
 const REST: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl TimeWaits {
         self.find(local, remote).is_some()
     }
 
-    /// A connection enters TIME-WAIT; `id` if somebody still holds it. If there are `max` already, the one
+    /// A connection enters TIME-WAIT; `id` if the application still holds it. If there are `max` already, the one
     /// that would end first ends now.
     pub(super) fn insert(
         &mut self,
@@ -96,14 +96,14 @@ impl TimeWaits {
         self.deadlines.next()
     }
 
-    /// Ends the next one that is due; answers whose it was if somebody still holds it, and none if none is
+    /// Ends the next one that is due; returns its id if the application still holds it, and none if none is
     /// due.
     pub(super) fn end_first(&mut self, now: Instant) -> Option<Option<ConnectionId>> {
         let row = self.deadlines.pop(now)?;
         Some(self.remove(row).and_then(|row| row.id))
     }
 
-    /// Ends the one between these addresses; answers whose it was if somebody still holds it.
+    /// Ends the one between these addresses; returns its id if the application still holds it.
     pub(super) fn take(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionId> {
         let row = self.find(local, remote)?;
         self.remove(row)?.id
@@ -124,7 +124,7 @@ impl TimeWaits {
     }
 
     /// What to do with a segment between these addresses, and the acknowledgement if that is to be sent;
-    /// none if there is none in TIME-WAIT. `listens`: whether somebody listens for new connections.
+    /// none if there is none in TIME-WAIT. `listens`: whether a listener accepts new connections.
     pub(super) fn on_segment(
         &mut self,
         now: Instant,
@@ -155,7 +155,7 @@ impl TimeWaits {
         Some((verdict, answers.then(|| state.acknowledgement(now))))
     }
 
-    /// Nobody holds the connection any more.
+    /// The application has released the connection.
     pub(super) fn on_released(&mut self, local: SocketAddr, remote: SocketAddr) {
         let row = self.find(local, remote);
         let row = row.and_then(|row| self.rows.get_mut(row as usize)?.as_mut());

@@ -10,7 +10,7 @@ use crate::wire::MAX_WINDOW_SCALE;
 pub struct ReceiverOptions {
     /// Bytes that may wait for the application.
     pub buffer: u64,
-    /// The buffer grows up to so many bytes while the application reads as fast as the peer sends; no more
+    /// Largest size, in bytes, to which the buffer grows while the application reads as fast as data arrives; no more
     /// than [`ReceiverOptions::buffer`]: it does not grow.
     pub buffer_limit: u64,
     /// Bytes of data in a full-sized segment, as far as our MSS option allows.

@@ -42,7 +42,7 @@ pub struct Receiver {
     ce: bool,
     duplicate_sack: bool,
     urgent_inline: bool,
-    /// What arrives is thrown away: nobody reads.
+    /// Discards arriving data: the application does not read.
     discards: bool,
     /// The duplicate to be reported.
     duplicate: Option<Box<Range<u64>>>,

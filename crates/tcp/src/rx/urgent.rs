@@ -10,7 +10,7 @@ pub(super) struct Urgent {
     pub(super) mark: u64,
     /// The byte at the mark once it has been passed in the stream, out of band, before anybody asked for it.
     pub(super) byte: Option<u8>,
-    /// Somebody has asked for it and got it.
+    /// The application has asked for it and got it.
     pub(super) taken: bool,
 }
 

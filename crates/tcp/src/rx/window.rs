@@ -19,7 +19,7 @@ pub(super) struct Window {
     scarce: bool,
 }
 
-/// The window field that tells of so many bytes without a scale.
+/// Window field for a number of bytes, without a scale.
 pub(super) fn unscaled(capacity: u64) -> u16 {
     u16::try_from(capacity).unwrap_or(u16::MAX)
 }

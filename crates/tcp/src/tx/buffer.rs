@@ -59,7 +59,7 @@ impl SendBuffer {
         self.capacity = capacity;
     }
 
-    /// So much it may hold of the memory that connections share.
+    /// Sets its share of the memory of all connections, in bytes.
     pub(super) fn set_share(&mut self, share: usize) {
         self.share = share;
     }

@@ -204,8 +204,8 @@ impl Sender {
         self.recovery.on_rtt_sample(PATH, rtt);
     }
 
-    /// A SYN or its answer was sent again so many times: where that is too often, one segment first (RFC 5681,
-    /// section 3.1). Without a round-trip time the first timeout is 3 s (RFC 6298, section 5.7).
+    /// A SYN or its answer was retransmitted `times` times; too many make the initial window one segment
+    /// (RFC 5681, section 3.1). Without a round-trip time the first timeout is 3 s (RFC 6298, section 5.7).
     pub fn on_handshake_loss(&mut self, times: u8) {
         if times >= self.recovery.policy().congestion.handshake_losses {
             self.recovery.restart_window(PATH, u64::from(self.mss));
@@ -288,7 +288,7 @@ impl Sender {
         self.buffer.held()
     }
 
-    /// Whether the congestion window has room for so much new data in a segment.
+    /// Whether the congestion window has room for a segment with `bytes` bytes of new data.
     pub(crate) fn has_room_for(&mut self, now: Instant, bytes: u32) -> bool {
         self.recovery.room(now, PATH, Load::New) >= u64::from(bytes)
     }

@@ -13,9 +13,9 @@ const PROTOCOL: u8 = 6;
 /// The addresses between which a segment travels: the checksum covers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pseudo {
-    /// Whose segment it is.
+    /// Source address.
     pub source: IpAddr,
-    /// Whom it is for.
+    /// Destination address.
     pub destination: IpAddr,
 }
 

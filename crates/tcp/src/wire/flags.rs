@@ -26,7 +26,7 @@ impl Flags {
     pub const ECE: Flags = Flags(0x040);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Flags = Flags(0x080);
-    /// Accurate ECN (RFC 9768); reserved for whoever does not speak it.
+    /// Accurate ECN (RFC 9768); reserved for stacks without it.
     pub const AE: Flags = Flags(0x100);
 
     /// The letters in which traces write the bits, from the lowest.
@@ -62,12 +62,12 @@ impl Flags {
         self.0 & other.0 != 0
     }
 
-    /// These bits and those of `other`; `|` for constants.
+    /// The bits of both, these and those of `other`; `|` for constants.
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 
-    /// These bits but for those of `other`.
+    /// The bits of this set except those of `other`.
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
     }

@@ -36,7 +36,7 @@ pub type SackBlocks = SmallVec<[SackBlock; MAX_SACK_BLOCKS]>;
 /// The options of a segment.
 ///
 /// MSS, window scale and SACK-permitted mean something in a segment with SYN only (RFC 9293, section 3.2;
-/// RFC 7323, section 2.2; RFC 2018, section 2): whoever processes the segment heeds that.
+/// RFC 7323, section 2.2; RFC 2018, section 2): the receiver of the segment respects that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The largest segment that the sender of this one can take, in bytes of data (RFC 9293, section 3.7.1).

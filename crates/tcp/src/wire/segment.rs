@@ -147,7 +147,7 @@ impl Segment {
         }
     }
 
-    /// Appends the segment without its checksum, which is 0: for a receiver that trusts whoever brings it.
+    /// Appends the segment without its checksum, which is 0: for a receiver that trusts the sender.
     pub fn emit_head(&self, buffer: &mut Vec<u8>) {
         let options = self.options.emitted_length();
         buffer.reserve(HEADER_LENGTH + options + self.payload.len());
@@ -156,7 +156,7 @@ impl Segment {
         buffer.extend_from_slice(&self.payload);
     }
 
-    /// The header, its checksum 0, for so many bytes of options.
+    /// The header, its checksum 0, for a number of bytes of options.
     fn header(&self, options: usize) -> [u8; HEADER_LENGTH] {
         let [s0, s1] = self.source_port.to_be_bytes();
         let [d0, d1] = self.destination_port.to_be_bytes();

@@ -15,7 +15,7 @@ fn presets() -> impl Iterator<Item = &'static str> {
     TCP_PRESETS.iter().map(|(name, _)| *name)
 }
 
-/// A connection that recovers as `preset` says and has so many bytes to send to a peer whose SYN has these options.
+/// A connection that recovers as `preset` says and has `bytes` bytes to send to a peer whose SYN has these options.
 fn sending(preset: &str, bytes: usize, options: Options) -> (Crowd, Honest) {
     let policy = Arc::new(RecoveryPolicy::tcp_preset(preset).unwrap());
     let accepted =

@@ -132,7 +132,7 @@ impl Crowd {
 }
 
 impl Honest {
-    /// The next segment with so many bytes.
+    /// The next segment with `bytes` bytes.
     pub(crate) fn segment(&self, bytes: usize) -> Segment {
         Segment {
             seq: self.seq,

@@ -1,4 +1,4 @@
-//! Floods of SYNs and of segments for nobody.
+//! Floods of SYNs and of segments without a connection.
 
 use allocation_counter::measure;
 use base::{Duration, Machine};

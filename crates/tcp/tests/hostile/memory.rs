@@ -16,7 +16,7 @@ const LIMIT: usize = 1 << 20;
 /// What a connection may hold in any case, with what keeping it costs.
 const LEAST: usize = 8 << 10;
 
-/// An endpoint that may hold a mebibyte, with so many connections.
+/// An endpoint that may hold a mebibyte, with `connections` connections.
 fn crowd(connections: u32) -> (Crowd, Vec<Honest>) {
     crowd_with(connections, LIMIT)
 }

@@ -25,7 +25,7 @@ fn sending(preset: &str) -> (Crowd, Honest) {
     (crowd, honest)
 }
 
-/// An acknowledgement of so many bytes with blocks of any shape.
+/// An acknowledgement of `acked` bytes with blocks of any shape.
 fn lie(honest: &Honest, acked: u32, outstanding: u32, random: &mut RandomStream) -> Segment {
     let mut ack = honest.segment(0);
     ack.ack = honest.ack.advance(acked);
@@ -48,7 +48,7 @@ fn lie(honest: &Honest, acked: u32, outstanding: u32, random: &mut RandomStream)
     ack
 }
 
-/// Lies for so many seconds, twenty times in each, and acknowledges `progress` bytes with each lie; why and when the
+/// Lies for `seconds` seconds, twenty times in each, and acknowledges `progress` bytes with each lie; why and when the
 /// connection ended, if it did.
 fn lies(preset: &str, seconds: u32, progress: u32) -> Option<(Failure, u32)> {
     let (mut crowd, honest) = sending(preset);

@@ -1,4 +1,4 @@
-//! Whose segments leave first, where many have something to send.
+//! Turns: which connection sends first, where many have data to send.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn write(crowd: &mut Crowd, connection: usize, bytes: usize) {
     assert_eq!(crowd.endpoint.send(now, id, data, SendFlags::default()), Ok(bytes));
 }
 
-/// Whose the next segments are: runs of them, up to `most` segments.
+/// Connections of the next segments, in runs, up to `most` segments.
 fn runs(crowd: &mut Crowd, most: usize) -> Vec<(usize, u32)> {
     let mut runs: Vec<(usize, u32)> = Vec::new();
     for _ in 0..most {

@@ -56,7 +56,7 @@ impl Pair {
             .collect()
     }
 
-    /// The client writes so many bytes.
+    /// The client writes `bytes` bytes.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.sim.with_host(self.client, |peer, now| {
             peer.to_send += bytes;

@@ -55,7 +55,7 @@ type Left = (u64, u32, usize);
 /// afterwards, in segments.
 type Verdict = ([u64; 3], u64);
 
-/// A connection whose path loses what leaves 0 and 60 ms after the lead of each of so many scenes.
+/// A connection whose path loses what leaves 0 and 60 ms after the lead of each of `count` scenes.
 fn scenes(count: usize) -> (Pair, Vec<Instant>) {
     let starts: Vec<Instant> =
         (0..count as u64).map(|index| Instant::from_millis(2000) + SCENE * index).collect();
@@ -118,7 +118,7 @@ const FIRST: [Left; 5] = [(0, 0, 1), (20, 1, 1), (60, 2, 1), (130, 3, 1), (140, 
 /// The third duplicate comes at 240 ms, the first at 120; 200 ms is the least timeout of all but the first two.
 #[test]
 fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
-    let expected: [(&str, &[Left], Verdict); 10] = [
+    let expected: [(&str, &[Left], Verdict); 12] = [
         // With SACK both holes are seen at once, without it one per round trip.
         ("rfc", &[(240, 0, 1), (240, 2, 1)], ([0, 2, 0], 2)),
         ("newreno", &[(240, 0, 1), (340, 2, 1)], ([0, 2, 0], 2)),
@@ -132,6 +132,9 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
         ("er", &[(120, 0, 1), (220, 2, 1), (220, 4, 1)], ([0, 1, 2], 5)),
         ("thin-rdb", &[], ([0, 0, 0], 5)),
         ("linux", &[], ([0, 2, 0], 7)),
+        ("latency", &[], ([2, 0, 0], 7)),
+        // The timer at a round trip and a millisecond; what it repaired tells of the other hole.
+        ("latency-lean", &[(101, 0, 1), (201, 2, 1)], ([1, 1, 0], 2)),
         ("thin-paper", &[(120, 0, 1), (220, 4, 1), (230, 2, 1)], ([0, 3, 0], 2)),
         ("thin-rdb-paper", &[], ([0, 0, 0], 2)),
     ];
@@ -144,6 +147,18 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
             // let copies try before found no queue.
             "thin-rdb" | "thin-rdb-paper" => {
                 sent = vec![(0, 0, 1), (20, 0, 2), (60, 0, 3), (130, 2, 2), (140, 2, 3)];
+            }
+            // The timer expires before the copy that left at 20 ms, and that at 60 ms, can be acknowledged.
+            "latency" => {
+                sent = vec![
+                    (0, 0, 1),
+                    (20, 0, 2),
+                    (60, 0, 3),
+                    (101, 0, 1),
+                    (130, 2, 2),
+                    (140, 2, 3),
+                    (161, 2, 1),
+                ];
             }
             // RACK: a quarter of the smoothed round trip behind the first report, which contains what the receiver delayed:
             // the shortest one was forgotten while `thin` rested.

@@ -145,7 +145,7 @@ fn only_a_reset_with_the_expected_number_counts() {
     assert_eq!(bench.state(), Some(State::Closed));
 }
 
-/// Answers to segments for nobody from the `index`-th address of a network.
+/// Answers to segments without a connection from the `index`-th address of a network.
 fn resets(bench: &mut Bench, network: u16, count: u64) -> usize {
     for index in 0..count {
         bench.remote = address(&format!("[2001:db8:{network:x}::{index:x}]:4000"));

@@ -187,7 +187,7 @@ fn path_mtu(pair: &Pair) -> u16 {
     own.info(pair.sim.now()).path_mtu
 }
 
-/// The client sends so many bytes more, which arrive within `limit`.
+/// The client sends `bytes` bytes more, which arrive within `limit`.
 #[track_caller]
 fn upload(pair: &mut Pair, bytes: u64, limit: Duration) {
     let client = pair.client;

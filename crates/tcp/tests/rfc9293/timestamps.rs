@@ -30,7 +30,7 @@ fn info(bench: &Bench) -> ConnectionInfo {
     bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now)
 }
 
-/// Data, its retransmission by the timer, and an acknowledgement that echoes so many milliseconds after the
+/// Data, its retransmission by the timer, and an acknowledgement that echoes a number of milliseconds after the
 /// handshake's end. Data left at 5000 ms, and again 300 ms (the timeout) later.
 fn acknowledged_with(echo: i32) -> ConnectionInfo {
     let (mut bench, clock) = connected();

@@ -254,7 +254,7 @@ impl Bench {
         assert_eq!(self.taken(), expected);
     }
 
-    /// Asserts that these segments left since the last look, each so many milliseconds after `since`.
+    /// Asserts that these segments left since the last look, each at its number of milliseconds after `since`.
     #[track_caller]
     pub(crate) fn expect_at(&mut self, since: Instant, expected: &[(u64, &str)]) {
         let times: Vec<u64> =

@@ -196,7 +196,7 @@ impl Pair {
         Pair { sim, client: placed.first, server: placed.second }
     }
 
-    /// From now on the client sends so many bytes, and the server so many; both finish then.
+    /// From now on client and server send these numbers of bytes; then both finish.
     pub(crate) fn exchange(&mut self, client: u64, server: u64) {
         for (host, bytes) in [(self.client, client), (self.server, server)] {
             self.sim.with_host(host, |peer, now| {

@@ -15,7 +15,7 @@ impl Association {
         self.with(|mut own, _| own.set_primary(remote)).unwrap_or_default()
     }
 
-    /// Gives the path to `remote` options of its own, in the place of those that it had; the default takes
+    /// Gives the path to `remote` its own options, replacing earlier ones; the default takes
     /// them away. False if there is no such path.
     pub fn set_path_options(&self, remote: SocketAddr, options: &PathOptions) -> bool {
         self.with(|mut own, now| own.set_path_options(now, remote, options)).unwrap_or_default()
@@ -52,7 +52,7 @@ impl Association {
     }
 
     /// Waits for the next change of a path; none when the association is over and all were taken. Those
-    /// that nobody takes are kept, the latest 256 of them; each goes to one caller.
+    /// that are not taken are kept, the latest 256 of them; each goes to one caller.
     ///
     /// Dropping the future loses no event.
     pub async fn path_event(&self) -> Option<PathEvent> {
@@ -65,7 +65,7 @@ impl Association {
     }
 
     /// Waits for the next message that is given up ([`Reliability`](crate::Reliability)); none when the
-    /// association is over and all were taken. Of those that nobody takes the latest 256 are kept, and
+    /// association is over and all were taken. Of those not taken the latest 256 are kept, and
     /// the others counted.
     ///
     /// Dropping the future loses no notice.

@@ -90,7 +90,7 @@ impl Association {
     }
 
     /// Waits until streams, or addresses of either side, change, or the peer refuses what it was asked
-    /// for; none when the association is over and all was taken. What nobody takes is kept, the latest
+    /// for; none when the association is over and all was taken. Notices not taken are kept, the latest
     /// 256 events at most; each goes to one caller.
     ///
     /// Dropping the future loses no event.

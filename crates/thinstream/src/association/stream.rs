@@ -11,7 +11,7 @@ use crate::options::SendOptions;
 ///
 /// From its first call of [`receive`](Stream::receive) on, messages of the stream come here and not to
 /// [`Association::receive`]. Messages of other streams are kept for their readers meanwhile, up to the
-/// size of the receive buffer; when all of that waits for others, this waits with them. So whoever reads
+/// size of the receive buffer; when all of that waits for others, this waits with them. So a reader of
 /// one stream should see to it that all streams on which the peer sends are read.
 #[derive(Clone, Debug)]
 pub struct Stream {
@@ -24,12 +24,12 @@ impl Stream {
         Stream { association, id }
     }
 
-    /// Its number.
+    /// Number of the stream.
     pub fn id(&self) -> StreamId {
         self.id
     }
 
-    /// Its association.
+    /// Association of the stream.
     pub fn association(&self) -> &Association {
         &self.association
     }

@@ -11,7 +11,7 @@ use crate::notices::{PathEvent, ReconfigurationEvent};
 use crate::stash::Stash;
 
 impl Node {
-    /// Nobody accepts any more: who was not accepted yet is turned away.
+    /// The endpoint accepts no more: unaccepted associations are aborted.
     pub(crate) fn refuse(&mut self, why: EndpointError) {
         self.refusing.get_or_insert(why);
         for id in core::mem::take(&mut self.incoming) {
@@ -33,7 +33,7 @@ impl Node {
         }
     }
 
-    /// The driver has ended. Nobody waits for it any more.
+    /// The driver has ended. Releases all waiting callers.
     pub(crate) fn finish(&mut self, now: Instant) {
         self.finished = true;
         self.dispatch(now);

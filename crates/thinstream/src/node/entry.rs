@@ -17,7 +17,7 @@ pub(crate) struct Signals {
     pub(crate) readable: Notify,
     /// The send buffer has room, or will not be used any more.
     pub(crate) writable: Notify,
-    /// It is set up, or over.
+    /// The association is set up, or over.
     pub(crate) changed: Notify,
     /// There is a notice of a path, a message given up, streams or addresses, or there will be none any more.
     pub(crate) noticed: Notify,
@@ -66,7 +66,7 @@ pub(crate) struct Ticket {
 impl Entry {
     /// Bytes that the library keeps for the association.
     pub(super) fn memory(&self) -> usize {
-        /// Its places in a tree and a queue, the signals, and what its handles share.
+        /// Places in a tree and a queue, the signals, and what its handles share.
         const OWN: usize = size_of::<Entry>() * 3 / 2 + size_of::<Signals>() + 128;
         OWN + self.stash.memory()
     }

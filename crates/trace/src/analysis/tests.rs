@@ -50,7 +50,7 @@ impl Writer {
         self.file.write(interface, now, header, payload).unwrap();
     }
 
-    /// A segment with so many bytes of data.
+    /// A segment with `data` bytes of data.
     fn tcp(&mut self, ms: u64, ends: (&str, &str), flags: Flags, seq: u32, data: usize, ack: u32) {
         let (source, destination) = (at(ends.0), at(ends.1));
         let mut segment = Segment::new(source.port(), destination.port());

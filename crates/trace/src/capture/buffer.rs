@@ -96,7 +96,7 @@ impl<R: Read> Buffer<R> {
         self.offset += count as u64;
     }
 
-    /// Throws `count` bytes away that need not be in the buffer; whether there were so many.
+    /// Discards `count` bytes, in the buffer or beyond it; whether there were as many.
     pub(super) fn skip(&mut self, mut count: u64) -> io::Result<bool> {
         while count > 0 {
             if self.data().is_empty() && !self.fill(1)? {

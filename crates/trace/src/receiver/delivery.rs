@@ -9,7 +9,7 @@ use super::samples::Sample;
 use super::{Unit, difference};
 use crate::sender::Piece;
 
-/// What was not seen to arrive after so long keeps nobody waiting any more: the capture has missed it.
+/// Data not seen to arrive within this time delays no later data: the capture has missed it.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// Something that the application will get.
@@ -132,7 +132,7 @@ impl Delivery {
         }
     }
 
-    /// Nobody waits any longer for what was sent long before `by`; how many these are.
+    /// Stops waiting for data sent long before `by`; returns how many these are.
     pub(super) fn give_up(&mut self, by: Instant, mut told: impl FnMut(Sample)) -> u64 {
         let mut given_up = 0;
         while let Some(front) = self.awaited.front() {

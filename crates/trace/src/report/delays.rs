@@ -12,7 +12,7 @@ use crate::receiver::samples::Samples;
 pub struct Delays {
     /// How many were measured.
     pub count: u64,
-    /// Their mean.
+    /// Mean of the delays.
     pub mean: f64,
     /// The median.
     pub p50: f64,

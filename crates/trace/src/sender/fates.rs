@@ -5,7 +5,7 @@
 //! at least as young as whatever arrived at or below the left edge (RFC 7323, section 4.3). And what the receiver
 //! reports to have got twice (RFC 2883; RFC 9260, section 3.3.4) came with the packet that it answers, and
 //! with an earlier one: so a redundant copy that is not reported was the first to arrive, and what it copied
-//! was lost, although nobody retransmitted it.
+//! was lost, although it was not retransmitted.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::Kind;
 use super::counts::Counts;
-use super::history::{Carrier, Sent};
+use super::history::{CarryingPacket, Sent};
 
 /// Packets that are remembered.
 const MOST_PACKETS: usize = 1 << 16;
@@ -24,7 +24,7 @@ const MOST_CARRIERS: usize = 32;
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
-    /// Nobody can tell, or not yet.
+    /// Unknown, or not known yet.
     #[default]
     Open,
     Arrived,
@@ -140,7 +140,7 @@ impl Fates {
         self.first + self.packets.len() as u64 - 1
     }
 
-    /// Nobody will ask for packets below `number`.
+    /// Packets below `number` are not needed any more.
     pub(crate) fn forget_below(&mut self, number: u64) {
         while self.first < number && self.packets.pop_front().is_some() {
             self.first += 1;
@@ -171,7 +171,7 @@ impl Fates {
         if sent.carriers.len() >= MOST_CARRIERS {
             sent.carriers.remove(1);
         }
-        sent.carriers.push(Carrier::new(number, kind));
+        sent.carriers.push(CarryingPacket::new(number, kind));
         if arrived {
             self.infer(sent, sent.carriers.len() - 1, counts);
         }
@@ -203,7 +203,9 @@ impl Fates {
         sent: &mut Sent,
         counts: &mut Counts,
     ) -> Option<(u64, Option<Instant>)> {
-        let [Carrier { packet: number, .. }] = *sent.carriers.as_slice() else { return None };
+        let [CarryingPacket { packet: number, .. }] = *sent.carriers.as_slice() else {
+            return None;
+        };
         sent.brought_by = Some(number);
         self.set(number, Fate::Arrived, counts);
         Some((number, self.get(number).map(|packet| packet.at)))
@@ -222,7 +224,7 @@ impl Fates {
         let chances: SmallVec<[Chance; 8]> = chances.collect();
         let place = chances.iter().rposition(|chance| *chance == Chance::Fair)?;
         let carrier = *sent.carriers.get(place)?;
-        let fair = |(_, chance): &(&Carrier, &Chance)| **chance == Chance::Fair;
+        let fair = |(_, chance): &(&CarryingPacket, &Chance)| **chance == Chance::Fair;
         let others = sent.carriers.iter().take(place).zip(&chances).filter(fair);
         let others: SmallVec<[u64; 8]> = others.map(|(other, _)| other.packet).collect();
         // What is reported is of the packet that is answered: of copies in other packets it says nothing.
@@ -248,7 +250,7 @@ impl Fates {
         let Some(carrier) = sent.carriers.get_mut(place) else { return false };
         let was_vain = carrier.is_vain();
         carrier.reported = true;
-        let Carrier { packet: number, kind, .. } = *carrier;
+        let CarryingPacket { packet: number, kind, .. } = *carrier;
         match kind {
             Kind::Along => counts.redundant_reported += 1,
             _ => self.count_vain(sent, number, was_vain, true, counts),

@@ -9,9 +9,9 @@ use smallvec::SmallVec;
 use super::{Kind, Piece};
 use crate::ranges::Ranges;
 
-/// A packet in which a range rode.
+/// A packet that carried a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Carrier {
+pub(crate) struct CarryingPacket {
     pub(crate) packet: u64,
     pub(super) kind: Kind,
     /// The receiver reported that it got the range by this packet once more.
@@ -20,9 +20,9 @@ pub(crate) struct Carrier {
     pub(super) inferred: bool,
 }
 
-impl Carrier {
-    pub(crate) fn new(packet: u64, kind: Kind) -> Carrier {
-        Carrier { packet, kind, reported: false, inferred: false }
+impl CarryingPacket {
+    pub(crate) fn new(packet: u64, kind: Kind) -> CarryingPacket {
+        CarryingPacket { packet, kind, reported: false, inferred: false }
     }
 
     pub(super) fn is_vain(self) -> bool {
@@ -31,7 +31,7 @@ impl Carrier {
 }
 
 /// The packets in which a range rode, in the order in which they were sent.
-pub(crate) type Carriers = SmallVec<[Carrier; 1]>;
+pub(crate) type CarryingPackets = SmallVec<[CarryingPacket; 1]>;
 
 /// Acknowledged ranges that are kept, for reports of duplicates that come after the acknowledgement.
 const KEPT: usize = 64;
@@ -56,7 +56,7 @@ pub(crate) struct Sent {
     /// How often it was retransmitted.
     pub(crate) again: u16,
     /// The packets that carried it.
-    pub(crate) carriers: Carriers,
+    pub(crate) carriers: CarryingPackets,
     /// The packet that brought it first, as far as that can be told.
     pub(crate) brought_by: Option<u64>,
     /// Whether it was the last of its packet, which is in flight until this arrives.
@@ -126,7 +126,7 @@ impl History {
             first: at,
             last: at,
             again: 0,
-            carriers: Carriers::from_elem(Carrier::new(packet, Kind::New), 1),
+            carriers: CarryingPackets::from_elem(CarryingPacket::new(packet, Kind::New), 1),
             brought_by: None,
             leads,
             arrived: false,

@@ -6,7 +6,7 @@ use super::{PATIENCE, STREAMS, Sent, World};
 use crate::network::next_timeout;
 
 impl World {
-    /// Nobody asked for the associations that an old cookie opened: their peer believes to be in the first one,
+    /// No application asked for the associations that an old cookie opened: their peer believes to be in the first one,
     /// and would send again for ever what had arrived there.
     fn end_later(&mut self) {
         for at in 0..2 {

@@ -22,7 +22,7 @@ const ETHERNET: usize = 14;
 const EARLY: Duration = Duration::from_millis(5);
 const LATE: Duration = Duration::from_millis(150);
 
-/// Matches what left (the capture's first interface) with what arrived so much later (the second), in hexadecimal
+/// Matches departures (the capture's first interface) with arrivals `delay` later (the second), in hexadecimal
 /// digits with any space between them.
 pub(super) fn parse(hexadecimal: &str, delay: Duration) -> Result<Vec<Crossing>> {
     let capture = bytes(hexadecimal).context("the guest's capture is no hexadecimal number")?;

@@ -57,7 +57,7 @@ fn places_and_ranks_are_permutations_and_the_best_is_nearest_to_the_corner() {
     }
 }
 
-/// That places count from 0 and distances are Euclidean is right only if this holds: a number with two
+/// Places that count from 0 and Euclidean distances imply this: a number with two
 /// digits that is no such root would show it.
 #[test]
 fn every_distance_that_the_paper_prints_is_that_of_two_places_from_0_to_120() {

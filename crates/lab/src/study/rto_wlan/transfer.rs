@@ -26,7 +26,7 @@ use super::super::{CellResults, StudyError, form, whole_seconds};
 use super::gains::Pair;
 use super::walk::{Profile, Walk};
 use super::{SECONDS, gains};
-use crate::flow::{Detail, FlowConfig, SourcePlan, Transport};
+use crate::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
 use crate::measure::switchover::Leaving;
 use crate::measure::{Group, GroupMeter, Measure, Seen, Setting};
 use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
@@ -238,7 +238,7 @@ impl Parameters {
             limit: Limit::Time(self.duration),
         };
         FlowConfig {
-            transport: Transport::Sctp { sender: Arc::clone(&options), receiver: options },
+            transport: TransportOptions::Sctp { sender: Arc::clone(&options), receiver: options },
             source: SourcePlan::Messages { workload, streams: 1 },
             start: Instant::ZERO,
             set_up: BEGIN.since(Instant::ZERO),

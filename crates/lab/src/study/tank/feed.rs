@@ -9,7 +9,7 @@ use netsim::LinkConfig;
 use netsim::topology::Directions;
 use recovery::RecoveryPolicy;
 
-use crate::flow::{Detail, FlowConfig, SourcePlan, Transport};
+use crate::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
 use crate::measure::GroupMeter;
 use crate::workload::DueMessage;
 use crate::world::{Network, World, WorldError};
@@ -51,7 +51,7 @@ pub fn carry(
     });
     let nothing = GroupMeter::none(Instant::ZERO..Instant::FAR_FUTURE);
     let flow = FlowConfig {
-        transport: Transport::tcp(line.policy.clone(), line.policy.clone()),
+        transport: TransportOptions::tcp(line.policy.clone(), line.policy.clone()),
         source: SourcePlan::Listed { messages: messages.collect(), streams: 1 },
         start: Instant::ZERO,
         set_up: BEGIN.since(Instant::ZERO),

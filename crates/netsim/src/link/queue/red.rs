@@ -20,8 +20,8 @@ pub struct Red {
     /// How likely a packet is dropped as the average comes to `max`, before the packets since the last drop
     /// are considered.
     pub probability: Probability,
-    /// Bytes of a typical packet: so many could have been sent while the line was idle; and where the unit is bytes, larger
-    /// packets are dropped in proportion.
+    /// Bytes of a typical packet, in which the time of an idle line is counted. Where the unit of the queue
+    /// is bytes, larger packets are dropped in proportion.
     pub typical: u64,
     /// From `max` to twice `max` the probability rises to one instead of jumping there (Floyd 2000, "gentle").
     pub gentle: bool,

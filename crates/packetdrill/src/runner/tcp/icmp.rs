@@ -18,12 +18,12 @@ pub(super) struct Meaning {
     sequence: u32,
 }
 
-/// What the socket interface calls it, beside what the stack is told.
-type Said = (Option<IcmpError>, &'static str);
+/// An error as the stack gets it, if any, and its name in the socket interface.
+type Report = (Option<IcmpError>, &'static str);
 
-const REFUSED: Said = (Some(IcmpError::NobodyThere), "ECONNREFUSED");
-const UNREACHABLE: Said = (Some(IcmpError::Unreachable), "EHOSTUNREACH");
-const NOTHING: Said = (None, "");
+const REFUSED: Report = (Some(IcmpError::NobodyThere), "ECONNREFUSED");
+const UNREACHABLE: Report = (Some(IcmpError::Unreachable), "EHOSTUNREACH");
+const NOTHING: Report = (None, "");
 
 /// What a message says and the segment that it quotes, if this crate knows it. One that quotes nothing is about the SYN,
 /// as in packetdrill itself. Numbers are those of ICMP, not of ICMPv6.
@@ -50,7 +50,7 @@ pub(super) fn read(message: &IcmpMessage, is_ipv6: bool) -> Option<Meaning> {
 }
 
 /// *Destination unreachable*, by its code (RFC 792, RFC 1812, section 5.2.7.1; RFC 4443, section 3.1).
-fn unreachable(reason: &str, is_ipv6: bool) -> Option<Said> {
+fn unreachable(reason: &str, is_ipv6: bool) -> Option<Report> {
     const SOFT: [&str; 14] = [
         "net_unreachable",
         "host_unreachable",

@@ -201,7 +201,7 @@ impl Sockets {
         }
     }
 
-    /// Drops what nobody asked for when it happened, of an endpoint's notifications from place `from` on.
+    /// Drops an endpoint's notifications, from place `from` on, that were not subscribed to when they happened.
     pub(super) fn drop_unwanted(&mut self, stack: usize, from: usize) {
         let is_of_stack = |role: Role| match role {
             Role::Listening(own) | Role::Many(own) | Role::Association(own, _) => own == stack,

@@ -215,7 +215,7 @@ fn time_in_which_the_window_was_not_used_does_not_count() {
     }
     path.on_acked(acked(hundred, MSS, MSS));
     twin.set_policy(&CongestionPolicy { idle_restart: IdleRestart::Keep, ..policy() });
-    twin.quiet.on_sent(two);
+    twin.idle.on_sent(two);
     twin.before_send(hundred, Duration::from_secs(1));
     run(&mut path, hundred, Duration::from_secs(1), |_, _| {});
     run(&mut twin, hundred, Duration::from_secs(1), |_, _| {});

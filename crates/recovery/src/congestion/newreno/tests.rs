@@ -1,6 +1,6 @@
 use super::*;
 use crate::congestion::Signal;
-use crate::congestion::quiet::initial_window;
+use crate::congestion::idle::initial_window;
 use crate::policy::RecoveryPolicy;
 
 const MSS: u64 = 1460;

@@ -122,7 +122,7 @@ enum Step {
     },
     /// The last acknowledgement again: nothing new.
     Repeat,
-    Strike {
+    Misses {
         threshold: u8,
         repeat: bool,
     },
@@ -142,7 +142,7 @@ fn step() -> impl Strategy<Value = Step> {
         ),
         1 => Just(Step::Repeat),
         3 => (1u8..4, any::<bool>())
-            .prop_map(|(threshold, repeat)| Step::Strike { threshold, repeat }),
+            .prop_map(|(threshold, repeat)| Step::Misses { threshold, repeat }),
         1 => (0u8..2, 0u8..20).prop_map(|(path, age)| Step::Timeout { path, age }),
     ]
 }
@@ -177,7 +177,7 @@ impl Twin {
                     report.paths.iter().all(|news| news.acked_bytes == 0 && news.delivered == 0)
                 );
             }
-            Step::Strike { threshold, repeat } => self.strike(threshold, repeat),
+            Step::Misses { threshold, repeat } => self.indicate_misses(threshold, repeat),
             Step::Timeout { path, age } => self.time_out(path, age),
         }
     }
@@ -353,7 +353,7 @@ impl Twin {
         }
     }
 
-    fn strike(&mut self, threshold: u8, repeat: bool) {
+    fn indicate_misses(&mut self, threshold: u8, repeat: bool) {
         for path in 0..2u8 {
             let index = usize::from(path);
             let Some(news) = self.last_ack.paths.get(index) else { continue };
@@ -361,7 +361,7 @@ impl Twin {
                 continue;
             };
             let Some(model_before) = self.last_largest[index] else { continue };
-            let found = self.ledger.strike(
+            let found = self.ledger.indicate_misses(
                 path,
                 target(path),
                 before,
@@ -370,12 +370,12 @@ impl Twin {
                 repeat,
                 Cause::Fast,
             );
-            let mut expected = Strikes::default();
+            let mut expected = Misses::default();
             for packet in self.model.live(path) {
                 if packet >= model_before || self.model.packets[packet].units[0] >= below {
                     continue;
                 }
-                expected.struck += 1;
+                expected.indicated += 1;
                 self.model.packets[packet].misses += 1;
                 if self.model.packets[packet].misses >= u32::from(threshold) {
                     expected.lost += u32::from(self.model.lose(packet, repeat, Cause::Fast));

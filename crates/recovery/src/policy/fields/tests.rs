@@ -82,7 +82,7 @@ fn the_fields_of_a_policy_make_it_of_any_other() {
     }
 }
 
-/// The parts between the names of the fields in what `Debug` writes are fields, too: whoever adds one to a policy
+/// The parts between the names of the fields in what `Debug` writes are fields, too: a field added to a policy
 /// and not to the table changes their number.
 #[test]
 fn no_field_is_missing_from_the_table() {

@@ -22,7 +22,7 @@ pub(crate) struct Received {
 }
 
 impl Receiver {
-    /// From now on all associations have so much memory left.
+    /// Updates the state of the memory that associations share.
     #[inline]
     pub(crate) fn set_scarcity(&mut self, state: MemoryState) {
         self.scarcity = state;

@@ -52,7 +52,7 @@ impl DataFlags {
         self.0
     }
 
-    /// These flags and those of `other`.
+    /// The flags of both, these and those of `other`.
     pub const fn with(self, other: DataFlags) -> DataFlags {
         DataFlags(self.0 | other.0)
     }

@@ -51,7 +51,7 @@ impl Receiver {
         self.duplicate.is_some() || self.behind.is_some()
     }
 
-    /// What a segment with ACK that leaves now says, with room for so many SACK blocks (0 where the peer
+    /// What a segment with ACK that leaves now says, with room for `max_sack_blocks` blocks (0 where the peer
     /// takes none). The segment counts as sent.
     pub fn acknowledge(&mut self, max_sack_blocks: usize) -> AckFields {
         let ack = self.rcv_nxt();
@@ -77,7 +77,7 @@ impl Receiver {
         self.acknowledgement.set_timing(timing);
     }
 
-    /// Window scaling is agreed: from now on the window field is shifted by so many bits (at most 14).
+    /// Window scaling is agreed: from now on the window field is shifted by this number of bits (at most 14).
     pub fn set_window_scale(&mut self, scale: u8) {
         self.window.set_scale(scale);
     }

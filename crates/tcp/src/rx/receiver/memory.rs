@@ -4,7 +4,7 @@ use super::Receiver;
 use crate::memory::{LEAST, MemoryState};
 
 impl Receiver {
-    /// So much memory is left for connections from now on.
+    /// Updates the state of the memory that connections share.
     pub(crate) fn set_memory(&mut self, state: MemoryState) {
         self.memory = state;
         self.window.set_scarce(state != MemoryState::Ease);

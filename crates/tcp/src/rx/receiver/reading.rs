@@ -32,7 +32,7 @@ impl Receiver {
         self.finished && self.readable() == 0
     }
 
-    /// Throws away what waits and what will come: nobody reads any more. Both count as read, so that the
+    /// Discards waiting and future data: the application no longer reads. Both count as read, so that the
     /// window stays open.
     pub fn discard(&mut self) {
         self.discards = true;

@@ -1,5 +1,5 @@
-//! What quiet does to the window: after more than an RTO in which nothing was sent and nothing is in flight it does
-//! not stand for what the path bears any more (RFC 5681, section 4.1; RFC 2861, section 3).
+//! Idle periods: after more than an RTO without data sent or in flight, the window does not describe the path
+//! any more (RFC 5681, section 4.1; RFC 2861, section 3).
 
 use base::{Duration, Instant};
 
@@ -11,25 +11,25 @@ pub(super) fn initial_window(mss: u64) -> u64 {
     (10 * mss).min((2 * mss).max(14_600))
 }
 
-/// When data last left, and what the quiet since then has cost.
+/// When data was last sent, and how the idle period since then has reduced the window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Quiet {
+pub(super) struct Idle {
     last_sent: Option<Instant>,
     /// No window falls below it, bytes.
     initial_window: u32,
     rule: IdleRestart,
-    /// How often the window was halved for this quiet: the window is asked more than once before data leaves.
+    /// How often the window was halved in this idle period: the window is read more than once before data is sent.
     halvings: u8,
 }
 
-impl Quiet {
+impl Idle {
     /// A path on which nothing was sent yet, and its initial window: the policy's, or that of RFC 6928.
-    pub(super) fn new(mss: u64, policy: &CongestionPolicy) -> (Quiet, u64) {
+    pub(super) fn new(mss: u64, policy: &CongestionPolicy) -> (Idle, u64) {
         let usual = || u32::try_from(initial_window(mss)).unwrap_or(u32::MAX);
         let initial_window = policy.initial_window.unwrap_or_else(usual);
         let rule = policy.idle_restart;
-        let quiet = Quiet { last_sent: None, initial_window, rule, halvings: 0 };
-        (quiet, initial_window.into())
+        let idle = Idle { last_sent: None, initial_window, rule, halvings: 0 };
+        (idle, initial_window.into())
     }
 
     /// The policy was replaced.
@@ -50,8 +50,8 @@ impl Quiet {
         rto: Duration,
         (cwnd, ssthresh): (u64, u64),
     ) -> (u64, u64) {
-        let quiet = self.last_sent.map_or(Duration::ZERO, |last| now.since(last));
-        if quiet <= rto {
+        let idle = self.last_sent.map_or(Duration::ZERO, |last| now.since(last));
+        if idle <= rto {
             return (cwnd, ssthresh);
         }
         let floor = u64::from(self.initial_window).min(cwnd);
@@ -59,7 +59,7 @@ impl Quiet {
             IdleRestart::Keep => (cwnd, ssthresh),
             IdleRestart::InitialWindow => (floor, ssthresh),
             IdleRestart::Halve => {
-                let due = (quiet.as_nanos() / rto.as_nanos().max(1)).min(63) as u8;
+                let due = (idle.as_nanos() / rto.as_nanos().max(1)).min(63) as u8;
                 let times = due.saturating_sub(self.halvings);
                 if times == 0 {
                     return (cwnd, ssthresh);
@@ -80,26 +80,26 @@ mod tests {
     const MSS: u64 = 1460;
     const RTO: Duration = Duration::from_secs(1);
 
-    /// Windows in segments after `quiet_ms`, asked once.
-    fn after(rule: IdleRestart, quiet_ms: u64, cwnd: u64, ssthresh: u64) -> (u64, u64) {
-        let mut quiet = quiet(rule);
+    /// Windows in segments after `idle_ms`, asked once.
+    fn after(rule: IdleRestart, idle_ms: u64, cwnd: u64, ssthresh: u64) -> (u64, u64) {
+        let mut idle = idle(rule);
         let windows = (cwnd * MSS, ssthresh * MSS);
         // Nothing was sent yet.
-        assert_eq!(quiet.charge(Instant::from_millis(100_000), RTO, windows), windows);
-        quiet.on_sent(Instant::ZERO);
-        let (cwnd, ssthresh) = quiet.charge(Instant::from_millis(quiet_ms), RTO, windows);
+        assert_eq!(idle.charge(Instant::from_millis(100_000), RTO, windows), windows);
+        idle.on_sent(Instant::ZERO);
+        let (cwnd, ssthresh) = idle.charge(Instant::from_millis(idle_ms), RTO, windows);
         (cwnd / MSS, ssthresh / MSS)
     }
 
-    fn quiet(idle_restart: IdleRestart) -> Quiet {
+    fn idle(idle_restart: IdleRestart) -> Idle {
         let congestion = RecoveryPolicy::tcp_rfc().congestion;
-        Quiet::new(MSS, &CongestionPolicy { idle_restart, ..congestion }).0
+        Idle::new(MSS, &CongestionPolicy { idle_restart, ..congestion }).0
     }
 
     #[test]
-    fn more_than_a_timeout_of_quiet_leaves_what_the_policy_says() {
+    fn more_than_a_timeout_of_idle_time_leaves_what_the_policy_says() {
         use IdleRestart::{Halve, InitialWindow, Keep};
-        for (rule, quiet_ms, cwnd, left) in [
+        for (rule, idle_ms, cwnd, left) in [
             (InitialWindow, 1000, 80, (80, 5)), // not more than an RTO
             (InitialWindow, 1001, 80, (10, 5)),
             (InitialWindow, 1001, 4, (4, 5)), // min (IW, cwnd)
@@ -110,31 +110,31 @@ mod tests {
             (Halve, 100_000, 80, (10, 60)),
             (Halve, 100_000, 4, (4, 5)),
         ] {
-            assert_eq!(after(rule, quiet_ms, cwnd, 5), left, "{rule:?} {quiet_ms}");
+            assert_eq!(after(rule, idle_ms, cwnd, 5), left, "{rule:?} {idle_ms}");
         }
     }
 
     #[test]
     fn the_threshold_never_falls_and_one_that_is_not_known_stays_so() {
         assert_eq!(after(IdleRestart::Halve, 1001, 80, 70), (40, 70));
-        let mut quiet = quiet(IdleRestart::Halve);
-        quiet.on_sent(Instant::ZERO);
-        let windows = quiet.charge(Instant::from_millis(1001), RTO, (80 * MSS, u64::MAX));
+        let mut idle = idle(IdleRestart::Halve);
+        idle.on_sent(Instant::ZERO);
+        let windows = idle.charge(Instant::from_millis(1001), RTO, (80 * MSS, u64::MAX));
         assert_eq!(windows, (40 * MSS, u64::MAX));
     }
 
     #[test]
-    fn a_quiet_is_charged_once_however_often_one_asks() {
-        let mut quiet = quiet(IdleRestart::Halve);
-        quiet.on_sent(Instant::ZERO);
+    fn an_idle_period_is_charged_once_however_often_one_asks() {
+        let mut idle = idle(IdleRestart::Halve);
+        idle.on_sent(Instant::ZERO);
         let mut windows = (80 * MSS, 5 * MSS);
         for (asked_ms, cwnd) in [(1500, 40), (1500, 40), (1999, 40), (2500, 20), (2500, 20)] {
-            windows = quiet.charge(Instant::from_millis(asked_ms), RTO, windows);
+            windows = idle.charge(Instant::from_millis(asked_ms), RTO, windows);
             assert_eq!(windows, (cwnd * MSS, 60 * MSS), "at {asked_ms} ms");
         }
-        // The next quiet costs again.
-        quiet.on_sent(Instant::from_millis(2500));
-        windows = quiet.charge(Instant::from_millis(4000), RTO, windows);
+        // The next idle period costs again.
+        idle.on_sent(Instant::from_millis(2500));
+        windows = idle.charge(Instant::from_millis(4000), RTO, windows);
         assert_eq!(windows, (10 * MSS, 60 * MSS));
     }
 }
