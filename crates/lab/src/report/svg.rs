@@ -7,6 +7,8 @@ mod heat_map;
 mod ladder;
 mod plot;
 
+use core::fmt::Write as _;
+
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 
@@ -23,9 +25,10 @@ const TITLE_FONT: f64 = 17.0;
 const TITLE_LINE: f64 = 22.0;
 
 /// Colours of the light page, by what they are for.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Themes {
     light: Theme,
+    dark: Theme,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -43,9 +46,42 @@ struct Theme {
     ramp: Vec<String>,
 }
 
+impl Themes {
+    fn read() -> Themes {
+        serde_json::from_str(COLOURS).unwrap_or_default()
+    }
+
+    /// Rules of a style sheet that give what was drawn in the light theme the colours of the dark one.
+    fn dark_rules(&self) -> String {
+        let Themes { light, dark } = self;
+        let pairs = [
+            (&light.text, &dark.text),
+            (&light.background, &dark.background),
+            (&light.link, &dark.link),
+            (&light.again, &dark.again),
+            (&light.along, &dark.along),
+            (&light.bad, &dark.bad),
+            (&light.faint, &dark.faint),
+        ];
+        let series = light.series.iter().zip(&dark.series);
+        let mut rules = format!(
+            "text {{ fill: {} }} .faint {{ fill: {} }} .grid {{ stroke: {} }} .axis {{ stroke: {} }}",
+            dark.text, dark.faint, dark.grid, dark.faint
+        );
+        for (from, to) in pairs.into_iter().chain(series) {
+            // Writing to a string does not fail.
+            let _ = write!(
+                rules,
+                " [fill=\"{from}\"] {{ fill: {to} }} [stroke=\"{from}\"] {{ stroke: {to} }}"
+            );
+        }
+        rules
+    }
+}
+
 impl Theme {
     fn light() -> Theme {
-        serde_json::from_str(COLOURS).map(|themes: Themes| themes.light).unwrap_or_default()
+        Themes::read().light
     }
 
     /// The colour of the n-th series.
@@ -71,6 +107,13 @@ pub fn to_svg(figure: &Figure) -> String {
         Figure::Gallery { columns, rows, .. } => gallery::draw(columns, rows),
     };
     frame(&theme, figure, &drawing).into_string()
+}
+
+/// The figure as a file that follows the reader's light or dark theme; programs that know no themes draw the light one.
+pub fn to_themed_svg(figure: &Figure) -> String {
+    let dark = Themes::read().dark_rules();
+    let rules = format!(" @media (prefers-color-scheme: dark) {{ {dark} }}</style>");
+    to_svg(figure).replacen("</style>", &rules, 1)
 }
 
 /// What stands below the headline, and how much room it takes.
@@ -205,6 +248,20 @@ mod tests {
         let theme = Theme::light();
         assert_eq!(theme.background, "#ffffff");
         assert!(theme.series.len() >= 8 && theme.ramp.len() >= 5);
+    }
+
+    #[test]
+    fn a_picture_for_readers_has_the_dark_colour_of_each_light_one() {
+        let themes = Themes::read();
+        for figure in figures() {
+            let svg = to_themed_svg(&figure);
+            roxmltree::Document::parse(&svg).unwrap();
+            let (style, drawing) = svg.split_once("</style>").unwrap();
+            for (light, dark) in themes.light.series.iter().zip(&themes.dark.series) {
+                let drawn = drawing.contains(&format!("\"{light}\""));
+                assert!(!drawn || style.contains(&format!("stroke: {dark}")), "{light}");
+            }
+        }
     }
 
     #[test]
