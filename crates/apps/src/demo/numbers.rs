@@ -18,7 +18,7 @@ pub struct PolicyResults {
     pub latency_by_retransmissions_ms: RetransmissionLatencies,
     /// Messages sent again, by cause and order.
     pub retransmissions: Retransmissions,
-    /// Retransmissions of messages that had arrived already.
+    /// Retransmissions that the peer reported as received twice.
     pub spurious: u64,
     /// Packets sent by the sender of the messages, those of the set-up included.
     pub packets_sent: u64,
@@ -72,7 +72,7 @@ impl From<&Results> for PolicyResults {
                 third: order("3"),
                 more: order("4+"),
             },
-            spurious: count("retransmissions.spurious", &[]),
+            spurious: count("retransmissions.reported", &[]),
             packets_sent: count("link.packets", &[]),
             bytes_sent: count("link.bytes", &[]),
         }

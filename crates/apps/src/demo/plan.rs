@@ -154,7 +154,7 @@ set_up = "{set_up}"
 workload = {{ arrivals = "{arrivals}", size = "{size}", limit = "{limit}" }}
 [measure]
 latency = {{ by = "retransmission", quantiles = [0.5, 0.9, 0.99, 0.999], distribution = true }}
-retransmissions = {{}}
+retransmissions = {{ reported = true }}
 overhead = {{}}
 links = true
 {ladder}

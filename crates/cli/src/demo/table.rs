@@ -146,7 +146,7 @@ fn cause_section(policies: &[PolicyReport]) -> Section {
         ("by early retransmit", |results| results.retransmissions.early),
         ("bundled with another", |results| results.retransmissions.bundled),
         ("as a probe", |results| results.retransmissions.probe),
-        ("needless: had arrived", |results| results.spurious),
+        ("needless: received twice", |results| results.spurious),
     ];
     let mut rows = vec![count_row("all", policies, |results| results.retransmissions.total)];
     let used = causes

@@ -157,6 +157,9 @@ impl FlowLog {
                 }
                 self.observe(&Seen::Resent { at: *at, cause: *cause, order: *order });
             }
+            Event::Spurious { units } => {
+                self.observe(&Seen::Reported { at: *at, units: *units });
+            }
             Event::Timeout { .. } => self.observe(&Seen::Timeout { at: *at }),
             Event::Acknowledged { cumulative, rtt, rto, .. } => {
                 // What is reported behind a hole is no progress: the application cannot have it yet.
