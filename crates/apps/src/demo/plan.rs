@@ -209,3 +209,82 @@ fn policy(contender: &Contender) -> String {
     }
     text + " }"
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use base::Probability;
+    use lab::Arrivals;
+    use recovery::PRESETS;
+
+    use super::*;
+
+    fn options(policies: Vec<Contender>) -> DemoOptions {
+        DemoOptions {
+            length: Length::Messages(100),
+            rtt: Duration::from_millis(100),
+            loss: Probability::from_ratio(5, 100),
+            arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
+            size: 100,
+            flows: 2,
+            seed: 1,
+            policies,
+            pcap: None,
+            events: None,
+            verbose: false,
+            reproduce: String::new(),
+        }
+    }
+
+    /// The policies of a preset with one field changed, each field in each of its samples.
+    fn variants(preset: &str) -> Vec<Contender> {
+        let mut undelayed = RecoveryPolicy::of_preset(Only::Sctp, preset).unwrap();
+        undelayed.acknowledgement.delay = None;
+        let contender =
+            |name, policy| Contender { name, description: String::new(), policy: Arc::new(policy) };
+        let mut all = vec![contender(preset.to_owned(), undelayed.clone())];
+        for field in FIELDS.iter().filter(|field| field.only != Some(Only::Tcp)) {
+            for sample in field.samples() {
+                let mut policy = undelayed.clone();
+                if field.set(&mut policy, sample).is_ok() && policy.check().is_ok() {
+                    all.push(contender(format!("{preset};{}={sample}", field.name), policy));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn every_policy_that_can_be_compared_stands_in_the_plan_as_it_is() {
+        let mut seen = 0;
+        for (preset, _) in PRESETS {
+            let contenders = variants(preset);
+            let plan = options(contenders.clone()).plan().unwrap();
+            assert_eq!(plan.cells.len(), contenders.len());
+            for (one, (_, cell)) in contenders.iter().zip(&plan.cells) {
+                let Subject::Flows(flows) = &cell.subject else { panic!("a demo is no study") };
+                let flow = &flows.flows[0];
+                assert_eq!(flow.policy.build(flow.transport).unwrap(), *one.policy, "{}", one.name);
+                seen += 1;
+            }
+        }
+        assert!(seen > 200, "{seen}");
+    }
+
+    #[test]
+    fn a_demo_that_contradicts_itself_is_refused_before_it_begins() {
+        let valid = || options(variants("thin").into_iter().take(1).collect());
+        let refused = |change: fn(&mut DemoOptions)| {
+            let mut options = valid();
+            change(&mut options);
+            options.plan().unwrap_err().to_string()
+        };
+        assert!(valid().plan().is_ok());
+        let size = refused(|options| options.size = MAX_SIZE + 1);
+        assert!(size.contains("1445") && size.contains("1444"), "{size}");
+        assert!(refused(|options| options.flows = 0).contains("1 to 65535"));
+        let endless = refused(|options| options.arrivals = Arrivals::Greedy);
+        assert!(endless.contains("250ms"), "{endless}");
+    }
+}

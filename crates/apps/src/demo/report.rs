@@ -44,10 +44,10 @@ impl Report {
         let mut plots = figures.filter(|figure| matches!(figure, Figure::Plot { .. }));
         let mut plot = plots.next()?;
         if let Figure::Plot { title, .. } = &mut plot {
-            let set = self.parameters.iter().map(|(name, value)| format!("{name} {value}"));
-            *title = format!("{TITLE} ({})", set.collect::<Vec<_>>().join(", "));
+            TITLE.clone_into(title);
         }
-        Some(svg::to_themed_svg(&plot))
+        let set = self.parameters.iter().map(|(name, value)| format!("{name} {value}"));
+        Some(svg::to_themed_svg(&plot, &set.collect::<Vec<_>>().join(" · ")))
     }
 
     /// Settings and numbers as one JSON object: `{"policies": {NAME: {...}}}`, the policies in their order.
@@ -101,6 +101,13 @@ impl Report {
 
     /// The result in a sentence or two: the policy with the shortest tail against the first one, and its price.
     fn lead(&self) -> String {
+        let is_short = |one: &&PolicyReport| one.results.delivered < one.results.messages;
+        if let Some(PolicyReport { name, results, .. }) = self.policies.iter().find(is_short) {
+            let (delivered, due) = (results.delivered, results.messages);
+            return format!(
+                "With {name} only {delivered} of {due} messages arrived; figures show those alone."
+            );
+        }
         let p99 = |one: &PolicyReport| one.results.latency_ms.map(|latency| latency.p99);
         let tail = |one: &&PolicyReport| p99(one).unwrap_or(f64::INFINITY);
         let best = self.policies.iter().min_by(|one, other| tail(one).total_cmp(&tail(other)));
@@ -108,7 +115,7 @@ impl Report {
         let Some((first, best, base, least)) =
             found.and_then(|(first, best)| Some((first, best, p99(first)?, p99(best)?)))
         else {
-            return "Not every policy delivered something.".to_owned();
+            return "Nothing was sent.".to_owned();
         };
         if base <= least * 1.01 {
             return "The policies do not differ in what 99 of 100 messages take.".to_owned();

@@ -2,14 +2,24 @@
 
 /// A latency with three significant digits and its unit, ms or s, that stay on one line.
 pub fn short(latency_ms: f64) -> String {
-    let in_seconds = latency_ms >= 999.5;
-    let (value, unit) = if in_seconds { (latency_ms / 1000.0, "s") } else { (latency_ms, "ms") };
+    let (value, unit) = scaled(latency_ms);
     let decimals = match value {
         value if value >= 99.95 => 0,
         value if value >= 9.995 => 1,
         _ => 2,
     };
     format!("{value:.decimals$}\u{a0}{unit}")
+}
+
+/// A round latency at an axis, with its unit, ms or s.
+pub(super) fn tick(latency_ms: f64) -> String {
+    let (value, unit) = scaled(latency_ms);
+    // Enough for any power of ten; the shortest text that reads back drops the rest.
+    format!("{}\u{a0}{unit}", (value * 1e6).round() / 1e6)
+}
+
+fn scaled(latency_ms: f64) -> (f64, &'static str) {
+    if latency_ms >= 999.5 { (latency_ms / 1000.0, "s") } else { (latency_ms, "ms") }
 }
 
 /// Four significant digits.
@@ -43,10 +53,13 @@ mod tests {
     }
 
     #[test]
-    fn latencies_have_three_digits() {
+    fn latencies_have_three_digits_and_ticks_as_many_as_they_need() {
         let labels = [(50.0, "50.0 ms"), (52.36, "52.4 ms"), (999.4, "999 ms"), (999.6, "1.00 s")];
         for (value, text) in labels.into_iter().chain([(12_345.0, "12.3 s"), (0.256, "0.26 ms")]) {
             assert_eq!(short(value).replace('\u{a0}', " "), text);
+        }
+        for (value, text) in [(0.2, "0.2 ms"), (50.0, "50 ms"), (2000.0, "2 s")] {
+            assert_eq!(tick(value).replace('\u{a0}', " "), text);
         }
     }
 }

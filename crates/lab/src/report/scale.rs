@@ -40,6 +40,26 @@ impl LogAxis {
     }
 }
 
+/// Moves labels, given as wished positions in increasing order, so that each keeps `distance` from
+/// the one before: onwards, but not beyond `limit`, and then back from there.
+pub(super) fn spread(wished: &[f64], distance: f64, limit: f64) -> Vec<f64> {
+    let mut lowest = f64::NEG_INFINITY;
+    let mut places: Vec<f64> = wished
+        .iter()
+        .map(|wish| {
+            let place = wish.max(lowest);
+            lowest = place + distance;
+            place
+        })
+        .collect();
+    let mut highest = limit;
+    for place in places.iter_mut().rev() {
+        *place = place.min(highest);
+        highest = *place - distance;
+    }
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +70,11 @@ mod tests {
         assert_eq!(axis(600.0).ticks(44.0), [50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0]);
         assert_eq!(axis(200.0).ticks(44.0), [100.0, 300.0, 1000.0, 3000.0]);
         assert_eq!(axis(90.0).ticks(44.0), [100.0, 1000.0]);
+    }
+
+    #[test]
+    fn labels_that_would_overlap_move_apart_and_others_stay() {
+        assert_eq!(spread(&[0.0, 5.0, 6.0, 50.0], 12.0, 99.0), [0.0, 12.0, 24.0, 50.0]);
+        assert_eq!(spread(&[0.0, 95.0, 97.0, 99.0], 12.0, 100.0), [0.0, 76.0, 88.0, 100.0]);
     }
 }

@@ -16,9 +16,9 @@ use netsim::capture::{InterfaceId, PcapWriter};
 use netsim::frame::FrameHeader;
 use netsim::{Checker, HostId, Packet};
 
-use crate::{FileError, Unwritten};
 use crate::demo::{DemoError, DemoOptions};
 use crate::files::{EventFile, unwritten};
+use crate::{FileError, Unwritten};
 
 /// Number of SCTP in IP headers.
 const SCTP: u8 = 132;
