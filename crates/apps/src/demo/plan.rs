@@ -38,9 +38,10 @@ axes = { x = { label = "latency, from when a message was due to its delivery", u
 
 [[figure]]
 kind = "bars"
-title = "Latency: mean, 99 of 100 within, longest"
+title = "Latency of messages"
 caption = "One-way, from when a message was due to its delivery, the network's own delay included."
 measure = ["latency.mean", "latency.quantile[quantile=0.99]", "latency.max"]
+names = ["mean", "99 of 100 within", "longest"]
 of = "stream"
 x = "flow.stream.policy"
 axes = { x = { label = "policy" }, y = { label = "latency", unit = "ms" } }

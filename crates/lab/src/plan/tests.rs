@@ -349,6 +349,7 @@ fn a_figure_that_cannot_be_drawn_says_what_would_be_right() {
         ("kind = \"lines\"", "kind = \"heat-map\"", "needs y"),
         ("kind = \"lines\"", "kind = \"lines\"\ny = \"order\"", "y is for heat maps"),
         ("kind = \"lines\"", "kind = \"lines\"\nstacked = true", "stacked is for bars"),
+        ("kind = \"lines\"", "kind = \"lines\"\nnames = [\"a\", \"b\"]", "names has 2, measure 1"),
         ("kind = \"lines\"", "kind = \"gallery\"", "two axes"),
         ("kind = \"lines\"", "kind = \"cdf\"\nshape = \"step\"", "lines and curves"),
         ("kind = \"lines\"", "kind = \"pie\"", "pie"),
