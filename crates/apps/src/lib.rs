@@ -17,6 +17,7 @@ pub mod send;
 pub mod serve;
 mod signals;
 mod stamp;
+mod table;
 mod transfer;
 mod trouble;
 
@@ -27,4 +28,5 @@ pub use retransmissions::Retransmissions;
 pub use serve::Notice;
 pub use signals::interrupted;
 pub use stamp::MEASURED;
+pub use table::Table;
 pub use transfer::TransferReport;
