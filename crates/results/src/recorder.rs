@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::interval::quantile_ranks;
-use crate::numbers::nearest_rank;
+use crate::numbers::{nearest_rank, quantile_of};
 
 /// Longer latencies count as this long in quantiles; mean and maximum stay exact.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -110,16 +110,22 @@ impl LatencyRecorder {
 
     /// The distribution in a few numbers; none when nothing was recorded.
     pub fn summary(&self) -> Option<LatencySummary> {
-        let quantile = |q| self.quantile(q).map(Duration::as_millis_f64);
-        Some(LatencySummary {
+        let bins = self.bins();
+        (!bins.is_empty()).then(|| self.summary_of(&bins))
+    }
+
+    /// The distribution in a few numbers, of its bins as [`LatencyRecorder::bins`] gives them.
+    pub(crate) fn summary_of(&self, bins: &[(u64, u64)]) -> LatencySummary {
+        let quantile = |quantile| quantile_of(bins, quantile) / 1e6;
+        LatencySummary {
             count: self.count(),
-            p50: quantile(0.5)?,
-            p90: quantile(0.9)?,
-            p99: quantile(0.99)?,
-            p999: quantile(0.999)?,
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
             max: self.max.as_millis_f64(),
             mean: self.sum_nanos as f64 / self.count() as f64 / 1e6,
-        })
+        }
     }
 
     /// The value of a bucket as a latency: never above the exact maximum.
