@@ -59,13 +59,9 @@ impl Table {
     }
 
     fn widths(&self) -> Vec<usize> {
-        let cells = |row| match row {
-            &Row::Cells(ref cells) => cells.as_slice(),
-            Row::Line(_) => &[],
-        };
-        let columns = self.rows.iter().map(|row| cells(row).len()).max().unwrap_or(0);
+        let columns = self.rows.iter().map(|row| row.cells().len()).max().unwrap_or(0);
         let mut widths = vec![0; columns];
-        for cells in self.rows.iter().map(cells) {
+        for cells in self.rows.iter().map(Row::cells) {
             let counted =
                 if cells.len() < columns { cells.len().saturating_sub(1) } else { columns };
             for (width, cell) in widths.iter_mut().zip(&cells[..counted]) {
@@ -88,6 +84,15 @@ impl Table {
         }
         line.truncate(line.trim_end().len());
         line
+    }
+}
+
+impl Row {
+    fn cells(&self) -> &[String] {
+        match self {
+            Row::Cells(cells) => cells,
+            Row::Line(_) => &[],
+        }
     }
 }
 
