@@ -27,6 +27,11 @@ export function toTail(share: number): number {
   return -Math.log10(Math.max(1 - share, 1e-9));
 }
 
+/** Milliseconds in an axis' unit of time. */
+export function millisIn(unit: string | undefined): number | undefined {
+  return unit === "ms" ? 1 : unit === "s" ? 1_000 : undefined;
+}
+
 /** A value of an axis as text: a category's name, a share, or a number with its unit. */
 export function label(axis: Axis, value: number): string {
   if (axis.categories !== undefined) return axis.categories[value] ?? short(value);
@@ -34,14 +39,19 @@ export function label(axis: Axis, value: number): string {
   return withUnit(value, axis.unit);
 }
 
-/** A share near one with all the nines it has. */
+/** A share near one in percent, with all the nines it has. */
 export function share(value: number): string {
-  return String(Number(value.toPrecision(7)));
+  return `${Number((100 * value).toPrecision(7))} %`;
 }
 
 /** The share at a place of a `tail` axis: what is missing to one has two digits there. */
 export function shareAt(place: number): string {
   return share(1 - Number((10 ** -place).toPrecision(2)));
+}
+
+/** A time in milliseconds, with the unit that keeps it short. */
+export function time(millis: number): string {
+  return Math.abs(millis) < 1_000 ? withUnit(millis, "ms") : withUnit(millis / 1_000, "s");
 }
 
 /** Series as comma-separated values, a row for each point. */

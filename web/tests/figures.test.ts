@@ -18,6 +18,7 @@ describe("figures", () => {
     plot: typeof import("../src/figures/plot.ts");
     map: typeof import("../src/figures/heat-map.ts");
     ladder: typeof import("../src/figures/ladder.ts");
+    chart: typeof import("../src/figures/chart.ts");
   };
 
   beforeAll(async () => {
@@ -26,6 +27,7 @@ describe("figures", () => {
       plot: await import("../src/figures/plot.ts"),
       map: await import("../src/figures/heat-map.ts"),
       ladder: await import("../src/figures/ladder.ts"),
+      chart: await import("../src/figures/chart.ts"),
     };
   });
 
@@ -38,6 +40,35 @@ describe("figures", () => {
       "thin: custom",
       "lksctp (paper): scatter",
     ]);
+  });
+
+  it("tell curves that cover each other apart by their dashes, of which the last has none", () => {
+    const step = { shape: "step" as const, points: [[1, 0.9]] as [number, number][] };
+    const dashes = (series: Plot["series"]): unknown[] => {
+      const { series: drawn } = modules.plot.plotOption({ ...tail, series }, theme) as { series: { lineStyle: { type: unknown } }[] };
+      return drawn.map(({ lineStyle }) => lineStyle.type);
+    };
+    expect(dashes([{ name: "lksctp", ...step }, { name: "thin", ...step }])).toEqual([[3, 2.5], "solid"]);
+    expect(dashes([{ name: "thin", ...step }, { name: "paper", paper: true, ...step }])).toEqual(["solid", "dashed"]);
+  });
+
+  it("have times with their unit on a logarithmic axis, which ends a little beyond what is drawn", () => {
+    const over = (unit: string, points: [number, number][]): { name: string; min?: number; axisLabel: { formatter: (value: number) => string } } => {
+      const series: Plot["series"] = [{ name: "a", shape: "line", points }];
+      const x = { label: "latency", unit, scale: "log" as const };
+      return (modules.plot.plotOption({ ...plot, x, series }, theme) as { xAxis: never }).xAxis;
+    };
+    const millis = over("ms", [[50, 1], [4000, 2]]);
+    expect([millis.name, millis.axisLabel.formatter(1000)]).toEqual(["latency", "1 s"]);
+    expect(millis.min).toBeCloseTo(43.5, 1);
+    const bytes = over("B", [[50, 1], [60, 2]]);
+    expect([bytes.name, bytes.axisLabel.formatter(1000), bytes.min]).toEqual(["latency (B)", "1,000", undefined]);
+  });
+
+  it("have axes with names that are broken where they are too long", () => {
+    expect(modules.chart.broken("latency, from when a message was due", 20)).toBe("latency, from when a\nmessage was due");
+    expect(modules.chart.broken("already\nbroken", 20)).toBe("already broken");
+    expect(modules.chart.broken("unbreakable", 3)).toBe("unbreakable");
   });
 
   it("draw shares of a tail at equal steps for each nine", () => {

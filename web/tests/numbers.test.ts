@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { label, shareAt, short, toCsv, toTail, withUnit } from "../src/numbers.ts";
+import { label, millisIn, shareAt, short, time, toCsv, toTail, withUnit } from "../src/numbers.ts";
 
 describe("numbers", () => {
   it("have four significant digits and no exponent where it can be avoided", () => {
@@ -20,18 +20,20 @@ describe("numbers", () => {
   it("are followed by their unit", () => {
     expect(withUnit(5, "%")).toBe("5 %");
     expect(withUnit(1.5, undefined)).toBe("1.5");
+    expect([time(50), time(999), time(1000), time(2500)]).toEqual(["50 ms", "999 ms", "1 s", "2.5 s"]);
+    expect([millisIn("ms"), millisIn("s"), millisIn("B")]).toEqual([1, 1000, undefined]);
   });
 
   it("of a tail come back from its scale, and one does not stand at infinity", () => {
-    for (const share of [0, 0.5, 0.9, 0.999]) expect(shareAt(toTail(share))).toBe(String(share));
-    expect(shareAt(2.963)).toBe("0.9989");
+    for (const share of ["0 %", "50 %", "90 %", "99.9 %"]) expect(shareAt(toTail(Number.parseFloat(share) / 100))).toBe(share);
+    expect(shareAt(2.963)).toBe("99.89 %");
     expect(toTail(0.99)).toBeCloseTo(2, 9);
     expect(toTail(1)).toBe(9);
   });
 
   it("of a category are its name", () => {
     expect(label({ label: "Policy", categories: ["rfc", "thin"] }, 1)).toBe("thin");
-    expect(label({ label: "Share", scale: "tail" }, 0.9999)).toBe("0.9999");
+    expect(label({ label: "Share", scale: "tail" }, 0.9999)).toBe("99.99 %");
   });
 });
 

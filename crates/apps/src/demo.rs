@@ -1,21 +1,43 @@
 //! `thinstream demo`: the same thin stream over the same lossy network under several recovery
 //! policies, and a report that compares them.
 
+mod numbers;
+mod plan;
 mod real_time;
+mod report;
 mod virtual_time;
 
+pub use numbers::{PolicyReport, PolicyResults};
+pub use plan::MAX_SIZE;
 pub use real_time::{LivePolicy, LiveView, run_real_time};
+pub use report::Report;
 pub use virtual_time::run_virtual;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use base::{Duration, Probability};
-use lab::report::PolicyReport;
-use lab::scenario::{Contender, ScenarioError, ThinFlows};
-use lab::{Arrivals, DemoReport, Limit, WorkloadPlan};
+use lab::engine::{EngineError, Finished, Job};
+use lab::plan::{Plan, PlanError};
+use lab::workload::WorkloadError;
+use lab::{Arrivals, Limit, Probe, WorkloadPlan};
+use netsim::link::LinkConfigError;
+use recovery::RecoveryPolicy;
+use results::Results;
 use serde_json::{Value, json};
 
 use crate::{FileError, Unwritten};
+
+/// A policy under comparison.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// Name in reports: a preset, with what is changed of it behind semicolons.
+    pub name: String,
+    /// One sentence on what the policy does.
+    pub description: String,
+    /// The policy, of both ends of each association.
+    pub policy: Arc<RecoveryPolicy>,
+}
 
 /// What to show.
 #[derive(Clone, Debug)]
@@ -59,7 +81,7 @@ pub enum Length {
 #[derive(Debug)]
 pub struct Outcome {
     /// What the policies achieved.
-    pub report: DemoReport,
+    pub report: Report,
     /// Files that could not be written to their end.
     pub unwritten: Vec<Unwritten>,
 }
@@ -67,9 +89,27 @@ pub struct Outcome {
 /// Why there is no demo.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// What was asked for cannot be run.
+    /// The workload contradicts itself.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    Workload(#[from] WorkloadError),
+    /// The workload has no end.
+    #[error("the flows would never end; give an interval such as 250ms")]
+    Endless,
+    /// Messages that cannot carry a probe, or do not fit one DATA chunk.
+    #[error("messages of {0} bytes cannot be measured; give a size from {min} to {max} bytes", min = Probe::MIN_SIZE, max = MAX_SIZE)]
+    Size(usize),
+    /// No flows.
+    #[error("there are no flows; give 1 to 65535 of them")]
+    NoFlows,
+    /// The demo's plan contradicts itself.
+    #[error("{0}")]
+    Plan(#[from] PlanError),
+    /// A run of the plan cannot be finished.
+    #[error("{0}")]
+    Run(#[from] EngineError),
+    /// The link contradicts itself.
+    #[error("{0}")]
+    Link(LinkConfigError),
     /// A file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -82,30 +122,41 @@ pub enum DemoError {
 }
 
 impl DemoOptions {
-    /// What all policies have to carry, and over what.
-    pub fn plan(&self) -> ThinFlows {
+    /// What each flow sends.
+    pub fn workload(&self) -> WorkloadPlan {
         let limit = match self.length {
             Length::Duration(span) => Limit::Time(span),
-            Length::Messages(count) => Limit::Count(count.div_ceil(u64::from(self.flows.max(1)))),
+            Length::Messages(_) => Limit::Count(self.messages_per_flow()),
         };
-        ThinFlows {
-            workload: WorkloadPlan { arrivals: self.arrivals, size: self.size.into(), limit },
-            flows: self.flows,
-            rtt: self.rtt,
-            loss: self.loss,
-            seed: self.seed,
+        WorkloadPlan { arrivals: self.arrivals, size: self.size.into(), limit }
+    }
+
+    /// Messages of each flow, where their number is the length.
+    fn messages_per_flow(&self) -> u64 {
+        match self.length {
+            Length::Duration(_) => 0,
+            Length::Messages(count) => count.div_ceil(u64::from(self.flows.max(1))),
         }
     }
 
-    /// The report of what the policies achieved.
-    pub(crate) fn report(&self, policies: Vec<PolicyReport>) -> DemoReport {
-        DemoReport {
-            title: "A thin stream over a lossy network: standard and thin-stream recovery"
-                .to_owned(),
+    /// The report of what the policies achieved, in their order.
+    fn report(&self, plan: Plan, runs: Vec<Results>) -> Report {
+        let named = self.policies.iter().zip(&runs).map(|(one, results)| PolicyReport {
+            name: one.name.clone(),
+            description: one.description.clone(),
+            results: results.into(),
+        });
+        let policies = named.collect();
+        let job = |cell| Job { cell, seed: self.seed };
+        let runs = runs.into_iter().enumerate();
+        let finished: Finished = runs.map(|(cell, results)| (job(cell), results)).collect();
+        Report {
+            plan,
+            finished,
+            policies,
             parameters: self.parameters(),
             settings: self.settings(),
             interrupted: false,
-            policies,
             reproduce: self.reproduce.clone(),
         }
     }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::Retransmissions;
 use base::Duration;
-use lab::report::Retransmissions;
 use results::LatencySummary;
 use serde::Serialize;
 use thinstream::{AssociationStats, Carrier};

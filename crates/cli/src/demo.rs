@@ -2,14 +2,16 @@
 
 #[cfg(test)]
 mod pictures;
+mod table;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use ::lab::report::PolicyReport;
-use ::lab::scenario::Contender;
-use ::lab::{Arrivals, DemoReport};
-use apps::demo::{DemoError, DemoOptions, Length, Outcome, run_real_time, run_virtual};
+use ::lab::Arrivals;
+use apps::demo::{
+    Contender, DemoError, DemoOptions, Length, Outcome, PolicyReport, Report, run_real_time,
+    run_virtual,
+};
 use base::{ByteCount, Duration, Probability};
 
 use crate::failure::Failure;
@@ -85,9 +87,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         false => in_real_time(&options)?,
     };
     let outcome = outcome.map_err(|error| match error {
-        DemoError::Scenario(_) => Failure::usage(error),
         DemoError::File(_) => Failure::File(error.to_string()),
         DemoError::Bind(_) | DemoError::Connect(_) => Failure::network(error),
+        _ => Failure::usage(error),
     })?;
     arguments.print(&outcome, &files)
 }
@@ -102,7 +104,7 @@ fn in_virtual_time(options: &DemoOptions) -> Result<Outcome, DemoError> {
     let progress = Mutex::new(Progress::new());
     run_virtual(options, &|done, all| {
         if let Ok(mut progress) = progress.lock() {
-            progress.show(&format!("{done} of {all} flows"));
+            progress.show(&format!("{done} of {all} policies"));
         }
     })
 }
@@ -216,15 +218,18 @@ impl Arguments {
         let mut failures = Failures::default();
         failures.keep(undelivered(report));
         if let Some(file) = &files.html {
-            failures.keep(file.write(&report.to_html()));
+            failures.keep(file.write(&report.to_page()));
         }
         if let Some(file) = &files.svg {
-            failures.keep(file.write(&report.to_svg()));
+            failures.keep(match report.to_svg() {
+                Some(picture) => file.write(&picture),
+                None => Err(Failure::check("nothing was delivered: there is no picture to draw")),
+            });
         }
-        // In real time, each flow has ports of its own.
-        let ports = if self.is_virtual { "9899" } else { "1-65535" };
-        self.recording.tell_of_capture(Some(ports), unwritten);
-        let text = if self.recording.json { report.to_json() } else { report.to_text() };
+        // In real time, each flow has ports of its own; in virtual time there is no UDP.
+        self.recording.tell_of_capture((!self.is_virtual).then_some("1-65535"), unwritten);
+        let text =
+            if self.recording.json { report.to_json() } else { table::text(&report.policies) };
         failures.keep(output::print(&text));
         failures.keep_files(unwritten);
         failures.finish()
@@ -232,7 +237,7 @@ impl Arguments {
 }
 
 /// Fails where a policy did not deliver all messages.
-fn undelivered(report: &DemoReport) -> Result<(), Failure> {
+fn undelivered(report: &Report) -> Result<(), Failure> {
     let is_short = |policy: &&PolicyReport| policy.results.delivered < policy.results.messages;
     match report.policies.iter().find(is_short) {
         None => Ok(()),
@@ -280,9 +285,8 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_papers_case_with_20_000_messages_for_each_policy() {
         let options = options(&["--virtual"]).unwrap();
-        let plan = options.plan();
-        assert_eq!(plan.rtt, Duration::from_millis(100));
-        assert_eq!(plan.workload.limit, lab::Limit::Time(Duration::from_secs(200)));
+        assert_eq!(options.rtt, Duration::from_millis(100));
+        assert_eq!(options.workload().limit, lab::Limit::Time(Duration::from_secs(200)));
         let names: Vec<_> = options.policies.iter().map(|one| &*one.name).collect();
         assert_eq!(names, ["rfc", "lksctp", "thin"]);
         assert!(options.policies.iter().all(|one| one.policy.acknowledgement.delay.is_none()));

@@ -130,7 +130,7 @@ fn run(scenario: Scenario, count: u32, seconds: f64) {
     let flows: Vec<_> =
         (0..count).map(|number| FlowConfig { start: start(number), ..one.clone() }).collect();
     let network = Network::Dumbbell(Directions::both(middle(scenario, count)));
-    let mut world = World::new(&network, &flows, false, 1).expect("the world is sound");
+    let mut world = World::new(&network, &flows, None, 1).expect("the world is sound");
     let set_up = processor_seconds() - began;
     world.run_until(end).expect("time goes on");
     let spent = processor_seconds() - began - set_up;

@@ -17,5 +17,5 @@ mod tests;
 pub use existing::Existing;
 pub use files::FolderError;
 pub use folder::{Folder, Stored, merge, read};
-pub use manifest::Manifest;
+pub use manifest::{Manifest, Surroundings};
 pub use table::Table;

@@ -24,22 +24,6 @@ pub fn first_transmission_lost(
     probability.happens((hash >> 32) as u32)
 }
 
-/// Reads from a packet which measuring messages of its flow it carries. Closures
-/// `Fn(&P, &mut dyn FnMut(u64))` are classifiers.
-///
-/// Only the first fragment of a fragmented message carries its number; the other fragments do not
-/// count as a first transmission.
-pub trait Classify<P: ?Sized> {
-    /// Calls `found` with the index of each message in the packet, in the packet's order.
-    fn classify(&self, packet: &P, found: &mut dyn FnMut(u64));
-}
-
-impl<P: ?Sized, F: Fn(&P, &mut dyn FnMut(u64))> Classify<P> for F {
-    fn classify(&self, packet: &P, found: &mut dyn FnMut(u64)) {
-        self(packet, found);
-    }
-}
-
 /// Decides the fate of the packets of one flow in one direction. Constant memory.
 #[derive(Clone, Debug)]
 pub struct FlowFate {
@@ -86,20 +70,6 @@ impl FlowFate {
             }
             None => self.others.happens(self.probability),
         }
-    }
-
-    /// Whether the next packet is lost, its messages read by `classifier`.
-    pub fn is_packet_lost<P: ?Sized>(&mut self, packet: &P, classifier: &impl Classify<P>) -> bool {
-        // More first transmissions than this in one packet would only advance the index, which the
-        // last one does as well.
-        let mut seen: (Option<u64>, Option<u64>) = (None, None);
-        let next = self.next_message;
-        classifier.classify(packet, &mut |message| {
-            if message >= next {
-                seen = (seen.0.or(Some(message)), seen.1.max(Some(message)));
-            }
-        });
-        self.is_lost(seen.0.into_iter().chain(seen.1))
     }
 }
 
@@ -174,24 +144,6 @@ mod tests {
         let message = *unlucky.iter().find(|one| !unlucky.contains(&(*one + 1))).unwrap();
         assert!(FlowFate::forward(1, 1, FIVE).is_lost([message, message + 1]));
         assert!(!FlowFate::forward(1, 1, FIVE).is_lost([message + 1, message + 2]));
-    }
-
-    #[test]
-    fn a_classifier_gives_the_same_verdicts_as_the_messages_it_finds() {
-        let classifier = |packet: &[u64], found: &mut dyn FnMut(u64)| {
-            packet.iter().copied().for_each(found);
-        };
-        let mut classified = FlowFate::forward(5, 5, FIVE);
-        let mut listed = FlowFate::forward(5, 5, FIVE);
-        let mut random = RandomStream::new(1, Purpose("test", 0));
-        let mut next = 0;
-        for _ in 0..2000 {
-            let mut packet: Vec<u64> = (0..random.below(3)).map(|_| random.below(next)).collect();
-            packet.extend(next..next + random.below(3));
-            next = packet.iter().max().map_or(next, |last| next.max(last + 1));
-            let verdict = listed.is_lost(packet.iter().copied());
-            assert_eq!(classified.is_packet_lost(&packet[..], &classifier), verdict);
-        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ use recovery::RecoveryPolicy;
 
 pub use log::{Detail, FlowLog, LogHandle};
 pub use notes::Notes;
+pub(crate) use spans::FIRST;
 pub use spans::{Protocol, Span, for_each_span};
 pub use station::Station;
 pub use transfers::TransferPlan;

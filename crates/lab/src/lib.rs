@@ -15,13 +15,11 @@
 //! - [`statistics`]: what the runs of a cell gave, over its seeds; [`verdict`]: paper beside here.
 //! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: what is measured of groups of flows, as rows.
-//! - [`meter`]: from delivered messages and recovery's events to the numbers of a policy.
-//! - [`scenario`]: thin flows over the virtual network, the same for every policy.
 //! - [`partial_order`]: what partial order gains over streams, after Caro et al. (2001).
 //! - [`schedulers`]: what stream schedulers do for a thin stream beside a bulk transfer.
 //! - [`study`]: what is no simulation of flows: gains of the timeout, tanks, pictures.
 //! - [`events`]: recovery's events as JSON lines.
-//! - [`report`]: the same numbers as a page, a picture, JSON and text for a terminal.
+//! - [`report`]: results of plans as a page, as Markdown and as pictures.
 //!
 //! Nothing here reads a clock or draws ambient randomness.
 
@@ -34,7 +32,6 @@ pub mod fate;
 pub mod flow;
 mod hash;
 pub mod measure;
-pub mod meter;
 pub mod partial_order;
 pub mod plan;
 pub mod policy_text;
@@ -42,7 +39,6 @@ pub mod probe;
 pub mod record;
 pub mod replay;
 pub mod report;
-pub mod scenario;
 pub mod schedulers;
 pub mod statistics;
 pub mod study;
@@ -54,9 +50,7 @@ pub mod workload;
 pub mod world;
 
 pub use fate::FlowFate;
-pub use meter::{Delivered, FlowTracker, PolicyMeter};
 pub use probe::{Probe, ProbeError};
-pub use report::DemoReport;
 pub use workload::{
     Application, Arrivals, ArrivalsText, DueMessage, Limit, MessageSource, Recording,
     RecordingError, ReplayText, Sizes, Workload, WorkloadError, WorkloadPlan,

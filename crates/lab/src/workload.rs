@@ -115,6 +115,23 @@ pub enum Limit {
     Unlimited,
 }
 
+impl FromStr for Limit {
+    type Err = String;
+
+    /// `800 messages` or a duration such as `20s`.
+    fn from_str(text: &str) -> Result<Limit, String> {
+        let limit = match text.split_once(' ') {
+            Some((count, "messages" | "message")) => count.parse().ok().map(Limit::Count),
+            _ => text.parse().ok().map(Limit::Time),
+        };
+        limit.ok_or_else(|| {
+            format!(
+                "\"{text}\" is neither a number such as 800 messages nor a duration such as 20s"
+            )
+        })
+    }
+}
+
 /// What a flow sends: the same for all flows of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadPlan {

@@ -19,7 +19,7 @@ use netsim::{Checker, HostId, LinkConfig, LinkId, LinkStatistics, LossModel, Sim
 use crate::flow::{self, Addresses, FlowConfig, LogHandle, Protocol, Station};
 use crate::workload::WorkloadError;
 
-pub use paired::PairedLoss;
+pub use paired::{FlowLosses, PairedLoss, path_seed};
 
 /// Where flows go.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,16 +126,16 @@ pub enum WorldError {
 }
 
 impl World {
-    /// Builds it. All chance comes from `seed`. With `paired`, which first transmissions an independent loss
-    /// strikes depends on seed, flow and place in the flow alone ([`crate::fate`]), so that policies can be
-    /// compared on equal losses.
+    /// Builds it. All chance comes from `seed`. With `paired`, independent losses begin
+    /// at that time, and which first transmissions they strike depends on seed, flow and place in the flow alone
+    /// ([`crate::fate`]), so that policies can be compared on equal losses.
     ///
     /// # Errors
     /// See [`WorldError`].
     pub fn new(
         network: &Network,
         flows: &[FlowConfig],
-        paired: bool,
+        paired: Option<Instant>,
         seed: u64,
     ) -> Result<World, WorldError> {
         let mut simulation = Simulation::with_checker(seed, Watchers::new());
@@ -267,14 +267,14 @@ fn add_link(
     simulation: &mut Simulation<Station, Watchers>,
     config: &LinkConfig,
     protocols: &[Protocol],
-    (seed, path): (u64, u32),
+    place: (u64, u32),
     forward: bool,
-    paired: bool,
+    paired: Option<Instant>,
 ) -> Result<LinkId, WorldError> {
-    let added = match config.loss {
-        LossModel::Bernoulli(probability) if paired => {
+    let added = match (&config.loss, paired) {
+        (LossModel::Bernoulli(probability), Some(from)) => {
             let config = LinkConfig { loss: LossModel::None, ..config.clone() };
-            let fates = PairedLoss::new(seed, path, probability, protocols.to_vec(), forward);
+            let fates = PairedLoss::new(place, *probability, from, protocols.to_vec(), forward);
             simulation.add_link_with_oracle(config, fates.into_oracle())
         }
         _ => simulation.add_link(config.clone()),

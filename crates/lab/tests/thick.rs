@@ -2,36 +2,34 @@
 //! based, send the same packets at the same times.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use base::{Duration, Instant, Rate};
-use lab::scenario::{FlowSetup, Observer, simulate};
+use lab::flow::{Detail, FlowConfig, SourcePlan, Transport};
+use lab::measure::GroupMeter;
+use lab::world::{Network, World};
 use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 use netsim::link::QueueLimit;
 use netsim::topology::Directions;
-use netsim::{HostId, LinkConfig, LossModel, Packet};
+use netsim::{Checker, HostId, LinkConfig, LossModel, Packet};
 use recovery::{RecoveryPolicy, TimedEvent};
 
-/// Everything a sender does: packets by time and bytes, and between them recovery's events.
+/// Everything a sender does: packets by time and bytes, and recovery's events.
 #[derive(Default)]
 struct Transcript {
     packets: Vec<(Instant, bytes::Bytes)>,
-    /// Events, each with the number of packets sent before it.
-    events: Vec<(usize, TimedEvent)>,
+    events: Vec<TimedEvent>,
     acknowledgements: usize,
 }
 
-impl Observer for Transcript {
+impl Checker for Transcript {
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
         match packet.sender {
             HostId(0) => self.packets.push((now, packet.datagram.payload.clone())),
             _ => self.acknowledgements += 1,
         }
-    }
-
-    fn on_recovery_event(&mut self, event: &TimedEvent) {
-        self.events.push((self.packets.len(), event.clone()));
     }
 }
 
@@ -45,23 +43,36 @@ fn transcript(name: &str, lost: &[u64]) -> Transcript {
     forward.rate = Rate::from_bits_per_second(10_000_000);
     forward.queue = QueueLimit::packets(1000);
     forward.loss = LossModel::List(lost.to_vec());
-    let setup = FlowSetup {
-        seed: 1,
-        flow: 0,
-        workload: WorkloadPlan {
-            arrivals: Arrivals::Greedy,
-            size: Sizes::Constant(1400),
-            limit: Limit::Count(MESSAGES),
-        },
-        policy: Arc::new(RecoveryPolicy::preset(name).unwrap()),
-        links: Directions { forward, backward: LinkConfig::with_delay(Duration::from_millis(20)) },
-        shared_loss: None,
-        start: Instant::from_millis(1000),
-        client: "10.0.0.1:9899".parse().unwrap(),
-        server: "10.128.0.1:9899".parse().unwrap(),
+    let backward = LinkConfig::with_delay(Duration::from_millis(20));
+    let policy = || RecoveryPolicy::preset(name).unwrap();
+    let workload = WorkloadPlan {
+        arrivals: Arrivals::Greedy,
+        size: Sizes::Constant(1400),
+        limit: Limit::Count(MESSAGES),
     };
-    let (outcome, transcript) = simulate(&setup, Transcript::default()).unwrap();
-    assert_eq!(outcome.meter.delivered, MESSAGES, "{name}");
+    let end = Instant::ZERO + Duration::from_secs(600);
+    let flow = FlowConfig {
+        transport: Transport::sctp(policy(), policy()),
+        source: SourcePlan::Messages { workload, streams: 1 },
+        start: Instant::ZERO,
+        set_up: Duration::from_secs(1),
+        detail: Detail::Messages,
+        group: Rc::new(RefCell::new(GroupMeter::none(Instant::ZERO..end))),
+        extra_rtt: Duration::ZERO,
+        hint: None,
+    };
+    let network = Network::Pair(Directions { forward, backward });
+    let mut world = World::new(&network, &[flow], None, 1).unwrap();
+    let log = Rc::clone(&world.flows[0].log);
+    log.borrow_mut().keep_steps();
+    let transcript = Rc::new(RefCell::new(Transcript::default()));
+    world.watch(Rc::clone(&transcript));
+    world.run_until(end).unwrap();
+    drop(world);
+    let mut transcript = transcript.take();
+    transcript.events = log.borrow_mut().steps.take().unwrap();
+    let delivered = log.borrow().deliveries.as_ref().map_or(0, Vec::len);
+    assert_eq!(delivered as u64, MESSAGES, "{name}");
     assert!(transcript.packets.len() >= MESSAGES as usize);
     assert!(transcript.acknowledgements > 1000);
     transcript
@@ -75,9 +86,8 @@ fn first_difference(one: &Transcript, other: &Transcript) -> Option<String> {
     for (name, transcript) in [("one", one), ("other", other)] {
         let (at, bytes) = &transcript.packets[index];
         let _ = writeln!(text, "{name}: {} bytes at {at}, after", bytes.len());
-        let before = transcript.events.iter().filter(|(packets, _)| *packets <= index);
-        let before: Vec<_> = before.collect();
-        for (_, (at, event)) in before.iter().rev().take(6).rev() {
+        let before: Vec<_> = transcript.events.iter().filter(|(then, _)| then <= at).collect();
+        for (at, event) in before.iter().rev().take(6).rev() {
             let _ = writeln!(text, "    {at} {event:?}");
         }
     }
@@ -91,8 +101,8 @@ fn a_thick_stream_that_loses_packets_is_the_same_under_thin_and_lksctp() {
         if let Some(difference) = first_difference(&thin, &lksctp) {
             panic!("losing {lost:?}: {difference}");
         }
-        let resent = |event: &&(usize, TimedEvent)| {
-            matches!(event.1.1, recovery::Event::Resent { cause: recovery::Cause::Fast, .. })
+        let resent = |event: &&TimedEvent| {
+            matches!(event.1, recovery::Event::Resent { cause: recovery::Cause::Fast, .. })
         };
         // The losses were there, and fast retransmission repaired them.
         assert_eq!(lksctp.events.iter().filter(resent).count(), lost.len(), "{lost:?}");

@@ -79,6 +79,14 @@ pub struct Packet {
     pub(crate) receiver: Option<Receiver>,
 }
 
+impl Packet {
+    /// Datagram number `number`, which `sender` sent at `sent`: of a network other than a simulation, for those who
+    /// watch it as they watch one.
+    pub fn seen(number: u64, sender: HostId, sent: Instant, datagram: AddressedDatagram) -> Packet {
+        Packet { number, sender, sent, corrupted: false, datagram, route: 0..0, receiver: None }
+    }
+}
+
 impl Carried for Packet {
     fn is_ecn_capable(&self) -> bool {
         self.datagram.ecn.is_ecn_capable()

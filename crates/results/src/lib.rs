@@ -19,7 +19,7 @@ pub use by_retransmissions::{
 };
 pub use interval::{MeanInterval, QuantileRanks, mean_interval, quantile_ranks};
 pub use numbers::{Moments, jain, mean, nearest_rank, quantile_of, rank_correlation, ranks};
-pub use recorder::{CdfPoint, LatencyRecorder, LatencySummary, QuantileInterval};
+pub use recorder::{LatencyRecorder, LatencySummary, QuantileInterval};
 pub use rows::{
     Arrow, Curve, Distribution, Labels, Ladder, Note, Picture, Quantity, Results, Role, Row, Sheet,
     Unit, full_name,

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::interval::quantile_ranks;
-use crate::numbers::nearest_rank;
+use crate::numbers::{nearest_rank, quantile_of};
 
 /// Longer latencies count as this long in quantiles; mean and maximum stay exact.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -38,15 +38,6 @@ pub struct LatencySummary {
     pub p999: f64,
     /// The longest.
     pub max: f64,
-}
-
-/// A point of a cumulative distribution: so large a fraction had at most this latency.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CdfPoint {
-    /// Latency in milliseconds.
-    pub latency_ms: f64,
-    /// Fraction of all messages, those never delivered included.
-    pub fraction: f64,
 }
 
 /// A quantile with bounds between which it lies with the stated confidence.
@@ -119,32 +110,22 @@ impl LatencyRecorder {
 
     /// The distribution in a few numbers; none when nothing was recorded.
     pub fn summary(&self) -> Option<LatencySummary> {
-        let quantile = |q| self.quantile(q).map(Duration::as_millis_f64);
-        Some(LatencySummary {
-            count: self.count(),
-            p50: quantile(0.5)?,
-            p90: quantile(0.9)?,
-            p99: quantile(0.99)?,
-            p999: quantile(0.999)?,
-            max: self.max.as_millis_f64(),
-            mean: self.sum_nanos as f64 / self.count() as f64 / 1e6,
-        })
+        let bins = self.bins();
+        (!bins.is_empty()).then(|| self.summary_of(&bins))
     }
 
-    /// The cumulative distribution over `messages` messages, of which those not recorded never
-    /// arrived; thinned to what a plot with a logarithmic tail can show.
-    pub fn cdf(&self, messages: u64) -> Vec<CdfPoint> {
-        let all = messages.max(self.count()) as f64;
-        let mut below = 0;
-        let points = self.histogram.iter_recorded().map(|step| {
-            below += step.count_at_value();
-            let value = self.histogram.highest_equivalent(step.value_iterated_to());
-            CdfPoint {
-                latency_ms: self.bounded(value).as_millis_f64(),
-                fraction: below as f64 / all,
-            }
-        });
-        thin(points)
+    /// The distribution in a few numbers, of its bins as [`LatencyRecorder::bins`] gives them.
+    pub(crate) fn summary_of(&self, bins: &[(u64, u64)]) -> LatencySummary {
+        let quantile = |quantile| quantile_of(bins, quantile) / 1e6;
+        LatencySummary {
+            count: self.count(),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: self.max.as_millis_f64(),
+            mean: self.sum_nanos as f64 / self.count() as f64 / 1e6,
+        }
     }
 
     /// The value of a bucket as a latency: never above the exact maximum.
@@ -181,26 +162,6 @@ impl LatencyRecorder {
     }
 }
 
-/// Leaves out points that lie within a pixel of the last one kept, in a plot of about a thousand
-/// pixels over four decades each way. The last point before a gap stays, as the step's level.
-fn thin(points: impl Iterator<Item = CdfPoint>) -> Vec<CdfPoint> {
-    let far = |a: &CdfPoint, b: &CdfPoint| b.latency_ms > a.latency_ms * 1.006;
-    let higher = |a: &CdfPoint, b: &CdfPoint| (1.0 - a.fraction) > (1.0 - b.fraction) * 1.02;
-    let mut kept: Vec<CdfPoint> = Vec::new();
-    let mut skipped: Option<CdfPoint> = None;
-    for point in points {
-        match kept.last() {
-            Some(last) if !far(last, &point) && !higher(last, &point) => skipped = Some(point),
-            _ => {
-                kept.extend(skipped.take().filter(|before| far(before, &point)));
-                kept.push(point);
-            }
-        }
-    }
-    kept.extend(skipped);
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,7 +191,7 @@ mod tests {
     #[test]
     fn nothing_recorded_has_no_summary() {
         assert_eq!(LatencyRecorder::new().summary(), None);
-        assert!(LatencyRecorder::new().cdf(10).is_empty());
+        assert!(LatencyRecorder::new().bins().is_empty());
     }
 
     #[test]
@@ -259,24 +220,6 @@ mod tests {
             (interval.high - interval.low).as_millis_f64() / count as f64
         };
         assert!(width(10_000) < width(100) / 5.0);
-    }
-
-    #[test]
-    fn undelivered_messages_keep_the_distribution_below_one() {
-        let cdf = recorded([50, 50, 200]).cdf(4);
-        let fractions: Vec<_> = cdf.iter().map(|point| point.fraction).collect();
-        assert_eq!(fractions, [0.5, 0.75]);
-        assert_eq!(cdf[1].latency_ms, 200.0);
-    }
-
-    #[test]
-    fn thinning_keeps_the_level_before_a_gap_and_the_last_point() {
-        let dense = (0..100).map(|i| 100_000 + i);
-        let cdf = recorded(dense.chain([900_000])).cdf(1000);
-        let before = &cdf[cdf.len() - 2];
-        assert!((before.fraction - 0.1).abs() < 1e-9, "{cdf:?}");
-        assert_eq!(cdf.last().unwrap().latency_ms, 900_000.0);
-        assert!(cdf.len() < 10, "{}", cdf.len());
     }
 
     proptest! {

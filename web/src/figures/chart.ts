@@ -48,7 +48,7 @@ export interface Chart extends Zoomable {
 /** What the library tells of what it shows, as far as it matters here. */
 interface Shown {
   dataZoom: { start: number; end: number; startValue: number; endValue: number; moveOnMouseMove: boolean }[];
-  xAxis: { type: string }[];
+  xAxis: { type: string; name?: string }[];
   yAxis: { type: string }[];
   legend?: { selected: Record<string, boolean> }[];
 }
@@ -65,6 +65,7 @@ export function draw(place: HTMLElement, option: (theme: Theme) => Option): Char
   const show = (): echarts.ECharts => {
     chart ??= begin(place);
     chart.setOption(option(theme()), { notMerge: true });
+    fit(chart, place);
     whole = stretches(shown(chart));
     return chart;
   };
@@ -79,8 +80,9 @@ export function draw(place: HTMLElement, option: (theme: Theme) => Option): Char
   });
   new ResizeObserver(() => {
     if (place.clientWidth === 0) return;
-    if (chart === undefined) show();
-    else chart.resize();
+    if (chart === undefined) return void show();
+    chart.resize();
+    fit(chart, place);
   }).observe(place);
   const current = (): echarts.ECharts => chart ?? show();
   return {
@@ -90,6 +92,28 @@ export function draw(place: HTMLElement, option: (theme: Theme) => Option): Char
     zoom: (times) => void change(current(), whole, (from, all, scale) => zoomed(from, all, times, scale)),
     move: (right, up) => change(current(), whole, (from, all, scale, axis) => moved(from, all, axis === 0 ? right : up, scale)),
   };
+}
+
+/** Breaks the name of the axis across where it would be wider than the axis. */
+function fit(chart: echarts.ECharts, place: HTMLElement): void {
+  const [axis] = shown(chart).xAxis;
+  if (axis?.name === undefined) return;
+  const name = broken(axis.name, (place.clientWidth - ASIDE) / LETTER);
+  if (name !== axis.name) chart.setOption({ xAxis: { name } });
+}
+
+/** Pixels that stand beside the axis across, and that a letter of its name takes, about. */
+const [ASIDE, LETTER] = [120, 6];
+
+/** A text in lines of so many letters at most, broken between words. */
+export function broken(text: string, letters: number): string {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const longer = `${lines.at(-1) ?? ""} ${word}`.trim();
+    if (lines.length > 0 && longer.length <= letters) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.join("\n");
 }
 
 function begin(place: HTMLElement): echarts.ECharts {
@@ -160,8 +184,8 @@ export function base(theme: Theme): Option {
 export function axisStyle(theme: Theme): Option {
   return {
     nameLocation: "middle",
-    nameGap: 10,
-    nameTextStyle: { color: theme.faint },
+    nameGap: 12,
+    nameTextStyle: { color: theme.faint, lineHeight: 15 },
     axisLabel: { color: theme.faint, hideOverlap: true },
     axisLine: { show: true, lineStyle: { color: theme.faint } },
     splitLine: { lineStyle: { color: theme.grid } },

@@ -1,6 +1,6 @@
 /** Points over two axes: lines, steps, bars, each with its confidence interval. */
 import type { Axis, Plot, Series } from "../model.ts";
-import { heading, label, shareAt, short, toTail } from "../numbers.ts";
+import { heading, label, millisIn, shareAt, short, time, toTail } from "../numbers.ts";
 import type { Theme } from "../theme.ts";
 import { type Option, axisStyle, base, tooltipStyle, zoomOption } from "./chart.ts";
 
@@ -13,10 +13,10 @@ export function plotOption(plot: Plot, theme: Theme): Option {
     aria: { enabled: true, label: { description: `${plot.title}. ${plot.caption}` } },
     legend: { show: false, selected: selected(plot.series) },
     tooltip: { ...tooltipStyle(theme), trigger: "item", formatter: (item: Hovered) => hover(plot, item) },
-    xAxis: axis(plot.x, theme, false),
+    xAxis: axis(plot.x, theme, false, reach(plot)),
     yAxis: axis(plot.y, theme, plot.series.some(isBar)),
     dataZoom: zoomOption(),
-    series: plot.series.flatMap((series, index) => drawn(plot, series, color(theme, index), theme.text, index, index >= theme.series.length)),
+    series: plot.series.flatMap((series, index) => drawn(plot, series, color(theme, index), theme.text, index, dash(theme, plot.series, index))),
   };
 }
 
@@ -25,13 +25,35 @@ export function color(theme: Theme, index: number): string {
   return theme.series[index % theme.series.length] ?? theme.text;
 }
 
+type Dashes = "solid" | "dashed" | "dotted" | number[];
+
+/** Dashes of steps, from the last series backwards: curves that cover each other can be told apart. */
+const DASHES: Dashes[] = ["solid", [3, 2.5], [8, 3], [12, 3, 3, 3], [6, 2, 2, 2, 2, 2], [14, 4]];
+
+/** A paper's lines are dashed, and colours that come again do so dotted. */
+function dash(theme: Theme, all: Series[], index: number): Dashes {
+  if (all[index]?.paper === true) return "dashed";
+  if (all[index]?.shape === "step" && all.every(({ paper }) => paper !== true)) {
+    return DASHES[(all.length - 1 - index) % DASHES.length] ?? "solid";
+  }
+  return index >= theme.series.length ? "dotted" : "solid";
+}
+
 function selected(series: Series[]): Record<string, boolean> {
   return Object.fromEntries(series.map(({ name, hidden }) => [name, hidden !== true]));
 }
 
 const isBar = ({ shape }: Series): boolean => shape === "bars" || shape === "stack";
 
-function axis(axis: Axis, theme: Theme, fromZero: boolean): Option {
+/** The least and the greatest value across, with a little room at both ends. */
+function reach({ series }: Plot): [number, number] | undefined {
+  const values = series.flatMap(({ points }) => points.map(([x]) => x)).filter((x) => x > 0);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  // With less than a decade the library finds its own places for ticks.
+  return most >= 10 * least ? [least / 1.15, most * 1.15] : undefined;
+}
+
+function axis(axis: Axis, theme: Theme, fromZero: boolean, reach?: [number, number]): Option {
   const style = { ...axisStyle(theme), name: heading(axis) };
   if (axis.categories !== undefined) return { ...style, type: "category", data: axis.categories };
   if (axis.scale === "tail") {
@@ -40,15 +62,19 @@ function axis(axis: Axis, theme: Theme, fromZero: boolean): Option {
     const max = axis.max === undefined ? undefined : toTail(axis.max);
     return { ...style, type: "value", min: 0, max, interval: 1, axisLabel: { ...labels, showMaxLabel: false } };
   }
-  const bounds = { min: axis.min, max: axis.max };
-  return axis.scale === "log"
-    ? { ...style, ...bounds, type: "log", axisLabel: { color: theme.faint, formatter: short } }
-    : { ...style, ...bounds, type: "value", scale: !fromZero && axis.min === undefined };
+  if (axis.scale === "log") {
+    const millis = millisIn(axis.unit);
+    const formatter = millis === undefined ? short : (value: number) => time(value * millis);
+    const name = millis === undefined ? heading(axis) : axis.label;
+    const bounds = { min: axis.min ?? reach?.[0], max: axis.max ?? reach?.[1] };
+    return { ...style, ...bounds, name, type: "log", axisLabel: { color: theme.faint, formatter, showMinLabel: false, showMaxLabel: false } };
+  }
+  return { ...style, min: axis.min, max: axis.max, type: "value", scale: !fromZero && axis.min === undefined };
 }
 
-function drawn(plot: Plot, series: Series, color: string, text: string, index: number, again: boolean): Option[] {
+function drawn(plot: Plot, series: Series, color: string, text: string, index: number, dashes: Dashes): Option[] {
   const data = series.points.map(([x, y, low, high]) => [place(plot.x, x), place(plot.y, y), low, high]);
-  const line = { color, width: 2, type: series.paper === true ? "dashed" : again ? "dotted" : "solid" };
+  const line = { color, width: 2, type: dashes };
   const common = { name: series.name, data, itemStyle: { color }, lineStyle: line, clip: true };
   const marks = index === 0 && plot.marks !== undefined ? { markLine: markLine(plot) } : {};
   return [{ ...common, ...marks, ...shape(series) }, ...intervals(plot, series, color, text)];

@@ -5,7 +5,9 @@
 
 mod lane;
 mod network;
+mod record;
 mod shared;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -16,11 +18,12 @@ use std::sync::{Arc, Mutex};
 
 use base::{Duration, Instant};
 use io::Clock;
-use lab::scenario::{ThinFlows, pick_loss};
 
+use super::plan::measures;
 use super::{DemoError, DemoOptions, Outcome};
 use crate::files::{EventFile, PacketFile, SharedEventFile, lock, unwritten};
 use lane::Lane;
+use record::LAG;
 
 /// How long after the last message was due the rest may take to arrive, and after the user stopped it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,7 +31,7 @@ const PATIENCE_WHEN_STOPPED: Duration = Duration::from_secs(5);
 
 /// What all lanes have in common.
 struct Setting {
-    plan: ThinFlows,
+    options: Arc<DemoOptions>,
     clock: Clock,
     packets: PacketFile,
     events: SharedEventFile,
@@ -47,11 +50,10 @@ pub async fn run_real_time(
     view: &mut (dyn FnMut(&LiveView) + Send),
     stop: impl Future<Output = ()>,
 ) -> Result<Outcome, DemoError> {
-    let plan = options.plan();
-    plan.check()?;
+    let plan = options.plan()?;
     let clock = Clock::start();
     let setting = Setting {
-        plan,
+        options: Arc::new(options.clone()),
         clock,
         packets: PacketFile::create(options.pcap.as_deref(), "clients", clock)?,
         events: Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?)),
@@ -63,22 +65,18 @@ pub async fn run_real_time(
     }
     // The same moment for all, a little ahead so that no flow is late from the beginning.
     let start = clock.now() + Duration::from_millis(50);
-    lanes.iter_mut().for_each(|lane| lane.start(start));
-    let stopped_after = watch(&setting, &lanes, start, view, stop).await;
-
-    let outcomes: Vec<_> = lanes.iter().map(Lane::outcome).collect();
-    let loss = pick_loss(outcomes.iter().map(|outcome| &outcome.losses[..]));
-    let mut reports = Vec::new();
-    for ((contender, outcome), lane) in options.policies.iter().zip(&outcomes).zip(&lanes) {
-        let mut report = outcome.meter.report(&contender.name, &contender.description);
-        report.ladder = loss.and_then(|loss| lane.draw_ladder(loss));
-        reports.push(report);
+    for (cell, lane) in lanes.iter_mut().enumerate() {
+        if let Some(measure) = measures(&plan, cell) {
+            lane.start(measure, start);
+        }
     }
+    let stopped_after = watch(&setting, &mut lanes, start, view, stop).await;
+    let runs = lanes.iter_mut().map(|lane| lane.results(&setting)).collect();
     for lane in lanes {
         lane.close().await;
     }
     let files = [setting.packets.finish(), lock(&setting.events).finish()];
-    let mut report = options.report(reports);
+    let mut report = options.report(plan, runs);
     if let Some(span) = stopped_after {
         let after = Duration::from_millis(span.as_millis());
         report.parameters.push(("interrupted after".to_owned(), after.to_string()));
@@ -90,7 +88,7 @@ pub async fn run_real_time(
 /// Shows how it goes until it is over; answers when it was stopped, if it was.
 async fn watch(
     setting: &Setting,
-    lanes: &[Lane],
+    lanes: &mut [Lane],
     start: Instant,
     view: &mut (dyn FnMut(&LiveView) + Send),
     stop: impl Future<Output = ()>,
@@ -109,16 +107,19 @@ async fn watch(
             _ = tick.tick() => {}
         }
         let now = clock.now();
-        lanes.iter().for_each(Lane::take_events);
-        let policies: Vec<_> = lanes.iter().map(Lane::live).collect();
-        let news = lanes.iter().flat_map(Lane::take_news).collect();
+        let until = Instant::ZERO + now.since(Instant::ZERO + LAG);
+        lanes.iter_mut().for_each(|lane| lane.take_steps(setting, until));
+        let policies: Vec<_> = lanes.iter().filter_map(Lane::live).collect();
+        let news = lanes.iter_mut().flat_map(Lane::take_news).collect();
         let all_sent = lanes.iter().all(Lane::has_sent_all);
         let all_delivered = policies.iter().all(|policy| policy.sent <= policy.delivered);
-        let planned = setting.plan.workload.limit;
+        let planned = setting.options.workload().limit;
         view(&LiveView { elapsed: now.since(start), planned, all_sent, policies, news });
         if all_sent {
             let since = *all_sent_at.get_or_insert(now);
-            if all_delivered || now.since(since) > patience {
+            // What happened just now is not known yet.
+            let is_known = now.since(since) > LAG * 2;
+            if (all_delivered && is_known) || now.since(since) > patience {
                 return stopped_after;
             }
         }

@@ -1,18 +1,21 @@
-//! The demo in virtual time.
+//! The demo in virtual time: the laboratory's engine runs its plan.
 
-use std::fs::File;
-use std::io::BufWriter;
+mod files;
+
 use std::num::NonZero;
-use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-use lab::scenario::{EventFile, PacketFile, ThinFlows, compare, draw_ladder, pick_loss, simulate};
+use lab::engine::{EngineError, Job, run_cell};
+use lab::plan::Plan;
+use results::Results;
 
 use super::{DemoError, DemoOptions, Outcome};
-use crate::{FileError, Unwritten};
+use files::Files;
 
-/// Runs all policies in virtual time, on all cores, and compares them. The same options give the same
-/// report on any machine. `progress` gets the number of flows done and of all flows, from any thread.
+/// Runs all policies in virtual time, on a core each, and compares them. The same options give the same
+/// report on any machine. `progress` gets the number of policies done and of all policies, from any thread.
 ///
 /// # Errors
 /// See [`DemoError`].
@@ -20,99 +23,49 @@ pub fn run_virtual(
     options: &DemoOptions,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Outcome, DemoError> {
-    let (plan, contenders) = (options.plan(), &options.policies);
-    plan.check()?;
+    let plan = options.plan()?;
     let files = Files::create(options)?;
-    let threads = available_parallelism().map_or(1, NonZero::get);
-    let outcomes = compare(&plan, contenders, threads, progress)?;
-    let loss = pick_loss(outcomes.iter().map(|outcome| &outcome.losses[..]));
-    let mut reports = Vec::new();
-    for (contender, outcome) in contenders.iter().zip(&outcomes) {
-        let mut report = outcome.meter.report(&contender.name, &contender.description);
-        if let Some(loss) = loss {
-            report.ladder = draw_ladder(&plan.setup(&contender.policy, 0, loss.flow), loss)?;
-        }
-        reports.push(report);
-    }
+    let runs = run_all(&plan, options.seed, progress)?;
     let unwritten = files.write(options, &plan)?;
-    Ok(Outcome { report: options.report(reports), unwritten })
+    Ok(Outcome { report: options.report(plan, runs), unwritten })
 }
 
-/// Captures and events of a demo, those that were asked for. They come from a run of their own, flow by flow, so that
-/// their order is always the same.
-struct Files {
-    packets: Option<PacketFile<BufWriter<File>>>,
-    events: Option<EventFile<BufWriter<File>>>,
-}
-
-impl Files {
-    fn create(options: &DemoOptions) -> Result<Files, DemoError> {
-        let begin = |path: &Path| PacketFile::new(create(path)?).map_err(failed(path));
-        let packets = options.pcap.as_deref().map(begin).transpose()?;
-        let begin = |path: &Path| create(path).map(EventFile::new);
-        let events = options.events.as_deref().map(begin).transpose()?;
-        Ok(Files { packets, events })
-    }
-
-    /// Runs the flows once more and writes them down; gives what could not be written. A file that fails is
-    /// given up, and the other goes on.
-    fn write(
-        mut self,
-        options: &DemoOptions,
-        plan: &ThinFlows,
-    ) -> Result<Vec<Unwritten>, DemoError> {
-        let (pcap, events) = (options.pcap.as_deref(), options.events.as_deref());
-        let mut unwritten = Vec::new();
-        for (lane, contender) in options.policies.iter().enumerate() {
-            for flow in 0..plan.flows {
-                let name = contender.name.as_str();
-                let begun = self.packets.as_mut().map_or(Ok(()), |file| file.begin(name, flow));
-                give_up(&mut self.packets, begun, pcap, &mut unwritten);
-                let begun = self.events.as_mut().map_or(Ok(()), |file| file.begin(name, flow));
-                give_up(&mut self.events, begun, events, &mut unwritten);
-                if self.packets.is_none() && self.events.is_none() {
-                    return Ok(unwritten);
-                }
-                let setup = plan.setup(&contender.policy, lane as u8, flow);
-                simulate(&setup, (self.packets.as_mut(), self.events.as_mut()))?;
-            }
+/// The results of all cells with this seed, in their order.
+fn run_all(
+    plan: &Plan,
+    seed: u64,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Vec<Results>, EngineError> {
+    let count = plan.cells.len();
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let runs: Mutex<Vec<Option<Result<Results, EngineError>>>> =
+        Mutex::new((0..count).map(|_| None).collect());
+    let work = || {
+        while let Some(cell) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).filter(|cell| *cell < count)
+        {
+            let run = run_cell(plan, Job { cell, seed });
+            runs.lock().unwrap_or_else(PoisonError::into_inner)[cell] = Some(run);
+            progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, count as u64);
         }
-        let ended = self.packets.take().map_or(Ok(()), PacketFile::finish);
-        give_up(&mut self.packets, ended, pcap, &mut unwritten);
-        let ended = self.events.take().map_or(Ok(()), EventFile::finish);
-        give_up(&mut self.events, ended, events, &mut unwritten);
-        Ok(unwritten)
-    }
-}
-
-/// Where a file failed, forgets it and says why.
-fn give_up<T>(
-    file: &mut Option<T>,
-    result: std::io::Result<()>,
-    path: Option<&Path>,
-    unwritten: &mut Vec<Unwritten>,
-) {
-    if let (Err(error), Some(path)) = (result, path) {
-        *file = None;
-        unwritten.push(failed(path)(error).into());
-    }
-}
-
-fn create(path: &Path) -> Result<BufWriter<File>, FileError> {
-    File::create(path).map(BufWriter::new).map_err(failed(path))
-}
-
-fn failed(path: &Path) -> impl Fn(std::io::Error) -> FileError {
-    move |error| FileError::new("write", path, error)
+    };
+    let threads = available_parallelism().map_or(1, NonZero::get).min(count);
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    // Every cell was taken by a thread.
+    runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::demo::Contender;
     use crate::demo::Length;
     use base::{Duration, Probability};
     use lab::Arrivals;
-    use lab::scenario::Contender;
+    use lab::report::document::Figure;
     use recovery::{PRESETS, RecoveryPolicy};
     use std::sync::Arc;
 
@@ -145,8 +98,11 @@ mod tests {
         assert_eq!(names, PRESETS.map(|(name, _)| name));
         for policy in &report.policies {
             assert_eq!((policy.results.messages, policy.results.delivered), (500, 500));
-            assert!(policy.ladder.is_some() && !policy.cdf.is_empty());
         }
+        let figures = &report.document().sections[0].figures;
+        let kinds = |kind: fn(&Figure) -> bool| figures.iter().filter(|one| kind(one)).count();
+        assert_eq!(kinds(|one| matches!(one, Figure::Plot { .. })), 4, "{figures:?}");
+        assert_eq!(kinds(|one| matches!(one, Figure::Ladder { .. })), PRESETS.len());
         let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
         let thin = &json["policies"]["thin"];
         for field in ["p50", "p90", "p99", "p999", "max", "mean"] {
@@ -155,7 +111,7 @@ mod tests {
         for field in ["messages", "delivered", "spurious", "packets_sent", "bytes_sent"] {
             assert!(thin[field].is_u64(), "{field}");
         }
-        assert!(report.to_html().contains("thin"));
+        assert!(report.to_page().contains("thin"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tcp::{ConnectionInfo, Endpoint, MemoryState};
 
 use super::options::Service;
 use super::tally::Tally;
+use crate::Table;
 
 /// A service and what its connections did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -213,7 +214,10 @@ impl EdgeStatus {
             std::cmp::Reverse((lossy, one.thin, one.bytes_up + one.bytes_down))
         });
         let shown = connections.iter().take(most).map(|connection| connection.cells());
-        lines.extend(table(std::iter::once(COLUMNS.map(str::to_owned)).chain(shown).collect()));
+        let mut table = Table::new(WORDS).dense();
+        table.row(COLUMNS);
+        shown.for_each(|cells| table.row(cells));
+        lines.extend(table.lines());
         if connections.len() > most {
             lines.push(format!("and {} more", connections.len() - most));
         }
@@ -248,21 +252,6 @@ impl ConnectionStatus {
             short(self.bytes_redundant),
         ]
     }
-}
-
-/// Rows in lines, each column as wide as its widest cell.
-fn table(rows: Vec<[String; COLUMNS.len()]>) -> Vec<String> {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..COLUMNS.len()).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &[String; COLUMNS.len()]| {
-        let cells =
-            row.iter().zip(&widths).enumerate().map(|(index, (cell, width))| match index < WORDS {
-                true => format!("{cell:<width$}"),
-                false => format!("{cell:>width$}"),
-            });
-        cells.collect::<Vec<String>>().join(" ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
 }
 
 /// A number of bytes in five characters or so.

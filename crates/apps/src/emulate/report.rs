@@ -8,6 +8,7 @@ use io::emulator::DirectionStatistics;
 use serde::Serialize;
 
 use super::EmulateOptions;
+use crate::Table;
 
 /// What a relay did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -136,25 +137,28 @@ impl fmt::Display for PathReport {
         let PathReport { listen, forward, clients, up, down, .. } = self;
         let plural = if *clients == 1 { "" } else { "s" };
         writeln!(f, "{listen} -> {forward}: {clients} client{plural}")?;
-        writeln!(f, "{:24}{:>14}{:>14}", "", "up", "down")?;
-        let mut row = |name: &str, up: u64, down: u64, always: bool| match always || up + down > 0 {
-            true => writeln!(f, "{name:24}{up:>14}{down:>14}"),
-            false => Ok(()),
+        let mut table = Table::headed(&["", "up", "down"]);
+        let mut row = |name: &str, up: u64, down: u64, always: bool| {
+            if always || up + down > 0 {
+                table.row([name.to_owned(), up.to_string(), down.to_string()]);
+            }
         };
-        row("packets offered", up.offered_packets, down.offered_packets, true)?;
-        row("packets delivered", up.delivered_packets, down.delivered_packets, true)?;
-        row("  lost", up.lost_packets, down.lost_packets, true)?;
-        row("  dropped by the queue", up.queue_dropped_packets, down.queue_dropped_packets, true)?;
-        row("  dropped for memory", up.overflow_packets, down.overflow_packets, false)?;
-        row("  refused by the system", up.send_errors, down.send_errors, false)?;
-        row("bytes offered", up.offered_bytes, down.offered_bytes, true)?;
-        row("bytes delivered", up.delivered_bytes, down.delivered_bytes, true)?;
+        row("packets offered", up.offered_packets, down.offered_packets, true);
+        row("packets delivered", up.delivered_packets, down.delivered_packets, true);
+        row("  lost", up.lost_packets, down.lost_packets, true);
+        row("  dropped by the queue", up.queue_dropped_packets, down.queue_dropped_packets, true);
+        row("  dropped for memory", up.overflow_packets, down.overflow_packets, false);
+        row("  refused by the system", up.send_errors, down.send_errors, false);
+        row("bytes offered", up.offered_bytes, down.offered_bytes, true);
+        row("bytes delivered", up.delivered_bytes, down.delivered_bytes, true);
         let (late_up, late_down) = (&up.late_ms, &down.late_ms);
-        let mut row =
-            |name: &str, up: f64, down: f64| writeln!(f, "{name:24}{up:>14.3}{down:>14.3}");
-        row("late by, p50 (ms)", late_up.p50, late_down.p50)?;
-        row("late by, p99 (ms)", late_up.p99, late_down.p99)?;
-        row("late by, max (ms)", late_up.max, late_down.max)?;
+        let mut row = |name: &str, up: f64, down: f64| {
+            table.row([name.to_owned(), format!("{up:.3}"), format!("{down:.3}")]);
+        };
+        row("late by, p50 (ms)", late_up.p50, late_down.p50);
+        row("late by, p99 (ms)", late_up.p99, late_down.p99);
+        row("late by, max (ms)", late_up.max, late_down.max);
+        table.fmt(f)?;
         if self.clients_refused > 0 {
             writeln!(f, "{} datagrams dropped: no room for their client", self.clients_refused)?;
         }

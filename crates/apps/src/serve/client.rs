@@ -25,7 +25,7 @@ pub(super) struct Totals {
     pub(super) one_way: LatencyRecorder,
     /// Messages whose sender's clock is another one.
     pub(super) unclocked: u64,
-    pub(super) retransmissions: lab::report::Retransmissions,
+    pub(super) retransmissions: crate::Retransmissions,
 }
 
 impl Totals {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lab::report::Retransmissions;
+use crate::Retransmissions;
 use results::LatencySummary;
 use serde::Serialize;
 use thinstream::Endpoint;

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::lab::DemoReport;
-use ::lab::report::PolicyReport;
-use apps::demo::run_virtual;
+use apps::demo::{PolicyReport, PolicyResults, Report, run_virtual};
 
 use super::tests::options;
 
@@ -20,7 +18,7 @@ fn places() -> [PathBuf; 2] {
     [root.join("README.md"), root.join("docs/images/demo.svg")]
 }
 
-fn of<'a>(report: &'a DemoReport, name: &str) -> &'a PolicyReport {
+fn of<'a>(report: &'a Report, name: &str) -> &'a PolicyReport {
     report.policies.iter().find(|policy| policy.name == name).unwrap()
 }
 
@@ -31,9 +29,9 @@ fn millis(value: f64) -> String {
 }
 
 /// The caption of the picture.
-fn caption(report: &DemoReport) -> String {
+fn caption(report: &Report) -> String {
     let [lksctp, thin] = ["lksctp", "thin"].map(|name| &of(report, name).results);
-    let latency = |one: &::lab::report::PolicyResults| one.latency_ms.unwrap();
+    let latency = |one: &PolicyResults| one.latency_ms.unwrap();
     let per_hundred = |count: u64| count as f64 * 100.0 / thin.messages as f64;
     format!(
         "*Drawn by `thinstream demo {} --svg FILE`: {} messages of 100 bytes for each policy, four a second, RTT 100 ms, 5 %\n\
@@ -65,7 +63,7 @@ fn the_picture_in_the_readme_and_the_numbers_under_it_are_of_today() {
     let report = run_virtual(&options(&COMMAND).unwrap(), &|_, _| {}).unwrap().report;
     let [readme, picture] = places();
     let text = std::fs::read_to_string(&readme).unwrap();
-    let wanted = [with_caption(&text, &caption(&report)), report.to_svg()];
+    let wanted = [with_caption(&text, &caption(&report)), report.to_svg().unwrap()];
     if std::env::var_os("THINSTREAM_BLESS").is_some() {
         std::fs::write(&readme, &wanted[0]).unwrap();
         std::fs::write(&picture, &wanted[1]).unwrap();

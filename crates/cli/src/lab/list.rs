@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ::lab::experiments;
+use ::lab::experiments::{self, Experiment};
 use ::lab::plan::{Plan, PlanError, Size};
+use apps::Table;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -20,7 +21,7 @@ pub(super) struct Arguments {
 }
 
 /// A plan and its name, or why it is none.
-type Listed = (String, Result<Plan, PlanError>);
+pub(super) type Listed = (String, Result<Plan, PlanError>);
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plans = match &arguments.folder {
@@ -37,8 +38,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn built_in() -> Vec<Listed> {
-    let parse = |text| Plan::parse(text, Size::Normal, None);
-    experiments::all().into_iter().map(|one| (one.name.to_owned(), parse(one.text))).collect()
+    experiments::all().iter().map(listed).collect()
+}
+
+/// A plan that is part of the command.
+pub(super) fn listed(one: &Experiment) -> Listed {
+    (one.name.to_owned(), Plan::parse(one.text, Size::Normal, None))
 }
 
 fn in_folder(folder: &Path) -> Result<Vec<Listed>, Failure> {
@@ -68,21 +73,21 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
 }
 
 /// Names, what each reproduces, and titles, in columns.
-fn table(plans: &[Listed]) -> String {
-    let part = |plan: &Plan| plan.base.reproduces.clone().unwrap_or_else(|| "-".to_owned());
-    let lengths =
-        plans.iter().filter_map(|(_, plan)| plan.as_ref().ok().map(|one| part(one).len()));
-    let parts = lengths.max().unwrap_or(0);
-    let names = plans.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let line = |(name, plan): &Listed| match plan {
-        Ok(plan) => {
-            let (part, runs) = (part(plan), plan.jobs());
-            let unit = if runs == 1 { "run" } else { "runs" };
-            format!("{name:names$}  {part:parts$}  {} ({runs} {unit})\n", plan.base.title)
+pub(super) fn table(plans: &[Listed]) -> String {
+    let mut table = Table::new(3);
+    for (name, plan) in plans {
+        match plan {
+            Ok(plan) => {
+                let part = plan.base.reproduces.as_deref().unwrap_or("-");
+                let runs = plan.jobs();
+                let unit = if runs == 1 { "run" } else { "runs" };
+                let title = format!("{} ({runs} {unit})", plan.base.title);
+                table.row([name, part, title.as_str()]);
+            }
+            Err(error) => table.row([name, &format!("cannot be run: {}", first_line(error))]),
         }
-        Err(error) => format!("{name:names$}  cannot be run: {}\n", first_line(error)),
-    };
-    plans.iter().map(line).collect()
+    }
+    table.to_string()
 }
 
 fn first_line(error: &PlanError) -> String {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::pages::Page;
 use super::work::{Done, Work, stop_on_request, unusable};
-use super::{BUILD, SizeArguments, show, surroundings};
+use super::{BUILD, SizeArguments, list, show, surroundings};
 use crate::failure::Failure;
 use crate::failures::Failures;
 use crate::number::within;
@@ -65,24 +65,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.list || chosen.is_empty() {
         let listed = if chosen.is_empty() { experiments::all() } else { chosen };
-        return output::print(&list(&listed));
+        let listed: Vec<_> = listed.iter().map(list::listed).collect();
+        return output::print(&list::table(&listed));
     }
     arguments.reproduce(&chosen)
-}
-
-fn list(chosen: &[Experiment]) -> String {
-    let width = chosen.iter().map(|one| one.name.len()).max().unwrap_or(0);
-    let line = |one: &Experiment| {
-        let said = match SizeArguments::default().plan(one.text, None) {
-            Ok(plan) => {
-                let part = plan.base.reproduces.as_deref().unwrap_or("-");
-                format!("{part:16} {} ({} runs)", plan.base.title, plan.jobs())
-            }
-            Err(error) => format!("cannot be run: {error}"),
-        };
-        format!("{:width$}  {said}\n", one.name)
-    };
-    chosen.iter().map(line).collect()
 }
 
 impl Arguments {

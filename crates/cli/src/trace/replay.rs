@@ -8,11 +8,11 @@ use ::lab::plan::Plan;
 use ::lab::policy_text::TransportName;
 use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Replay, outcomes};
 use ::lab::report::four_digits;
+use apps::Table;
 use base::Probability;
 use trace::Protocol;
 use trace::report::{Report, Totals};
 
-use super::tables::Table;
 use super::{Selection, convert};
 use crate::failure::Failure;
 use crate::failures::Failures;
@@ -203,15 +203,15 @@ fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals) -> String {
         let network = of_network.first().map(|one| one.network.as_str()).unwrap_or_default();
         text += &format!("\nover {network}, means of {} runs\n", plan.seeds);
         text += "\nAs a capture at the sender shows it: packets with user data, retransmissions, until acknowledged (ms)\n";
-        captured(of_network, measured).write(&mut text);
+        text += &captured(of_network, measured).to_string();
         text += "\nUntil the application has a message (ms, one way, from when it was due), with 95 % intervals\n";
-        delivered(of_network).write(&mut text);
+        text += &delivered(of_network).to_string();
     }
     text
 }
 
 fn captured(outcomes: &[Outcome], measured: &Totals) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::headed(&[
         "", "packets", "again", "1st", "2nd", "3rd", "more", "spurious", "loss %", "| mean", "50%",
         "90%", "99%", "99.9%", "max",
     ]);
@@ -256,8 +256,17 @@ fn captured(outcomes: &[Outcome], measured: &Totals) -> Table {
 }
 
 fn delivered(outcomes: &[Outcome]) -> Table {
-    let mut table =
-        Table::new(&["", "mean", "50%", "90%", "99%", "99.9%", "max", "> 100 ms %", "> 500 ms %"]);
+    let mut table = Table::headed(&[
+        "",
+        "mean",
+        "50%",
+        "90%",
+        "99%",
+        "99.9%",
+        "max",
+        "> 100 ms %",
+        "> 500 ms %",
+    ]);
     for outcome in outcomes {
         let mut cells = vec![outcome.policy.clone()];
         let number = |name: &str| outcome.number(name).map_or("-".into(), with_interval);

@@ -5,51 +5,12 @@ mod spread;
 
 use std::fmt::Write;
 
+use apps::Table;
 use trace::report::{CaptureReport, Delays, Report, StreamReport, Summary, Totals};
 
 use self::details::details;
 pub(super) use self::details::packets;
 pub(super) use self::spread::{across, percentiles};
-
-/// Rows with a headline; the first column stands left, all others right.
-pub(super) struct Table {
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(super) fn new(head: &[&str]) -> Table {
-        Table { rows: vec![head.iter().map(|cell| (*cell).to_owned()).collect()] }
-    }
-
-    pub(super) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
-    }
-
-    pub(super) fn write(&self, text: &mut String) {
-        const GAP: usize = 2;
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for row in &self.rows {
-            let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                let pad = width.saturating_sub(cell.chars().count());
-                if column == 0 {
-                    line.push_str(cell);
-                    line.extend(std::iter::repeat_n(' ', pad));
-                } else {
-                    line.extend(std::iter::repeat_n(' ', pad + GAP));
-                    line.push_str(cell);
-                }
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-    }
-}
 
 /// A number as short as it can be read: three digits below a thousand.
 fn short(value: f64) -> String {
@@ -191,7 +152,7 @@ fn traffic(report: &Report, text: &mut String) {
         text,
         "\nUser data in a packet (bytes) and time between packets with user data (ms)"
     );
-    let mut table = Table::new(&[
+    let mut table = Table::headed(&[
         "stream",
         "packets",
         "size",
@@ -218,7 +179,7 @@ fn traffic(report: &Report, text: &mut String) {
         cells.push(short(stream.totals.bits_per_second));
         table.row(cells);
     }
-    table.write(text);
+    *text += &table.to_string();
 }
 
 /// Mean, median, least, greatest, 1 % and 99 %.
@@ -236,7 +197,7 @@ fn recovery(report: &Report, text: &mut String) {
         text,
         "\nRetransmissions by order and by cause (segments of TCP, DATA chunks of SCTP)"
     );
-    let mut table = Table::new(&[
+    let mut table = Table::headed(&[
         "stream",
         "again",
         "1st",
@@ -281,7 +242,7 @@ fn recovery(report: &Report, text: &mut String) {
         cells.push(percent(stream.thin.share_by_loss));
         table.row(cells);
     }
-    table.write(text);
+    *text += &table.to_string();
 }
 
 fn sums(all: &Totals, text: &mut String) {
@@ -320,7 +281,7 @@ pub(super) fn latency(report: &Report) -> String {
                 "  captured at its receiver: acknowledgements are seen before they reach the sender"
             );
         }
-        let mut table = Table::new(&LATENCY);
+        let mut table = Table::headed(&LATENCY);
         let latency = &stream.totals.ack_latency_ms;
         for (name, summary) in [
             ("round trip", &stream.totals.round_trip_ms),
@@ -340,15 +301,15 @@ pub(super) fn latency(report: &Report) -> String {
         if let Some(it) = &stream.receiver {
             one_way(it.by_layer(), &mut table);
         }
-        table.write(&mut text);
+        text += &table.to_string();
         receivers_side(stream, &mut text);
     }
     let are_several = report.streams.iter().filter(|it| it.receiver.is_some()).count() > 1;
     if let Some(all) = report.delays.as_ref().filter(|_| are_several) {
         let _ = writeln!(text, "\nall streams together, each beyond its own least");
-        let mut table = Table::new(&LATENCY);
+        let mut table = Table::headed(&LATENCY);
         one_way(all.by_layer(), &mut table);
-        table.write(&mut text);
+        text += &table.to_string();
     }
     text
 }

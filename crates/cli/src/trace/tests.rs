@@ -3,10 +3,8 @@ use super::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apps::demo::{DemoOptions, Length, run_virtual};
+use apps::demo::{Contender, DemoOptions, Length, PolicyResults, run_virtual};
 use clap::Parser;
-use lab::report::PolicyResults;
-use lab::scenario::Contender;
 use lab::workload::Arrivals;
 use recovery::RecoveryPolicy;
 

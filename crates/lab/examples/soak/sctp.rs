@@ -14,10 +14,8 @@ use super::model::{
     Account, Conversation, End, Header, Inbox, ORDERED, Outbox, STREAMS, context, may_give_up,
     read, resets, write,
 };
-use super::shared::{SharedRef, policy, size};
+use super::shared::{PORT, SharedRef, policy, size};
 use super::world::Place;
-
-const PORT: u16 = 5000;
 
 /// SCTP over UDP.
 pub(crate) enum Sctp {}

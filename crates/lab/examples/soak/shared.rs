@@ -10,6 +10,9 @@ use recovery::policy::FIELDS;
 
 use super::model::Ledger;
 
+/// Port of the servers of either protocol.
+pub(crate) const PORT: u16 = 5000;
+
 /// Judge, pace and counters of a soak.
 #[derive(Debug)]
 pub(crate) struct Shared {

@@ -10,10 +10,9 @@ use tcp::{
 
 use super::host::{Protocol, Told};
 use super::model::End;
+use super::shared::PORT;
 use super::tcp_talk::TcpTalk;
 use super::world::Place;
-
-const PORT: u16 = 5000;
 
 /// TCP.
 pub(crate) enum Tcp {}

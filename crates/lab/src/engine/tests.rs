@@ -199,3 +199,25 @@ sweep = { "parameters.alpha" = [0.1, 0.7] }
     };
     assert_eq!((ranks(0, 1), ranks(1, 1), ranks(0, 2)), (1, 1, 0));
 }
+
+#[test]
+fn losses_spare_the_set_up_and_a_limit_ends_each_flow() {
+    let text = PLAN
+        .replace("loss = \"5%\"", "loss = \"100%\"\nspared = \"2s\"")
+        .replace("size = 100 }", "size = 100, limit = \"10 messages\" }")
+        .replace("size = 30 }", "size = 30, limit = \"500ms\" }");
+    let plan = Plan::parse(&text, Size::Normal, Some(1)).unwrap();
+    let results = run_cell(&plan, Job { cell: 0, seed: 1 }).unwrap();
+    let value = |of: &str, measure: &str| {
+        let is_it = |row: &&results::Row| row.of == of && row.measure == measure;
+        results.rows.iter().find(is_it).map(|row| row.value)
+    };
+    // Messages begin after a second, and those of the next are delivered: ten of each SCTP flow in that second.
+    assert_eq!(value("sctp", "messages.due"), Some(30.0));
+    assert_eq!(value("sctp", "messages.undelivered"), Some(0.0));
+    assert!(value("tcp", "messages.due").is_some_and(|due| (1.0..=20.0).contains(&due)));
+    let later = text.replace("spared = \"2s\"", "spared = \"100ms\"");
+    let plan = Plan::parse(&later, Size::Normal, Some(1)).unwrap();
+    let results = run_cell(&plan, Job { cell: 0, seed: 1 }).unwrap();
+    assert_eq!(results.value("latency.count", &[]), None, "nothing passes from then on");
+}

@@ -8,9 +8,8 @@ use bytes::Bytes;
 use netsim::AddressedDatagram;
 use recovery::{Event, TimedEvent};
 
-use super::IP_HEADER;
 use super::notes::Notes;
-use super::spans::{Protocol, Span, for_each_span};
+use super::spans::{FIRST, Protocol, Span, for_each_span};
 use crate::measure::{Delivery, FlowMeter, GroupMeter, Seen};
 use crate::workload::DueMessage;
 
@@ -32,6 +31,8 @@ pub struct FlowLog {
     notes: Option<Box<Notes>>,
     /// Unit that recovery's events call the flow's first.
     first_unit: u64,
+    /// Number of that unit on the wire.
+    first_number: u32,
     /// The unit after all that is acknowledged.
     acknowledged: u64,
     /// Bytes that the receiver's application has read.
@@ -62,6 +63,7 @@ impl FlowLog {
             protocol,
             notes: (detail >= Detail::Messages).then(Box::default),
             first_unit: 0,
+            first_number: FIRST,
             acknowledged: 0,
             read: 0,
             meter,
@@ -115,6 +117,18 @@ impl FlowLog {
         self.first_unit = first_unit;
     }
 
+    /// Number of the flow's first unit on the wire.
+    pub fn first_number(&self) -> u32 {
+        self.first_number
+    }
+
+    /// The flow begins over an association that chose its initial TSN by itself: `first_unit` is the first one in
+    /// recovery's events, whose low 32 bits are that TSN.
+    pub fn on_real_start(&mut self, first_unit: u64) {
+        self.first_unit = first_unit;
+        self.first_number = first_unit as u32;
+    }
+
     /// The application wants to send a message.
     pub fn on_due(&mut self, message: &DueMessage) {
         self.observe(&Seen::Due(message));
@@ -143,6 +157,9 @@ impl FlowLog {
                 }
                 self.observe(&Seen::Resent { at: *at, cause: *cause, order: *order });
             }
+            Event::Spurious { units } => {
+                self.observe(&Seen::Reported { at: *at, units: *units });
+            }
             Event::Timeout { .. } => self.observe(&Seen::Timeout { at: *at }),
             Event::Acknowledged { cumulative, rtt, rto, .. } => {
                 // What is reported behind a hole is no progress: the application cannot have it yet.
@@ -160,24 +177,30 @@ impl FlowLog {
 
     /// The sender's packet leaves. Recovery's events up to it were told.
     pub fn on_sent(&mut self, now: Instant, packet: &AddressedDatagram) {
-        self.meter.on_sent(now, packet.payload_size() + IP_HEADER);
+        self.meter.on_sent(now, packet.payload_size() + packet.header_size());
         let Some(notes) = &mut self.notes else { return };
         let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);
         self.resends = false;
         let mut carries = false;
-        for_each_span(protocol, &packet.payload, packet.tail.len(), near, &mut |span| {
-            carries = true;
-            match protocol {
-                Protocol::Sctp => notes.on_chunk_sent(now, span),
-                Protocol::Tcp => {
-                    if resends {
-                        // What rides along is new, or a copy behind what is sent again.
-                        notes.on_retransmission(span.start, span.end.min(near));
+        for_each_span(
+            (protocol, self.first_number),
+            &packet.payload,
+            packet.tail.len(),
+            near,
+            &mut |span| {
+                carries = true;
+                match protocol {
+                    Protocol::Sctp => notes.on_chunk_sent(now, span),
+                    Protocol::Tcp => {
+                        if resends {
+                            // What rides along is new, or a copy behind what is sent again.
+                            notes.on_retransmission(span.start, span.end.min(near));
+                        }
+                        notes.on_bytes_sent(now, span);
                     }
-                    notes.on_bytes_sent(now, span);
                 }
-            }
-        });
+            },
+        );
         if carries {
             self.observe(&Seen::DataSent);
         }
@@ -188,7 +211,7 @@ impl FlowLog {
         let Some(notes) = &mut self.notes else { return };
         let (group, number, near) = (&self.group, self.number, notes.sent_to());
         let mut carries = false;
-        for_each_span(self.protocol, packet, tail, near, &mut |span: Span| {
+        for_each_span((self.protocol, self.first_number), packet, tail, near, &mut |span: Span| {
             carries = true;
             if let Some(needless) = notes.on_arrived(now, span) {
                 group.borrow_mut().observe(number, &Seen::Needless(needless));

@@ -7,6 +7,8 @@ use sctp::wire::{self, Chunk, Tsn};
 
 /// First TSN of every association of the laboratory: units of a flow count from it.
 pub(crate) const INITIAL_TSN: Tsn = Tsn(1);
+/// Number on the wire of the first unit of every flow of the laboratory, TSN or sequence number.
+pub(crate) const FIRST: u32 = 1;
 /// Initial sequence number of every connection that is watched: data begins one later.
 pub(crate) const INITIAL_SEQUENCE: u32 = 0;
 
@@ -33,22 +35,22 @@ pub struct Span {
 }
 
 /// Calls `found` with the data in an undamaged packet, of which the last `tail` bytes need not be there, in its order.
-/// Numbers of 32 bits are taken for those closest to unit `near`.
+/// The first unit of the flow has the number `first` on the wire; numbers of 32 bits are taken for those closest to unit
+/// `near`.
 pub fn for_each_span(
-    protocol: Protocol,
+    (protocol, first): (Protocol, u32),
     packet: &Bytes,
     tail: usize,
     near: u64,
     found: &mut dyn FnMut(Span),
 ) {
     match protocol {
-        Protocol::Sctp => sctp_spans(packet, near, found),
+        Protocol::Sctp => sctp_spans(packet, first, near, found),
         Protocol::Tcp => {
             let Ok(segment) = tcp::wire::Segment::parse_without_checksum(packet.clone()) else {
                 return;
             };
-            let offset = segment.seq.0.wrapping_sub(INITIAL_SEQUENCE).wrapping_sub(1);
-            let start = unwrap(offset, near);
+            let start = unwrap(segment.seq.0.wrapping_sub(first), near);
             let end = start + (segment.payload.len() + tail) as u64;
             // A keep-alive probe or a FIN carries none.
             if end > start && !segment.flags.syn() {
@@ -58,7 +60,7 @@ pub fn for_each_span(
     }
 }
 
-fn sctp_spans(packet: &Bytes, near: u64, found: &mut dyn FnMut(Span)) {
+fn sctp_spans(packet: &Bytes, first: u32, near: u64, found: &mut dyn FnMut(Span)) {
     let Ok(packet) = wire::Packet::parse_captured(packet.clone()) else { return };
     for chunk in packet.chunks() {
         let (tsn, flags, stream) = match chunk {
@@ -66,7 +68,7 @@ fn sctp_spans(packet: &Bytes, near: u64, found: &mut dyn FnMut(Span)) {
             Ok(Chunk::IData(data)) => (data.tsn, data.flags, data.stream),
             _ => continue,
         };
-        let start = unwrap(tsn.0.wrapping_sub(INITIAL_TSN.0), near);
+        let start = unwrap(tsn.0.wrapping_sub(first), near);
         let begins = flags.contains(DataFlags::BEGINNING);
         found(Span { start, end: start + 1, begins, stream: stream.0 });
     }
@@ -97,7 +99,7 @@ mod tests {
         for protocol in [Protocol::Sctp, Protocol::Tcp] {
             for packet in [&b""[..], b"short", &[0xff; 40]] {
                 let packet = Bytes::copy_from_slice(packet);
-                for_each_span(protocol, &packet, 0, 0, &mut |span| panic!("{span:?}"));
+                for_each_span((protocol, FIRST), &packet, 0, 0, &mut |span| panic!("{span:?}"));
             }
         }
     }

@@ -60,7 +60,7 @@ fn transports() -> [TransportOptions; 2] {
 
 fn run(link: LinkConfig, flows: &[FlowConfig], span: Duration) -> World {
     let network = Network::Pair(Directions::both(link));
-    let mut world = World::new(&network, flows, true, 1).unwrap();
+    let mut world = World::new(&network, flows, Some(Instant::ZERO), 1).unwrap();
     world.run_until(Instant::ZERO + span).unwrap();
     world
 }
@@ -108,7 +108,8 @@ fn a_lost_message_is_late_by_its_retransmission_and_holds_up_the_next_ones() {
             forward,
             backward: LinkConfig::with_delay(Duration::from_millis(50)),
         });
-        let mut world = World::new(&network, std::slice::from_ref(&flow), true, 1).unwrap();
+        let mut world =
+            World::new(&network, std::slice::from_ref(&flow), Some(Instant::ZERO), 1).unwrap();
         world.run_until(Instant::ZERO + SECOND * 20).unwrap();
         let results = results(&flow.group, &world);
         let order = |measure, order| results.value(measure, &[("order", order)]);
@@ -155,7 +156,7 @@ fn many_flows_share_a_bottleneck_and_greedy_ones_fill_it() {
         ..LinkConfig::with_delay(Duration::from_millis(25))
     };
     let mut world =
-        World::new(&Network::Dumbbell(Directions::both(link)), &flows, false, 1).unwrap();
+        World::new(&Network::Dumbbell(Directions::both(link)), &flows, None, 1).unwrap();
     world.run_until(Instant::ZERO + SECOND * 30).unwrap();
     let read: u64 = world.flows.iter().map(|ends| ends.log.borrow().meter.read).sum();
     let share = read as f64 * 8.0 / 300e6;
@@ -216,7 +217,8 @@ fn reports_behind_a_hole_are_no_progress() {
     let loss = LossModel::List(vec![5]);
     let forward = LinkConfig { loss, ..link() };
     let network = Network::Pair(Directions { forward, backward: link() });
-    let mut world = World::new(&network, std::slice::from_ref(&flow), true, 1).unwrap();
+    let mut world =
+        World::new(&network, std::slice::from_ref(&flow), Some(Instant::ZERO), 1).unwrap();
     world.run_until(Instant::ZERO + SECOND * 20).unwrap();
     // Its own acknowledgement would have come 100 ms after the last one, three duplicates follow, and a round trip.
     let frozen = [("longer_than", "450ms")];

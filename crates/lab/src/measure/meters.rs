@@ -66,6 +66,11 @@ impl GroupMeter {
         GroupMeter::new(Setting { window, lost: None }, [], false)
     }
 
+    /// Adds a measure of the caller's own, for what is seen from now on.
+    pub fn add(&mut self, measure: Box<dyn Measure>) {
+        self.measures.push(measure);
+    }
+
     /// Whether messages have to be told apart.
     pub fn needs_messages(&self) -> bool {
         self.needs_messages

@@ -98,6 +98,13 @@ pub enum Seen<'a> {
     },
     /// A unit that was sent again had arrived before.
     Needless(Needless),
+    /// The peer reported that it received units twice.
+    Reported {
+        /// When.
+        at: Instant,
+        /// How many that had been sent again.
+        units: u32,
+    },
     /// A retransmission timer expired.
     Timeout {
         /// When.

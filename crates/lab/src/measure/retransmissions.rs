@@ -17,6 +17,9 @@ pub struct Retransmissions {
     /// Of which flows.
     #[serde(default)]
     pub of: Option<Names>,
+    /// Whether those that the peer reported as received twice get a row, too: what the sender itself knows.
+    #[serde(default)]
+    pub reported: bool,
 }
 
 impl Ask for Retransmissions {
@@ -26,7 +29,8 @@ impl Ask for Retransmissions {
 
     fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>> {
         let (resent, needless) = Default::default();
-        Some(Box::new(Kept { window: setting.window.clone(), resent, needless, timeouts: 0 }))
+        let (window, reported) = (setting.window.clone(), self.reported.then_some(0));
+        Some(Box::new(Kept { window, resent, needless, reported, timeouts: 0 }))
     }
 }
 
@@ -44,6 +48,8 @@ struct Kept {
     window: Range<Instant>,
     resent: Counts,
     needless: Counts,
+    /// Units that the peer reported as received twice, if that is asked.
+    reported: Option<u64>,
     /// Expiries of retransmission timers.
     timeouts: u64,
 }
@@ -64,6 +70,9 @@ impl Measure for Kept {
             Seen::Needless(needless) if self.window.contains(&needless.sent) => {
                 count(&mut self.needless, needless.cause, needless.order);
             }
+            Seen::Reported { at, units } if self.window.contains(&at) => {
+                self.reported.iter_mut().for_each(|sum| *sum += u64::from(units));
+            }
             Seen::Timeout { at } => self.timeouts += u64::from(self.window.contains(&at)),
             _ => {}
         }
@@ -77,6 +86,9 @@ impl Measure for Kept {
         sheet.add("retransmissions.count", &[], all as f64, "");
         sheet.add("retransmissions.spurious", &[], needless as f64, "");
         sheet.add("retransmissions.spurious_share", &[], 100.0 * needless as f64 / all as f64, "%");
+        if let Some(reported) = self.reported {
+            sheet.add("retransmissions.reported", &[], reported as f64, "");
+        }
         for (row, cause) in CAUSES.iter().enumerate().filter(|_| all > 0) {
             let of = |counts: &Counts| counts[row].iter().sum::<u64>() as f64;
             let labels = [("cause", cause.name())];

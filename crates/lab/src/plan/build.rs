@@ -61,7 +61,7 @@ impl FlowsPlan {
             groups.push(Group { name: section.name.clone(), flows: first..flows.len(), meter });
         }
         let network = self.build_network(&ways)?;
-        let world = World::new(&network, &flows, self.network.paired, seed);
+        let world = World::new(&network, &flows, self.network.losses_begin(), seed);
         Ok(world.map(|world| CellWorld { world, groups, end, grace: self.grace }))
     }
 }

@@ -27,6 +27,9 @@ pub struct FigureSection {
     /// What is drawn, several as a series each: a row's full name (`latency.mean[order=1]`), of which a label may
     /// be left out that `x`, `y` or `by` names; a distribution's, a curve's or a picture's.
     pub measure: Names,
+    /// What several measures are called in the figure, in their order; without it, as they are.
+    #[serde(default)]
+    pub names: Names,
     /// What stands across: a swept key, or a label's name.
     #[serde(default)]
     pub x: Option<Key>,
@@ -259,6 +262,12 @@ impl FigureSection {
         let kind = self.kind;
         if self.measure.0.is_empty() {
             return Err("measure names nothing; give one such as \"latency.mean\"".to_owned());
+        }
+        let (named, measures) = (self.names.0.len(), self.measure.0.len());
+        if named != 0 && named != measures {
+            return Err(format!(
+                "names has {named}, measure {measures}: give each measure a name, or none"
+            ));
         }
         if kind.needs_x() && self.x.is_none() {
             return Err(format!(

@@ -3,12 +3,13 @@
 use core::ops::Range;
 use core::str::FromStr;
 
+use base::{Duration, Instant};
 use netsim::LinkConfig;
 use netsim::topology::Directions;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::link::{Direction, Known, LinkSection, build};
-use super::{Files, PlanError};
+use super::{Files, PlanError, Text};
 use crate::world::{MAX_HOPS, MAX_PATHS, Network};
 
 /// Shapes of networks.
@@ -34,6 +35,8 @@ pub struct NetworkSection {
     pub kind: Kind,
     /// Whether independent losses strike the same first transmissions under every policy.
     pub paired: bool,
+    /// Until when these losses spare all packets, so that flows may be set up.
+    pub spared: Duration,
     /// The paths of `two-path`.
     pub paths: Vec<LinkSection>,
     /// The links of `chain`.
@@ -46,7 +49,8 @@ pub struct NetworkSection {
     pub link: LinkSection,
 }
 
-const KEYS: &[&str] = &["kind", "paired", "paths", "hops", "sender_access", "receiver_access"];
+const KEYS: &[&str] =
+    &["kind", "paired", "spared", "paths", "hops", "sender_access", "receiver_access"];
 
 impl<'de> Deserialize<'de> for NetworkSection {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<NetworkSection, D::Error> {
@@ -60,6 +64,7 @@ impl<'de> Deserialize<'de> for NetworkSection {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<NetworkSection, A::Error> {
                 let (mut kind, mut paired) = (None, true);
+                let mut spared = Text(Duration::ZERO);
                 let (mut paths, mut hops) = (Vec::new(), Vec::new());
                 let (mut sender_access, mut receiver_access) = (None, None);
                 let mut link = LinkSection::default();
@@ -67,6 +72,7 @@ impl<'de> Deserialize<'de> for NetworkSection {
                     match key.as_str() {
                         "kind" => kind = Some(map.next_value()?),
                         "paired" => paired = map.next_value()?,
+                        "spared" => spared = map.next_value()?,
                         "paths" => paths = map.next_value()?,
                         "hops" => hops = map.next_value()?,
                         "sender_access" => sender_access = Some(map.next_value()?),
@@ -78,6 +84,7 @@ impl<'de> Deserialize<'de> for NetworkSection {
                 Ok(NetworkSection {
                     kind,
                     paired,
+                    spared: spared.0,
                     paths,
                     hops,
                     sender_access,
@@ -145,8 +152,18 @@ impl NetworkSection {
         })
     }
 
+    /// When paired losses begin; none where losses are not paired.
+    pub(super) fn losses_begin(&self) -> Option<Instant> {
+        self.paired.then_some(Instant::ZERO + self.spared)
+    }
+
     fn check_keys(&self) -> Result<(), PlanError> {
         let refuse = |what: String| Err(PlanError::new(what));
+        if !self.paired && !self.spared.is_zero() {
+            return refuse(
+                "network.spared is for paired losses; leave paired = false out".to_owned(),
+            );
+        }
         let has_access = self.sender_access.is_some() || self.receiver_access.is_some();
         for (key, given, kind, name) in [
             ("paths", !self.paths.is_empty(), Kind::TwoPath, "two-path"),

@@ -349,6 +349,7 @@ fn a_figure_that_cannot_be_drawn_says_what_would_be_right() {
         ("kind = \"lines\"", "kind = \"heat-map\"", "needs y"),
         ("kind = \"lines\"", "kind = \"lines\"\ny = \"order\"", "y is for heat maps"),
         ("kind = \"lines\"", "kind = \"lines\"\nstacked = true", "stacked is for bars"),
+        ("kind = \"lines\"", "kind = \"lines\"\nnames = [\"a\", \"b\"]", "names has 2, measure 1"),
         ("kind = \"lines\"", "kind = \"gallery\"", "two axes"),
         ("kind = \"lines\"", "kind = \"cdf\"\nshape = \"step\"", "lines and curves"),
         ("kind = \"lines\"", "kind = \"pie\"", "pie"),
@@ -428,4 +429,15 @@ fn limits_of_streams_have_the_names_that_limits_of_latency_have() {
     }
     let error = Plan::parse(&text("fsp"), Size::Small, None).unwrap_err().to_string();
     assert!(error.contains("fsp") && error.contains("itu-good"), "{error}");
+}
+
+#[test]
+fn losses_that_are_spared_are_paired_ones_and_limits_are_numbers_or_durations() {
+    let with = "loss = \"5%\"\nspared = \"1s\"";
+    assert!(parse(&PLAN.replacen("loss = \"5%\"", with, 1)).is_ok());
+    let error = refused("loss = \"5%\"", &format!("{with}\npaired = false"));
+    assert!(error.contains("network.spared is for paired losses"), "{error}");
+    let error = refused("size = 100 }", "size = 100, limit = \"many\" }");
+    assert!(error.contains("\"many\" is neither a number such as 800 messages"), "{error}");
+    assert!(refused("size = 100 }", "size = 100, limit = \"0 messages\" }").contains("thin"));
 }

@@ -76,6 +76,9 @@ pub struct WorkloadSection {
     /// How large they are.
     #[serde(default)]
     pub size: Option<Text<Sizes>>,
+    /// How many each flow sends, or for how long: `800 messages`, `20s`. Until the run ends unless said.
+    #[serde(default)]
+    pub limit: Option<Text<Limit>>,
     /// SCTP streams on which they take turns.
     #[serde(default = "one_stream")]
     pub streams: u16,
@@ -159,8 +162,11 @@ impl FlowSection {
         let arrivals = match &workload.arrivals.0 {
             ArrivalsText::Drawn(arrivals) => *arrivals,
             ArrivalsText::Replay(replay) => {
-                if workload.size.is_some() || workload.connections.is_some() {
-                    return refuse("a replay has its own sizes, and one association or connection");
+                let own = workload.size.is_some() || workload.limit.is_some();
+                if own || workload.connections.is_some() {
+                    return refuse(
+                        "a replay has its own sizes and end, and one association or connection",
+                    );
                 }
                 let Some(recording) = &workload.recording else {
                     return refuse("what is to be replayed was not read");
@@ -176,7 +182,13 @@ impl FlowSection {
             (None, Some(sizes)) => sizes,
             (None, None) => return refuse("workload.size is missing; give one such as 100"),
         };
-        let plan = WorkloadPlan { arrivals, size, limit: Limit::Time(end.since(begin)) };
+        let whole = end.since(begin);
+        let limit = match workload.limit {
+            None => Limit::Time(whole),
+            Some(Text(Limit::Time(span))) => Limit::Time(span.min(whole)),
+            Some(Text(limit)) => limit,
+        };
+        let plan = WorkloadPlan { arrivals, size, limit };
         Ok(match workload.connections {
             Some(at_once) => SourcePlan::Transfers(TransferPlan { workload: plan, at_once }),
             None => SourcePlan::Messages { workload: plan, streams: workload.streams },

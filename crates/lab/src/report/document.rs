@@ -213,6 +213,13 @@ pub struct Series {
     pub hidden: bool,
 }
 
+impl Series {
+    /// Whether it is drawn as bars, beside or upon those of others.
+    pub fn is_bar(&self) -> bool {
+        matches!(self.shape, Shape::Bars | Shape::Stack)
+    }
+}
+
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -325,6 +332,26 @@ impl Figure {
             | Figure::HeatMap { name, .. }
             | Figure::Ladder { name, .. }
             | Figure::Gallery { name, .. } => name,
+        }
+    }
+
+    /// The headline.
+    pub fn title(&self) -> &str {
+        match self {
+            Figure::Plot { title, .. }
+            | Figure::HeatMap { title, .. }
+            | Figure::Ladder { title, .. }
+            | Figure::Gallery { title, .. } => title,
+        }
+    }
+
+    /// What there is to see.
+    pub fn caption(&self) -> &str {
+        match self {
+            Figure::Plot { caption, .. }
+            | Figure::HeatMap { caption, .. }
+            | Figure::Ladder { caption, .. }
+            | Figure::Gallery { caption, .. } => caption,
         }
     }
 

@@ -12,20 +12,6 @@ pub(super) fn text_width(text: &str, font_size: f64) -> f64 {
     text.chars().count() as f64 * font_size * 0.58
 }
 
-/// Width in pixels that no font which is usual on the web exceeds for a text, bold as it may be: for what must not
-/// be cut off. The advances are those of DejaVu Sans Bold, the widest of them, rounded up.
-pub(super) fn widest(text: &str, font_size: f64) -> f64 {
-    let advance = |one: char| match one {
-        '0'..='9' => 0.70,
-        ' ' | '\u{202f}' => 0.35,
-        '-' | '.' | ',' | ':' | '(' | ')' | '/' => 0.46,
-        'm' | 'w' | 'M' | 'W' => 1.11,
-        'a'..='z' => 0.72,
-        _ => 0.86,
-    };
-    text.chars().map(advance).sum::<f64>() * font_size
-}
-
 /// A logarithmic axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogAxis {
@@ -36,13 +22,6 @@ pub(super) struct LogAxis {
 }
 
 impl LogAxis {
-    /// Where a value lies, kept within the axis.
-    pub(super) fn px(&self, value: f64) -> f64 {
-        let value = value.clamp(self.from, self.to);
-        let part = (value / self.from).ln() / (self.to / self.from).ln();
-        self.start_px + part * (self.end_px - self.start_px)
-    }
-
     /// Round values on the axis: 1, 2 and 5 times powers of ten, or fewer where they would come
     /// closer than `distance` pixels.
     pub(super) fn ticks(&self, distance: f64) -> Vec<f64> {
@@ -91,14 +70,6 @@ mod tests {
         assert_eq!(axis(600.0).ticks(44.0), [50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0]);
         assert_eq!(axis(200.0).ticks(44.0), [100.0, 300.0, 1000.0, 3000.0]);
         assert_eq!(axis(90.0).ticks(44.0), [100.0, 1000.0]);
-    }
-
-    #[test]
-    fn the_axis_is_logarithmic_and_clamps() {
-        let axis = LogAxis { from: 1.0, to: 100.0, start_px: 10.0, end_px: 110.0 };
-        assert_eq!(axis.px(10.0), 60.0);
-        assert_eq!(axis.px(0.0), 10.0);
-        assert_eq!(axis.px(1e9), 110.0);
     }
 
     #[test]

@@ -171,7 +171,8 @@ fn delivered<'a>(
 impl Checker for LadderWatch {
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
         let Some(from) = self.watched.side(packet.sender) else { return };
-        let (role, label) = self.teller.tell(from, &packet.datagram.payload);
+        let first = self.watched.log.borrow().first_number();
+        let (role, label) = self.teller.tell(from, first, &packet.datagram.payload);
         if self.shows(now) {
             let number = packet.number;
             self.trips.push_back(Trip { number, from, sent: now, fate: None, role, label });

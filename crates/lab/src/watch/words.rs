@@ -5,7 +5,7 @@ use results::Role;
 use sctp::wire::{self, Chunk, Tsn};
 use tcp::wire::{Flags, Segment};
 
-use crate::flow::spans::{INITIAL_TSN, unwrap};
+use crate::flow::spans::unwrap;
 use crate::flow::{Protocol, Span, for_each_span};
 
 /// Tells what the packets of a flow are, in the order in which they leave.
@@ -24,19 +24,20 @@ impl Teller {
         Teller { protocol, sent_to: 0, initial: [0; 2] }
     }
 
-    /// What a packet from side 0, the sender, or 1, the receiver, is.
-    pub(crate) fn tell(&mut self, side: u8, packet: &Bytes) -> (Role, String) {
+    /// What a packet from side 0, the sender, or 1, the receiver, is; the flow's first unit has the number `first`
+    /// on the wire.
+    pub(crate) fn tell(&mut self, side: u8, first: u32, packet: &Bytes) -> (Role, String) {
         let told = match self.protocol {
-            Protocol::Sctp => self.tell_sctp(packet),
+            Protocol::Sctp => self.tell_sctp(first, packet),
             Protocol::Tcp => self.tell_tcp(side, packet),
         };
         told.unwrap_or_else(|| (Role::Other, "unreadable".to_owned()))
     }
 
-    fn tell_sctp(&mut self, packet: &Bytes) -> Option<(Role, String)> {
+    fn tell_sctp(&mut self, first_number: u32, packet: &Bytes) -> Option<(Role, String)> {
         let mut units = Vec::new();
         let found = &mut |span: Span| units.push(span.start);
-        for_each_span(Protocol::Sctp, packet, 0, self.sent_to, found);
+        for_each_span((Protocol::Sctp, first_number), packet, 0, self.sent_to, found);
         if let (Some(first), Some(last)) = (units.first(), units.last()) {
             let role = self.role(*first, last + 1);
             return Some((role, data_label(&units)));
@@ -48,7 +49,7 @@ impl Teller {
             _ => None,
         });
         Some(match sack {
-            Some(sack) => (Role::Ack, sack_label(&sack, INITIAL_TSN)),
+            Some(sack) => (Role::Ack, sack_label(&sack, Tsn(first_number))),
             None => (Role::Other, others.next().unwrap_or("no chunk").to_owned()),
         })
     }

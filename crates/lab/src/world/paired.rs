@@ -1,12 +1,13 @@
 //! Independent losses that strike the same first transmissions whatever the policy.
 
-use base::Probability;
+use base::{Instant, Probability};
+use bytes::Bytes;
 use netsim::Packet;
 use netsim::link::LossOracle;
 
 use super::flow_of;
 use crate::fate::FlowFate;
-use crate::flow::{Protocol, for_each_span};
+use crate::flow::{FIRST, Protocol, for_each_span};
 
 /// Decides for a link which packets are lost. Of packets with new data, seed, flow and place of the data in the
 /// flow decide; of the others a random stream of the flow's own.
@@ -14,66 +15,87 @@ use crate::flow::{Protocol, for_each_span};
 pub struct PairedLoss {
     probability: Probability,
     seed: u64,
+    /// Nothing is lost before.
+    from: Instant,
     forward: bool,
     protocols: Vec<Protocol>,
     /// Made when a flow's first packet comes.
-    flows: Vec<Option<Fate>>,
+    flows: Vec<Option<FlowLosses>>,
 }
 
+/// Which packets of one flow are lost in one direction.
 #[derive(Clone, Debug)]
-struct Fate {
+pub struct FlowLosses {
     fate: FlowFate,
+    forward: bool,
     /// The unit after the highest seen.
     next: u64,
 }
 
+/// Seed of the losses on path number `path`, from 0, of a run with this seed: what [`FlowFate`] of a flow takes.
+pub fn path_seed(seed: u64, path: u32) -> u64 {
+    crate::hash::mix_all(&[seed, u64::from(path)])
+}
+
 impl PairedLoss {
-    /// The losses of one direction of path number `path` between flows of these protocols.
+    /// The losses of one direction of path number `path` between flows of these protocols, from `from` on.
     pub fn new(
-        seed: u64,
-        path: u32,
+        (seed, path): (u64, u32),
         probability: Probability,
+        from: Instant,
         protocols: Vec<Protocol>,
         forward: bool,
     ) -> PairedLoss {
         let flows = vec![None; protocols.len()];
-        let seed = crate::hash::mix_all(&[seed, u64::from(path)]);
-        PairedLoss { probability, seed, forward, protocols, flows }
+        let seed = path_seed(seed, path);
+        PairedLoss { probability, seed, from, forward, protocols, flows }
     }
 
     /// For a link.
     pub fn into_oracle(mut self) -> LossOracle<Packet> {
-        Box::new(move |_, packet| self.is_lost(packet))
+        Box::new(move |now, packet| now >= self.from && self.is_lost(packet))
     }
 
     fn is_lost(&mut self, packet: &Packet) -> bool {
         let datagram = &packet.datagram;
         let (near, far) = (datagram.source, datagram.destination);
         let Some(number) = flow_of(if self.forward { near } else { far }) else { return false };
-        let (seed, probability, forward) = (self.seed, self.probability, self.forward);
         let Some(flow) = self.flows.get_mut(number as usize) else { return false };
-        let flow = flow.get_or_insert_with(|| Fate {
-            fate: match forward {
-                true => FlowFate::forward(seed, number, probability),
-                false => FlowFate::backward(seed, number, probability),
-            },
-            next: 0,
-        });
-        if !forward {
-            return flow.fate.is_lost([]);
+        let place = (self.seed, number);
+        let flow =
+            flow.get_or_insert_with(|| FlowLosses::new(place, self.probability, self.forward));
+        let numbers = (self.protocols[number as usize], FIRST);
+        flow.is_lost(numbers, &datagram.payload, datagram.tail.len())
+    }
+}
+
+impl FlowLosses {
+    /// The losses of one direction of a flow; the place is the seed of its path, [`path_seed`], and its number.
+    pub fn new((seed, number): (u64, u32), probability: Probability, forward: bool) -> FlowLosses {
+        let fate = match forward {
+            true => FlowFate::forward(seed, number, probability),
+            false => FlowFate::backward(seed, number, probability),
+        };
+        FlowLosses { fate, forward, next: 0 }
+    }
+
+    /// Whether the next packet is lost: of a flow of this protocol, whose first unit has this number on the wire. The
+    /// last `tail` bytes of the packet need not be there.
+    pub fn is_lost(&mut self, numbers: (Protocol, u32), packet: &Bytes, tail: usize) -> bool {
+        if !self.forward {
+            return self.fate.is_lost([]);
         }
         // The last unit names new data, since what rides along before it differs between policies.
         let mut newest = None;
-        let next = flow.next;
-        let protocol = self.protocols[number as usize];
-        for_each_span(protocol, &datagram.payload, datagram.tail.len(), next, &mut |span| {
+        let next = self.next;
+        for_each_span(numbers, packet, tail, next, &mut |span| {
             if span.end > next {
                 newest = newest.max(Some(span.end - 1));
             }
         });
         if let Some(newest) = newest {
-            flow.next = newest + 1;
+            self.next = newest + 1;
         }
-        flow.fate.is_lost(newest)
+        self.fate.is_lost(newest)
     }
 }

@@ -61,7 +61,7 @@ fn link(mbit: u64, delay_ms: u64) -> LinkConfig {
 }
 
 fn run(network: &Network, flows: &[FlowConfig]) -> (World, Vec<f64>) {
-    let mut world = World::new(network, flows, false, 1).unwrap();
+    let mut world = World::new(network, flows, None, 1).unwrap();
     let seconds = 20;
     world.run_until(Instant::ZERO + Duration::from_secs(seconds)).unwrap();
     let read = world.flows.iter().map(|ends| ends.log.borrow().meter.read);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Curve, Distribution, Labels, Picture, Quantity, Results, Row};
 use crate::LatencyRecorder;
+use crate::numbers::quantile_of;
 
 /// Adds what belongs to one group of flows, or to a study.
 pub struct Sheet<'a> {
@@ -85,19 +86,24 @@ impl Sheet<'_> {
         recorder: &LatencyRecorder,
         (quantiles, distribution): (&[f64], bool),
     ) {
-        let Some(summary) = recorder.summary() else { return };
+        // The histogram is long: it is read once, for all that is asked.
+        let bins = recorder.bins();
+        if bins.is_empty() {
+            return;
+        }
+        let summary = recorder.summary_of(&bins);
         let name = |number: &str| format!("{measure}.{number}");
         self.add(&name("count"), labels, summary.count as f64, "");
         self.add(&name("mean"), labels, summary.mean, "ms");
         for quantile in quantiles {
-            let Some(value) = recorder.quantile(*quantile) else { continue };
+            let value = quantile_of(&bins, *quantile) / 1e6;
             let text = quantile.to_string();
             let labels = [labels, &[("quantile", text.as_str())]].concat();
-            self.add(&name("quantile"), &labels, value.as_millis_f64(), "ms");
+            self.add(&name("quantile"), &labels, value, "ms");
         }
         self.add(&name("max"), labels, summary.max, "ms");
         if distribution {
-            self.add_distribution(measure, labels, "ns", recorder.bins());
+            self.add_distribution(measure, labels, "ns", bins);
         }
     }
 }

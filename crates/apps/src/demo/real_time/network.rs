@@ -1,79 +1,61 @@
-//! The lossy link of a lane: decides which packets are lost, and remembers what passed.
+//! The lossy link of a lane: decides which packets are lost, and tells of those that pass.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use base::{Duration, Instant};
-use bytes::Bytes;
 use io::RelayPacket;
-use lab::FlowFate;
-use lab::report::Side;
-use lab::scenario::{ThinFlows, messages_in_datagram};
+use lab::flow::Protocol;
+use lab::world::{FlowLosses, path_seed};
 use netsim::link::{LinkConfigError, LossOracle};
 use netsim::{Link, LinkConfig};
 
+use super::steps::{Passed, Steps, What};
+use crate::demo::DemoOptions;
 use crate::files::lock;
 
-/// Bytes of packets remembered for the time-sequence diagram; a longer run shows a loss of its beginning.
-const JOURNAL_BYTES: usize = 8 << 20;
-
-/// A packet that came to the link.
-#[derive(Clone, Debug)]
-pub(super) struct Passed {
-    pub(super) at: Instant,
-    pub(super) from: Side,
-    pub(super) datagram: Bytes,
-    /// When it arrives; none if it was lost.
-    pub(super) arrived: Option<Instant>,
-}
-
-/// What decides about the flows of a lane, and what passed.
+/// What decides about the flows of a lane.
 pub(super) struct Network {
-    delay: Delays,
+    /// One-way delays to the receiver and back.
+    delays: [Duration; 2],
     /// Before this nothing is lost: what is compared is transfer.
     start: Instant,
     flows: BTreeMap<SocketAddr, FlowNetwork>,
-    journal_bytes: usize,
-    /// From here on the journal is not complete.
-    journal_end: Instant,
-}
-
-#[derive(Clone, Copy)]
-struct Delays {
-    up: Duration,
-    down: Duration,
+    packets: u64,
+    steps: Arc<Steps>,
 }
 
 struct FlowNetwork {
     flow: u32,
-    up: FlowFate,
-    down: FlowFate,
-    journal: Vec<Passed>,
+    /// The TSN of its first unit.
+    first: u32,
+    /// Losses to the receiver and back.
+    losses: [FlowLosses; 2],
 }
 
 impl Network {
-    pub(super) fn new(plan: &ThinFlows) -> Network {
-        let up = plan.rtt / 2;
+    pub(super) fn new(options: &DemoOptions, steps: &Arc<Steps>) -> Network {
+        let there = options.rtt / 2;
         Network {
-            delay: Delays { up, down: plan.rtt - up },
+            delays: [there, options.rtt - there],
             start: Instant::FAR_FUTURE,
             flows: BTreeMap::new(),
-            journal_bytes: 0,
-            journal_end: Instant::FAR_FUTURE,
+            packets: 0,
+            steps: Arc::clone(steps),
         }
     }
 
-    /// The client at `address` carries flow number `flow`.
-    pub(super) fn add_flow(&mut self, plan: &ThinFlows, address: SocketAddr, flow: u32) {
-        let (seed, loss) = (plan.seed, plan.loss);
-        let network = FlowNetwork {
-            flow,
-            up: FlowFate::forward(seed, flow, loss),
-            down: FlowFate::backward(seed, flow, loss),
-            journal: Vec::new(),
-        };
-        self.flows.insert(address, network);
+    /// The client at `address` carries flow number `flow`, whose first unit has the TSN `first`.
+    pub(super) fn add_flow(
+        &mut self,
+        options: &DemoOptions,
+        address: SocketAddr,
+        (flow, first): (u32, u32),
+    ) {
+        let place = (path_seed(options.seed, 0), flow);
+        let losses = [true, false].map(|forward| FlowLosses::new(place, options.loss, forward));
+        self.flows.insert(address, FlowNetwork { flow, first, losses });
     }
 
     /// Packets are lost from `start` on.
@@ -81,34 +63,18 @@ impl Network {
         self.start = start;
     }
 
-    /// Until when the journal tells of all packets.
-    pub(super) fn journal_end(&self) -> Instant {
-        self.journal_end
-    }
-
-    /// The packets of a flow.
-    pub(super) fn journal(&self, flow: u32) -> Vec<Passed> {
-        let network = self.flows.values().find(|network| network.flow == flow);
-        network.map(|network| network.journal.clone()).unwrap_or_default()
-    }
-
-    fn is_lost(&mut self, now: Instant, from: Side, packet: &RelayPacket) -> bool {
+    fn is_lost(&mut self, now: Instant, from: u8, packet: &RelayPacket) -> bool {
         let Some(flow) = self.flows.get_mut(&packet.client()) else { return false };
-        let begun = now >= self.start;
-        let (lost, delay) = match from {
-            Side::Sender => {
-                let lost = begun && flow.up.is_packet_lost(&packet.datagram, &messages_in_datagram);
-                (lost, self.delay.up)
-            }
-            Side::Receiver => (begun && flow.down.is_lost([]), self.delay.down),
-        };
-        self.journal_bytes += packet.datagram.len() + size_of::<Passed>();
-        if self.journal_bytes > JOURNAL_BYTES {
-            self.journal_end = self.journal_end.min(now);
-        } else {
-            let arrived = (!lost).then(|| now + delay);
-            flow.journal.push(Passed { at: now, from, datagram: packet.datagram.clone(), arrived });
+        let side = usize::from(from);
+        let numbers = (Protocol::Sctp, flow.first);
+        let lost = now >= self.start && flow.losses[side].is_lost(numbers, &packet.datagram, 0);
+        let passed = Passed { number: self.packets, from, datagram: packet.datagram.clone() };
+        self.packets += 1;
+        if !lost {
+            let arrives = now + self.delays[side];
+            self.steps.add(arrives, flow.flow, What::Arrived(passed.clone()));
         }
+        self.steps.add(now, flow.flow, What::Sent(passed, lost));
         lost
     }
 }
@@ -117,14 +83,14 @@ impl Network {
 pub(super) fn links(
     network: &Arc<Mutex<Network>>,
 ) -> Result<[Link<RelayPacket>; 2], LinkConfigError> {
-    let delay = lock(network).delay;
-    let link = |from, delay, index| {
+    let [there, back] = lock(network).delays;
+    let link = |from, delay| {
         let network = Arc::clone(network);
         let oracle: LossOracle<RelayPacket> =
             Box::new(move |now, packet| lock(&network).is_lost(now, from, packet));
         // Nothing here is left to the link's own chance.
-        let link = Link::new(LinkConfig::with_delay(delay), 0, index)?;
+        let link = Link::new(LinkConfig::with_delay(delay), 0, u64::from(from))?;
         Ok(link.with_oracle(oracle))
     };
-    Ok([link(Side::Sender, delay.up, 0)?, link(Side::Receiver, delay.down, 1)?])
+    Ok([link(0, there)?, link(1, back)?])
 }

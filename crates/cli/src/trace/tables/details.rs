@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use apps::Table;
 use trace::report::{Report, SctpReport, StreamReport, Totals};
 
-use super::{Table, ends, short};
+use super::{ends, short};
 
 /// What there is to tell of a stream beside.
 pub(super) fn details(stream: &StreamReport, text: &mut String) {
@@ -129,7 +130,7 @@ fn chunks(sctp: &SctpReport, text: &mut String) {
 pub(in crate::trace) fn packets(report: &Report, text: &mut String) {
     for stream in report.streams.iter().filter(|stream| !stream.packet_details.is_empty()) {
         let _ = writeln!(text, "\nPackets of {} with user data", stream.id);
-        let mut table = Table::new(&[
+        let mut table = Table::headed(&[
             "packet",
             "time s",
             "after ms",
@@ -154,7 +155,7 @@ pub(in crate::trace) fn packets(report: &Report, text: &mut String) {
                 packet.kind.name().to_owned(),
             ]);
         }
-        table.write(text);
+        *text += &table.to_string();
     }
     if report.packet_details_left_out > 0 {
         let _ = writeln!(

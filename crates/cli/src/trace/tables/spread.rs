@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use apps::Table;
 use trace::report::{Across, Extent, Percentiles, Report, Spread};
 
-use super::{Table, short};
+use super::short;
 
 /// The percentiles that were asked for, of each stream and of all.
 pub(in crate::trace) fn percentiles(report: &Report, only_all: bool, text: &mut String) {
@@ -28,12 +29,12 @@ pub(in crate::trace) fn percentiles(report: &Report, only_all: bool, text: &mut 
         let _ = writeln!(text, "\nPercentiles: {name}");
         let head: Vec<&str> =
             std::iter::once("stream").chain(heads.iter().map(String::as_str)).collect();
-        let mut table = Table::new(&head);
+        let mut table = Table::headed(&head);
         for (id, one) in &rows {
             let values = pick(one).iter().map(|value| short(*value));
-            table.row(std::iter::once((*id).to_owned()).chain(values).collect());
+            table.row(std::iter::once((*id).to_owned()).chain(values));
         }
-        table.write(text);
+        *text += &table.to_string();
     }
 }
 
@@ -44,7 +45,7 @@ pub(in crate::trace) fn across(across: &Across, text: &mut String) {
         "\nOver {} streams: least, mean and greatest of each stream's least, mean and greatest value",
         across.streams
     );
-    let mut table = Table::new(&[
+    let mut table = Table::headed(&[
         "",
         "streams",
         "| least: min",
@@ -69,7 +70,7 @@ pub(in crate::trace) fn across(across: &Across, text: &mut String) {
             table.row(cells(name, spread));
         }
     }
-    table.write(text);
+    *text += &table.to_string();
 }
 
 fn cells(name: &str, spread: &Spread) -> Vec<String> {

@@ -78,6 +78,7 @@ impl Layout {
             caption: "Means over seeds with their 95 % intervals.".to_owned(),
             of: None,
             measure: Names(vec![measure.to_owned()]),
+            names: Names::default(),
             x: self.x.clone(),
             y: None,
             by: self.by.clone(),

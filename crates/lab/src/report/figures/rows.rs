@@ -152,7 +152,8 @@ pub(super) fn named(
         let by = section.by.0.iter().zip(&key.by).filter(|(_, text)| !text.is_empty());
         parts.extend(by.map(|(by, text)| told((by, text))));
         if several(measures.len()) {
-            parts.push(section.measure.0[key.measure].clone());
+            let called = section.names.0.get(key.measure);
+            parts.push(called.unwrap_or(&section.measure.0[key.measure]).clone());
         }
         match parts.is_empty() {
             true => key.of.clone(),

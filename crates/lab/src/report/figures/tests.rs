@@ -72,6 +72,8 @@ fn a_swept_key_that_is_neither_drawn_nor_fixed_makes_a_figure_for_each_value() {
     let titles: Vec<_> = all.figures.iter().map(|figure| plot(figure).0).collect();
     assert_eq!(titles, ["t (lksctp)", "t (thin)"]);
     assert_eq!(names(plot(&all.figures[0]).3), ["latency.mean", "latency.max"]);
+    let named = drawn(&format!("{section}names = [\"mean\", \"longest\"]\n"));
+    assert_eq!(names(plot(&named.figures[0]).3), ["mean", "longest"]);
     let fixed = drawn(&format!("{section}where = {{ \"flow.sctp.policy\" = \"thin\" }}\n"));
     assert_eq!(fixed.figures.len(), 1);
     assert_eq!(plot(&fixed.figures[0]).0, "t");

@@ -2,9 +2,15 @@
 
 use super::super::document;
 use super::super::document::Scale;
+use super::super::numbers::{grouped, tick};
 use super::super::scale::{LogAxis, text_width};
 use super::FONT;
 use crate::report::figures::rounded;
+
+/// Room at the ends of an axis, as a part of what lies between the least and the greatest value.
+const ROOM: f64 = 0.04;
+/// Pixels between two lines of text that can still be read.
+const LINE: f64 = 16.0;
 
 /// An axis between two places on paper.
 #[derive(Clone, Debug)]
@@ -42,8 +48,10 @@ impl<'a> Axis<'a> {
         let (low, high) = if low <= high { (low, high) } else { (1.0, 2.0) };
         (axis.from, axis.to) = match of.scale {
             Some(Scale::Tail) => (0.0, to_tail(high).clamp(1.0, 9.0)),
-            Some(Scale::Log) if high > low => (low.log10(), high.log10()),
-            Some(Scale::Log) => (low.log10() - 0.5, low.log10() + 0.5),
+            Some(Scale::Log) => {
+                let room = if high > low { (high / low).log10() * ROOM } else { 0.5 };
+                (low.log10() - room, high.log10() + room)
+            }
             _ => widened(
                 if from_zero { low.min(0.0) } else { low },
                 if from_zero { high.max(0.0) } else { high },
@@ -89,12 +97,61 @@ impl<'a> Axis<'a> {
         }
         let values = match self.of.scale {
             Some(Scale::Log) => self.log_ticks(distance),
-            Some(Scale::Tail) => {
-                (0..=self.to as i32).map(|nines| 1.0 - 10f64.powi(-nines)).collect()
-            }
+            Some(Scale::Tail) => self.tail_ticks(),
             _ => self.linear_ticks(distance),
         };
-        values.into_iter().map(|value| (self.px(value), number(value))).collect()
+        values.into_iter().map(|value| (self.px(value), self.text(value))).collect()
+    }
+
+    /// A value beside its tick: shares near one in percent, a time on a logarithmic axis with its unit.
+    fn text(&self, value: f64) -> String {
+        match (self.of.scale, self.millis()) {
+            (Some(Scale::Tail), _) => percent(value),
+            (Some(Scale::Log), Some(millis)) => tick(rounded(value * millis)),
+            _ => number(value),
+        }
+    }
+
+    /// What stands beside the axis: the quantity, and its unit if the ticks do not say it.
+    pub(super) fn heading(&self) -> String {
+        let told = self.of.scale == Some(Scale::Log) && self.millis().is_some();
+        super::heading(&self.of.label, self.of.unit.as_deref().filter(|_| !told))
+    }
+
+    /// Milliseconds in the axis' unit of time.
+    pub(super) fn millis(&self) -> Option<f64> {
+        match self.of.unit.as_deref()? {
+            "ms" => Some(1.0),
+            "s" => Some(1_000.0),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_tail(&self) -> bool {
+        self.of.scale == Some(Scale::Tail)
+    }
+
+    /// Whether a value lies beyond the end of the axis.
+    pub(super) fn is_beyond(&self, value: f64) -> bool {
+        self.place(value) > self.to
+    }
+
+    /// On a `tail` axis, beside each tick how rare a value beyond it is.
+    pub(super) fn rarities(&self) -> Vec<(f64, String)> {
+        let shares = self.tail_ticks().into_iter().filter(|share| *share > 0.0);
+        let rarity = |share: f64| format!("1 in {}", grouped((1.0 / (1.0 - share)).round() as u64));
+        shares.map(|share| (self.px(share), rarity(share))).collect()
+    }
+
+    /// Zero, a half, and as many nines as there is room for.
+    fn tail_ticks(&self) -> Vec<f64> {
+        let decade = self.slot();
+        let each = (LINE / decade).ceil().max(1.0) as usize;
+        let half = (decade * to_tail(0.5) >= LINE && each == 1).then_some(0.5);
+        // The end itself belongs to it, however it was computed.
+        let nines = (each as i32..=(self.to + 1e-9) as i32).step_by(each);
+        let nines = nines.map(|nines| 1.0 - 10f64.powi(-nines));
+        std::iter::once(0.0).chain(half).chain(nines).collect()
     }
 
     fn log_ticks(&self, distance: f64) -> Vec<f64> {
@@ -118,7 +175,7 @@ impl<'a> Axis<'a> {
 
 /// A little room at both ends; the value alone if there is only one.
 fn widened(low: f64, high: f64) -> (f64, f64) {
-    let room = (high - low) * 0.04;
+    let room = (high - low) * ROOM;
     match room > 0.0 {
         true => {
             (if low == 0.0 { 0.0 } else { low - room }, if high == 0.0 { 0.0 } else { high + room })
@@ -149,13 +206,16 @@ pub(super) fn number(value: f64) -> String {
     }
     if size >= 10_000.0 && value.fract() == 0.0 {
         let sign = if value < 0.0 { "-" } else { "" };
-        return format!("{sign}{}", super::super::numbers::grouped(size as u64));
+        return format!("{sign}{}", grouped(size as u64));
     }
-    // Shares of a tail have as many nines as there are.
-    match size < 1.0 && size > 0.999 {
-        true => format!("{value}"),
-        false => value.to_string(),
-    }
+    value.to_string()
+}
+
+/// A share in percent, with as many nines as it has.
+fn percent(share: f64) -> String {
+    let beyond = 1.0 - share;
+    let decimals = (-beyond.max(1e-9).log10()).round().max(2.0) as usize - 2;
+    format!("{:.decimals$}\u{a0}%", share * 100.0)
 }
 
 #[cfg(test)]
@@ -182,7 +242,8 @@ mod tests {
             ["10", "20", "50", "100", "200", "500", "1000"]
         );
         assert_eq!(texts(Scale::Log, &[110.0, 180.0]), ["120", "140", "160", "180"]);
-        assert_eq!(texts(Scale::Tail, &[0.1, 0.9995]), ["0", "0.9", "0.99", "0.999"]);
+        let tail = texts(Scale::Tail, &[0.1, 0.9995]).join(", ").replace('\u{a0}', " ");
+        assert_eq!(tail, "0 %, 50 %, 90 %, 99 %, 99.9 %");
         assert_eq!(texts(Scale::Linear, &[20_000.0, 60_000.0])[0], "20\u{202f}000");
         assert!(!texts(Scale::Linear, &[5.0, 5.0]).is_empty());
         assert!(!texts(Scale::Linear, &[]).is_empty());
@@ -192,6 +253,33 @@ mod tests {
     fn each_nine_of_a_tail_takes_as_much_room_as_the_others() {
         let places: Vec<f64> =
             axis(Scale::Tail, &[0.9999]).iter().map(|(place, _)| place.round()).collect();
-        assert_eq!(places, [0.0, 150.0, 300.0, 450.0, 600.0]);
+        assert_eq!(places, [0.0, 45.0, 150.0, 300.0, 450.0, 600.0]);
+    }
+
+    #[test]
+    fn a_low_tail_has_the_nines_that_have_room() {
+        let of = document::Axis { scale: Some(Scale::Tail), ..document::Axis::default() };
+        let axis = Axis::new(&of, [0.999_999].into_iter(), (60.0, 0.0), false);
+        let texts: Vec<String> = axis.ticks(30.0).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["0\u{a0}%", "99\u{a0}%", "99.99\u{a0}%", "99.9999\u{a0}%"]);
+    }
+
+    #[test]
+    fn times_on_a_logarithmic_axis_have_their_unit_and_the_heading_none() {
+        let of = |unit: &str, scale| document::Axis {
+            scale: Some(scale),
+            ..document::Axis::new("latency", unit)
+        };
+        let shown = |of: &document::Axis| {
+            let axis = Axis::new(of, [50.0, 4_000.0].into_iter(), (0.0, 600.0), false);
+            let ticks: Vec<String> = axis.ticks(60.0).into_iter().map(|(_, text)| text).collect();
+            (ticks.join(", ").replace('\u{a0}', " "), axis.heading())
+        };
+        let millis = "50 ms, 100 ms, 200 ms, 500 ms, 1 s, 2 s";
+        assert_eq!(shown(&of("ms", Scale::Log)), (millis.to_owned(), "latency".to_owned()));
+        let seconds = shown(&of("s", Scale::Log)).0;
+        assert!(seconds.starts_with("50 s, 100 s"), "{seconds}");
+        assert_eq!(shown(&of("ms", Scale::Linear)).1, "latency (ms)");
+        assert_eq!(shown(&of("B", Scale::Log)).1, "latency (B)");
     }
 }

@@ -7,12 +7,15 @@ use maud::{Markup, html};
 use super::super::document::{self, AxisName, Mark, Point, Series, Shape};
 use super::super::scale::{px, text_width};
 use super::axis::Axis;
-use super::{Drawing, FONT, Theme, WIDTH, heading};
+use super::ends::{self, Ends};
+use super::legend;
+use super::{Drawing, FONT, Layout, Theme};
 
-const PLOT_HEIGHT: f64 = 380.0;
-const LEGEND_ROW: f64 = 22.0;
 /// Points that are drawn as such, and intervals as whiskers; where there are more, as a line and a band.
 const SPARSE: usize = 60;
+/// Pixels between two ticks upwards, and the room that is kept for how rare what is above one is.
+const TICKS: f64 = 34.0;
+const RARITIES: f64 = 76.0;
 
 /// What is drawn, placed.
 struct Plot<'a> {
@@ -22,37 +25,43 @@ struct Plot<'a> {
     series: &'a [Series],
     /// Where names of the horizontal axis stand slanted, so much room they take downwards.
     slant: Option<f64>,
+    layout: Layout,
 }
 
 pub(super) fn draw(
     theme: &Theme,
+    layout: Layout,
     (x, y): (&document::Axis, &document::Axis),
     series: &[Series],
     marks: &[Mark],
 ) -> Drawing {
-    let legend = place_legend(series);
-    let top = legend.last().map_or(0.0, |(_, y)| *y) + 14.0;
-    let bars = series.iter().any(is_bar);
+    let legend = legend::place(series, layout.width);
+    let foot_of_legend = legend.last().map_or(0.0, |(_, y)| *y);
+    let bars = series.iter().any(Series::is_bar);
     let marked = |axis| marks.iter().filter(move |mark| mark.axis == axis).map(|mark| mark.value);
     let upwards = extent(series).chain(marked(AxisName::Y));
-    let y = Axis::new(y, upwards, (top + PLOT_HEIGHT, top), bars);
-    let left = y.widest(34.0) + 34.0;
     let across = series.iter().flat_map(|one| &one.points).map(|point| point.x());
-    let x = Axis::new(x, across.chain(marked(AxisName::X)), (left, WIDTH - 12.0), false);
-    let plot = Plot { theme, slant: slant(&x), x, y, series };
-    let foot = plot.slant.unwrap_or(FONT + 6.0) + 30.0;
+    let across = across.chain(marked(AxisName::X));
+    let y = Axis::new(y, upwards, (layout.plot_height, 0.0), bars);
+    let left = y.widest(TICKS) + if layout.is_spacious { 34.0 } else { 8.0 };
+    let rarities = if y.is_tail() && layout.is_spacious { RARITIES } else { 0.0 };
+    let x = Axis::new(x, across, (left, layout.width - 12.0 - rarities), false);
+    let ends = Ends::new((&x, &y), series, layout);
+    let top = foot_of_legend + 14.0 + if ends.is_some() { ends::ROOM } else { 0.0 };
+    let plot = Plot { theme, slant: slant(&x), x, y, series, layout };
+    let name = if layout.is_spacious { 30.0 } else { 24.0 };
+    let foot = plot.slant.unwrap_or(FONT + 6.0) + name;
     let body = html! {
-        (plot.draw_grid(top))
-        (draw_legend(theme, series, &legend))
-        @for (index, one) in series.iter().enumerate() { (plot.draw_interval(one, theme.series(index))) }
-        @for (index, one) in series.iter().enumerate() { (plot.draw_series(one, theme.series(index))) }
-        @for mark in marks { (plot.draw_mark(mark)) }
+        (legend::draw(theme, series, &legend))
+        g transform={ "translate(0 " (px(top)) ")" } {
+            (plot.draw_grid())
+            @for (index, one) in series.iter().enumerate() { (plot.draw_interval(one, theme.series(index))) }
+            @for (index, one) in series.iter().enumerate() { (plot.draw_series(one, index)) }
+            @if let Some(ends) = ends { (ends.draw(theme)) }
+            @for mark in marks { (plot.draw_mark(mark)) }
+        }
     };
-    Drawing { width: WIDTH, height: top + PLOT_HEIGHT + foot, body }
-}
-
-fn is_bar(series: &Series) -> bool {
-    matches!(series.shape, Shape::Bars | Shape::Stack)
+    Drawing { width: layout.width, height: top + layout.plot_height + foot, body }
 }
 
 /// All values upwards, bounds and the heights of stacks included.
@@ -77,16 +86,22 @@ fn slant(x: &Axis<'_>) -> Option<f64> {
 }
 
 impl Plot<'_> {
-    fn draw_grid(&self, top: f64) -> Markup {
-        let (left, right, bottom) = (self.x.start_px, self.x.end_px, top + PLOT_HEIGHT);
+    fn draw_grid(&self) -> Markup {
+        let (left, right) = (self.x.start_px, self.x.end_px);
+        let (bottom, top) = (self.y.start_px, self.y.end_px);
         let distance = if self.slant.is_some() { 18.0 } else { 64.0 };
         let named = self.x.of.categories.is_some();
         let distance = if named && self.slant.is_none() { 1.0 } else { distance };
-        let foot = bottom + self.slant.unwrap_or(FONT + 6.0) + 24.0;
+        let foot = bottom + self.slant.unwrap_or(FONT + 6.0) + 20.0;
         html! {
-            @for (y, text) in self.y.ticks(34.0) {
+            @for (y, text) in self.y.ticks(TICKS) {
                 line class="grid" x1=(px(left)) x2=(px(right)) y1=(px(y)) y2=(px(y)) {}
                 text class="faint end" x=(px(left - 7.0)) y=(px(y + 4.5)) { (text) }
+            }
+            @if self.y.is_tail() && self.layout.is_spacious {
+                @for (y, text) in self.y.rarities() {
+                    text class="faint" x=(px(right + 8.0)) y=(px(y + 4.5)) { (text) }
+                }
             }
             @for (x, text) in self.x.ticks(distance) {
                 @if !named { line class="grid" x1=(px(x)) x2=(px(x)) y1=(px(top)) y2=(px(bottom)) {} }
@@ -99,9 +114,9 @@ impl Plot<'_> {
             }
             line class="axis" x1=(px(left)) x2=(px(right)) y1=(px(bottom)) y2=(px(bottom)) {}
             line class="axis" x1=(px(left)) x2=(px(left)) y1=(px(top)) y2=(px(bottom)) {}
-            text class="middle" x=(px((left + right) / 2.0)) y=(px(foot)) { (heading(&self.x.of.label, self.x.of.unit.as_deref())) }
-            text class="middle" transform={ "translate(11 " (px((top + bottom) / 2.0)) ") rotate(-90)" } {
-                (heading(&self.y.of.label, self.y.of.unit.as_deref()))
+            text class="middle" x=(px((left + right) / 2.0)) y=(px(foot)) { (self.layout.fitting(&self.x.heading())) }
+            @if self.layout.is_spacious {
+                text class="middle" transform={ "translate(11 " (px((top + bottom) / 2.0)) ") rotate(-90)" } { (self.y.heading()) }
             }
         }
     }
@@ -110,24 +125,17 @@ impl Plot<'_> {
         (self.x.px(point.x()), self.y.px(point.y()))
     }
 
-    fn draw_series(&self, series: &Series, colour: &str) -> Markup {
+    fn draw_series(&self, series: &Series, index: usize) -> Markup {
+        let colour = self.theme.series(index);
         match series.shape {
             Shape::Bars | Shape::Stack => self.draw_bars(series, colour),
             Shape::Points => html! { (self.draw_points(series, colour)) },
-            Shape::Line | Shape::Step => {
-                let dash = if series.paper { Some("6 4") } else { self.dash(series) };
-                html! {
-                    path class="line" stroke=(colour) stroke-dasharray=[dash] d=(self.path(series)) {}
-                    @if series.shape == Shape::Line && series.points.len() <= SPARSE { (self.draw_points(series, colour)) }
-                }
-            }
+            Shape::Line | Shape::Step => html! {
+                path class="line" stroke=(colour) stroke-dasharray=[legend::dash(self.theme, self.series, index)]
+                    d=(self.path(series)) {}
+                @if series.shape == Shape::Line && series.points.len() <= SPARSE { (self.draw_points(series, colour)) }
+            },
         }
-    }
-
-    /// Colours that come again do so dotted.
-    fn dash(&self, series: &Series) -> Option<&'static str> {
-        let place = self.series.iter().position(|one| one.name == series.name)?;
-        (place >= self.theme.series.len()).then_some("2 3")
     }
 
     fn draw_points(&self, series: &Series, colour: &str) -> Markup {
@@ -145,12 +153,18 @@ impl Plot<'_> {
     }
 
     fn path(&self, series: &Series) -> String {
+        let rises = series.shape == Shape::Step && self.y.is_tail();
         let mut path = String::new();
         for (place, point) in series.points.iter().enumerate() {
             let (x, y) = self.at(*point);
             // Writing to a string does not fail.
             let _ = match (place, series.shape) {
+                (0, _) if rises => write!(path, "M{} {}V{}", px(x), px(self.y.start_px), px(y)),
                 (0, _) => write!(path, "M{} {}", px(x), px(y)),
+                // All values are no greater than the last, a share that has no place on the axis.
+                (_, Shape::Step) if rises && self.y.is_beyond(point.y()) => {
+                    write!(path, "H{}", px(x))
+                }
                 (_, Shape::Step) => write!(path, "H{}V{}", px(x), px(y)),
                 _ => write!(path, "L{} {}", px(x), px(y)),
             };
@@ -168,7 +182,7 @@ impl Plot<'_> {
             .collect();
         let band = bounded.len() > SPARSE || (series.shape == Shape::Step && bounded.len() > 1);
         html! {
-            @if is_bar(series) {
+            @if series.is_bar() {
             } @else if band {
                 path fill=(colour) fill-opacity="0.18" d=(band_path(&bounded, series.shape)) {}
             } @else {
@@ -259,36 +273,4 @@ fn band_path(bounded: &[(f64, (f64, f64))], shape: Shape) -> String {
         };
     }
     path + "z"
-}
-
-/// Where each entry of the legend begins, in as many rows as it takes; nothing for a single nameless series.
-fn place_legend(series: &[Series]) -> Vec<(f64, f64)> {
-    let (mut x, mut y) = (0.0, 14.0);
-    let place = |one: &Series| {
-        let width = 26.0 + text_width(&one.name, FONT) + 18.0;
-        if x > 0.0 && x + width > WIDTH {
-            (x, y) = (0.0, y + LEGEND_ROW);
-        }
-        let place = (x, y);
-        x += width;
-        place
-    };
-    series.iter().map(place).collect()
-}
-
-fn draw_legend(theme: &Theme, series: &[Series], places: &[(f64, f64)]) -> Markup {
-    html! {
-        @for (index, (one, (x, y))) in series.iter().zip(places).enumerate() {
-            @let colour = theme.series(index);
-            @if one.paper {
-                path fill="none" stroke=(colour) stroke-width="2" d={ "M" (px(x + 9.0)) " " (px(y - 10.5)) "l6 6l-6 6l-6 -6z" } {}
-            } @else if is_bar(one) {
-                rect x=(px(*x)) y=(px(y - 11.0)) width="18" height="12" fill=(colour) {}
-            } @else {
-                @let again = (index >= theme.series.len()).then_some("3 3");
-                line stroke=(colour) stroke-width="3" stroke-dasharray=[again] x1=(px(*x)) x2=(px(x + 18.0)) y1=(px(y - 4.5)) y2=(px(y - 4.5)) {}
-            }
-            text x=(px(x + 24.0)) y=(px(*y)) { (one.name) }
-        }
-    }
 }

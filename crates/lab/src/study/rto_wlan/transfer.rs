@@ -161,7 +161,7 @@ pub(in super::super) fn run(
     sheet: &mut Sheet<'_>,
 ) -> Result<(), StudyError> {
     let (flow, network) = (parameters.to_flow(), parameters.to_network(seed));
-    let mut world = World::new(&network, core::slice::from_ref(&flow), false, seed)?;
+    let mut world = World::new(&network, core::slice::from_ref(&flow), None, seed)?;
     let end = BEGIN + parameters.duration;
     world.run_until(end)?;
     if let Some(ends) = world.flows.first() {

@@ -63,7 +63,7 @@ pub fn carry(
     let links = Directions::both(LinkConfig::lossy(line.rtt / 2, line.loss));
     // A network of its own for each line, by its number.
     let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ index;
-    let mut world = World::new(&Network::Pair(links), &[flow], false, seed)?;
+    let mut world = World::new(&Network::Pair(links), &[flow], None, seed)?;
     world.run_until(BEGIN + due.last().copied().unwrap_or_default())?;
     world.settle(&[0], PATIENCE)?;
     let log = world.flows.first().map(|ends| ends.log.borrow());

@@ -1,0 +1,63 @@
+//! Retransmissions of a sender, as reports name them.
+
+use recovery::RetransmissionCounts;
+use serde::Serialize;
+
+/// Retransmissions by cause and by order, in DATA chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Retransmissions {
+    /// All of them: the sum of the causes, and the sum of the orders.
+    pub total: u64,
+    /// Because the retransmission timer expired.
+    pub timeout: u64,
+    /// By fast retransmit.
+    pub fast: u64,
+    /// By an early retransmission timer or early retransmit.
+    pub early: u64,
+    /// Along with another retransmission, because there was room.
+    pub bundled: u64,
+    /// As a probe.
+    pub probe: u64,
+    /// First retransmissions of their unit.
+    pub first: u64,
+    /// Second retransmissions.
+    pub second: u64,
+    /// Third retransmissions.
+    pub third: u64,
+    /// Fourth and later retransmissions.
+    pub more: u64,
+}
+
+impl From<RetransmissionCounts> for Retransmissions {
+    fn from(counts: RetransmissionCounts) -> Retransmissions {
+        let [first, second, third, more] = counts.by_order;
+        Retransmissions {
+            total: counts.total(),
+            timeout: counts.timeout,
+            fast: counts.fast,
+            early: counts.early,
+            bundled: counts.bundled,
+            probe: counts.probe,
+            first,
+            second,
+            third,
+            more,
+        }
+    }
+}
+
+impl Retransmissions {
+    /// Adds the counts of another sender.
+    pub fn add(&mut self, other: Retransmissions) {
+        self.total += other.total;
+        self.timeout += other.timeout;
+        self.fast += other.fast;
+        self.early += other.early;
+        self.bundled += other.bundled;
+        self.probe += other.probe;
+        self.first += other.first;
+        self.second += other.second;
+        self.third += other.third;
+        self.more += other.more;
+    }
+}
