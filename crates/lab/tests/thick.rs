@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 
 use base::{Duration, Instant, Rate};
-use lab::flow::{Detail, FlowConfig, SourcePlan, Transport};
+use lab::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
 use lab::measure::GroupMeter;
 use lab::world::{Network, World};
 use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
@@ -52,7 +52,7 @@ fn transcript(name: &str, lost: &[u64]) -> Transcript {
     };
     let end = Instant::ZERO + Duration::from_secs(600);
     let flow = FlowConfig {
-        transport: Transport::sctp(policy(), policy()),
+        transport: TransportOptions::sctp(policy(), policy()),
         source: SourcePlan::Messages { workload, streams: 1 },
         start: Instant::ZERO,
         set_up: Duration::from_secs(1),

@@ -1,6 +1,9 @@
 //! What an edge carries between a client's connection and a service's, with sides that give, take, finish, fail and
 //! change how much room they have in any order. A model knows every byte: each arrives once and in order, or is held
-//! and counted; no side is asked for anything once it was told that there is nothing to hope for.
+//! and counted; no side is asked for anything once it was told that there is nothing to hope for. Half of the inputs
+//! have a side for a client that is as unsteady as the model allows, the others a connection of the stack.
+
+mod stacked;
 
 use apps::edge::carry::{Carried, Client, Failed, Next, PIECE, Read, Service, Taken, Written};
 use arbitrary::Arbitrary;
@@ -11,6 +14,8 @@ use crate::Steps;
 /// Steps of both sides.
 #[derive(Arbitrary, Debug)]
 pub struct Input {
+    /// Even: the client is a model; odd: its connection is one of the stack, with a preset of recovery.
+    client: u8,
     steps: Steps<Step>,
 }
 
@@ -29,6 +34,15 @@ enum Step {
     Finish { client: bool },
     /// An end is gone; seldom, so that most flows go on.
     Fail { client: bool, dice: u8 },
+    /// Something happens on the wire to the stack.
+    Wire(Wire),
+}
+
+/// Segments that are lost on the wire, up to three, and the time that passes then.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct Wire {
+    lost: u8,
+    millis: u16,
 }
 
 /// What came of it.
@@ -162,6 +176,9 @@ impl Service for Side {
 
 /// Runs the steps, and then everything that is left, with room for all.
 pub fn run(input: Input) -> Outcome {
+    if input.client % 2 != 0 {
+        return stacked::run(&input.steps.0, input.client / 2);
+    }
     let (mut client, mut service, mut carried) =
         (Side::default(), Side::default(), Carried::default());
     for step in input.steps.0 {
@@ -188,6 +205,7 @@ pub fn run(input: Input) -> Outcome {
                 let side = if is_client { &mut client } else { &mut service };
                 side.failed |= dice < 4;
             }
+            Step::Wire(_) => {}
         }
     }
     (client.room, service.room) = (usize::MAX / 2, usize::MAX / 2);

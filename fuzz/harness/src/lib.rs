@@ -12,7 +12,8 @@
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
 //! - [`tcp_connection`]: a TCP endpoint and a peer who knows the numbers but not its manners.
 //! - [`tcp_pair`]: two ends of a TCP connection with a hostile network between them, judged by a model.
-//! - [`flow`]: what an edge carries between a client and a service, judged by a model.
+//! - [`flow`]: what an edge carries between a client and a service, judged by a model, with a model for a client or the
+//!   TCP stack.
 //! - [`tcp_policy`]: the recovery policies of both, by numbers.
 //! - [`air`]: the hostile network of both pairs.
 //! - [`corpus`]: the inputs of usrsctp's fuzzers in the shapes that they are made for.

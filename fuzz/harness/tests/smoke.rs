@@ -169,7 +169,7 @@ fn offload_takes_seeded_packets_and_many_segments_leave_together() {
 
 #[test]
 fn flow_takes_seeded_steps_and_most_bytes_are_carried() {
-    let outcomes = each("flow", flow::run);
+    let outcomes = each_of(2_000, "flow", flow::run);
     let carried: u64 = outcomes.iter().map(|outcome| outcome.carried).sum();
     let over = outcomes.iter().filter(|outcome| outcome.over).count();
     let failed = outcomes.iter().filter(|outcome| outcome.failed).count();

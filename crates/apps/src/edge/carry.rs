@@ -6,6 +6,10 @@
 //! which the stack has no room, so that it waits in the service's own connection. A half-close ends one direction and
 //! leaves the other.
 
+mod stack;
+
+pub use stack::{InStack, room_in};
+
 use bytes::{Buf, Bytes};
 
 /// Most bytes that are on their way in each direction.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tcp::{Connection, ConnectionError, Endpoint, Failure, Received, SendFlags, State};
+use tcp::{Connection, Endpoint, Failure, State};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
@@ -15,7 +15,7 @@ use self::to_service::ToService;
 #[cfg(test)]
 pub(super) use self::to_service::advance;
 use super::budget::Budget;
-use super::carry::{self, Carried, Failed, Next, Taken};
+use super::carry::{self, Carried, Failed, InStack, Next, Taken};
 use super::registry::{Entry, Registry};
 use super::shard::{Accepted, Shard};
 use super::tally::End;
@@ -142,37 +142,37 @@ struct Stack<'a> {
     budget: &'a Budget,
 }
 
+impl Stack<'_> {
+    /// Does something with the connection, after which the driver sends what is due.
+    fn call<T>(&self, act: impl FnOnce(&mut InStack<'_>) -> T) -> T {
+        let id = self.client.accepted.id;
+        self.client.shard.machine.call(|stack, now| act(&mut InStack { stack, now, id }))
+    }
+}
+
 impl carry::Client for Stack<'_> {
     type Error = Failure;
 
     fn receive(&mut self, limit: usize, pieces: &mut Vec<Bytes>) -> Result<Taken, Failure> {
-        let (id, limits, reserve) =
-            (self.client.accepted.id, self.budget.limits(), self.budget.reserve());
-        let take = |stack: &mut Endpoint, now| {
-            stack.set_memory_limits(limits, reserve);
-            receive(stack, now, id, limit, pieces)
-        };
-        self.client.shard.machine.call(take).map_err(|error| match error {
-            ConnectionError::Failed(failure) => failure,
-            _ => Failure::Reset,
+        let (limits, reserve) = (self.budget.limits(), self.budget.reserve());
+        self.call(|connection| {
+            connection.stack.set_memory_limits(limits, reserve);
+            connection.receive(limit, pieces)
         })
     }
 
     fn room(&mut self) -> Result<usize, Failure> {
         let id = self.client.accepted.id;
         // Nothing of this makes the stack send anything.
-        self.client.shard.machine.look(|stack| stack.room_to_send(id)).map_err(send_failure)
+        self.client.shard.machine.look(|stack| carry::room_in(stack, id))
     }
 
     fn send(&mut self, data: Bytes) -> Result<usize, Failure> {
-        let id = self.client.accepted.id;
-        let send = |stack: &mut Endpoint, now| stack.send(now, id, data, SendFlags::default());
-        self.client.shard.machine.call(send).map_err(send_failure)
+        self.call(|connection| connection.send(data))
     }
 
     fn finish(&mut self) {
-        let id = self.client.accepted.id;
-        self.client.shard.machine.call(|stack, now| stack.shutdown_write(now, id));
+        self.call(|connection| connection.finish());
     }
 }
 
@@ -231,42 +231,6 @@ impl Flow<'_> {
 impl Drop for Flow<'_> {
     fn drop(&mut self) {
         self.stack.budget.move_in_flows(self.held, 0);
-    }
-}
-
-/// Takes what the client sent, up to `limit` bytes of it.
-fn receive(
-    stack: &mut Endpoint,
-    now: base::Instant,
-    id: tcp::ConnectionId,
-    limit: usize,
-    pieces: &mut Vec<Bytes>,
-) -> Result<Taken, ConnectionError> {
-    /// As many as one system call takes for sure (IOV_MAX is 1024), and more than segments in a piece.
-    const PIECES: usize = 128;
-    let mut room = limit;
-    loop {
-        match stack.receive(now, id, room) {
-            Ok(Received::Data(data)) => {
-                room -= data.len();
-                pieces.push(data);
-                if room == 0 || pieces.len() == PIECES {
-                    return Ok(Taken::Data);
-                }
-            }
-            // What came before has its turn first.
-            _ if !pieces.is_empty() => return Ok(Taken::Data),
-            Ok(Received::Nothing) => return Ok(Taken::Nothing),
-            Ok(Received::Finished) => return Ok(Taken::Finished),
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-fn send_failure(error: tcp::SendError) -> Failure {
-    match error {
-        tcp::SendError::Failed(failure) => failure,
-        _ => Failure::Reset,
     }
 }
 

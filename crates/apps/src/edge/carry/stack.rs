@@ -1,0 +1,74 @@
+//! The client's side of a flow where it is a connection of a TCP endpoint.
+
+use base::Instant;
+use bytes::Bytes;
+use tcp::{ConnectionError, ConnectionId, Endpoint, Failure, Received, SendError, SendFlags};
+
+use super::{Client, Taken};
+
+/// Most pieces of a turn: one system call takes them for sure (IOV_MAX is 1024), and a piece has fewer segments.
+const PIECES: usize = 128;
+
+/// A connection and the endpoint that has it, for the length of a call.
+#[derive(Debug)]
+pub struct InStack<'a> {
+    /// The endpoint.
+    pub stack: &'a mut Endpoint,
+    /// The time of the call.
+    pub now: Instant,
+    /// The connection.
+    pub id: ConnectionId,
+}
+
+impl Client for InStack<'_> {
+    type Error = Failure;
+
+    fn receive(&mut self, limit: usize, pieces: &mut Vec<Bytes>) -> Result<Taken, Failure> {
+        let mut room = limit;
+        loop {
+            match self.stack.receive(self.now, self.id, room) {
+                Ok(Received::Data(data)) => {
+                    room -= data.len();
+                    pieces.push(data);
+                    if room == 0 || pieces.len() == PIECES {
+                        return Ok(Taken::Data);
+                    }
+                }
+                // What came before has its turn first.
+                _ if !pieces.is_empty() => return Ok(Taken::Data),
+                Ok(Received::Nothing) => return Ok(Taken::Nothing),
+                Ok(Received::Finished) => return Ok(Taken::Finished),
+                Err(ConnectionError::Failed(failure)) => return Err(failure),
+                Err(_) => return Err(Failure::Reset),
+            }
+        }
+    }
+
+    fn room(&mut self) -> Result<usize, Failure> {
+        room_in(self.stack, self.id)
+    }
+
+    fn send(&mut self, data: Bytes) -> Result<usize, Failure> {
+        let sent = self.stack.send(self.now, self.id, data, SendFlags::default());
+        sent.map_err(send_failure)
+    }
+
+    fn finish(&mut self) {
+        self.stack.shutdown_write(self.now, self.id);
+    }
+}
+
+/// Bytes that a connection takes to send now. The endpoint has nothing to send after this.
+///
+/// # Errors
+/// Once the connection is gone.
+pub fn room_in(stack: &mut Endpoint, id: ConnectionId) -> Result<usize, Failure> {
+    stack.room_to_send(id).map_err(send_failure)
+}
+
+fn send_failure(error: SendError) -> Failure {
+    match error {
+        SendError::Failed(failure) => failure,
+        _ => Failure::Reset,
+    }
+}
