@@ -27,7 +27,8 @@ pub struct SwitchoverPolicy {
     /// What makes a path potentially failed, so that data goes elsewhere before it is inactive.
     pub potentially_failed: PotentiallyFailed,
     /// Errors in a row that the primary path may have before another one becomes primary for good
-    /// (Primary.Switchover.Max.Retrans of RFC 7829, section 5); none: data returns when it answers.
+    /// (Primary.Switchover.Max.Retrans of RFC 7829, section 5): the path that carries data then. Fewer than make the primary
+    /// path potentially failed or inactive count as that number. None: data returns when it answers.
     pub primary_switchover_after: Option<u8>,
     /// Data leaves a path whose round-trip time rises and rises, if another one is shorter; none: it
     /// stays until something is lost.

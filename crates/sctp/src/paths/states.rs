@@ -62,14 +62,18 @@ impl Paths {
         let potentially_failed = own.unwrap_or(policy.potentially_failed);
         let limit = state.max_retrans(context.options);
         let verdict = switchover::judge(potentially_failed, charges, limit);
-        let leaves_for_good = policy.primary_switchover_after;
-        if path == self.primary && leaves_for_good.is_some_and(|limit| charges.errors > limit) {
-            let best = switchover::choose_alternate(&self.candidates(context.recovery), path);
-            if self[best].is_usable() {
-                self.make_primary(context, best);
-            }
-        }
         self.set_state(now, context, path, verdict);
+        let leaves_for_good = policy.primary_switchover_after;
+        let is_over = leaves_for_good.is_some_and(|limit| charges.errors > limit);
+        // RFC 7829, section 5: the new primary is the path that carries data now. A path that is thought to work stays
+        // primary, whatever its errors: a limit below the one that makes it fail counts as that one.
+        if path == self.primary
+            && is_over
+            && verdict != PathState::Active
+            && self[self.data].is_usable()
+        {
+            self.make_primary(context, self.data);
+        }
     }
 
     fn set_state(

@@ -185,6 +185,42 @@ fn the_primary_switches_for_good_where_the_policy_says_so() {
 }
 
 #[test]
+fn a_primary_path_that_is_thought_to_work_is_not_left_for_good() {
+    let mut links = even();
+    links[0].forward.blackouts.push(T0..T0 + Duration::from_millis(1_500));
+    let switchover =
+        SwitchoverPolicy { primary_switchover_after: Some(0), ..SwitchoverPolicy::TIMEOUTS };
+    let mut two = Two::established(&links, AssociationOptions { switchover, ..timeouts_only() });
+    two.send_at([0, 5_000]);
+    two.at(6_000);
+    // One error is above the limit, and far below Path.Max.Retrans.
+    assert_eq!((two.stats().primary_path, two.stats().data_path), (0, 0));
+    two.assert_sent(&[(0, 0, &[0]), (1_000, 1, &[0]), (5_000, 0, &[1])]);
+}
+
+#[test]
+fn of_paths_that_are_all_potentially_failed_one_carries_data_and_only_its_answer_clears_it() {
+    let mut links = even();
+    for link in &mut links {
+        link.forward.blackouts.push(T0..T0 + Duration::from_millis(2_500));
+    }
+    let switchover = SwitchoverPolicy::POTENTIALLY_FAILED;
+    let mut two = Two::established(&links, AssociationOptions { switchover, ..timeouts_only() });
+    let charged = |two: &Two| [0, 1].map(|path| (two.path(path).state, two.path(path).error_count));
+    two.send_at([0, 2_600]);
+    two.at(2_690);
+    // The timers expired at 1 s on the first path and at 2 s on the second; the next heartbeat's is due at 3 s.
+    two.assert_sent(&[(0, 0, &[0]), (1_000, 1, &[0]), (2_000, 0, &[0]), (2_600, 0, &[1])]);
+    assert_eq!(charged(&two), [(PathState::PotentiallyFailed, 1); 2]);
+    two.at(2_710);
+    assert_eq!(
+        charged(&two),
+        [(PathState::Active, 0), (PathState::PotentiallyFailed, 1)],
+        "what was sent on one path alone is acknowledged"
+    );
+}
+
+#[test]
 fn sacks_return_to_the_path_of_the_data() {
     let mut two = Two::established(&even(), timeouts_only());
     two.send_at([0]);
