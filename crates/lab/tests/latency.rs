@@ -1,0 +1,72 @@
+//! The presets `latency` and `latency-lean` keep the bounds that their plans state: what retransmission and copies can
+//! reach at best, and some milliseconds.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use lab::compare::{compare, tally};
+use lab::engine::{Finished, Shard, run};
+use lab::plan::{Plan, Size};
+use lab::verdict::{Word, judge};
+
+const KEY: &str = "flow.w1,w2,w3.policy";
+
+/// The small version of a plan of this folder, and its results.
+fn results_of(file: &str) -> (Plan, Finished) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+    let plan = Plan::parse(&std::fs::read_to_string(path).unwrap(), Size::Small, None).unwrap();
+    let mut finished = Finished::new();
+    run(&plan, Shard::default(), &BTreeSet::new(), 2, |job, results| {
+        finished.insert(job, results);
+        Ok(())
+    })
+    .unwrap();
+    (plan, finished)
+}
+
+/// The rows that a plan's results miss, by their measure and cell, and how many they keep.
+fn missed(plan: &Plan, finished: &Finished) -> (Vec<String>, usize) {
+    let verdicts = judge(plan, finished);
+    let differs = verdicts.iter().filter(|verdict| verdict.agreement == Word::Differs);
+    let missed = differs.map(|verdict| {
+        let network = format!("{:?}", verdict.expectation.cells);
+        format!("{} {}", network, verdict.expectation.measure)
+    });
+    let kept = verdicts.iter().filter(|verdict| verdict.agreement == Word::Same).count();
+    (missed.collect(), kept)
+}
+
+#[test]
+fn sctp_s_latency_presets_keep_their_bounds_except_for_the_mean_and_the_tail_under_jitter() {
+    let (plan, finished) = results_of("latency.toml");
+    let (missed, kept) = missed(&plan, &finished);
+    assert!(missed.iter().all(|row| row.contains("jitter")), "{missed:?}");
+    assert!(kept >= 9, "{kept}");
+}
+
+#[test]
+fn tcp_s_latency_keeps_its_bounds_with_a_receiver_that_delays_acknowledgements() {
+    let (plan, finished) = results_of("latency-tcp.toml");
+    let (missed, kept) = missed(&plan, &finished);
+    assert_eq!(missed, [] as [String; 0]);
+    assert!(kept >= 6, "{kept}");
+}
+
+#[test]
+fn latency_is_slower_than_thin_in_no_number_and_faster_in_most() {
+    for file in ["latency.toml", "latency-tcp.toml"] {
+        let (plan, finished) = results_of(file);
+        for policy in ["latency", "latency-lean"] {
+            let compared = compare(&plan, &finished, KEY, (policy, "thin"), &[]);
+            let quantiles =
+                [0.99, 0.999].map(|quantile| format!("latency.quantile[quantile={quantile}]"));
+            let names = ["latency.mean", &quantiles[0], &quantiles[1]];
+            let found = tally(&compared, &names, 0.01);
+            assert_eq!(found.higher, [], "{file} {policy}");
+            println!("{file} {policy}: {} of {}", found.lower, found.compared);
+            assert!(found.lower >= 8, "{file} {policy}: {} of {}", found.lower, found.compared);
+        }
+    }
+}
