@@ -176,7 +176,7 @@ impl Service for Side {
 
 /// Runs the steps, and then everything that is left, with room for all.
 pub fn run(input: Input) -> Outcome {
-    if input.client % 2 != 0 {
+    if !input.client.is_multiple_of(2) {
         return stacked::run(&input.steps.0, input.client / 2);
     }
     let (mut client, mut service, mut carried) =

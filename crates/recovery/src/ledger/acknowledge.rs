@@ -56,7 +56,7 @@ pub struct PathAck {
     /// The round-trip time of something that was sent again, from its first transmission on, which is proven to have
     /// arrived.
     pub proven_rtt: Option<ProvenTrip>,
-    /// Its duration, as of `proven_rtt`, unless an acknowledgement was lost before this one.
+    /// Duration of such a round trip, unless an acknowledgement was lost before this one.
     pub doubtful_rtt: Option<Duration>,
     /// When something left first that was sent again before its acknowledgement, which had left already, could come.
     pub early: Option<Instant>,

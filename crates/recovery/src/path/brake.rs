@@ -23,7 +23,7 @@ const SHORT_TRIAL: u8 = 8;
 const TRIAL_SHARES: u64 = 4;
 /// Measurements before the first trial, which tell what the round trip is without copies.
 const FIRST: u8 = 4;
-/// The first steps: copies of the previous packet ride along with one packet in so many.
+/// The first steps: copies of the previous packet ride along with every eighth packet, fourth, and second.
 const SHARED: [u64; 3] = [8, 4, 2];
 /// The step at which they ride along with each packet; each step further is one packet further back.
 const EACH: u8 = SHARED.len() as u8 + 1;
@@ -102,7 +102,7 @@ impl Brake {
         match usize::from(self.step).checked_sub(1) {
             None => 0,
             Some(step) => match SHARED.get(step) {
-                Some(share) => u8::from(packet % share == 0),
+                Some(share) => u8::from(packet.is_multiple_of(*share)),
                 None => self.step - (EACH - 1),
             },
         }

@@ -20,7 +20,8 @@ impl Sender {
     }
 
     /// The last byte again, behind a segment that travels alone: what arrives twice is acknowledged at once (RFC 9293,
-    /// section 3.10.7.4), and if that segment is lost, the byte is reported out of order. It is in nobody's flight.
+    /// section 3.10.7.4), and if that segment is lost, the byte is reported out of order. The ledger
+    /// does not know of it.
     fn poll_request(&mut self, now: Instant) -> Option<Outgoing> {
         let end = self.snd_nxt();
         if !self.recovery.asks_behind(now, PATH) || self.is_fin_sent() || end <= self.snd_una() {
