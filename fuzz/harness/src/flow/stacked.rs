@@ -72,8 +72,9 @@ pub(super) fn run(steps: &[Step], preset: u8) -> Outcome {
             return outcome;
         }
         if !world.pass_to_next(end) {
-            // Of a client whose reset was lost only a keep-alive would tell.
-            assert!(world.client.is_gone, "a flow that nobody wakes: {:?}", world.waits);
+            // Of a client whose reset was lost, or that gave up, only a keep-alive would tell.
+            let is_gone = world.client.is_gone || world.has_given_up();
+            assert!(is_gone, "a flow without a wake-up: {:?}", world.waits);
             return Outcome { failed: true, ..Outcome::default() };
         }
     }
@@ -109,6 +110,12 @@ impl World {
             waits: Next::Again,
             is_woken: false,
         }
+    }
+
+    /// The client's connection has failed: everything it sent was lost for as long as it asks.
+    fn has_given_up(&self) -> bool {
+        let connection = self.ids[0].and_then(|id| self.ends[0].connection(id));
+        connection.is_none_or(|connection| connection.failure().is_some())
     }
 
     /// Takes what both ends send and say, and carries it until nothing is on its way.
