@@ -131,7 +131,7 @@ fn endpoint_takes_seeded_steps_and_accepts_somebody_now_and_then() {
 #[test]
 fn pair_takes_seeded_steps_and_most_messages_arrive() {
     // Of its many kinds of steps few are messages.
-    let outcomes = each_of(600, "pair", pair::run);
+    let outcomes = each_of(700, "pair", pair::run);
     let sent: usize = outcomes.iter().map(|outcome| outcome.sent).sum();
     let arrived: usize = outcomes.iter().map(|outcome| outcome.arrived).sum();
     let failed = outcomes.iter().filter(|outcome| outcome.failed.contains(&true)).count();

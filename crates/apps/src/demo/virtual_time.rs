@@ -125,7 +125,7 @@ mod tests {
         assert!(std::fs::metadata(&pcap).unwrap().len() > 500 * 150);
         let lines = std::fs::read_to_string(&events).unwrap();
         let one: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
-        assert_eq!(one["policy"], "thin");
+        assert_eq!(one["policy"], PRESETS[PRESETS.len() - 1].0);
         std::fs::remove_dir_all(&folder).unwrap();
 
         let error = run_virtual(&with_files, &|_, _| {}).unwrap_err().to_string();
