@@ -215,7 +215,8 @@ mod tests {
             left.merge(&right);
             let mut sorted = values;
             sorted.sort_unstable();
-            for (summary, error) in [(one.summary(1.0), 0.01), (left.summary(1.0), 0.012)] {
+            // Two digits are 1/128 at most; what was recorded before it was merged is rounded twice.
+            for (summary, error) in [(one.summary(1.0), 0.01), (left.summary(1.0), 2.0 / 128.0)] {
                 prop_assert_eq!(summary.count, sorted.len() as u64);
                 prop_assert_eq!(summary.max, sorted[sorted.len() - 1] as f64);
                 prop_assert_eq!(summary.min, sorted[0] as f64);

@@ -68,6 +68,11 @@ impl Ledger {
         Some(weight)
     }
 
+    /// When `packet` left, while it is known.
+    pub fn sent_at(&self, packet: PacketNumber) -> Option<Instant> {
+        Some(self.packet(packet)?.sent_at)
+    }
+
     /// When the packet left that was sent next behind `packet`, whatever its path.
     pub fn next_sent_at(&self, packet: PacketNumber) -> Option<Instant> {
         Some(self.packet(packet + 1)?.sent_at)

@@ -91,8 +91,10 @@ impl Recovery {
             }
             ImmediateRequest::Always => true,
         };
-        let before_last = self.ledger.next_packet().wrapping_sub(2);
-        wanted && self.ledger.next_sent_at(before_last) == Some(now) && !self.asked_for_last(path)
+        let last = self.ledger.next_packet().checked_sub(1);
+        wanted
+            && last.and_then(|last| self.ledger.sent_at(last)) == Some(now)
+            && !self.asked_for_last(path)
     }
 
     /// A packet is about to leave: if the one before it travels alone for longer than the peer takes to answer, the peer
