@@ -124,22 +124,21 @@ impl RecoveryPolicy {
 
     /// [`tcp_latency_lean`](RecoveryPolicy::tcp_latency_lean) whose packets carry the data of the last two along, as
     /// [`sctp_latency`](RecoveryPolicy::sctp_latency) does, and which asks a receiver that is seen to delay its
-    /// acknowledgements not to: by the last byte of a message once more, behind it. An expiry that timestamps prove to have
-    /// come too soon widens the margin; without requests, delayed acknowledgements would do so.
+    /// acknowledgements not to: by the last byte of a message once more, behind it.
     pub fn tcp_latency() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency_lean();
-        policy.rto.margin = RtoMargin::Learned;
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
         policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
         policy
     }
 
     /// `tcp_thin` with timeouts of little more than the round trip, which is taken from the latest segment that was
-    /// delivered.
+    /// delivered; an expiry that timestamps prove to have come too soon widens the margin.
     pub fn tcp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.rto.samples = RttSamples::Proven;
+        policy.rto.margin = RtoMargin::Learned;
         policy.timeout_resends = TimeoutResends::ByRack;
         policy
     }

@@ -264,6 +264,11 @@ impl Recovery {
         let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
         let path = report.paths.iter().position(|news| news.acked_bytes > 0);
         let Some(((again, _), path)) = early.zip(path) else { return };
+        // A peer that is not asked may have waited with the acknowledgement: its delay is allowed for by other means.
+        let asks = self.policy.acknowledgement.request_immediate != ImmediateRequest::Never;
+        if !asks && self.paths[path].ack_delay.is_some() {
+            return;
+        }
         if !self.overtook(path as PathIndex, again.first_at) {
             self.paths[path].backoff.on_early();
         }
