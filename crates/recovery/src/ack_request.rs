@@ -9,8 +9,6 @@
 
 use base::Duration;
 
-use crate::ledger::PacketNumber;
-
 /// Longest run of requests.
 const LONGEST_RUN: u8 = 64;
 /// By how much an acknowledgement is late that comes later than those that were asked for.
@@ -21,9 +19,7 @@ const LATE_AT_FIRST: Duration = Duration::from_millis(20);
 /// What is known of requests on one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckRequests {
-    /// The last packet that a request followed.
-    asked_for: Option<PacketNumber>,
-    /// Mean of the round trips of those, and their mean distance from it.
+    /// Mean of the round trips of packets that a request followed, and their mean distance from it.
     prompt: Option<(Duration, Duration)>,
     /// Requests left of this run, and how many it had.
     left: u8,
@@ -34,16 +30,6 @@ impl AckRequests {
     /// Whether a request is to follow a packet that travels alone.
     pub(crate) fn is_wanted(self) -> bool {
         self.left > 0
-    }
-
-    /// A request follows `packet`.
-    pub(crate) fn on_asked(&mut self, packet: PacketNumber) {
-        self.asked_for = Some(packet);
-    }
-
-    /// Whether a request followed `packet`.
-    pub(crate) fn followed(self, packet: PacketNumber) -> bool {
-        self.asked_for == Some(packet)
     }
 
     /// The round trip of a packet that travelled alone; `least`: the shortest of any.
@@ -96,11 +82,7 @@ mod tests {
         let (mut requests, mut asked) = (AckRequests::default(), 0);
         for packet in 0..packets {
             let asks = requests.is_wanted();
-            if asks {
-                requests.on_asked(packet);
-                asked += 1;
-            }
-            assert_eq!(requests.followed(packet), asks);
+            asked += u64::from(asks);
             let delay = if asks { 0 } else { delay(packet) };
             let measured = LEAST + Duration::from_millis(delay + jitter(packet));
             requests.on_round_trip(asks, measured, LEAST);

@@ -39,7 +39,7 @@ use self::in_flight::InFlight;
 pub use self::loss::Misses;
 use self::packets::{Draft, Packet, PacketState};
 use self::repeated::RepeatedUnits;
-pub use self::repeated::{AgainAcked, ProvenTrip, Repetition};
+pub use self::repeated::{AgainAcked, Repetition, Trip};
 use self::scoreboard::Scoreboard;
 use self::units::{Traits, Unit, UnitState};
 pub use crate::feedback::GapRanges;

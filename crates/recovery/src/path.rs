@@ -10,7 +10,7 @@ use base::{Duration, Instant};
 use crate::ack_delay::AckDelay;
 use crate::congestion::Congestion;
 use crate::episode::Episode;
-use crate::ledger::PathIndex;
+use crate::ledger::{PacketNumber, PathIndex};
 use crate::loss::MechanismStates;
 use crate::margin::Margin;
 use crate::policy::{RecoveryPolicy, RtoMargin, RtoPolicy};
@@ -43,6 +43,8 @@ pub(crate) struct PathRecovery {
     pub(crate) early_timer: Option<Instant>,
     /// Most bytes in flight that the present input may lead to (Max.Burst).
     pub(crate) burst_end: Option<NonZeroU64>,
+    /// One past the last packet that the peer was asked to acknowledge at once.
+    asked_before: Option<NonZeroU64>,
     /// Where what is lost here is sent again.
     pub(crate) routes: Routes,
     /// How much was in flight lately.
@@ -86,6 +88,7 @@ impl PathRecovery {
             t3_rtx: None,
             early_timer: None,
             burst_end: None,
+            asked_before: None,
             routes: Routes::all(path),
             peak: Peak::default(),
             mechanisms: None,
@@ -103,6 +106,16 @@ impl PathRecovery {
         if self.brake.is_none() && policy.redundancy.has_brake() {
             self.brake = Some(Box::default());
         }
+    }
+
+    /// The peer is asked to acknowledge `packet` at once: by a flag, or by a packet that follows.
+    pub(crate) fn on_asked(&mut self, packet: PacketNumber) {
+        self.asked_before = NonZeroU64::new(packet + 1);
+    }
+
+    /// Whether `packet` is the last one that the peer was asked to acknowledge at once.
+    pub(crate) fn was_asked_for(&self, packet: PacketNumber) -> bool {
+        self.asked_before.is_some_and(|end| end.get() == packet + 1)
     }
 
     /// Nothing is outstanding: what is not worth its memory until data leaves again is let go of. The shortest round

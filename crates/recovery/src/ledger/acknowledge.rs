@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{
     AgainAcked, BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState,
-    ProvenTrip, RESENT_MEMORY, Resent, Traits, UnitState,
+    RESENT_MEMORY, Resent, Traits, Trip, UnitState,
 };
 use crate::feedback::{Feedback, Silence};
 
@@ -29,9 +29,7 @@ pub struct PathAck {
     /// Whether something arrived that had travelled on this path only: the path works, or did when it was
     /// first sent.
     pub proven: bool,
-    /// Whether any of that had neither been sent again nor taken for lost.
-    pub certain: bool,
-    /// When the latest of that was sent.
+    /// When the latest of that was sent that had neither been sent again nor taken for lost.
     pub certain_sent_at: Option<Instant>,
     /// Units taken for lost on this path that had arrived: acknowledged before they were sent again, or
     /// resent needlessly.
@@ -55,7 +53,7 @@ pub struct PathAck {
     pub needless: u32,
     /// The round-trip time of something that was sent again, from its first transmission on, which is proven to have
     /// arrived.
-    pub proven_rtt: Option<ProvenTrip>,
+    pub proven_rtt: Option<Trip>,
     /// Duration of such a round trip, unless an acknowledgement was lost before this one.
     pub doubtful_rtt: Option<Duration>,
     /// When something left first that was sent again before its acknowledgement, which had left already, could come.
@@ -206,7 +204,6 @@ impl Ledger {
         }
         news.by_gap |= !cumulative;
         news.proven |= !mixed;
-        news.certain |= !mixed && clean && state == UnitState::Outstanding;
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
             let sent_at = self.packet(number).map(|packet| packet.sent_at);

@@ -21,24 +21,21 @@ pub struct Repetition {
     pub again_at: Instant,
 }
 
-/// The round trip of the first transmission of a unit that was sent again, which is proven to have arrived.
+/// The round trip of one transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProvenTrip {
-    /// When it left first.
+pub struct Trip {
+    /// When it left.
     pub sent_at: Instant,
     /// From then until it was acknowledged.
     pub took: Duration,
 }
 
-/// The round-trip time of the first transmission of a unit that was sent again.
+/// The round trip of the first transmission of a unit that was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstTrip {
     /// On which path.
     pub(super) path: PathIndex,
-    /// When it left.
-    pub(super) sent_at: Instant,
-    /// From then until it was acknowledged.
-    pub(super) took: Duration,
+    pub(super) trip: Trip,
     /// Whether another acknowledgement may have been lost before.
     pub(super) doubtful: bool,
 }
@@ -165,8 +162,8 @@ impl RepeatedUnits {
                 early = Some((one.path, one.first_at));
             }
             if one.reported == one.again {
-                let (path, sent_at) = (one.path, one.first_at);
-                each(FirstTrip { path, sent_at, took: acked_at.since(sent_at), doubtful });
+                let trip = Trip { sent_at: one.first_at, took: acked_at.since(one.first_at) };
+                each(FirstTrip { path: one.path, trip, doubtful });
             }
         }
         early
@@ -223,7 +220,7 @@ mod tests {
         assert_eq!(duplicate(&mut units, at(600), 8), None);
         assert_eq!(duplicate(&mut units, at(600), 7), None, "the first one was lost perhaps");
         let took = Duration::from_millis(410);
-        let trip = FirstTrip { path: 2, sent_at: at(100), took, doubtful: false };
+        let trip = FirstTrip { path: 2, trip: Trip { sent_at: at(100), took }, doubtful: false };
         assert_eq!(duplicate(&mut units, at(600), 7), Some(trip));
         assert_eq!(duplicate(&mut units, at(600), 7), None, "told once");
     }
@@ -233,7 +230,7 @@ mod tests {
         let mut units = sent_again(&[300]);
         units.on_ack(at(400), |_| true);
         let took = Duration::from_millis(300);
-        let trip = FirstTrip { path: 2, sent_at: at(100), took, doubtful: true };
+        let trip = FirstTrip { path: 2, trip: Trip { sent_at: at(100), took }, doubtful: true };
         assert_eq!(duplicate(&mut units, at(400), 7), Some(trip));
     }
 

@@ -7,8 +7,8 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::{
-    AckReport, Draft, GapRanges, Ledger, PathIndex, ProvenTrip, RENEGED_SPARE, Resent, Traits,
-    UnitState, ranges,
+    AckReport, Draft, GapRanges, Ledger, PathIndex, RENEGED_SPARE, Resent, Traits, UnitState,
+    ranges,
 };
 use crate::stats::Cause;
 
@@ -158,12 +158,12 @@ impl Ledger {
         range: Range<u64>,
         report: &mut AckReport,
     ) {
-        let early = self.repeated.on_duplicates(now, &range, |trip| {
-            if let Some(news) = report.paths.get_mut(usize::from(trip.path)) {
-                if trip.doubtful {
-                    news.doubtful_rtt = Some(trip.took);
+        let early = self.repeated.on_duplicates(now, &range, |first| {
+            if let Some(news) = report.paths.get_mut(usize::from(first.path)) {
+                if first.doubtful {
+                    news.doubtful_rtt = Some(first.trip.took);
                 } else {
-                    news.proven_rtt = Some(ProvenTrip { sent_at: trip.sent_at, took: trip.took });
+                    news.proven_rtt = Some(first.trip);
                 }
             }
         });

@@ -104,7 +104,7 @@ fn a_unit_that_travelled_on_two_paths_proves_neither_and_one_on_its_own_proves_i
     send(&mut ledger, 30, 1);
     let own = ack(&mut ledger, 40, 2, &[]);
     assert_eq!(own.paths.iter().map(|news| news.proven).collect::<Vec<_>>(), [true, false]);
-    assert!(own.paths[0].certain);
+    assert_eq!(own.paths[0].certain_sent_at, Some(Instant::from_millis(30)));
 }
 
 #[test]
@@ -116,7 +116,10 @@ fn an_acknowledgement_before_the_retransmission_accuses_the_path_of_the_hasty_ti
     ledger.commit(Instant::from_millis(10), 1);
     let late = ack(&mut ledger, 20, 2, &[]);
     assert_eq!(late.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
-    assert!(late.paths[0].proven && !late.paths[0].certain, "the path may have died since");
+    assert!(
+        late.paths[0].proven && late.paths[0].certain_sent_at.is_none(),
+        "the path may have died since"
+    );
     // The duplicate of the one that was resent tells of the same path.
     let nothing = GapRanges::new();
     let view =

@@ -6,25 +6,19 @@
 use base::{Duration, Instant, Probability};
 
 use super::mechanism::Mechanism;
+use crate::ledger::Trip;
 use crate::policy::{RecoveryPolicy, RttSamples};
 
 /// How seldom lost acknowledgements alone may make a measurement believed: one time in 2^12.
 const SELDOM: u64 = 1 << (32 - 12);
-
-/// The round trip of something that was sent once.
-#[derive(Clone, Copy, Debug)]
-struct CleanTrip {
-    sent_at: Instant,
-    took: Duration,
-}
 
 /// What stands against measurements by duplicate reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Doubts {
     /// How often in a row a measured round trip may have been an acknowledgement that was lost.
     in_a_row: u8,
-    /// The latest packet whose round trip was clean.
-    clean: Option<CleanTrip>,
+    /// The round trip of what was sent last of all that was sent once.
+    clean: Option<Trip>,
 }
 
 impl Doubts {
@@ -45,13 +39,13 @@ impl Doubts {
     /// Something that was sent once, at `sent_at`, is acknowledged now.
     pub(crate) fn on_clean(&mut self, now: Instant, sent_at: Instant) {
         if self.clean.is_none_or(|clean| clean.sent_at < sent_at) {
-            self.clean = Some(CleanTrip { sent_at, took: now.since(sent_at) });
+            self.clean = Some(Trip { sent_at, took: now.since(sent_at) });
         }
     }
 
-    /// Whether something sent after `sent_at` had a clean round trip within the timeout.
-    pub(crate) fn overtook(self, sent_at: Instant, rto: Duration) -> bool {
-        self.clean.is_some_and(|clean| clean.sent_at > sent_at && clean.took <= rto)
+    /// The clean round trip of something sent after `sent_at`, if there was one.
+    pub(crate) fn clean_after(self, sent_at: Instant) -> Option<Duration> {
+        self.clean.filter(|clean| clean.sent_at > sent_at).map(|clean| clean.took)
     }
 }
 

@@ -50,8 +50,6 @@ pub(crate) struct RoundTrip {
 #[derive(Clone, Debug)]
 pub(crate) struct Brake {
     base: RecentMinimum,
-    /// The last packet that the peer was asked to acknowledge at once.
-    asked_for: Option<PacketNumber>,
     recent: [Duration; SAMPLES],
     next: u8,
     /// The smoothed round trip, and what it was when copies were last allowed to reach further.
@@ -83,7 +81,6 @@ impl Default for Brake {
     fn default() -> Self {
         Brake {
             base: RecentMinimum::default(),
-            asked_for: None,
             recent: [Duration::MAX; SAMPLES],
             next: 0,
             mean: Duration::ZERO,
@@ -111,16 +108,6 @@ impl Brake {
                 None => self.step - (EACH - 1),
             },
         }
-    }
-
-    /// The peer is asked to acknowledge `packet` at once.
-    pub(crate) fn on_asked(&mut self, packet: PacketNumber) {
-        self.asked_for = Some(packet);
-    }
-
-    /// Whether it was asked to.
-    pub(crate) fn asked_for(&self, packet: PacketNumber) -> bool {
-        self.asked_for == Some(packet)
     }
 
     /// The round trip of the handshake, before any of data was measured.

@@ -117,7 +117,7 @@ impl Recovery {
         if news.acked_bytes > 0 || (outcome.advanced && adds_up) {
             outcome.acked_bytes += news.acked_bytes;
             outcome.paths |= u64::from(news.proven) << path;
-            outcome.certain |= u64::from(news.certain) << path;
+            outcome.certain |= u64::from(news.certain_sent_at.is_some()) << path;
             let timed = news.timed_sent_at.is_some();
             let sampled = timed || self.sample_by_echo(now, path, news, feedback, outcome.advanced);
             outcome.sampled |= u64::from(sampled) << path;
@@ -244,14 +244,15 @@ impl Recovery {
         let mechanisms = self.paths[path].mechanisms.as_deref()?;
         let least = mechanisms.min_rtt.get()?;
         let is_hasty = |again: &Repetition| now.since(again.again_at) < least;
+        let counts = |again: &Repetition| !self.overtook(path as PathIndex, again.first_at);
         let once = report.again.once.filter(is_hasty);
-        let late = |again: &Repetition| !self.overtook(path as PathIndex, again.first_at);
-        let (sample, early) =
-            (once.filter(late), report.again.latest.filter(is_hasty).filter(late));
-        if let Some(sample) = sample.filter(|_| proven) {
+        let sample = once.filter(|once| proven && counts(once));
+        let early =
+            learned && report.again.latest.filter(is_hasty).is_some_and(|again| counts(&again));
+        if let Some(sample) = sample {
             self.on_rtt_sample(path as PathIndex, now.since(sample.first_at));
         }
-        if learned && early.is_some() {
+        if early {
             self.paths[path].backoff.on_early();
         }
         once.map(|once| now.since(once.first_at))
@@ -299,9 +300,11 @@ impl Recovery {
     /// become longer than that, and what was sent at `sent_at` says nothing of it.
     fn overtook(&self, path: PathIndex, sent_at: Instant) -> bool {
         let state = &self.paths[usize::from(path)];
-        let rto = state.rto_policy(&self.policy.rto);
-        let rto = compute_rto(rto, &state.rtt, state.margin, self.is_thin(path));
-        state.mechanisms.as_ref().is_some_and(|known| known.doubts.overtook(sent_at, rto))
+        let clean = state.mechanisms.as_ref().and_then(|known| known.doubts.clean_after(sent_at));
+        clean.is_some_and(|took| {
+            let policy = state.rto_policy(&self.policy.rto);
+            took <= compute_rto(policy, &state.rtt, state.margin, self.is_thin(path))
+        })
     }
 
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {
@@ -326,10 +329,9 @@ impl Recovery {
         let Some((packet, sent_at)) = fresh.zip(news.largest_sent_at) else { return };
         let measured = now.since(sent_at);
         let next_sent_at = self.ledger.next_sent_at(packet);
-        let mut asked = state.brake.as_ref().is_some_and(|brake| brake.asked_for(packet));
+        let asked = state.was_asked_for(packet);
         if let Some(delay) = state.ack_delay.as_deref_mut() {
             let alone = news.delivered == 1 && next_sent_at.is_none();
-            asked |= delay.requests.followed(packet);
             delay.on_round_trip(now, measured, alone, asked);
         }
         // The last of several made the receiver acknowledge them; a single one may have waited for the next.
@@ -344,9 +346,10 @@ impl Recovery {
     /// Whether the peer delayed an acknowledgement that it would not have delayed if asked.
     fn waited(&self, path: PathIndex, news: &PathAck, measured: Duration) -> bool {
         let asks = self.policy.acknowledgement.request_immediate != ImmediateRequest::Never;
-        let delay = self.paths[usize::from(path)].ack_delay.as_deref().filter(|_| asks);
+        let state = &self.paths[usize::from(path)];
+        let delay = state.ack_delay.as_deref().filter(|_| asks);
         let (Some(delay), Some(packet)) = (delay, news.largest_packet) else { return false };
-        let asked = delay.requests.followed(packet);
+        let asked = state.was_asked_for(packet);
         let sent_at = news.largest_sent_at.unwrap_or_default();
         // What followed late enough found it waiting.
         let followed = self.ledger.next_sent_at(packet).map(|next| next.since(sent_at));

@@ -62,8 +62,8 @@ impl Recovery {
         if overlaps { room.max(state.congestion.mss()) } else { room }
     }
 
-    /// Whether new data on `path` should ask the peer for an immediate acknowledgement. `last`: nothing
-    /// waits to be sent behind it.
+    /// Whether new data on `path` is to ask the peer for an immediate acknowledgement, which the next packet then does.
+    /// `last`: nothing waits to be sent behind it.
     pub fn asks_for_ack(&mut self, path: PathIndex, last: bool) -> bool {
         let asks = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => false,
@@ -72,9 +72,8 @@ impl Recovery {
             ImmediateRequest::WhileThin => last && self.detects_few(self.policy.thin, path),
             ImmediateRequest::Always => true,
         };
-        let next = self.ledger.next_packet();
-        if let Some(brake) = self.paths[usize::from(path)].brake.as_deref_mut().filter(|_| asks) {
-            brake.on_asked(next);
+        if asks {
+            self.paths[usize::from(path)].on_asked(self.ledger.next_packet());
         }
         asks
     }
@@ -111,18 +110,17 @@ impl Recovery {
         }
     }
 
-    /// Whether a request followed the last packet.
+    /// Whether the peer was asked to acknowledge the last packet at once.
     pub(super) fn asked_for_last(&self, path: PathIndex) -> bool {
         let last = self.ledger.next_packet().wrapping_sub(1);
-        let delay = self.paths[usize::from(path)].ack_delay.as_ref();
-        delay.is_some_and(|delay| delay.requests.followed(last))
+        self.paths[usize::from(path)].was_asked_for(last)
     }
 
     /// A request for its acknowledgement follows the last packet: the timer need not allow for the peer's delay.
     pub fn on_asked_behind(&mut self, now: Instant, path: PathIndex) {
         let last = self.ledger.next_packet().wrapping_sub(1);
         let state = &mut self.paths[usize::from(path)];
-        state.ack_delay.get_or_insert_default().requests.on_asked(last);
+        state.on_asked(last);
         if state.t3_rtx.is_some() && self.ledger.flight(path).packets == 1 {
             self.start_timer(now, path);
         }
