@@ -121,6 +121,10 @@ pub struct BackoffPolicy {
     pub while_thin: ThinBackoff,
     /// The event that ends back-off.
     pub ends: BackoffEnd,
+    /// [`ThinBackoff::LinearFor`] n expiries counts by time, too: until n times as long as this has passed since the first
+    /// expiry of an outage, timeouts while thin double up to this only. Otherwise the shorter a round trip is, the
+    /// sooner its linear timeouts are spent, and the later the end of an outage is found. Zero: the count alone.
+    pub linear_step: Duration,
     /// Which expiries count as errors of the path.
     pub errors: ErrorCounting,
     /// Expiries in a row of the timer of the set-up (SCTP: T1-init, T1-cookie) at which the timeout does not

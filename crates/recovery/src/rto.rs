@@ -33,6 +33,8 @@ pub struct Backoff {
     early: u8,
     /// Expiries since the last round-trip time measurement.
     expiries: u8,
+    /// When the first of them was.
+    first_at: Option<Instant>,
     /// Expiries since the last acknowledgement.
     in_a_row: u8,
     /// An outage ended since the last measurement: the next one may be a path that became longer.
@@ -87,6 +89,7 @@ impl Backoff {
         max: Duration,
     ) -> Expiry {
         self.expiries = self.expiries.saturating_add(1);
+        self.first_at.get_or_insert(now);
         self.in_a_row = self.in_a_row.saturating_add(1);
         let linear = thin
             && match policy.while_thin {
@@ -99,10 +102,22 @@ impl Backoff {
             // thin are over.
             ThinBackoff::LinearFor(_) if linear => 0,
             _ if linear => self.exponent,
+            ThinBackoff::LinearFor(cap)
+                if thin && self.stays_below(now, policy.linear_step, cap, rto) =>
+            {
+                self.exponent
+            }
             _ => (self.exponent + 1).min(63),
         };
         let counts_as_error = self.count_error(now, policy.errors, rto, max);
         Expiry { linear, counts_as_error, again: self.in_a_row > 1 }
+    }
+
+    /// Whether the timeout is not to double although `cap` expiries are over: an outage is younger than as many steps, and
+    /// the timeout would exceed one.
+    fn stays_below(&self, now: Instant, step: Duration, cap: u8, rto: Duration) -> bool {
+        let is_young = self.first_at.is_some_and(|at| now < at + step * u64::from(cap));
+        is_young && rto * 1u64.checked_shl(u32::from(self.exponent) + 1).unwrap_or(u64::MAX) > step
     }
 
     /// Whether this expiry is one that the exponential schedule has too: at 1, 3, 7, … RTO.
@@ -134,6 +149,7 @@ impl Backoff {
         self.exponent = 0;
         self.early = 0;
         self.expiries = 0;
+        self.first_at = None;
         self.forgiven = false;
         self.probing = false;
     }
@@ -151,6 +167,7 @@ impl Backoff {
         if policy.ends == BackoffEnd::Acknowledgement && was_outage && !self.forgiven {
             self.exponent = 0;
             self.expiries = 0;
+            self.first_at = None;
             self.forgiven = true;
         }
     }
@@ -166,7 +183,8 @@ mod tests {
 
     fn every_error(while_thin: ThinBackoff) -> BackoffPolicy {
         let errors = ErrorCounting::EveryExpiry;
-        BackoffPolicy { while_thin, errors, ends: BackoffEnd::Sample, linear_setup: 0 }
+        let linear_step = Duration::ZERO;
+        BackoffPolicy { while_thin, linear_step, errors, ends: BackoffEnd::Sample, linear_setup: 0 }
     }
 
     fn rto() -> RtoPolicy {
@@ -222,6 +240,29 @@ mod tests {
     fn capped_linear_timeouts_double_after_the_cap() {
         let policy = every_error(ThinBackoff::LinearFor(2));
         assert_eq!(timeouts(policy, true, 5).0, [200, 200, 200, 400, 800]);
+    }
+
+    #[test]
+    fn linear_timeouts_of_a_short_round_trip_double_up_to_a_step_until_as_many_steps_have_passed() {
+        let short = |rto_ms, step_ms| {
+            let linear_step = Duration::from_millis(step_ms);
+            let policy = BackoffPolicy { linear_step, ..every_error(ThinBackoff::LinearFor(6)) };
+            let (mut backoff, mut now) = (Backoff::default(), Instant::ZERO);
+            let spans = (0..16).map(|_| {
+                let span = backoff.apply(Duration::from_millis(rto_ms), &rto(), true);
+                now += span;
+                backoff.on_expiry(now, policy, true, Duration::from_millis(rto_ms), MAX);
+                span.as_millis()
+            });
+            spans.collect::<Vec<_>>()
+        };
+        // The first expiry is at 20 ms; 1220 ms are passed by that at 1320 ms.
+        let bounded = [20, 20, 20, 20, 20, 20, 20, 40, 80, 160, 160, 160, 160, 160, 160, 320];
+        assert_eq!(short(20, 200), bounded);
+        assert_eq!(short(20, 0)[6..11], [20, 40, 80, 160, 320]);
+        // A timeout above the step doubles by the count alone, once as many steps are over.
+        assert_eq!(short(200, 200)[5..9], [200, 200, 400, 800]);
+        assert_eq!(short(300, 200)[5..9], [300, 300, 600, 1200]);
     }
 
     /// Timeouts in milliseconds after the first, the second and the fortieth of measurements.

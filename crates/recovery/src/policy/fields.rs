@@ -235,6 +235,8 @@ pub static FIELDS: &[Field] = &[
         "When the stream is thin: off, in-flight (:3, :3:inclusive), few-or-slow (:10ms), fewer-than-four, interval (:10ms), always."),
     field!(Timeout, None, "backoff", Words, ThinBackoff, backoff.while_thin,
         "Timeouts in a row while thin: exponential, linear, or linear:N for the first N."),
+    field!(Timeout, None, "linear-step", Time, Duration, backoff.linear_step,
+        "Until N of these have passed in an outage, timeouts of linear:N double up to this only; 0s: at each after N."),
     field!(Timeout, None, "backoff-ends", Words, BackoffEnd, backoff.ends,
         "What ends back-off: a measured round trip, or also the first acknowledgement after an outage."),
     field!(Timeout, None, "error-counting", Words, ErrorCounting, backoff.errors,

@@ -55,6 +55,9 @@ const LOSS: LossPolicy = LossPolicy {
 /// The least timeout of the `latency` presets while the stream is thin: what the clock can tell from the round trip.
 pub(super) const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
 
+/// While an outage is young, the `latency` presets ask no more seldom than `thin` does, whose timeouts are not shorter.
+pub(super) const LINEAR_STEP: Duration = Duration::from_millis(200);
+
 impl RecoveryPolicy {
     /// What RFC 9260 says (section 16 for the values) and nothing else.
     pub fn sctp_rfc() -> Self {
@@ -78,6 +81,7 @@ impl RecoveryPolicy {
             backoff: BackoffPolicy {
                 while_thin: ThinBackoff::Exponential,
                 ends: BackoffEnd::Sample,
+                linear_step: Duration::ZERO,
                 errors: ErrorCounting::EveryExpiry,
                 linear_setup: 0,
             },
@@ -177,6 +181,7 @@ impl RecoveryPolicy {
     pub fn sctp_latency() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
+        policy.backoff.linear_step = LINEAR_STEP;
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
         policy
     }
@@ -186,6 +191,7 @@ impl RecoveryPolicy {
     pub fn sctp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
+        policy.backoff.linear_step = LINEAR_STEP;
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: u8::MAX };
         policy.acknowledgement.request_immediate = ImmediateRequest::Always;
         policy

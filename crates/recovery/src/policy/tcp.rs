@@ -3,7 +3,7 @@
 
 use base::Duration;
 
-use super::sctp::LEAST_TIMEOUT;
+use super::sctp::{LEAST_TIMEOUT, LINEAR_STEP};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, PathMtuPolicy, RecoveryPolicy,
@@ -137,6 +137,7 @@ impl RecoveryPolicy {
     pub fn tcp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
+        policy.backoff.linear_step = LINEAR_STEP;
         policy.rto.samples = RttSamples::Proven;
         policy.rto.margin = RtoMargin::Learned;
         policy.timeout_resends = TimeoutResends::ByRack;
