@@ -172,6 +172,11 @@ impl Ledger {
         self.packet(head).map(|packet| packet.sent_at)
     }
 
+    /// Packets in flight on `path` that carry something again.
+    pub fn resending(&self, path: PathIndex) -> u32 {
+        self.paths.get(usize::from(path)).map_or(0, |path| path.resending)
+    }
+
     /// How long after the oldest packet in flight on `path` the latest one left.
     pub fn span_in_flight(&self, path: PathIndex) -> Duration {
         let sent_at = |number| self.packet(number).map(|packet| packet.sent_at);

@@ -122,7 +122,7 @@ pub struct BackoffPolicy {
     /// The event that ends back-off.
     pub ends: BackoffEnd,
     /// [`ThinBackoff::LinearFor`] n expiries counts by time, too: until n times as long as this has passed since the first
-    /// expiry of an outage, timeouts while thin double up to this only. Otherwise the shorter a round trip is, the
+    /// expiry of an outage, timeouts while thin double up to this only, and go on to probe ([`ThinTimeout::Probe`]). Otherwise the shorter a round trip is, the
     /// sooner its linear timeouts are spent, and the later the end of an outage is found. Zero: the count alone.
     pub linear_step: Duration,
     /// Which expiries count as errors of the path.

@@ -247,7 +247,8 @@ impl Recovery {
         let ThinDetector::FewOrSlow { least } = detector else { return false };
         let state = &self.paths[usize::from(path)];
         let span = || self.ledger.span_in_flight(path);
-        thin_stream::is_slow(self.ledger.flight(path), span, least, state.congestion.mss())
+        let (flight, resending) = (self.ledger.flight(path), self.ledger.resending(path));
+        thin_stream::is_slow(flight, resending, span, least, state.congestion.mss())
     }
 
     /// Whether a detector says so of how many packets are in flight, and not only of how slowly they left.

@@ -51,6 +51,8 @@ pub struct Backoff {
 pub struct Expiry {
     /// Whether the timeout was not doubled (linear).
     pub linear: bool,
+    /// Whether the policy's linear timeouts are not over yet, by count or by time, while the stream is thin.
+    pub young: bool,
     /// Whether it counts as an error of the path.
     pub counts_as_error: bool,
     /// Whether nothing was acknowledged since the one before.
@@ -91,33 +93,31 @@ impl Backoff {
         self.expiries = self.expiries.saturating_add(1);
         self.first_at.get_or_insert(now);
         self.in_a_row = self.in_a_row.saturating_add(1);
-        let linear = thin
-            && match policy.while_thin {
-                ThinBackoff::Exponential => false,
-                ThinBackoff::Linear => true,
-                ThinBackoff::LinearFor(cap) => self.expiries <= cap,
-            };
+        let (linear, young) = match policy.while_thin {
+            _ if !thin => (false, false),
+            ThinBackoff::Exponential => (false, false),
+            ThinBackoff::Linear => (true, true),
+            ThinBackoff::LinearFor(cap) => {
+                let linear = self.expiries <= cap;
+                (linear, linear || self.is_young(now, policy.linear_step * u64::from(cap)))
+            }
+        };
+        let doubled = rto * 1u64.checked_shl(u32::from(self.exponent) + 1).unwrap_or(u64::MAX);
+        let holds = linear || (young && doubled > policy.linear_step);
         self.exponent = match policy.while_thin {
             // Linux computes a linear timeout anew (tcp_retransmit_timer): doublings of before the stream became
             // thin are over.
             ThinBackoff::LinearFor(_) if linear => 0,
-            _ if linear => self.exponent,
-            ThinBackoff::LinearFor(cap)
-                if thin && self.stays_below(now, policy.linear_step, cap, rto) =>
-            {
-                self.exponent
-            }
+            _ if holds => self.exponent,
             _ => (self.exponent + 1).min(63),
         };
         let counts_as_error = self.count_error(now, policy.errors, rto, max);
-        Expiry { linear, counts_as_error, again: self.in_a_row > 1 }
+        Expiry { linear: holds, young, counts_as_error, again: self.in_a_row > 1 }
     }
 
-    /// Whether the timeout is not to double although `cap` expiries are over: an outage is younger than as many steps, and
-    /// the timeout would exceed one.
-    fn stays_below(&self, now: Instant, step: Duration, cap: u8, rto: Duration) -> bool {
-        let is_young = self.first_at.is_some_and(|at| now < at + step * u64::from(cap));
-        is_young && rto * 1u64.checked_shl(u32::from(self.exponent) + 1).unwrap_or(u64::MAX) > step
+    /// Whether the first expiry of this outage is less than `span` ago.
+    fn is_young(&self, now: Instant, span: Duration) -> bool {
+        self.first_at.is_some_and(|at| now < at + span)
     }
 
     /// Whether this expiry is one that the exponential schedule has too: at 1, 3, 7, … RTO.

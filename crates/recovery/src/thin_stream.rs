@@ -40,10 +40,16 @@ fn is_few(in_flight: u32, loss: Probability, threshold: u8, inclusive: bool) -> 
 }
 
 /// The other half of [`ThinDetector::FewOrSlow`]: whether the packets in flight, which left within `span`, are at most half
-/// full and more than `least` apart on average. What fills its packets is no thin stream, however slow its path lets it be;
+/// full, and those of them that carry nothing again (all but `resending`) more than `least` apart on average. What fills its packets is no thin stream, however slow its path lets it be;
 /// the detector by interval alone takes a transfer over 1 Mbit/s for one. `span` is asked for only where it matters.
-pub fn is_slow(flight: Flight, span: impl FnOnce() -> Duration, least: Duration, mss: u64) -> bool {
-    let gaps = u64::from(flight.packets.saturating_sub(1));
+pub fn is_slow(
+    flight: Flight,
+    resending: u32,
+    span: impl FnOnce() -> Duration,
+    least: Duration,
+    mss: u64,
+) -> bool {
+    let gaps = u64::from(flight.packets.saturating_sub(resending).saturating_sub(1));
     flight.bytes * 2 <= u64::from(flight.packets) * mss && span() > least * gaps
 }
 

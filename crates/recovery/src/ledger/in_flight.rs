@@ -11,6 +11,8 @@ pub(super) struct InFlight {
     pub(super) head: Option<PacketNumber>,
     pub(super) tail: Option<PacketNumber>,
     pub(super) flight: Flight,
+    /// How many of them carry something again.
+    pub(super) resending: u32,
     /// The packet whose round trip is measured: one at a time, so once per round trip
     /// (RFC 9260, section 6.3.1, rule C4), and never one with resent data (rule C5).
     pub(super) timed: Option<PacketNumber>,

@@ -35,6 +35,8 @@ pub(super) struct Packet {
     pub(super) runs: SmallVec<[Run; 1]>,
     pub(super) path: PathIndex,
     pub(super) state: PacketState,
+    /// Something in it was sent before.
+    pub(super) resends: bool,
     /// Acknowledgements that reported later packets but not this one.
     pub(super) misses: u8,
     /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
@@ -83,6 +85,7 @@ impl Ledger {
         let list = self.path_mut(path);
         list.flight.packets += 1;
         list.flight.bytes += draft.weight;
+        list.resending += u32::from(draft.resends);
         list.redundant += u64::from(draft.along.bytes);
         let previous = list.tail.replace(number).unwrap_or(number);
         list.head.get_or_insert(number);
@@ -102,6 +105,7 @@ impl Ledger {
             runs: draft.runs,
             path,
             state: PacketState::InFlight,
+            resends: draft.resends,
             misses: 0,
             live: draft.units,
             along: draft.along,
@@ -141,9 +145,10 @@ impl Ledger {
     pub(super) fn unlink(&mut self, number: PacketNumber) {
         let Some(packet) = self.packet(number) else { return };
         let (previous, next, path) = (packet.previous, packet.next, usize::from(packet.path));
-        let along = u64::from(packet.along.bytes);
+        let (along, resends) = (u64::from(packet.along.bytes), packet.resends);
         let list = &mut self.paths[path];
         list.flight.packets = list.flight.packets.saturating_sub(1);
+        list.resending = list.resending.saturating_sub(u32::from(resends));
         list.redundant = list.redundant.saturating_sub(along);
         if list.timed == Some(number) {
             list.timed = None;

@@ -221,14 +221,14 @@ impl Recovery {
                 .as_ref()
                 .is_some_and(|mechanisms| mechanisms.probe.asked_within(now, rto));
         let expiry = if same_round {
-            Expiry { linear: true, counts_as_error: false, again: false }
+            Expiry { linear: true, young: true, counts_as_error: false, again: false }
         } else {
             state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max)
         };
         if let Some(brake) = state.brake.as_deref_mut() {
             brake.on_expiry(state.backoff.expiries() > 1);
         }
-        let asks = expiry.linear && self.asks_by_timeout(path);
+        let asks = expiry.young && self.asks_by_timeout(path);
         let packets = if asks {
             self.ask_by_timeout(now, path, rto, expiry.again)
         } else {
