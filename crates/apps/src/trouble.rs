@@ -58,6 +58,7 @@ fn why(cause: Cause) -> &'static str {
         Cause::Bundled => "along with an older one",
         Cause::Early => "early, for want of SACKs to come",
         Cause::Probe => "to provoke a SACK",
+        Cause::Copy => "as a copy",
     }
 }
 

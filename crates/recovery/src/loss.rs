@@ -2,6 +2,7 @@
 
 #[macro_use]
 mod mechanism;
+pub(crate) mod copies;
 pub(crate) mod doubts;
 pub(crate) mod fallen;
 pub mod fine_grained;
@@ -13,9 +14,10 @@ pub mod undo;
 
 use base::{Duration, Instant};
 
+use self::copies::Copies;
 use self::doubts::Doubts;
 use self::fine_grained::FineGrained;
-use self::mechanism::Mechanism;
+pub(crate) use self::mechanism::Mechanism;
 use self::probe::Probe;
 use self::rack::{Rack, RecentMinimum};
 use crate::policy::{LossPolicy, RecoveryPolicy, TimerRestart};
@@ -32,6 +34,8 @@ mechanisms! {
     fine: FineGrained,
     /// Round trips that are proven.
     doubts: Doubts,
+    /// Copies in packets of their own.
+    copies: Copies,
 }
 
 /// Miss indications that mean loss now (RFC 9260, section 7.2.4; Petlund et al. 2009, section 5.4).

@@ -8,6 +8,7 @@ mod abandon;
 mod acknowledged;
 mod bundles;
 mod by_time;
+mod copies;
 mod evidence;
 mod heard;
 mod losses;

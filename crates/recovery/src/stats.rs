@@ -16,6 +16,8 @@ pub enum Cause {
     Early,
     /// A probe.
     Probe,
+    /// Nothing followed it for a share of the round trip: a copy, ahead of any sign of a loss.
+    Copy,
 }
 
 impl Cause {
@@ -33,6 +35,7 @@ impl Cause {
             Cause::Bundled => "bundled",
             Cause::Early => "early",
             Cause::Probe => "probe",
+            Cause::Copy => "copy",
         }
     }
 }
@@ -55,7 +58,7 @@ pub struct RetransmissionCounts {
 }
 
 impl RetransmissionCounts {
-    /// A unit is sent again for the `order`-th time (from 1).
+    /// A unit is sent again for the `order`-th time (from 1). Copies are no retransmissions.
     pub fn count(&mut self, cause: Cause, order: u8) {
         *match cause {
             Cause::Timeout => &mut self.timeout,
@@ -63,6 +66,7 @@ impl RetransmissionCounts {
             Cause::Bundled => &mut self.bundled,
             Cause::Early => &mut self.early,
             Cause::Probe => &mut self.probe,
+            Cause::Copy => return,
         } += 1;
         self.by_order[usize::from(order.clamp(1, 4)) - 1] += 1;
     }
@@ -84,7 +88,7 @@ pub struct RecoveryStats {
     pub redundant_bytes: u64,
     /// Units that they copied.
     pub redundant_units: u64,
-    /// Packets in which copies rode along with other data.
+    /// Packets with copies: those in which they rode along with other data, and those of their own.
     pub bundles: u64,
     /// Copies that repaired a loss, as far as acknowledgements tell.
     pub bundle_hits: u64,

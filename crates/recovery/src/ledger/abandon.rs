@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::{Ledger, PacketState, Unit, UnitState};
+use super::{Ledger, PacketState, Traits, Unit, UnitState};
 
 impl Ledger {
     /// Gives up the units of `range` that are not acknowledged cumulatively, whatever became of them.
@@ -56,7 +56,10 @@ impl Ledger {
 
     /// How many times the unit that starts at `start` was sent; 0 if it is not outstanding.
     pub fn transmissions(&self, start: u64) -> u8 {
-        self.locate(start).map_or(0, |index| self.units[index].transmissions)
+        let unit = self.locate(start).map(|index| &self.units[index]);
+        unit.map_or(0, |unit| {
+            unit.transmissions.saturating_sub(unit.traits.has(Traits::AHEAD).into())
+        })
     }
 
     /// Whether the peer reports by gap to have the unit that starts at `start`.

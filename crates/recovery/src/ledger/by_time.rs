@@ -69,6 +69,15 @@ impl Ledger {
         lost
     }
 
+    /// Lets the data of a packet in flight be sent once more on its path although nothing says that it was lost. False if
+    /// the packet is not in flight any more.
+    pub fn copy_packet(&mut self, packet: PacketNumber) -> bool {
+        let Some(path) = self.packet(packet).map(|packet| packet.path) else { return false };
+        let copied = self.lose_packet(packet, path, false, Cause::Copy);
+        self.forget_settled_packets();
+        copied
+    }
+
     /// What an expired timer took for lost, and is still to be sent again on `path`, is in flight after all.
     /// It counts as sent now, so that later evidence or the timer decides.
     pub fn revive(&mut self, now: Instant, path: PathIndex) {

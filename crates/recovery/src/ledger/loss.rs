@@ -120,10 +120,13 @@ impl Ledger {
             let (start, own) = (unit.start, unit.path);
             let copied = unit.traits.has(Traits::BUNDLED | Traits::COPIED);
             if let Some(first_at) = self.packet(unit.packet).map(|packet| packet.sent_at) {
-                self.repeated.on_lost(start, own, first_at, copied);
+                self.repeated.on_lost(start, own, first_at, copied, cause == Cause::Copy);
             }
         }
         let unit = &mut self.units[index];
+        if cause == Cause::Copy {
+            unit.traits.set(Traits::AHEAD | Traits::BUNDLED);
+        }
         unit.state = UnitState::Lost(cause);
         unit.other_path = target;
         let (start, path, weight) = (unit.start, usize::from(unit.path), u64::from(unit.weight));

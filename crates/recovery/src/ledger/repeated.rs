@@ -54,6 +54,15 @@ struct Repeated {
     reported: u8,
     /// Copies of it left beside other data: nothing tells which transmission arrived first.
     copied: bool,
+    /// It was sent again the first time ahead of any sign of a loss.
+    ahead: bool,
+}
+
+impl Repeated {
+    /// Whether nothing but a copy ahead of any sign of a loss was sent again.
+    fn is_copy(&self) -> bool {
+        self.ahead && self.again == 1
+    }
 }
 
 /// What an acknowledgement tells of units that were sent again.
@@ -61,8 +70,11 @@ struct Repeated {
 pub struct AgainAcked {
     /// The latest of those that were sent again once, without copies.
     pub once: Option<Repetition>,
-    /// The latest that is newly acknowledged, however often it was sent, with its last transmission.
+    /// The latest that is newly acknowledged, however often it was sent, with its last transmission; not if that was a
+    /// copy ahead of any sign of a loss.
     pub latest: Option<Repetition>,
+    /// The latest that was sent once more ahead of any sign of a loss, and no more than that.
+    pub ahead: Option<Repetition>,
 }
 
 /// Units that were taken for lost, in the order in which they were.
@@ -75,15 +87,24 @@ pub(super) struct RepeatedUnits {
 }
 
 impl RepeatedUnits {
-    /// A unit that left first at `first_at` on `path`, and of which copies left or not, is taken for lost.
-    pub(super) fn on_lost(&mut self, unit: u64, path: PathIndex, first_at: Instant, copied: bool) {
+    /// A unit that left first at `first_at` on `path`, and of which copies left or not (`copied`), is taken for lost, or sent
+    /// again `ahead` of any sign of that.
+    pub(super) fn on_lost(
+        &mut self,
+        unit: u64,
+        path: PathIndex,
+        first_at: Instant,
+        copied: bool,
+        ahead: bool,
+    ) {
         let known = self.known.get_or_insert_default();
         if known.len() == MEMORY {
             known.pop_front();
         }
         let (again_at, acked_at) = (None, None);
         let (again, reported) = (0, 0);
-        let one = Repeated { unit, path, first_at, again_at, acked_at, again, reported, copied };
+        let one =
+            Repeated { unit, path, first_at, again_at, acked_at, again, reported, copied, ahead };
         known.push_back(one);
     }
 
@@ -125,8 +146,9 @@ impl RepeatedUnits {
             one.acked_at = Some(now);
             if let Some(again_at) = one.again_at {
                 let again = Repetition { first_at: one.first_at, again_at };
-                if told.latest.is_none_or(|latest| latest.again_at < again_at) {
-                    told.latest = Some(again);
+                let told_here = if one.is_copy() { &mut told.ahead } else { &mut told.latest };
+                if told_here.is_none_or(|latest| latest.again_at < again_at) {
+                    *told_here = Some(again);
                 }
                 if one.again == 1 && !one.copied {
                     told.once = Some(again);
@@ -158,7 +180,7 @@ impl RepeatedUnits {
             one.reported = one.reported.saturating_add(1);
             let Some(acked_at) = one.acked_at else { continue };
             let doubtful = acked_at == now;
-            if !doubtful {
+            if !doubtful && !one.is_copy() {
                 early = Some((one.path, one.first_at));
             }
             if one.reported == one.again {
@@ -185,7 +207,7 @@ mod tests {
     /// Unit 7 left at 100 ms and again at these times.
     fn sent_again(times: &[u64]) -> RepeatedUnits {
         let mut units = RepeatedUnits::default();
-        units.on_lost(7, 2, at(100), false);
+        units.on_lost(7, 2, at(100), false, false);
         for time in times {
             units.on_again(7);
             units.on_sent(at(*time));
@@ -199,10 +221,13 @@ mod tests {
         let nothing = AgainAcked::default();
         assert_eq!(units.on_ack(at(350), |unit| unit < 7), nothing);
         let once = Some(Repetition { first_at: at(100), again_at: at(300) });
-        assert_eq!(units.on_ack(at(400), |unit| unit <= 7), AgainAcked { once, latest: once });
+        assert_eq!(
+            units.on_ack(at(400), |unit| unit <= 7),
+            AgainAcked { once, latest: once, ahead: None }
+        );
         assert_eq!(units.on_ack(at(410), |unit| unit <= 7), nothing);
         let latest = Some(Repetition { first_at: at(100), again_at: at(500) });
-        let twice = AgainAcked { once: None, latest };
+        let twice = AgainAcked { latest, ..AgainAcked::default() };
         assert_eq!(sent_again(&[300, 500]).on_ack(at(600), |_| true), twice, "which one?");
     }
 
@@ -259,14 +284,14 @@ mod tests {
     #[test]
     fn what_has_a_copy_is_proven_by_nothing_but_its_last_retransmission_is_told() {
         let mut copied_before = RepeatedUnits::default();
-        copied_before.on_lost(7, 2, at(100), true);
+        copied_before.on_lost(7, 2, at(100), true, false);
         copied_before.on_again(7);
         copied_before.on_sent(at(300));
         let mut copied_later = sent_again(&[300]);
         copied_later.on_copied(7);
         for mut units in [copied_before, copied_later] {
             let latest = Some(Repetition { first_at: at(100), again_at: at(300) });
-            let told = AgainAcked { once: None, latest };
+            let told = AgainAcked { latest, ..AgainAcked::default() };
             assert_eq!(units.on_ack(at(310), |_| true), told, "the copy may have arrived");
             assert_eq!(duplicate(&mut units, at(320), 7), None);
             assert_eq!(units.on_duplicates(at(330), &(7..8), |_| ()), None);
@@ -276,7 +301,7 @@ mod tests {
     #[test]
     fn no_more_than_the_last_units_are_remembered() {
         let mut units = RepeatedUnits::default();
-        (0..100).for_each(|unit| units.on_lost(unit, 0, at(unit), false));
+        (0..100).for_each(|unit| units.on_lost(unit, 0, at(unit), false, false));
         (0..100).for_each(|unit| units.on_again(unit));
         assert_eq!(units.known.as_ref().map(|known| known.len()), Some(MEMORY));
         assert_eq!((units.find(67).is_some(), units.find(68).is_some()), (false, true));

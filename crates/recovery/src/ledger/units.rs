@@ -53,6 +53,8 @@ impl Traits {
     pub(super) const BUNDLED: u8 = 32;
     /// The second part of a unit that was cut.
     pub(super) const CUT: u8 = 64;
+    /// Was sent again as a copy, ahead of any sign of a loss: one of its transmissions is no retransmission.
+    pub(super) const AHEAD: u8 = 128;
 
     pub(super) fn has(self, traits: u8) -> bool {
         self.0 & traits != 0

@@ -323,6 +323,8 @@ pub static FIELDS: &[Field] = &[
         "What a loss that a copy repaired does to the window: ignore, presume a loss, or only if verified."),
     detail!("bundling-brake", OrOffGain, MaybeRatio, brake,
         "Share of the least round trip by which it may grow before copies stop; off: they never do."),
+    detail!("bundling-alone", OrOffGain, MaybeRatio, alone,
+        "Share of the round trip after which data that nothing followed is sent again, ahead of any loss; off: never."),
     field!(Acknowledgement, None, "sack-delay", OrOffTime, MaybeTime, acknowledgement.delay,
         "Longest delay of an acknowledgement; off acknowledges every packet at once."),
     field!(Acknowledgement, None, "sack-every", Count, u8, acknowledgement.every_packets,

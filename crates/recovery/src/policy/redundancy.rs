@@ -32,6 +32,9 @@ pub struct BundlingPolicy {
     /// The share of the least round trip by which the round trip may exceed it: while it does, a queue is building
     /// up, and no copies ride along. None: nothing stops them.
     pub brake: Option<Ratio>,
+    /// The share of the smoothed round trip after which data that nothing followed is sent once more while the stream is
+    /// thin, in a packet of its own. None: copies ride along with other data only.
+    pub alone: Option<Ratio>,
 }
 
 /// What a loss does to the window that only shows by the copy that repaired it.
@@ -56,6 +59,11 @@ impl RedundancyPolicy {
         self.brake().is_some()
     }
 
+    /// The share of the round trip after which data that nothing followed is copied, if it is.
+    pub(crate) fn alone(&self) -> Option<Ratio> {
+        self.bundling?.alone
+    }
+
     /// The share of the least round trip at which copies stop, if there are any, and anything stops them.
     pub(crate) fn brake(&self) -> Option<Ratio> {
         self.bundling?.brake
@@ -72,6 +80,7 @@ impl BundlingPolicy {
         charged: false,
         reaction: BundleReaction::Ignore,
         brake: None,
+        alone: None,
     };
 
     /// Two packets back, as [`LINUX`](BundlingPolicy::LINUX) otherwise, but for losses that must be proven, and with a brake.
@@ -84,6 +93,11 @@ impl BundlingPolicy {
         ..BundlingPolicy::LINUX
     };
 
+    /// [`LATENCY`](BundlingPolicy::LATENCY), and what nothing follows is sent twice, a seventh of the round trip apart: far enough
+    /// for a short burst of losses to pass, and sooner than anything else could repair it.
+    pub const MAX: BundlingPolicy =
+        BundlingPolicy { alone: Some(Ratio::new(1, 7)), ..BundlingPolicy::LATENCY };
+
     /// As Opstad 2015 proposed it to Linux: one packet back, while the stream is slower than one packet each
     /// 10 ms, the window reacting.
     pub const LINUX: BundlingPolicy = BundlingPolicy {
@@ -94,5 +108,6 @@ impl BundlingPolicy {
         charged: false,
         reaction: BundleReaction::Presume,
         brake: None,
+        alone: None,
     };
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::rtt::Ratio;
 
 /// The names of TCP's presets, with what they are.
-pub const TCP_PRESETS: [(&str, &str); 12] = [
+pub const TCP_PRESETS: [(&str, &str); 13] = [
     ("rfc", "RFC 5681, 6298, 3042, 6675: what the RFCs that TCP must or should follow say"),
     ("newreno", "rfc without SACK: RFC 6582"),
     ("sack", "rfc with a minimum timeout of 200 ms"),
@@ -24,6 +24,10 @@ pub const TCP_PRESETS: [(&str, &str); 12] = [
         "thin at the bound of the path: timeouts of a round trip, two packets' copies, prompt answers",
     ),
     ("latency-lean", "latency without copies and without requests for prompt acknowledgements"),
+    (
+        "latency-max",
+        "latency that sends what nothing follows twice: the lowest tail, for twice the packets",
+    ),
     ("thin-paper", "thin as the papers' plans measure it: a set of values that stays as it is"),
     ("thin-rdb-paper", "thin-paper with redundant data bundling, as the papers' plans measure it"),
     ("linux", "Linux: CUBIC, RACK-TLP, F-RTO, PRR, undo, timeouts 200 ms above the round trip"),
@@ -42,6 +46,7 @@ impl RecoveryPolicy {
             "thin-rdb" => RecoveryPolicy::tcp_thin_rdb(),
             "latency" => RecoveryPolicy::tcp_latency(),
             "latency-lean" => RecoveryPolicy::tcp_latency_lean(),
+            "latency-max" => RecoveryPolicy::tcp_latency_max(),
             "thin-paper" => RecoveryPolicy::tcp_thin_paper(),
             "thin-rdb-paper" => RecoveryPolicy::tcp_thin_rdb_paper(),
             "linux" => RecoveryPolicy::tcp_linux(),
@@ -141,6 +146,14 @@ impl RecoveryPolicy {
         policy.rto.samples = RttSamples::Proven;
         policy.rto.margin = RtoMargin::Learned;
         policy.timeout_resends = TimeoutResends::ByRack;
+        policy
+    }
+
+    /// [`tcp_latency`](RecoveryPolicy::tcp_latency) with copies as [`sctp_latency_max`](RecoveryPolicy::sctp_latency_max) has
+    /// them. What is sent twice is acknowledged at once, so that nothing else asks for that.
+    pub fn tcp_latency_max() -> Self {
+        let mut policy = RecoveryPolicy::tcp_latency();
+        policy.redundancy.bundling = Some(BundlingPolicy::MAX);
         policy
     }
 

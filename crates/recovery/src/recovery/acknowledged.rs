@@ -36,7 +36,7 @@ impl Before {
 }
 
 /// Units of the timestamps of TCP (RFC 7323, section 5.4).
-const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
+pub(super) const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
 impl Recovery {
     /// Takes an acknowledgement in. `unsent_packets` is how many packets the data would fill that
@@ -62,7 +62,7 @@ impl Recovery {
         }
         let before: SmallVec<[Before; 1]> = self.paths.iter().map(Before::of).collect();
         for (index, news) in report.paths.iter().enumerate() {
-            self.on_news(now, index as PathIndex, news, feedback, &mut outcome);
+            self.on_news(now, index as PathIndex, news, &report, feedback, &mut outcome);
         }
         let news = outcome.acked_bytes > 0;
         let left = if self.reports_gaps() { news } else { current && feedback.duplicate };
@@ -72,7 +72,9 @@ impl Recovery {
         }
         let original = self.take_proven(now, &report, feedback.echo);
         let bundled = report.paths.iter().position(|news| news.acked_bytes > 0);
-        self.on_bundles(now, bundled.unwrap_or(0) as PathIndex, &report);
+        let bundled = bundled.unwrap_or(0) as PathIndex;
+        self.on_bundles(now, bundled, &report);
+        self.on_copy_acked(now, bundled, &report, feedback);
         let context = AckContext { advanced, echo_age: feedback.echo.or(original), unsent_packets };
         for ((index, news), before) in report.paths.iter().enumerate().zip(before) {
             let path = index as PathIndex;
@@ -102,6 +104,7 @@ impl Recovery {
         now: Instant,
         path: PathIndex,
         news: &PathAck,
+        report: &AckReport,
         feedback: &Feedback<'_>,
         outcome: &mut AckOutcome,
     ) {
@@ -119,7 +122,7 @@ impl Recovery {
             outcome.paths |= u64::from(news.proven) << path;
             outcome.certain |= u64::from(news.certain_sent_at.is_some()) << path;
             let timed = news.timed_sent_at.is_some();
-            let sampled = timed || self.sample_by_echo(now, path, news, feedback, outcome.advanced);
+            let sampled = timed || self.sample_by_echo(now, path, news, report, feedback);
             outcome.sampled |= u64::from(sampled) << path;
             self.on_path_acked(now, path, news, outcome.advanced);
         }
@@ -135,19 +138,29 @@ impl Recovery {
         now: Instant,
         path: PathIndex,
         news: &PathAck,
+        report: &AckReport,
         feedback: &Feedback<'_>,
-        advanced: bool,
     ) -> bool {
-        let Some(rtt) = feedback.echo.filter(|_| advanced && !self.ledger.is_timing(path)) else {
+        let Some(rtt) = feedback.echo.filter(|_| report.advanced && !self.ledger.is_timing(path))
+        else {
             return false;
         };
         // The echo is that of the oldest segment acknowledged, for which the peer waited; the latest tells what the path took.
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh && self.samples_proven());
         let rtt = latest.map_or(rtt, |sent_at| rtt.min(now.since(sent_at)));
+        let copied = report.again.ahead.map(|ahead| self.copy_trip(now, path, ahead, feedback));
+        let rtt = match copied {
+            None => rtt,
+            Some(Some(measured)) => rtt.min(measured),
+            Some(None) => return false,
+        };
         if !self.waited(path, news, rtt) {
             self.on_rtt_sample(path, rtt);
         }
-        self.watch_queue(now, path, Some(RoundTrip { measured: rtt, delay: LONGEST_ACK_DELAY }));
+        if copied.is_none() {
+            let delay = LONGEST_ACK_DELAY;
+            self.watch_queue(now, path, Some(RoundTrip { measured: rtt, delay }));
+        }
         if let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() {
             mechanisms.min_rtt.on_sample(now, rtt);
         }

@@ -77,7 +77,7 @@ impl Recovery {
         overdue.packets > 0
     }
 
-    /// Runs the timers of RACK and of probes that are due. A probe of a closed window is not late.
+    /// Runs the timers of RACK, of probes and of copies that are due. A probe of a closed window is not late.
     pub(super) fn on_watch_timers(
         &mut self,
         now: Instant,
@@ -90,11 +90,15 @@ impl Recovery {
         };
         let rack = mechanisms.rack.due.take_if(|due| *due <= now).is_some();
         let probe = mechanisms.probe.due.take_if(|due| *due <= now).is_some();
+        let copy = mechanisms.copies.take_due(now).filter(|_| !probing);
         if rack && !probing {
             self.on_rack_timer(now, path);
         }
         if probe && !probing {
             self.on_probe_timer(now, path, unsent_packets);
+        }
+        if let Some(packet) = copy {
+            self.on_copy_due(now, path, packet);
         }
     }
 

@@ -79,7 +79,7 @@ impl Recovery {
     }
 
     /// Whether a request for its acknowledgement is to follow the last packet, which left on `path` at `now`: for protocols
-    /// that have no flag for it.
+    /// that have no flag for it. Not if a copy follows, which is acknowledged at once as well.
     pub fn asks_behind(&self, now: Instant, path: PathIndex) -> bool {
         let delay = || self.paths[usize::from(path)].ack_delay.as_ref();
         let wanted = match self.policy.acknowledgement.request_immediate {
@@ -94,6 +94,7 @@ impl Recovery {
         wanted
             && last.and_then(|last| self.ledger.sent_at(last)) == Some(now)
             && !self.asked_for_last(path)
+            && !self.awaits_copy(path)
     }
 
     /// A packet is about to leave: if the one before it travels alone for longer than the peer takes to answer, the peer
@@ -160,8 +161,16 @@ impl Recovery {
             self.draft.resends_oldest |= oldest;
             self.draft.mends_oldest |= oldest && cause == Cause::Fast;
             self.paths[usize::from(path)].episode.on_again(unit, weight);
-            if let Some(lost_on) = self.ledger.lost_on(unit) {
+            if let Some(lost_on) = self.ledger.lost_on(unit).filter(|_| cause != Cause::Copy) {
                 self.watch_again(now, lost_on, unit, cause);
+            }
+            if cause == Cause::Copy {
+                self.stats.redundant_bytes += u64::from(weight);
+                self.stats.redundant_units += 1;
+                // What arrives twice is acknowledged at once.
+                let packet = self.ledger.next_packet();
+                self.paths[usize::from(path)].on_asked(packet);
+                return;
             }
             self.stats.retransmissions.count(cause, order);
             self.events.record(now, || Event::Resent { unit, cause, order });
@@ -197,6 +206,9 @@ impl Recovery {
             self.hasten_timer(now, path);
         }
         self.arm_early_timer(now, path);
+        if new > 0 {
+            self.arm_copy(now, path, number);
+        }
         self.watch_sent(now, path, bytes, new > 0);
         number
     }

@@ -67,6 +67,7 @@ fn strange() -> RecoveryPolicy {
         charged: true,
         reaction: BundleReaction::Verified,
         brake: Some(Ratio::new(3, 7)),
+        alone: Some(Ratio::new(2, 7)),
     });
     policy
 }
