@@ -242,7 +242,8 @@ impl Recovery {
             if learned && !overtaken {
                 state.backoff.on_early();
             }
-            if learned && news.proven_rtt.is_some() {
+            // A copy that left ahead of any sign of a loss proves a round trip, and nothing of the timer.
+            if learned && news.proven_rtt.is_some() && news.early.is_some() {
                 state.margin.on_early();
             }
         }

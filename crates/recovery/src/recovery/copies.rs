@@ -35,6 +35,15 @@ impl Recovery {
         mechanisms.is_some_and(|mechanisms| mechanisms.copies.due().is_some())
     }
 
+    /// An acknowledgement was dealt with: with nothing in flight on `path`, nothing is left to copy.
+    pub(super) fn settle_copies(&mut self, path: PathIndex) {
+        let rests = self.ledger.flight(path).packets == 0;
+        let mechanisms = self.paths[usize::from(path)].mechanisms.as_deref_mut();
+        if let Some(mechanisms) = mechanisms.filter(|_| rests) {
+            mechanisms.copies.stop();
+        }
+    }
+
     /// Nothing followed `packet`: its data is sent once more, if the window takes that. The retransmission timer counts
     /// from the copy then.
     pub(super) fn on_copy_due(&mut self, now: Instant, path: PathIndex, packet: PacketNumber) {

@@ -232,6 +232,7 @@ impl Recovery {
         if advanced || self.ledger.has_reports() {
             self.arm_probe(now, path);
         }
+        self.settle_copies(path);
         // Where the timeout allows for the peer's delay, streams are thin, and the smoothed round trip is as good as the
         // shortest: connections that rest are many, and none keeps what it can do without.
         if self.ledger.is_empty() && self.policy.rto.ack_delay.is_some() {

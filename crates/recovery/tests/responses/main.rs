@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::single_range_in_vec_init, reason = "a report of one block is one range")]
 
+mod copies;
 mod counted;
 mod distrust;
 mod early;

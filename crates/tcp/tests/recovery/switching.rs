@@ -118,7 +118,7 @@ const FIRST: [Left; 5] = [(0, 0, 1), (20, 1, 1), (60, 2, 1), (130, 3, 1), (140, 
 /// The third duplicate comes at 240 ms, the first at 120; 200 ms is the least timeout of all but the first two.
 #[test]
 fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
-    let expected: [(&str, &[Left], Verdict); 12] = [
+    let expected: [(&str, &[Left], Verdict); 13] = [
         // With SACK both holes are seen at once, without it one per round trip.
         ("rfc", &[(240, 0, 1), (240, 2, 1)], ([0, 2, 0], 2)),
         ("newreno", &[(240, 0, 1), (340, 2, 1)], ([0, 2, 0], 2)),
@@ -133,6 +133,7 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
         ("thin-rdb", &[], ([0, 0, 0], 5)),
         ("linux", &[], ([0, 2, 0], 7)),
         ("latency", &[], ([2, 0, 0], 7)),
+        ("latency-max", &[], ([0, 0, 0], 2)),
         // The timer at a round trip and a millisecond; what it repaired tells of the other hole.
         ("latency-lean", &[(101, 0, 1), (201, 2, 1)], ([1, 1, 0], 2)),
         ("thin-paper", &[(120, 0, 1), (220, 4, 1), (230, 2, 1)], ([0, 3, 0], 2)),
@@ -147,6 +148,20 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
             // let copies try before found no queue.
             "thin-rdb" | "thin-rdb-paper" => {
                 sent = vec![(0, 0, 1), (20, 0, 2), (60, 0, 3), (130, 2, 2), (140, 2, 3)];
+            }
+            // What nothing follows for a seventh of the round trip goes again. What that repaired lowers the window.
+            "latency-max" => {
+                sent = vec![
+                    (0, 0, 1),
+                    (14, 0, 1),
+                    (20, 0, 2),
+                    (34, 1, 1),
+                    (60, 0, 3),
+                    (74, 2, 1),
+                    (130, 2, 2),
+                    (140, 2, 3),
+                    (154, 4, 1),
+                ];
             }
             // The timer expires before the copy that left at 20 ms, and that at 60 ms, can be acknowledged.
             "latency" => {

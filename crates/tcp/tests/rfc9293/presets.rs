@@ -87,10 +87,13 @@ fn no_preset_gives_a_connection_up_before_a_hundred_seconds() {
             "sack" | "vegas" | "er" => doubled(0.2, 60.0),
             "linux" => doubled(0.2, 120.0),
             "thin-paper" | "thin-rdb-paper" => paper.clone(),
-            // A millisecond, six times linear and then doubled up to a second.
-            "latency" | "latency-lean" => (1..=7)
-                .chain([9, 13, 21, 37, 69, 133, 261, 517, 1029])
-                .chain((2..=100).map(|second| second * 1000 + 29))
+            // A millisecond, six times linear and then doubled: up to 128 ms, the most below 200, for 1.2 s, and then to a
+            // second.
+            "latency" | "latency-lean" | "latency-max" => (1..=7)
+                .chain([9, 13, 21, 37, 69])
+                .chain((0..=9).map(|expiry| 133 + expiry * 128))
+                .chain([1541, 2053])
+                .chain((3..=100).map(|second| second * 1000 + 53))
                 .collect(),
             _ => thin.clone(),
         };
