@@ -54,7 +54,7 @@ struct Repeated {
     reported: u8,
     /// Copies of it left beside other data: nothing tells which transmission arrived first.
     copied: bool,
-    /// It was sent again the first time ahead of any sign of a loss.
+    /// Whether it was first sent again ahead of any sign of a loss.
     ahead: bool,
 }
 
