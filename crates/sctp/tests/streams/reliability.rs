@@ -1,6 +1,11 @@
 //! When a message that was sent is given up.
 
+use std::sync::Arc;
+
 use base::Duration;
+use recovery::RecoveryPolicy;
+use recovery::policy::BundlingPolicy;
+use recovery::rtt::Ratio;
 use sctp::{AbandonReason, Reliability, SendError, SendOptions};
 
 use crate::peer::{Peer, Sent};
@@ -211,4 +216,24 @@ fn what_is_given_up_in_place_of_a_retransmission_reduces_the_window() {
     }
     let after = window(&peer);
     assert!(after.ssthresh < before.ssthresh, "{after:?}");
+}
+
+#[test]
+fn a_copy_ahead_of_any_sign_of_a_loss_is_no_retransmission() {
+    let mut peer = Peer::partial_with(|options| {
+        let mut policy = RecoveryPolicy::sctp_latency_max();
+        policy.redundancy.bundling = Some(BundlingPolicy {
+            brake: None,
+            alone: Some(Ratio::new(1, 4)),
+            ..BundlingPolicy::MAX
+        });
+        options.policy = Arc::new(policy);
+    });
+    peer.send(1, 100, Reliability::Full);
+    peer.pass(100);
+    peer.sack(0, &[]);
+    peer.send(1, 100, Reliability::Retransmissions(0));
+    let sent: Vec<Vec<Sent>> = peer.pass(2000).into_iter().map(|(_, sent)| sent).collect();
+    let expected = [vec![Sent::Data(1, 1, 1, "BE", 100)], vec![Sent::Forward(1, vec![(1, 1)])]];
+    assert_eq!(sent[..2], expected, "its copy, and at the timeout it is given up");
 }
