@@ -125,6 +125,10 @@ pub struct BackoffPolicy {
     /// expiry of an outage, timeouts while thin double up to this only, and go on to probe ([`ThinTimeout::Probe`]). Otherwise the shorter a round trip is, the
     /// sooner its linear timeouts are spent, and the later the end of an outage is found. Zero: the count alone.
     pub linear_step: Duration,
+    /// Timeouts are linear, and probes, only while the smoothed round trip is at most this multiple of the least one of the
+    /// last minutes: a longer one is that of a queue, into which nothing is to be sent without need, and what is lost is
+    /// lost to congestion. Zero: whatever the queue.
+    pub linear_queue: u8,
     /// Which expiries count as errors of the path.
     pub errors: ErrorCounting,
     /// Expiries in a row of the timer of the set-up (SCTP: T1-init, T1-cookie) at which the timeout does not

@@ -184,7 +184,9 @@ mod tests {
     fn every_error(while_thin: ThinBackoff) -> BackoffPolicy {
         let errors = ErrorCounting::EveryExpiry;
         let linear_step = Duration::ZERO;
-        BackoffPolicy { while_thin, linear_step, errors, ends: BackoffEnd::Sample, linear_setup: 0 }
+        let (linear_queue, linear_setup) = (0, 0);
+        let ends = BackoffEnd::Sample;
+        BackoffPolicy { while_thin, linear_step, linear_queue, errors, ends, linear_setup }
     }
 
     fn rto() -> RtoPolicy {

@@ -237,6 +237,8 @@ pub static FIELDS: &[Field] = &[
         "Timeouts in a row while thin: exponential, linear, or linear:N for the first N."),
     field!(Timeout, None, "linear-step", Time, Duration, backoff.linear_step,
         "Until N of these have passed in an outage, timeouts of linear:N double up to this only; 0s: at each after N."),
+    field!(Timeout, None, "linear-queue", Number, u8, backoff.linear_queue,
+        "Timeouts are linear up to a round trip of this many times the least one: beyond, there is a queue; 0: always."),
     field!(Timeout, None, "backoff-ends", Words, BackoffEnd, backoff.ends,
         "What ends back-off: a measured round trip, or also the first acknowledgement after an outage."),
     field!(Timeout, None, "error-counting", Words, ErrorCounting, backoff.errors,

@@ -59,6 +59,9 @@ const LOSS: LossPolicy = LossPolicy {
 /// The least timeout of the `latency` presets while the stream is thin: what the clock can tell from the round trip.
 pub(super) const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
 
+/// The round trip of a path changes by less than this, that of a path with a queue by more.
+pub(super) const LINEAR_QUEUE: u8 = 3;
+
 /// While an outage is young, the `latency` presets ask no more seldom than `thin` does, whose timeouts are not shorter.
 pub(super) const LINEAR_STEP: Duration = Duration::from_millis(200);
 
@@ -86,6 +89,7 @@ impl RecoveryPolicy {
                 while_thin: ThinBackoff::Exponential,
                 ends: BackoffEnd::Sample,
                 linear_step: Duration::ZERO,
+                linear_queue: 0,
                 errors: ErrorCounting::EveryExpiry,
                 linear_setup: 0,
             },
@@ -172,6 +176,7 @@ impl RecoveryPolicy {
         policy.backoff.while_thin = ThinBackoff::LinearFor(6);
         policy.backoff.ends = BackoffEnd::Acknowledgement;
         policy.backoff.linear_setup = 4;
+        policy.backoff.linear_queue = LINEAR_QUEUE;
         policy.thin = ThinDetector::FewOrSlow { least: Duration::from_millis(5) };
         policy.loss.repeat_fast_retransmit = RepeatFast::WhileThin;
         policy.timeout_while_thin = ThinTimeout::Probe;

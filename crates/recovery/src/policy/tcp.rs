@@ -3,12 +3,11 @@
 
 use base::Duration;
 
-use super::sctp::{LEAST_TIMEOUT, LINEAR_STEP};
+use super::sctp::{LEAST_TIMEOUT, LINEAR_QUEUE, LINEAR_STEP};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, PathMtuPolicy, RecoveryPolicy,
-    ReorderingWindow, RtoMargin, RttSamples, ThinBackoff, ThinDetector, TimeoutResends,
-    TimerRestart, VegasPolicy, WindowCounts,
+    FineGrainedTimer, IdleRestart, PathMtuPolicy, RecoveryPolicy, ReorderingWindow, RtoMargin,
+    RttSamples, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::Ratio;
 
@@ -21,9 +20,9 @@ pub const TCP_PRESETS: [(&str, &str); 13] = [
     ("thin-rdb", "thin with redundant data bundling"),
     (
         "latency",
-        "thin at the bound of the path: timeouts of a round trip, two packets' copies, prompt answers",
+        "thin at the bound of the path: timeouts of a round trip, two packets' copies where they help",
     ),
-    ("latency-lean", "latency without copies and without requests for prompt acknowledgements"),
+    ("latency-lean", "latency without copies"),
     (
         "latency-max",
         "latency that sends what nothing follows twice: the lowest tail, for twice the packets",
@@ -93,6 +92,7 @@ impl RecoveryPolicy {
         let mut policy = RecoveryPolicy::tcp_thin_paper();
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
         policy.backoff.ends = BackoffEnd::Acknowledgement;
+        policy.backoff.linear_queue = LINEAR_QUEUE;
         policy.rto.max_while_thin = Some(Duration::from_secs(1));
         policy.loss.rack = true;
         policy.loss.reordering_window = ReorderingWindow::Measured;
@@ -128,12 +128,10 @@ impl RecoveryPolicy {
     }
 
     /// [`tcp_latency_lean`](RecoveryPolicy::tcp_latency_lean) whose packets carry the data of the last two along, as
-    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) does, and which asks a receiver that is seen to delay its
-    /// acknowledgements not to: by the last byte of a message once more, behind it.
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) does.
     pub fn tcp_latency() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency_lean();
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
-        policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
         policy
     }
 
@@ -150,7 +148,7 @@ impl RecoveryPolicy {
     }
 
     /// [`tcp_latency`](RecoveryPolicy::tcp_latency) with copies as [`sctp_latency_max`](RecoveryPolicy::sctp_latency_max) has
-    /// them. What is sent twice is acknowledged at once, so that nothing else asks for that.
+    /// them.
     pub fn tcp_latency_max() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency();
         policy.redundancy.bundling = Some(BundlingPolicy::MAX);

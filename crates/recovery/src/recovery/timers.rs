@@ -205,6 +205,7 @@ impl Recovery {
         let thin = self.is_thin(path);
         self.paths[usize::from(path)].t3_rtx = None;
         self.suspect_ack_delay(path);
+        let queued = self.has_queue(path);
         let policy = Arc::clone(&self.policy);
         let state = &mut self.paths[usize::from(path)];
         let (rto, max) = {
@@ -212,7 +213,7 @@ impl Recovery {
             (compute_rto(rto, &state.rtt, state.margin, thin), rto.max)
         };
         state.margin.on_expiry();
-        let may_stay = thin && !probing;
+        let may_stay = thin && !probing && !queued;
         state.backoff.set_probing(probing);
         // What was too young when the timer last asked gets a timeout of its own, which says nothing new of the path.
         let same_round = may_stay
@@ -248,6 +249,15 @@ impl Recovery {
             None => {}
         }
         TimeoutOutcome { path, counts_as_error: expiry.counts_as_error }
+    }
+
+    /// Whether the smoothed round trip is so far above the least one that it is a queue's.
+    fn has_queue(&self, path: PathIndex) -> bool {
+        let state = &self.paths[usize::from(path)];
+        let most = u64::from(self.policy.backoff.linear_queue);
+        let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());
+        let above = least.zip(state.rtt.srtt()).is_some_and(|(least, srtt)| srtt > least * most);
+        most > 0 && above
     }
 
     /// Whether a timeout is a question for now: not if another path repairs what it tells of.

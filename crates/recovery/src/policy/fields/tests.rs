@@ -28,6 +28,7 @@ fn strange() -> RecoveryPolicy {
     policy.backoff.errors = ErrorCounting::ExponentialSchedule;
     policy.backoff.linear_setup = 9;
     policy.backoff.linear_step = Duration::from_micros(9);
+    policy.backoff.linear_queue = 9;
     policy.backoff.ends = BackoffEnd::Acknowledgement;
     policy.timer_restart = TimerRestart::LessTimerAge;
     policy.thin = ThinDetector::InFlight { threshold: 5, inclusive: true };
