@@ -374,7 +374,7 @@ impl Paths {
             self.readdressed = true;
             if !path.confirmed {
                 // INIT names addresses without ports: the HEARTBEAT under way went to a port without a listener.
-                path.heartbeat.lost_at.take();
+                path.heartbeat.end_wait();
                 path.heartbeat.due = Some(now);
             }
         }

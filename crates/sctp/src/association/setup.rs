@@ -237,11 +237,11 @@ impl Association {
 
     /// The peer accepted the cookie.
     pub(super) fn on_cookie_ack(&mut self, now: Instant, random: &mut RandomStream) {
-        let Phase::CookieEchoed { handshake, .. } = &self.phase else {
+        let Phase::CookieEchoed(echo) = &self.phase else {
             // Section 5.2.5: silently discarded in any other state.
             return;
         };
-        self.note_round_trip(handshake.round_trip(now));
+        self.note_round_trip(echo.handshake.round_trip(now));
         self.establish(now, random);
     }
 

@@ -62,22 +62,27 @@ pub struct PathCounters {
 }
 
 /// Heartbeats of a path (RFC 9260, section 8.3).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Heartbeat {
     /// When the next one is due, if the path stays idle.
     pub(super) due: Option<Instant>,
-    /// The nonce of the latest one.
-    pub(super) nonce: u64,
-    /// When that one was sent, if it was not answered.
-    pub(super) sent_at: Option<Instant>,
-    /// When the one under way counts as lost.
-    pub(super) lost_at: Option<Instant>,
+    /// The latest one, if it was not answered.
+    pub(super) under_way: Option<Box<UnderWay>>,
     /// Heartbeats in a row that were not answered: each doubles the timeout of the next.
     pub(super) unanswered: u8,
-    /// When the one that an expiry gave rise to is evidence if it is not answered.
-    pub(super) evidence_at: Option<Instant>,
     /// When data last left on the path.
     pub(super) data_sent_at: Instant,
+}
+
+/// A heartbeat that was not answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnderWay {
+    pub(super) nonce: u64,
+    pub(super) sent_at: Instant,
+    /// When it counts as lost, unless it does already.
+    pub(super) lost_at: Option<Instant>,
+    /// When it is evidence, if an expiry gave rise to it or to one before it.
+    pub(super) evidence_at: Option<Instant>,
 }
 
 const IPV4_HEADER: u16 = 20;
@@ -226,7 +231,35 @@ impl Heartbeat {
 
     /// The next instant that matters.
     pub(crate) fn next(&self) -> Option<Instant> {
-        Instant::earliest(&[self.due, self.lost_at, self.evidence_at])
+        match &self.under_way {
+            None => self.due,
+            Some(asked) => Instant::earliest(&[self.due, asked.lost_at, asked.evidence_at]),
+        }
+    }
+
+    /// When the one under way counts as lost.
+    pub(super) fn lost_at(&self) -> Option<Instant> {
+        self.under_way.as_ref()?.lost_at
+    }
+
+    /// The one under way does not count as lost any more.
+    pub(super) fn end_wait(&mut self) {
+        if let Some(asked) = &mut self.under_way {
+            asked.lost_at = None;
+        }
+    }
+
+    /// Whether the one that an expiry gave rise to is evidence at `now`.
+    pub(super) fn is_evidence(&self, now: Instant) -> bool {
+        let evidence_at = self.under_way.as_ref().and_then(|asked| asked.evidence_at);
+        evidence_at.is_some_and(|at| at <= now)
+    }
+
+    /// Sets when the one under way is evidence; none if it never is.
+    pub(super) fn set_evidence_at(&mut self, at: Option<Instant>) {
+        if let Some(asked) = &mut self.under_way {
+            asked.evidence_at = at;
+        }
     }
 }
 
