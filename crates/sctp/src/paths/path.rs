@@ -6,6 +6,7 @@ use base::{Duration, Instant};
 
 use crate::options::{AssociationOptions, PathHeartbeats, PathOptions};
 use crate::paths::mtu_discovery::{PathMtuDiscovery, PathMtuState};
+use crate::paths::place::Place;
 use crate::switchover::{PathHint, PathState, RttTrend};
 use crate::wire::CommonHeader;
 
@@ -13,9 +14,9 @@ use crate::wire::CommonHeader;
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     /// The local address in use, once known.
-    pub(super) local: Option<SocketAddr>,
+    local: Option<Place>,
     /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
-    pub(super) remote: SocketAddr,
+    remote: Place,
     /// Bytes of an SCTP packet that fit the path MTU.
     max_packet: u16,
     /// Errors in a row.
@@ -98,8 +99,8 @@ impl Path {
         confirmed: bool,
     ) -> Self {
         Path {
-            local,
-            remote,
+            local: local.map(Place::from),
+            remote: remote.into(),
             max_packet: max_packet(remote, path_mtu),
             error_count: 0,
             state: PathState::Active,
@@ -120,12 +121,27 @@ impl Path {
 
     /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
     pub(crate) fn remote(&self) -> SocketAddr {
-        self.remote
+        self.remote.into()
+    }
+
+    /// The peer's address has another port now.
+    pub(super) fn set_remote_port(&mut self, port: u16) {
+        self.remote.port = port;
     }
 
     /// The local address in use, once known.
     pub(crate) fn local(&self) -> Option<SocketAddr> {
-        self.local
+        self.local.map(SocketAddr::from)
+    }
+
+    /// The local address in use is known now, or is another one.
+    pub(super) fn set_local(&mut self, local: Option<SocketAddr>) {
+        self.local = local.map(Place::from);
+    }
+
+    /// Whether it begins at this local address.
+    pub(super) fn is_from(&self, local: SocketAddr) -> bool {
+        self.local == Some(local.into())
     }
 
     /// Whether one of its addresses was taken away.
@@ -175,12 +191,12 @@ impl Path {
 
     /// Whether it leads to this IP address.
     pub(crate) fn leads_to(&self, address: IpAddr) -> bool {
-        !self.removed && self.remote.ip() == address
+        !self.removed && self.remote.ip == address
     }
 
     /// The path MTU, in bytes of an IP packet, changed.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
-        self.max_packet = max_packet(self.remote, path_mtu);
+        self.max_packet = max_packet(self.remote(), path_mtu);
         if let Some(discovery) = &mut self.discovery {
             discovery.set_max(self.max_packet.into());
             self.max_packet = discovery.size() as u16;

@@ -108,7 +108,7 @@ impl Paths {
     /// The peer is known to be at this path's address (section 5.4), which is the answer. Where data goes is to be
     /// [reviewed](Paths::review_routes) once all that waited for it is done.
     pub(crate) fn confirm(&mut self, context: &mut Context<'_>, path: PathId) -> IpAddr {
-        let address = self[path].remote.ip();
+        let address = self[path].remote().ip();
         for id in self.ids() {
             let state = &mut self.list[id.row()];
             if state.leads_to(address) && !state.confirmed {
@@ -121,7 +121,7 @@ impl Paths {
     }
 
     pub(super) fn announce(&self, context: &mut Context<'_>, path: PathId, change: PathChange) {
-        let remote = self[path].remote;
+        let remote = self[path].remote();
         context.events.announce(Event::PathChanged { path: path.number(), remote, change });
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct SendQueue {
     next_id: u64,
     buffered: usize,
     /// Messages that wait.
-    messages: usize,
+    messages: u32,
     backlog: Backlog,
     rare: Option<Box<Rare>>,
 }
@@ -201,7 +201,7 @@ impl SendQueue {
         let values = self.rare.as_ref().map(|rare| &rare.values);
         self.backlog.on_cut(fragment.payload.len(), fragment.ending, values);
         self.buffered -= fragment.payload.len();
-        self.messages -= usize::from(fragment.ending);
+        self.messages -= u32::from(fragment.ending);
         Some(fragment)
     }
 
@@ -319,19 +319,19 @@ impl SendQueue {
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         let rare = self.rare.as_ref().map_or(0, |rare| rare.memory());
-        let waiting = self.backlog.memory(self.messages) + self.messages * MESSAGE_COST;
+        let waiting = self.backlog.memory(self.messages()) + self.messages() * MESSAGE_COST;
         self.next_mid.memory() + rare + waiting + self.buffered
     }
 
     /// Messages that wait.
     #[inline]
     pub(crate) fn messages(&self) -> usize {
-        self.messages
+        self.messages as usize
     }
 
     /// Bytes that the messages that wait need at least, payload apart.
     pub(crate) fn crumbs(&self) -> usize {
-        self.messages * (size_of::<Queued>() + MESSAGE_COST)
+        self.messages() * (size_of::<Queued>() + MESSAGE_COST)
     }
 
     /// Whether nothing waits, and nothing is to come of a message that was begun.

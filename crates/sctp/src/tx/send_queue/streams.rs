@@ -19,7 +19,7 @@ impl SendQueue {
         let (kept, gone): (Vec<Queued>, Vec<Queued>) =
             messages.into_iter().partition(|message| message.stream.0 < outbound_streams);
         self.buffered -= gone.iter().map(Queued::len).sum::<usize>();
-        self.messages -= gone.len();
+        self.messages -= gone.len() as u32;
         let values = self.rare.as_ref().map(|rare| &rare.values);
         for message in kept {
             self.backlog.push(message, values);
