@@ -52,7 +52,8 @@ pub(crate) struct Paths {
     /// Addresses of this side, to pair with the peer's and to name to it.
     locals: Arc<Vec<SocketAddr>>,
     /// Addresses that the peer's INIT or INIT ACK listed: a restart may not bring others.
-    listed: Box<[IpAddr]>,
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    listed: Option<Box<Vec<IpAddr>>>,
     /// Packets of copies that wait to be sent, while there are any.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     copies: Option<Box<Vec<WaitingCopies>>>,
@@ -88,7 +89,7 @@ impl Paths {
             sack: PathId::FIRST,
             readdressed: false,
             locals,
-            listed: Box::default(),
+            listed: None,
             copies: None,
         }
     }
@@ -147,12 +148,12 @@ impl Paths {
 
     /// Whether the peer listed this address when the association was set up.
     pub(crate) fn was_listed(&self, address: IpAddr) -> bool {
-        self.listed.contains(&address)
+        self.listed.as_ref().is_some_and(|listed| listed.contains(&address))
     }
 
     /// Takes note of the addresses that the peer lists.
-    pub(crate) fn set_listed(&mut self, listed: Box<[IpAddr]>) {
-        self.listed = listed;
+    pub(crate) fn set_listed(&mut self, listed: Vec<IpAddr>) {
+        self.listed = (!listed.is_empty()).then(|| Box::new(listed));
     }
 
     /// Whether addresses by which a packet may find the association changed.
@@ -171,7 +172,7 @@ impl Paths {
             true => of_vec(self.list.capacity(), size_of::<Path>()),
             false => 0,
         };
-        spilled + self.listed.len() * 32
+        spilled + self.listed.as_ref().map_or(0, |listed| listed.len()) * 32
     }
 
     /// Section 6.9: data is cut to what fits every path, since it may have to be sent again on any. Bytes of the
@@ -347,8 +348,9 @@ impl Paths {
     ) -> bool {
         let others = self.close(now, context, |path| path.leads_to(address));
         if others {
-            self.listed =
-                self.listed.iter().filter(|listed| **listed != address).copied().collect();
+            if let Some(listed) = &mut self.listed {
+                listed.retain(|listed| *listed != address);
+            }
         }
         others
     }
@@ -391,8 +393,8 @@ impl Paths {
     pub(crate) fn on_answer_from(&mut self, context: &mut Context<'_>, path: PathId) {
         self.make_primary(context, path);
         self.list[path.row()].error_count = 0;
-        let listed = core::mem::take(&mut self.listed);
-        self.complete(context, &listed);
+        let listed = self.listed.take();
+        self.complete(context, listed.as_ref().map_or(&[], |listed| listed));
         self.listed = listed;
     }
 

@@ -166,7 +166,7 @@ impl Association {
         let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
         self.report_parameters(&init_ack.parameters);
         let speaker = self.paths[path].remote().ip();
-        self.paths.set_listed(listed_addresses(&init_ack.parameters, speaker).into());
+        self.paths.set_listed(listed_addresses(&init_ack.parameters, speaker));
         let (paths, mut context) = self.paths_in_context();
         paths.on_answer_from(&mut context, path);
         self.fit_fragments();
