@@ -25,9 +25,7 @@ type Entry = (Instant, u32);
 struct Row {
     /// The true deadline, or [`Instant::FAR_FUTURE`].
     due: Instant,
-    /// The time of its entry, never after `due`; [`Instant::FAR_FUTURE`] without one.
-    queued: Instant,
-    /// Where its entry stands in the heap.
+    /// Where its entry stands in the heap, or [`ABSENT`]. The time of the entry is never after `due`.
     place: u32,
 }
 
@@ -36,7 +34,7 @@ const CHILDREN: usize = 4;
 
 impl Default for Row {
     fn default() -> Row {
-        Row { due: Instant::FAR_FUTURE, queued: Instant::FAR_FUTURE, place: ABSENT }
+        Row { due: Instant::FAR_FUTURE, place: ABSENT }
     }
 }
 
@@ -53,9 +51,8 @@ impl Deadlines {
             return;
         }
         entry.due = due;
-        if due < entry.queued {
-            entry.queued = due;
-            let mut place = entry.place as usize;
+        let mut place = entry.place as usize;
+        if self.heap.get(place).is_none_or(|(queued, _)| due < *queued) {
             if entry.place == ABSENT {
                 place = self.heap.len();
                 self.heap.push((due, row));
@@ -89,7 +86,6 @@ impl Deadlines {
             if entry.due == at {
                 return;
             }
-            entry.queued = entry.due;
             if entry.due < Instant::FAR_FUTURE {
                 let due = entry.due;
                 sink(&mut self.heap, &mut self.rows, (due, row));

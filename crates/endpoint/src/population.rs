@@ -43,12 +43,18 @@ impl Use {
     }
 }
 
-/// What is known of a member: kept beside it.
+/// What is known of a member: kept beside it, with the host that it was entered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Membership {
-    host: Host,
     /// As it was when it was last looked at; the time may be out of date.
     last: Use,
+}
+
+impl Membership {
+    /// When the member was last used, or came to be, as far as is known.
+    pub fn last_known(&self) -> Use {
+        self.last
+    }
 }
 
 /// The members that are counted, by their hosts.
@@ -57,15 +63,10 @@ pub struct Population {
     /// Members that a host may have.
     per_host: usize,
     members: BTreeSet<(Host, Use, u32)>,
-    hosts: BTreeMap<Host, Summary>,
+    /// How many members the hosts have that have several: most have one.
+    several: BTreeMap<Host, u32>,
     /// Hosts by which of their members makes room first.
     order: BTreeSet<(Rank, Host)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Summary {
-    count: u32,
-    rank: Rank,
 }
 
 /// When a host's turn comes to give up a member: the least makes room first.
@@ -83,14 +84,21 @@ impl Population {
         Population {
             per_host,
             members: BTreeSet::new(),
-            hosts: BTreeMap::new(),
+            several: BTreeMap::new(),
             order: BTreeSet::new(),
         }
     }
 
     /// Members of a host.
     pub fn of(&self, host: Host) -> usize {
-        self.hosts.get(&host).map_or(0, |summary| summary.count as usize)
+        self.count(host) as usize
+    }
+
+    fn count(&self, host: Host) -> u32 {
+        match self.several.get(&host) {
+            Some(count) => *count,
+            None => self.first_of(host).is_some().into(),
+        }
     }
 
     /// Whether a host has as many members as it may.
@@ -101,32 +109,33 @@ impl Population {
     /// The member in `row`, of `host`, came to be at `now`.
     pub fn enter(&mut self, row: u32, host: Host, now: Instant) -> Membership {
         let last = Use::none_since(now);
-        self.members.insert((host, last, row));
-        self.review(host, 1);
-        Membership { host, last }
+        self.change(host, |members| {
+            members.insert((host, last, row));
+            1
+        });
+        Membership { last }
     }
 
     /// The member in `row` is no more.
-    pub fn leave(&mut self, row: u32, membership: Membership) {
-        if self.members.remove(&(membership.host, membership.last, row)) {
-            self.review(membership.host, -1);
-        }
+    pub fn leave(&mut self, row: u32, host: Host, membership: Membership) {
+        self.change(host, |members| -i32::from(members.remove(&(host, membership.last, row))));
     }
 
-    /// The member in `row` was used. Need be told the first time only: later uses are looked up where they matter.
-    pub fn on_used(&mut self, row: u32, membership: &mut Membership, now: Instant) {
+    /// The member in `row`, of `host`, was used. Need be told the first time only: later uses are looked up where they matter.
+    pub fn on_used(&mut self, row: u32, host: Host, membership: &mut Membership, now: Instant) {
         if !membership.last.used {
-            self.refresh(row, membership, Use::at(now));
+            self.refresh(row, host, membership, Use::at(now));
         }
     }
 
-    fn refresh(&mut self, row: u32, membership: &mut Membership, last: Use) {
-        let host = membership.host;
-        if self.members.remove(&(host, membership.last, row)) {
-            self.members.insert((host, last, row));
-            membership.last = last;
-            self.review(host, 0);
-        }
+    fn refresh(&mut self, row: u32, host: Host, membership: &mut Membership, last: Use) {
+        self.change(host, |members| {
+            if members.remove(&(host, membership.last, row)) {
+                members.insert((host, last, row));
+                membership.last = last;
+            }
+            0
+        });
     }
 
     /// The row of the member that is to make room first, as far as is known. [`Population::knows`] says whether that is
@@ -138,19 +147,25 @@ impl Population {
 
     /// Whether it was known that the member in `row` was `last` used then. If not, it is from now on, and another may be
     /// the [`first`](Population::first): a newcomer is worth [`LOOKS`] such looks at the most.
-    pub fn knows(&mut self, row: u32, membership: &mut Membership, last: Use) -> bool {
+    pub fn knows(&mut self, row: u32, host: Host, membership: &mut Membership, last: Use) -> bool {
         let known = membership.last == last;
         if !known {
-            self.refresh(row, membership, last);
+            self.refresh(row, host, membership, last);
         }
         known
     }
 
-    /// Whether a member makes room for a newcomer of `newcomer`: it was never used, or was idle for long enough.
-    pub fn yields(&self, now: Instant, newcomer: Host, membership: &Membership) -> bool {
-        let needed = match self.of(membership.host) / (self.of(newcomer) + 1) {
+    /// Whether a member of `host` makes room for a newcomer of `newcomer`: it was never used, or was idle for long enough.
+    pub fn yields(
+        &self,
+        now: Instant,
+        newcomer: Host,
+        host: Host,
+        membership: &Membership,
+    ) -> bool {
+        let needed = match self.of(host) / (self.of(newcomer) + 1) {
             CROWD.. => Duration::ZERO,
-            _ if self.of(membership.host) > self.of(newcomer) + 1 => IDLE_OF_LARGER,
+            _ if self.of(host) > self.of(newcomer) + 1 => IDLE_OF_LARGER,
             _ => IDLE,
         };
         !membership.last.used || now.since(membership.last.at) >= needed
@@ -162,20 +177,21 @@ impl Population {
         (*found == host).then_some((*last, *row))
     }
 
-    /// A host has `more` members than before, or another first one.
-    fn review(&mut self, host: Host, more: i32) {
-        let before = self.hosts.get(&host).copied();
-        let count = before.map_or(0, |before| before.count).saturating_add_signed(more);
-        let first = self.first_of(host).filter(|_| count > 0);
-        let now = first.map(|(Use { used, at }, _)| Summary {
-            count,
-            rank: Rank { used, magnitude: Reverse(count.ilog2()), at },
-        });
-        match now {
-            Some(now) => self.hosts.insert(host, now),
-            None => self.hosts.remove(&host),
+    /// When the turn of a host with members comes.
+    fn rank(&self, host: Host) -> Option<Rank> {
+        let (Use { used, at }, _) = self.first_of(host)?;
+        Some(Rank { used, magnitude: Reverse(self.count(host).ilog2()), at })
+    }
+
+    /// Changes members of a host; `change` answers how many more there are.
+    fn change(&mut self, host: Host, change: impl FnOnce(&mut BTreeSet<(Host, Use, u32)>) -> i32) {
+        let (count, before) = (self.count(host), self.rank(host));
+        let count = count.saturating_add_signed(change(&mut self.members));
+        match count {
+            0 | 1 => self.several.remove(&host),
+            several => self.several.insert(host, several),
         };
-        let (before, now) = (before.map(|before| before.rank), now.map(|now| now.rank));
+        let now = self.rank(host);
         if before == now {
             return;
         }
@@ -207,38 +223,42 @@ mod tests {
     /// A population with what is kept beside each member: when it was used, and its membership.
     struct World {
         population: Population,
+        hosts: Vec<u8>,
         beside: Vec<Option<(Use, Membership)>>,
     }
 
     impl World {
         fn new(per_host: usize) -> World {
-            World { population: Population::new(per_host), beside: Vec::new() }
+            World { population: Population::new(per_host), hosts: Vec::new(), beside: Vec::new() }
         }
 
         fn enter(&mut self, from: u8, now: Instant) -> u32 {
             let row = self.beside.len() as u32;
             let membership = self.population.enter(row, host(from), now);
             self.beside.push(Some((Use::none_since(now), membership)));
+            self.hosts.push(from);
             row
         }
 
         fn used(&mut self, row: u32, now: Instant) {
             let (last, membership) = self.beside[row as usize].as_mut().unwrap();
             *last = Use::at(now);
-            self.population.on_used(row, membership, now);
+            self.population.on_used(row, host(self.hosts[row as usize]), membership, now);
         }
 
         fn leave(&mut self, row: u32) {
             let (_, membership) = self.beside[row as usize].take().unwrap();
-            self.population.leave(row, membership);
+            self.population.leave(row, host(self.hosts[row as usize]), membership);
         }
 
         fn victim(&mut self, now: Instant, newcomer: u8) -> Option<u32> {
             for _ in 0..LOOKS {
                 let row = self.population.first()?;
                 let (last, membership) = self.beside[row as usize].as_mut().unwrap();
-                if self.population.knows(row, membership, *last) {
-                    return self.population.yields(now, host(newcomer), membership).then_some(row);
+                let of = host(self.hosts[row as usize]);
+                if self.population.knows(row, of, membership, *last) {
+                    let yields = self.population.yields(now, host(newcomer), of, membership);
+                    return yields.then_some(row);
                 }
             }
             None

@@ -33,7 +33,10 @@ impl AckTiming {
 /// The delayed acknowledgement of one association or connection.
 #[derive(Clone, Debug)]
 pub struct DelayedAck {
-    timing: AckTiming,
+    /// The timing, its parts one by one: they take less memory so.
+    delay: Option<Duration>,
+    every: u8,
+    quick: u8,
     /// Packets with data since the last acknowledgement.
     pending: u8,
     /// Packets with data since the beginning; counts to 255.
@@ -44,17 +47,18 @@ pub struct DelayedAck {
 impl DelayedAck {
     /// A state in which no packet has arrived yet.
     pub fn new(timing: AckTiming) -> DelayedAck {
-        DelayedAck { timing, pending: 0, arrived: 0, due: None }
+        let AckTiming { delay, every, quick } = timing;
+        DelayedAck { delay, every, quick, pending: 0, arrived: 0, due: None }
     }
 
     /// The timing in use.
     pub fn timing(&self) -> AckTiming {
-        self.timing
+        AckTiming { delay: self.delay, every: self.every, quick: self.quick }
     }
 
     /// Changes the timing; an acknowledgement that waits keeps its time.
     pub fn set_timing(&mut self, timing: AckTiming) {
-        self.timing = timing;
+        (self.delay, self.every, self.quick) = (timing.delay, timing.every, timing.quick);
     }
 
     /// A packet with data arrived. `at_once`: the protocol allows no delay for it.
@@ -63,9 +67,9 @@ impl DelayedAck {
         self.arrived = self.arrived.saturating_add(1);
         // A window that grows by each acknowledgement (RFC 5681, section 3.1) is slow to open where the first ones
         // wait: Linux delays none of them.
-        let quick = self.arrived <= self.timing.quick && self.arrived < u8::MAX;
-        let enough = at_once || quick || self.pending >= self.timing.every;
-        match self.timing.delay {
+        let quick = self.arrived <= self.quick && self.arrived < u8::MAX;
+        let enough = at_once || quick || self.pending >= self.every;
+        match self.delay {
             Some(delay) if !enough => self.request(now + delay),
             _ => self.request(now),
         }

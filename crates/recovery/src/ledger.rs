@@ -168,7 +168,7 @@ impl Ledger {
 
     /// When the oldest packet in flight on `path` was sent.
     pub fn oldest_sent_at(&self, path: PathIndex) -> Option<Instant> {
-        let head = self.paths.get(usize::from(path))?.head?;
+        let head = self.paths.get(usize::from(path))?.head()?;
         self.packet(head).map(|packet| packet.sent_at)
     }
 
@@ -181,7 +181,7 @@ impl Ledger {
     pub fn span_in_flight(&self, path: PathIndex) -> Duration {
         let sent_at = |number| self.packet(number).map(|packet| packet.sent_at);
         let list = self.paths.get(usize::from(path));
-        let ends = list.and_then(|list| Some((sent_at(list.head?)?, sent_at(list.tail?)?)));
+        let ends = list.and_then(|list| Some((sent_at(list.head()?)?, sent_at(list.tail()?)?)));
         ends.map_or(Duration::ZERO, |(oldest, latest)| latest.since(oldest))
     }
 

@@ -60,7 +60,7 @@ struct Draft {
     new: u32,
     /// Units sent again.
     again: u32,
-    bytes: u64,
+    bytes: u32,
     /// Copies that ride along.
     along: u32,
     /// Whether the lowest unit outstanding is among those sent again.

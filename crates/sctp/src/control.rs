@@ -95,47 +95,55 @@ const LIMIT: usize = 32;
 
 /// The control chunks of an association that wait to be sent, in their order.
 #[derive(Debug, Default)]
-pub(crate) struct Controls(VecDeque<Control>);
+#[expect(clippy::box_collection, reason = "one word while there are none")]
+pub(crate) struct Controls(Option<Box<VecDeque<Control>>>);
 
 impl Controls {
+    fn list(&mut self) -> &mut VecDeque<Control> {
+        self.0.get_or_insert_default()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Control> {
+        self.0.iter().flat_map(|list| list.iter())
+    }
+
     /// Queues a chunk of this side's own accord behind all others.
     pub(crate) fn push(&mut self, control: Control) {
-        self.0.push_back(control);
+        self.list().push_back(control);
     }
 
     /// Queues an answer, unless the peer provoked too many already. RFC 9260, section 12.4: the answers to one packet fit
     /// one packet, which has `room` for chunks. One alone may be longer than that.
     pub(crate) fn push_answer(&mut self, room: usize, answer: Control) {
-        let waiting: usize = self.0.iter().map(Control::answer_len).sum();
+        let waiting: usize = self.iter().map(Control::answer_len).sum();
         let fits = waiting == 0 || waiting + answer.answer_len() <= room;
-        if self.0.len() < LIMIT && fits {
-            self.0.push_back(answer);
+        if self.iter().count() < LIMIT && fits {
+            self.list().push_back(answer);
         }
     }
 
     /// Queues a chunk behind all others, if none like it waits.
     pub(crate) fn push_once(&mut self, control: Control) {
-        if !self.0.contains(&control) {
+        if !self.contains(&control) {
             self.push(control);
         }
     }
 
     /// Queues a chunk before all others.
     pub(crate) fn push_first(&mut self, control: Control) {
-        self.0.push_front(control);
+        self.list().push_front(control);
     }
 
     /// Queues a chunk before all others, if none like it waits.
     pub(crate) fn push_first_once(&mut self, control: Control) {
-        if !self.0.contains(&control) {
+        if !self.contains(&control) {
             self.push_first(control);
         }
     }
 
     /// Nothing is to be sent any more but this.
     pub(crate) fn end_with(&mut self, control: Option<Control>) {
-        self.0.clear();
-        self.0.extend(control);
+        self.0 = control.map(|control| Box::new(VecDeque::from([control])));
     }
 
     /// Drops all but what ends the association.
@@ -145,46 +153,51 @@ impl Controls {
 
     /// Drops those that are not to be kept.
     pub(crate) fn retain(&mut self, keeps: impl FnMut(&Control) -> bool) {
-        self.0.retain(keeps);
+        if let Some(list) = &mut self.0 {
+            list.retain(keeps);
+        }
     }
 
     /// The chunk whose turn it is.
     #[inline]
     pub(crate) fn first(&self) -> Option<&Control> {
-        self.0.front()
+        self.0.as_ref()?.front()
     }
 
     /// Takes the chunk whose turn it is.
     pub(crate) fn take_first(&mut self) -> Option<Control> {
-        self.0.pop_front()
+        self.0.as_mut()?.pop_front()
     }
 
     /// Whether one like this waits.
     pub(crate) fn contains(&self, control: &Control) -> bool {
-        self.0.contains(control)
+        self.iter().any(|other| other == control)
     }
 
     /// Whether none waits.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_ref().is_none_or(|list| list.is_empty())
     }
 
     /// Gives the memory back where none waits.
     pub(crate) fn shrink(&mut self) {
-        if self.0.is_empty() {
-            self.0 = VecDeque::new();
+        if self.is_empty() {
+            self.0 = None;
         }
     }
 
     /// Bytes that they take from the allocator.
     pub(crate) fn memory(&self) -> usize {
-        of_vec(self.0.capacity(), size_of::<Control>())
+        self.0.as_ref().map_or(0, |list| {
+            of_vec(1, size_of::<VecDeque<Control>>())
+                + of_vec(list.capacity(), size_of::<Control>())
+        })
     }
 
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.iter().count()
     }
 }
 

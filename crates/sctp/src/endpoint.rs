@@ -265,7 +265,7 @@ impl Endpoint {
         let Some(slot) = self.table.slot_mut(id) else { return };
         self.memory.forget(id, slot);
         if let Some(membership) = slot.membership {
-            self.population.leave(id.row(), membership);
+            self.population.leave(id.row(), slot.host, membership);
         }
         self.table.remove(id);
         self.deadlines.set(id.row(), None);

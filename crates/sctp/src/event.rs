@@ -5,10 +5,10 @@ pub(crate) mod streams;
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
+use std::collections::VecDeque;
 
 use base::Duration;
 use bytes::Bytes;
-use smallvec::SmallVec;
 
 use self::addresses::AddressChange;
 use self::streams::{ReconfigurationRequest, ResetDirection};
@@ -120,7 +120,19 @@ impl From<AbandonNews> for Event {
 
 /// Events that the application was not told yet: rarely more than one, since they are drained after each input.
 #[derive(Debug, Default)]
-pub(crate) struct Events(SmallVec<[Event; 1]>);
+pub(crate) struct Events {
+    /// The first of them, if it is one that comes with each message or so: it takes no memory of its own.
+    first: Option<Frequent>,
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    rest: Option<Box<VecDeque<Event>>>,
+}
+
+/// Events that come often and say no more than their name.
+#[derive(Clone, Copy, Debug)]
+enum Frequent {
+    Readable,
+    Writable,
+}
 
 impl Events {
     /// Tells the application. However many errors one packet reports, it is told of one.
@@ -128,21 +140,30 @@ impl Events {
         let repeats = |last: &Event| {
             matches!((last, &event), (Event::PeerError { .. }, Event::PeerError { .. }))
         };
-        if !self.0.last().is_some_and(repeats) {
-            self.0.push(event);
+        if self.rest.as_ref().and_then(|rest| rest.back()).is_some_and(repeats) {
+            return;
+        }
+        let alone = self.first.is_none() && self.rest.is_none();
+        match event {
+            Event::Readable if alone => self.first = Some(Frequent::Readable),
+            Event::Writable if alone => self.first = Some(Frequent::Writable),
+            event => self.rest.get_or_insert_default().push_back(event),
         }
     }
 
-    /// The next event. Idle, they keep no more room than they have by themselves.
+    /// The next event. Without any they take no memory of their own.
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        if self.0.is_empty() {
-            return None;
+        if let Some(first) = self.first.take() {
+            return Some(match first {
+                Frequent::Readable => Event::Readable,
+                Frequent::Writable => Event::Writable,
+            });
         }
-        let event = self.0.remove(0);
-        if self.0.is_empty() {
-            self.0.shrink_to_fit();
+        let event = self.rest.as_mut()?.pop_front();
+        if self.rest.as_ref().is_some_and(|rest| rest.is_empty()) {
+            self.rest = None;
         }
-        Some(event)
+        event
     }
 }
 
@@ -237,6 +258,27 @@ impl fmt::Display for Failure {
             Failure::TooFewStreams { granted } => {
                 write!(f, "the peer grants {granted} streams, and messages wait for others")
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_in_their_order_and_leave_nothing_in_memory() {
+        let announced = [
+            vec![Event::Readable, Event::Writable, Event::Readable],
+            vec![Event::Established, Event::Readable, Event::Writable],
+            vec![Event::Writable],
+        ];
+        for order in announced {
+            let mut events = Events::default();
+            order.iter().for_each(|event| events.announce(event.clone()));
+            let told: Vec<Event> = core::iter::from_fn(|| events.pop()).collect();
+            assert_eq!(told, order);
+            assert!(events.first.is_none() && events.rest.is_none());
         }
     }
 }

@@ -75,6 +75,7 @@ mod reconfigure;
 mod rx;
 mod setup;
 mod state;
+mod stream_numbers;
 mod switchover;
 mod tx;
 pub mod wire;

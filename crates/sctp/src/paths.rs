@@ -13,6 +13,7 @@ pub(crate) mod mtu;
 pub(crate) mod mtu_discovery;
 mod own_addresses;
 pub(crate) mod path;
+mod place;
 pub(crate) mod redundancy;
 mod routes;
 mod states;
@@ -51,7 +52,8 @@ pub(crate) struct Paths {
     /// Addresses of this side, to pair with the peer's and to name to it.
     locals: Arc<Vec<SocketAddr>>,
     /// Addresses that the peer's INIT or INIT ACK listed: a restart may not bring others.
-    listed: Box<[IpAddr]>,
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    listed: Option<Box<Vec<IpAddr>>>,
     /// Packets of copies that wait to be sent, while there are any.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     copies: Option<Box<Vec<WaitingCopies>>>,
@@ -87,7 +89,7 @@ impl Paths {
             sack: PathId::FIRST,
             readdressed: false,
             locals,
-            listed: Box::default(),
+            listed: None,
             copies: None,
         }
     }
@@ -131,7 +133,7 @@ impl Paths {
 
     /// The peer's address on the primary path.
     pub(crate) fn remote(&self) -> SocketAddr {
-        self[self.primary].remote
+        self[self.primary].remote()
     }
 
     /// The first path to an address of the peer.
@@ -146,12 +148,12 @@ impl Paths {
 
     /// Whether the peer listed this address when the association was set up.
     pub(crate) fn was_listed(&self, address: IpAddr) -> bool {
-        self.listed.contains(&address)
+        self.listed.as_ref().is_some_and(|listed| listed.contains(&address))
     }
 
     /// Takes note of the addresses that the peer lists.
-    pub(crate) fn set_listed(&mut self, listed: Box<[IpAddr]>) {
-        self.listed = listed;
+    pub(crate) fn set_listed(&mut self, listed: Vec<IpAddr>) {
+        self.listed = (!listed.is_empty()).then(|| Box::new(listed));
     }
 
     /// Whether addresses by which a packet may find the association changed.
@@ -170,7 +172,7 @@ impl Paths {
             true => of_vec(self.list.capacity(), size_of::<Path>()),
             false => 0,
         };
-        spilled + self.listed.len() * 32
+        spilled + self.listed.as_ref().map_or(0, |listed| listed.len()) * 32
     }
 
     /// Section 6.9: data is cut to what fits every path, since it may have to be sent again on any. Bytes of the
@@ -183,8 +185,8 @@ impl Paths {
 
     /// Adds a path to a further address that the application named, before INIT leaves.
     pub(crate) fn add_named(&mut self, context: &mut Context<'_>, remote: SocketAddr) {
-        let known = self.live().any(|(_, path)| path.remote == remote);
-        if !known && remote.is_ipv4() == self.list[0].remote.is_ipv4() {
+        let known = self.live().any(|(_, path)| path.remote() == remote);
+        if !known && remote.is_ipv4() == self.list[0].remote().is_ipv4() {
             let local = local_for(&self.own_addresses(), self.list.len(), remote);
             self.push(context, remote, local, true);
         }
@@ -196,7 +198,7 @@ impl Paths {
     pub(crate) fn complete(&mut self, context: &mut Context<'_>, listed: &[IpAddr]) {
         let primary = self.remote();
         let mut remotes: SmallVec<[SocketAddr; PATHS_MAX]> =
-            self.list.iter().map(|path| path.remote).collect();
+            self.list.iter().map(Path::remote).collect();
         for address in listed {
             let new = remotes.iter().all(|remote| remote.ip() != *address);
             if new && address.is_ipv4() == primary.is_ipv4() && remotes.len() < PATHS_MAX {
@@ -208,10 +210,11 @@ impl Paths {
         for row in self.list.len()..count {
             let remote = remotes[row % remotes.len()];
             let local = local_for(&locals, row, remote);
-            let known = self.list.iter().any(|path| (path.remote, path.local) == (remote, local));
+            let known =
+                self.list.iter().any(|path| (path.remote(), path.local()) == (remote, local));
             if !known {
                 let confirmed =
-                    self.list.iter().any(|path| path.confirmed && path.remote == remote);
+                    self.list.iter().any(|path| path.confirmed && path.remote() == remote);
                 self.push(context, remote, local, confirmed);
             }
         }
@@ -317,7 +320,7 @@ impl Paths {
         }
         let remote = beside(self.remote(), address);
         // As at the set-up the peer's address number j is joined to this side's number j.
-        let others = || self.live().map(|(_, path)| path.remote.ip());
+        let others = || self.live().map(|(_, path)| path.remote().ip());
         let number =
             others().enumerate().filter(|(at, ip)| !others().take(*at).any(|one| one == *ip));
         let local = local_for(&self.own_addresses(), number.count(), remote);
@@ -328,9 +331,9 @@ impl Paths {
     /// The address that the peer added is the one from which it speaks, or is unknown to this side otherwise.
     pub(crate) fn complete_added(&mut self, address: IpAddr, meta: DatagramMeta) {
         if let Some(path) = self.list.iter_mut().find(|path| path.leads_to(address)) {
-            path.local = path.local.or(Some(meta.local));
+            path.set_local(path.local().or(Some(meta.local)));
             if address == meta.remote.ip() {
-                path.remote.set_port(meta.remote.port());
+                path.set_remote_port(meta.remote.port());
             }
         }
     }
@@ -345,8 +348,9 @@ impl Paths {
     ) -> bool {
         let others = self.close(now, context, |path| path.leads_to(address));
         if others {
-            self.listed =
-                self.listed.iter().filter(|listed| **listed != address).copied().collect();
+            if let Some(listed) = &mut self.listed {
+                listed.retain(|listed| *listed != address);
+            }
         }
         others
     }
@@ -359,7 +363,7 @@ impl Paths {
     /// header takes its room, or gives it back (RFC 6951, section 5.6).
     pub(crate) fn on_arrival(&mut self, now: Instant, meta: DatagramMeta) -> (PathId, bool) {
         let comes_from = |path: &Path| path.leads_to(meta.remote.ip());
-        let exact = |path: &Path| comes_from(path) && path.local == Some(meta.local);
+        let exact = |path: &Path| comes_from(path) && path.is_from(meta.local);
         let row = match &self.list[..] {
             [only] => comes_from(only).then_some(0),
             all => all.iter().position(exact).or_else(|| all.iter().position(comes_from)),
@@ -368,19 +372,19 @@ impl Paths {
         let row_or_first = row.unwrap_or(0);
         let path = &mut self.list[row_or_first];
         let mut encapsulation_changed = false;
-        if row.is_some() && path.remote.port() != meta.remote.port() {
-            encapsulation_changed = (path.remote.port() == 0) != (meta.remote.port() == 0);
-            path.remote.set_port(meta.remote.port());
+        if row.is_some() && path.remote().port() != meta.remote.port() {
+            encapsulation_changed = (path.remote().port() == 0) != (meta.remote.port() == 0);
+            path.set_remote_port(meta.remote.port());
             self.readdressed = true;
             if !path.confirmed {
                 // INIT names addresses without ports: the HEARTBEAT under way went to a port without a listener.
-                path.heartbeat.lost_at.take();
+                path.heartbeat.end_wait();
                 path.heartbeat.due = Some(now);
             }
         }
         // Where this side's addresses were named, they belong to their paths.
-        if !several || path.local.is_none() {
-            path.local = Some(meta.local);
+        if !several || path.local().is_none() {
+            path.set_local(Some(meta.local));
         }
         (PathId::at(row_or_first), encapsulation_changed)
     }
@@ -389,8 +393,8 @@ impl Paths {
     pub(crate) fn on_answer_from(&mut self, context: &mut Context<'_>, path: PathId) {
         self.make_primary(context, path);
         self.list[path.row()].error_count = 0;
-        let listed = core::mem::take(&mut self.listed);
-        self.complete(context, &listed);
+        let listed = self.listed.take();
+        self.complete(context, listed.as_ref().map_or(&[], |listed| listed));
         self.listed = listed;
     }
 

@@ -12,22 +12,17 @@ pub(crate) enum Phase {
     /// INIT was sent; T1-init runs.
     CookieWait(Box<Handshake>),
     /// COOKIE ECHO was sent; T1-cookie runs.
-    CookieEchoed {
-        /// Attempts so far.
-        handshake: Box<Handshake>,
-        /// The peer's cookie, to be echoed again.
-        cookie: Box<[u8]>,
-    },
+    CookieEchoed(Box<CookieEcho>),
     /// Messages flow both ways.
     Established,
     /// The application closed; what it sent before is still on its way.
     ShutdownPending,
     /// SHUTDOWN was sent; T2-shutdown and T5-shutdown-guard run.
-    ShutdownSent(Closing),
+    ShutdownSent(Box<Closing>),
     /// The peer closed; what was sent before is still on its way.
     ShutdownReceived,
     /// SHUTDOWN ACK was sent; T2-shutdown runs.
-    ShutdownAckSent(Closing),
+    ShutdownAckSent(Box<Closing>),
     /// Over. Received messages can still be read.
     Closed,
 }
@@ -38,7 +33,7 @@ impl Phase {
     pub(crate) fn state(&self) -> State {
         match self {
             Phase::CookieWait(_) => State::CookieWait,
-            Phase::CookieEchoed { .. } => State::CookieEchoed,
+            Phase::CookieEchoed(_) => State::CookieEchoed,
             Phase::Established => State::Established,
             Phase::ShutdownPending => State::ShutdownPending,
             Phase::ShutdownSent(_) => State::ShutdownSent,
@@ -51,7 +46,8 @@ impl Phase {
     /// The attempts to set up, until that is done.
     pub(crate) fn handshake_mut(&mut self) -> Option<&mut Handshake> {
         match self {
-            Phase::CookieWait(handshake) | Phase::CookieEchoed { handshake, .. } => Some(handshake),
+            Phase::CookieWait(handshake) => Some(handshake),
+            Phase::CookieEchoed(echo) => Some(&mut echo.handshake),
             _ => None,
         }
     }
@@ -76,7 +72,9 @@ impl Phase {
     /// INIT ACK brought a cookie, which is echoed from now on.
     pub(crate) fn echo_cookie(&mut self, cookie: Box<[u8]>) {
         *self = match core::mem::replace(self, Phase::Closed) {
-            Phase::CookieWait(handshake) => Phase::CookieEchoed { handshake, cookie },
+            Phase::CookieWait(handshake) => {
+                Phase::CookieEchoed(Box::new(CookieEcho { handshake: *handshake, cookie }))
+            }
             other => other,
         };
     }
@@ -84,7 +82,7 @@ impl Phase {
     /// The cookie was stale: the set-up begins with INIT again.
     pub(crate) fn drop_cookie(&mut self) {
         *self = match core::mem::replace(self, Phase::Closed) {
-            Phase::CookieEchoed { handshake, .. } => Phase::CookieWait(handshake),
+            Phase::CookieEchoed(echo) => Phase::CookieWait(Box::new(echo.handshake)),
             other => other,
         };
     }
@@ -92,16 +90,15 @@ impl Phase {
     /// SHUTDOWN ACK is sent: T5-shutdown-guard, where it runs, goes on.
     pub(crate) fn acknowledge_shutdown(&mut self) {
         let guard = self.closing_mut().and_then(|closing| closing.guard);
-        *self = Phase::ShutdownAckSent(Closing { guard, ..Closing::default() });
+        *self = Phase::ShutdownAckSent(Box::new(Closing { guard, ..Closing::default() }));
     }
 
     /// When a timer of the state expires.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match self {
-            Phase::CookieWait(handshake) | Phase::CookieEchoed { handshake, .. } => {
-                handshake.next_timeout()
-            }
+            Phase::CookieWait(handshake) => handshake.next_timeout(),
+            Phase::CookieEchoed(echo) => echo.handshake.next_timeout(),
             Phase::ShutdownSent(closing) | Phase::ShutdownAckSent(closing) => {
                 closing.next_timeout()
             }
@@ -109,14 +106,24 @@ impl Phase {
         }
     }
 
-    /// Bytes that a handshake takes from the allocator; 0 in all other states.
+    /// Bytes that what belongs to the state takes from the allocator.
     pub(crate) fn memory(&self) -> usize {
         match self {
             Phase::CookieWait(_) => size_of::<Handshake>(),
-            Phase::CookieEchoed { cookie, .. } => size_of::<Handshake>() + cookie.len(),
+            Phase::CookieEchoed(echo) => size_of::<CookieEcho>() + echo.cookie.len(),
+            Phase::ShutdownSent(_) | Phase::ShutdownAckSent(_) => size_of::<Closing>(),
             _ => 0,
         }
     }
+}
+
+/// What COOKIE-ECHOED needs.
+#[derive(Debug)]
+pub(crate) struct CookieEcho {
+    /// Attempts so far.
+    pub(crate) handshake: Handshake,
+    /// The peer's cookie, to be echoed again.
+    pub(crate) cookie: Box<[u8]>,
 }
 
 /// Attempts to end an association: SHUTDOWN or SHUTDOWN ACK, until the peer answers.
@@ -132,8 +139,8 @@ pub(crate) struct Closing {
 
 impl Closing {
     /// From the first SHUTDOWN on no more than until `guard`.
-    pub(crate) fn guarded_until(guard: Instant) -> Closing {
-        Closing { guard: Some(guard), ..Closing::default() }
+    pub(crate) fn guarded_until(guard: Instant) -> Box<Closing> {
+        Box::new(Closing { guard: Some(guard), ..Closing::default() })
     }
 
     /// SHUTDOWN or SHUTDOWN ACK leaves, and is sent again at `at` if there is no answer.

@@ -36,8 +36,9 @@ impl Apart {
 impl Episode {
     /// The window is about to fall: what it is, the controller `congestion`, may have to be given back.
     pub(crate) fn keep(&mut self, congestion: &Congestion, cumulative: u64, next_unit: u64) {
-        let fallen = self.fallen;
-        let apart = self.apart.get_or_insert_default();
+        let state = self.state_mut();
+        let fallen = state.fallen;
+        let apart = state.apart.get_or_insert_default();
         if apart.undo.as_ref().is_none_or(|undo| undo.is_past(cumulative)) {
             let before = Before { congestion: congestion.clone(), fallen };
             apart.undo = Some(Undo::new(before, next_unit));
@@ -53,12 +54,12 @@ impl Episode {
 
     /// Whether the last timeout is suspected to have been needless.
     pub(crate) fn is_suspected(&self) -> bool {
-        self.apart.as_ref().is_some_and(|apart| apart.frto.is_some())
+        self.apart().is_some_and(|apart| apart.frto.is_some())
     }
 
     /// Whether retransmissions wait for what new data shows.
     pub(crate) fn holds_back(&self) -> bool {
-        self.apart.as_ref().and_then(|apart| apart.frto.as_ref()).is_some_and(Frto::holds_back)
+        self.apart().and_then(|apart| apart.frto.as_ref()).is_some_and(Frto::holds_back)
     }
 
     /// What an acknowledgement means for the suspicion (RFC 5682); `lowest_once` is the lowest unit newly acknowledged
@@ -68,7 +69,7 @@ impl Episode {
         lowest_once: Option<u64>,
         ack: AfterTimeout,
     ) -> Option<Verdict> {
-        let frto = self.apart.as_deref_mut()?.frto.as_mut()?;
+        let frto = self.apart_mut()?.frto.as_mut()?;
         let original = lowest_once.is_some_and(|unit| unit < frto.recover());
         let verdict = frto.on_ack(AfterTimeout { original, ..ack });
         if matches!(verdict, Verdict::Conventional { .. }) {
@@ -95,7 +96,7 @@ impl Episode {
             || undo.is_idle(cumulative)
             || echoed.is_some_and(|echoed| undo.is_original(cumulative, echoed, TICK));
         if !all && undo.is_closed(cumulative, delivered, ledger.next_packet()) {
-            if let Some(apart) = &mut self.apart {
+            if let Some(apart) = self.apart_mut() {
                 apart.undo = None;
             }
             self.tidy();
@@ -103,28 +104,38 @@ impl Episode {
         all
     }
 
+    fn apart(&self) -> Option<&Apart> {
+        self.0.as_ref()?.apart.as_deref()
+    }
+
+    pub(super) fn apart_mut(&mut self) -> Option<&mut Apart> {
+        self.0.as_mut()?.apart.as_deref_mut()
+    }
+
     pub(super) fn undo_mut(&mut self) -> Option<&mut Undo> {
-        self.apart.as_deref_mut()?.undo.as_mut()
+        self.apart_mut()?.undo.as_mut()
     }
 
     pub(super) fn set_frto(&mut self, frto: Option<Frto>) {
-        if self.apart.is_some() || frto.is_some() {
-            self.apart.get_or_insert_default().frto = frto;
+        if self.apart().is_some() || frto.is_some() {
+            self.state_mut().apart.get_or_insert_default().frto = frto;
             self.tidy();
         }
     }
 
     pub(super) fn set_pacing(&mut self, pacing: Option<Pacing>) {
-        if self.apart.is_some() || pacing.is_some() {
-            self.apart.get_or_insert_default().pacing = pacing;
+        if self.apart().is_some() || pacing.is_some() {
+            self.state_mut().apart.get_or_insert_default().pacing = pacing;
             self.tidy();
         }
     }
 
     /// Lets go of what is empty.
     pub(super) fn tidy(&mut self) {
-        if self.apart.as_ref().is_some_and(|apart| apart.is_empty()) {
-            self.apart = None;
+        if let Some(state) = &mut self.0
+            && state.apart.as_ref().is_some_and(|apart| apart.is_empty())
+        {
+            state.apart = None;
         }
     }
 }

@@ -111,3 +111,29 @@ fn a_path_that_is_given_up_goes_on_with_what_a_timeout_began_only() {
     fast.leave(End::Abandoned);
     assert!(!fast.is_repairing());
 }
+
+#[test]
+fn an_idle_path_lets_go_of_its_episode_once_all_that_it_concerns_is_acknowledged() {
+    let ledger = Ledger::new(100);
+    let mut episode = recovering();
+    episode.on_fall(&ledger, false);
+    episode.rest(101);
+    assert!(episode.0.is_some(), "not over yet");
+    episode.on_cumulative(100);
+    episode.rest(100);
+    assert!(episode.0.is_some(), "losses up to 100 are dealt with, and duplicates may tell of 100");
+    assert!(episode.has_dealt_with(100, false) && episode.fallen().covers_signal(100));
+    episode.exempt(Exempt::Fast);
+    episode.rest(101);
+    assert!(episode.0.is_some(), "a packet may leave");
+    episode.end_exemption();
+    assert!(!episode.expires_again(100));
+    episode.rest(100);
+    assert!(episode.0.is_some(), "the timer expired for 100");
+    episode.rest(101);
+    assert!(episode.0.is_none());
+    assert!(!episode.has_dealt_with(101, false) && !episode.fallen().covers_signal(101));
+    episode.on_miss();
+    episode.rest(200);
+    assert!(episode.0.is_some() && episode.allows_extra(), "a packet may leave beyond the window");
+}

@@ -29,7 +29,7 @@ impl Ledger {
         deadline: impl Fn(PacketNumber, Instant) -> Option<Instant>,
     ) -> Overdue {
         let mut overdue = Overdue::default();
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
+        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
         while let Some(number) = cursor {
             let Some(packet) = self.packet(number) else { break };
             cursor = Some(packet.next).filter(|next| *next != number);
@@ -63,7 +63,7 @@ impl Ledger {
 
     /// Takes the packet for lost that was sent last on `path`: it waits to be sent again on `target`.
     pub fn lose_last(&mut self, path: PathIndex, target: PathIndex, cause: Cause) -> bool {
-        let tail = self.paths.get(usize::from(path)).and_then(|list| list.tail);
+        let tail = self.paths.get(usize::from(path)).and_then(|list| list.tail());
         let lost = tail.is_some_and(|number| self.lose_packet(number, target, true, cause));
         self.forget_settled_packets();
         lost

@@ -8,8 +8,8 @@ use super::{Flight, PacketNumber};
 /// Head and tail of a path's list of packets in flight, their sums, and the packet being timed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
-    pub(super) head: Option<PacketNumber>,
-    pub(super) tail: Option<PacketNumber>,
+    first: PacketNumber,
+    last: PacketNumber,
     pub(super) flight: Flight,
     /// How many of them carry something again.
     pub(super) resending: u32,
@@ -22,4 +22,47 @@ pub(super) struct InFlight {
     pub(super) forward: u64,
     /// Bytes of copies that rode along on this path and whose units are not acknowledged.
     pub(super) redundant: u64,
+}
+
+impl InFlight {
+    /// The packet that was sent first.
+    pub(super) fn head(&self) -> Option<PacketNumber> {
+        (self.flight.packets > 0).then_some(self.first)
+    }
+
+    /// The packet that was sent last.
+    pub(super) fn tail(&self) -> Option<PacketNumber> {
+        (self.flight.packets > 0).then_some(self.last)
+    }
+
+    /// A packet of `bytes` left, and is the last one now: answers which was before it.
+    pub(super) fn push(&mut self, number: PacketNumber, bytes: u64) -> Option<PacketNumber> {
+        let before = self.tail();
+        self.last = number;
+        if before.is_none() {
+            self.first = number;
+        }
+        self.flight.packets += 1;
+        self.flight.bytes += bytes;
+        before
+    }
+
+    /// A packet is not in flight any more. Answers its neighbours there: the one before it and the one behind it.
+    pub(super) fn unlink(
+        &mut self,
+        number: PacketNumber,
+        previous: PacketNumber,
+        next: PacketNumber,
+    ) -> (Option<PacketNumber>, Option<PacketNumber>) {
+        let before = (self.first != number).then_some(previous);
+        let after = (self.last != number).then_some(next);
+        if before.is_none() {
+            self.first = next;
+        }
+        if after.is_none() {
+            self.last = previous;
+        }
+        self.flight.packets = self.flight.packets.saturating_sub(1);
+        (before, after)
+    }
 }

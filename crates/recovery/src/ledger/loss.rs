@@ -32,7 +32,7 @@ impl Ledger {
         cause: Cause,
     ) -> Misses {
         let mut misses = Misses::default();
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
+        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
         while let Some(number) = cursor.filter(|number| *number < before) {
             let Some(packet) = self.packet_mut(number) else { break };
             cursor = Some(packet.next).filter(|next| *next != number);
@@ -62,7 +62,7 @@ impl Ledger {
         rest: Cause,
     ) -> u32 {
         let mut lost = 0;
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head);
+        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
         while let Some(number) = cursor {
             let Some(packet) = self.packet(number) else { break };
             cursor = Some(packet.next).filter(|next| *next != number);

@@ -83,24 +83,19 @@ impl Ledger {
         let number = self.next_packet;
         self.next_packet += 1;
         let list = self.path_mut(path);
-        list.flight.packets += 1;
-        list.flight.bytes += draft.weight;
+        let before = list.push(number, draft.weight);
         list.resending += u32::from(draft.resends);
         list.redundant += u64::from(draft.along.bytes);
-        let previous = list.tail.replace(number).unwrap_or(number);
-        list.head.get_or_insert(number);
         if !draft.resends && list.timed.is_none() {
             list.timed = Some(number);
         }
-        if previous != number
-            && let Some(before) = self.packet_mut(previous)
-        {
+        if let Some(before) = before.and_then(|before| self.packet_mut(before)) {
             before.next = number;
         }
         self.packets.push_back(Packet {
             number,
             sent_at: now,
-            previous,
+            previous: before.unwrap_or(number),
             next: number,
             runs: draft.runs,
             path,
@@ -147,24 +142,17 @@ impl Ledger {
         let (previous, next, path) = (packet.previous, packet.next, usize::from(packet.path));
         let (along, resends) = (u64::from(packet.along.bytes), packet.resends);
         let list = &mut self.paths[path];
-        list.flight.packets = list.flight.packets.saturating_sub(1);
+        let (before, after) = list.unlink(number, previous, next);
         list.resending = list.resending.saturating_sub(u32::from(resends));
         list.redundant = list.redundant.saturating_sub(along);
         if list.timed == Some(number) {
             list.timed = None;
         }
-        let (is_head, is_tail) = (list.head == Some(number), list.tail == Some(number));
-        if is_head {
-            list.head = (!is_tail).then_some(next);
+        if let Some(neighbour) = before.and_then(|before| self.packet_mut(before)) {
+            neighbour.next = after.unwrap_or(previous);
         }
-        if is_tail {
-            list.tail = (!is_head).then_some(previous);
-        }
-        if !is_head && let Some(before) = self.packet_mut(previous) {
-            before.next = if is_tail { previous } else { next };
-        }
-        if !is_tail && let Some(after) = self.packet_mut(next) {
-            after.previous = if is_head { next } else { previous };
+        if let Some(neighbour) = after.and_then(|after| self.packet_mut(after)) {
+            neighbour.previous = before.unwrap_or(next);
         }
     }
 

@@ -38,7 +38,7 @@ impl Recovery {
     ) {
         let Some(order) = self.ledger.draft_double(path, unit) else { return };
         self.draft.again += 1;
-        self.draft.bytes += u64::from(weight);
+        self.draft.bytes += weight;
         if self.ledger.highest_reported().is_some_and(|highest| unit < highest) {
             self.paths[usize::from(path)].episode.on_again(unit, weight);
         } else {

@@ -235,8 +235,12 @@ impl Recovery {
         self.settle_copies(path);
         // Where the timeout allows for the peer's delay, streams are thin, and the smoothed round trip is as good as the
         // shortest: connections that rest are many, and none keeps what it can do without.
-        if self.ledger.is_empty() && self.policy.rto.ack_delay.is_some() {
-            self.paths[usize::from(path)].rest();
+        if self.ledger.is_empty() {
+            let state = &mut self.paths[usize::from(path)];
+            if self.policy.rto.ack_delay.is_some() {
+                state.rest();
+            }
+            state.episode.rest(self.ledger.cumulative());
         }
     }
 

@@ -130,7 +130,7 @@ impl Recovery {
     /// Adds new data of `len` steps and `weight` bytes to the packet being put together for `path`.
     pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
         self.draft.new += 1;
-        self.draft.bytes += u64::from(weight);
+        self.draft.bytes += weight;
         self.ledger.draft_new(path, len, weight)
     }
 
@@ -138,7 +138,7 @@ impl Recovery {
     /// round trip is not to be measured.
     pub fn draft_untimed(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
         self.draft.new += 1;
-        self.draft.bytes += u64::from(weight);
+        self.draft.bytes += weight;
         self.ledger.draft_untimed(path, len, weight)
     }
 
@@ -149,14 +149,14 @@ impl Recovery {
 
     /// Bytes of data in the packet being put together.
     pub fn drafted_bytes(&self) -> u64 {
-        self.draft.bytes
+        self.draft.bytes.into()
     }
 
     /// Adds a unit that waits to be sent again to the packet being put together for `path`.
     pub fn draft_again(&mut self, now: Instant, path: PathIndex, unit: u64, weight: u32) {
         if let Some((cause, order)) = self.ledger.draft_again(path, unit) {
             self.draft.again += 1;
-            self.draft.bytes += u64::from(weight);
+            self.draft.bytes += weight;
             let oldest = unit == self.ledger.cumulative();
             self.draft.resends_oldest |= oldest;
             self.draft.mends_oldest |= oldest && cause == Cause::Fast;
@@ -181,6 +181,7 @@ impl Recovery {
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let Draft { new, again, bytes, resends_oldest, mends_oldest, .. } =
             core::mem::take(&mut self.draft);
+        let bytes = u64::from(bytes);
         self.paths[usize::from(path)].equip(&self.policy);
         self.note_delayed_ack(now, path);
         let beyond_window = self.window_taken(path) >= self.paths[usize::from(path)].window();

@@ -34,7 +34,6 @@ impl Mailbox {
 struct End {
     endpoint: Endpoint,
     inbox: Mailbox,
-    accepted: Vec<AssociationId>,
     messages: u64,
     bytes: u64,
 }
@@ -51,7 +50,6 @@ impl End {
         End {
             endpoint: Endpoint::new(options, RandomStream::new(1, Purpose("cost", index))),
             inbox: Mailbox::default(),
-            accepted: Vec::new(),
             messages: 0,
             bytes: 0,
         }
@@ -69,7 +67,6 @@ impl End {
                         self.bytes += payload.len() as u64;
                     }
                 }
-                Event::Established => self.accepted.push(id),
                 Event::Failed(failure) => println!("an association failed: {failure}"),
                 _ => {}
             }
@@ -120,7 +117,7 @@ impl Pair {
             now: Instant::from_millis(1),
             client: End::new(options, 0),
             server: End::new(options, 1),
-            associations: Vec::new(),
+            associations: Vec::with_capacity(count as usize),
         };
         for index in 0..count {
             let remote = SocketAddr::new(server_address(index), UDP_PORT);

@@ -12,7 +12,7 @@ pub(super) struct Application {
     /// The send buffer was found full; the next room is an event.
     wants_writable: bool,
     /// Messages that had not arrived when the association failed.
-    left_behind: LeftBehind,
+    left_behind: Option<Box<LeftBehind>>,
 }
 
 impl Application {
@@ -51,11 +51,11 @@ impl Application {
 
     /// The association failed.
     pub(super) fn set_left_behind(&mut self, left_behind: LeftBehind) {
-        self.left_behind = left_behind;
+        self.left_behind = Some(Box::new(left_behind));
     }
 
     /// Messages that had not arrived when the association failed; none before.
     pub(super) fn left_behind(&self) -> LeftBehind {
-        self.left_behind
+        self.left_behind.as_deref().copied().unwrap_or_default()
     }
 }

@@ -166,7 +166,7 @@ impl Association {
         let cookie = init_ack.parameters.state_cookie().unwrap_or_default();
         self.report_parameters(&init_ack.parameters);
         let speaker = self.paths[path].remote().ip();
-        self.paths.set_listed(listed_addresses(&init_ack.parameters, speaker).into());
+        self.paths.set_listed(listed_addresses(&init_ack.parameters, speaker));
         let (paths, mut context) = self.paths_in_context();
         paths.on_answer_from(&mut context, path);
         self.fit_fragments();
@@ -237,11 +237,11 @@ impl Association {
 
     /// The peer accepted the cookie.
     pub(super) fn on_cookie_ack(&mut self, now: Instant, random: &mut RandomStream) {
-        let Phase::CookieEchoed { handshake, .. } = &self.phase else {
+        let Phase::CookieEchoed(echo) = &self.phase else {
             // Section 5.2.5: silently discarded in any other state.
             return;
         };
-        self.note_round_trip(handshake.round_trip(now));
+        self.note_round_trip(echo.handshake.round_trip(now));
         self.establish(now, random);
     }
 

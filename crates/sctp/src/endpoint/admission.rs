@@ -81,9 +81,10 @@ impl Endpoint {
         for _ in 0..LOOKS {
             let id = self.table.id(self.population.first()?)?;
             let slot = self.table.slot_mut(id)?;
-            let (last, membership) = (slot.last_use(), slot.membership.as_mut()?);
-            let known = self.population.knows(id.row(), membership, last);
-            let yields = self.population.yields(now, host, membership);
+            let (last, own) = (slot.last_use()?, slot.host);
+            let membership = slot.membership.as_mut()?;
+            let known = self.population.knows(id.row(), own, membership, last);
+            let yields = self.population.yields(now, host, own, membership);
             if known {
                 return yields.then_some(id);
             }
@@ -97,7 +98,6 @@ impl Endpoint {
     /// An association that a peer opened came to be.
     pub(super) fn enter(&mut self, now: Instant, id: AssociationId) {
         if let Some(slot) = self.table.slot_mut(id) {
-            slot.entered_at = now;
             slot.membership = Some(self.population.enter(id.row(), slot.host, now));
         }
     }
@@ -109,17 +109,17 @@ impl Endpoint {
 pub(super) fn note_use(population: &mut Population, id: AssociationId, slot: &mut Slot) {
     let Some(membership) = &mut slot.membership else { return };
     if slot.association.is_closed() {
-        population.leave(id.row(), *membership);
+        population.leave(id.row(), slot.host, *membership);
         slot.membership = None;
     } else if let Some(at) = slot.association.standing().last_use() {
-        population.on_used(id.row(), membership, at);
+        population.on_used(id.row(), slot.host, membership, at);
     }
 }
 
 impl Slot {
-    /// When the association was last used.
-    fn last_use(&self) -> Use {
-        let unused = || Use::none_since(self.entered_at);
-        self.association.standing().last_use().map_or_else(unused, Use::at)
+    /// When the association that a peer opened was last used, or came to be.
+    fn last_use(&self) -> Option<Use> {
+        let known = self.membership?.last_known();
+        Some(self.association.standing().last_use().map_or(known, Use::at))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ::endpoint::memory::{Account, Glance};
 use ::endpoint::population::Membership;
-use base::{Host, Instant};
+use base::Host;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
@@ -42,8 +42,6 @@ pub(super) struct Slot {
     released: bool,
     /// Where its peer was when it came to be.
     pub(super) host: Host,
-    /// When that was.
-    pub(super) entered_at: Instant,
     /// Among those that peers opened, while it is one of them and not over.
     pub(super) membership: Option<Membership>,
     /// What it was last seen to hold.
@@ -65,7 +63,6 @@ impl Slot {
             listed: None,
             listed_further: None,
             released: false,
-            entered_at: Instant::ZERO,
             membership: None,
             account: Account::default(),
             kept: 0,

@@ -3,7 +3,7 @@
 
 use base::{Duration, Instant, RandomStream};
 
-use super::path::Heartbeat;
+use super::path::UnderWay;
 use super::{Context, PathId, Paths};
 use crate::backoff::backed_off;
 use crate::switchover::{PathHint, PathState};
@@ -83,10 +83,10 @@ impl Paths {
     /// Whether the HEARTBEAT under way on a path was lost.
     pub(crate) fn take_lost_heartbeat(&mut self, now: Instant, path: PathId) -> bool {
         let heartbeat = &mut self.list[path.row()].heartbeat;
-        let lost = heartbeat.lost_at.is_some_and(|at| at <= now);
+        let lost = heartbeat.lost_at().is_some_and(|at| at <= now);
         if lost {
             // What it carried is kept until the next one leaves: a late answer is an answer.
-            heartbeat.lost_at.take();
+            heartbeat.end_wait();
             heartbeat.unanswered = heartbeat.unanswered.saturating_add(1);
         }
         lost
@@ -137,9 +137,9 @@ impl Paths {
         let idle = interval.is_some_and(|span| now.since(state.heartbeat.data_sent_at) >= span);
         let wanted =
             idle || often || first || !state.confirmed || self.are_redundant(context.options);
-        let asked = (wanted && state.heartbeat.lost_at.is_none())
+        let asked = (wanted && state.heartbeat.lost_at().is_none())
             .then(|| self.ask(now, context, path, random));
-        match self[path].heartbeat.lost_at {
+        match self[path].heartbeat.lost_at() {
             Some(lost_at) if often => self.list[path.row()].heartbeat.due = Some(lost_at),
             _ => self.arm_heartbeat(now, context, path, random),
         }
@@ -158,9 +158,10 @@ impl Paths {
         let rto = self.heartbeat_rto(context, path);
         let state = &mut self.list[path.row()];
         state.counters.heartbeats_sent = state.counters.heartbeats_sent.saturating_add(1);
-        state.heartbeat.nonce = nonce;
-        state.heartbeat.sent_at = Some(now);
-        state.heartbeat.lost_at = Some(now + rto);
+        let evidence_at = state.heartbeat.under_way.take().and_then(|before| before.evidence_at);
+        let lost_at = Some(now + rto);
+        let asked = UnderWay { nonce, sent_at: now, lost_at, evidence_at };
+        state.heartbeat.under_way = Some(Box::new(asked));
         Asked { path, nonce }
     }
 
@@ -173,20 +174,13 @@ impl Paths {
     ) -> Option<PathId> {
         let Asked { path: id, nonce } = Asked::read(answer)?;
         let path = self.list.get_mut(id.row())?;
-        let Heartbeat { sent_at, nonce: asked, .. } = path.heartbeat;
-        if asked != nonce {
-            return None;
-        }
-        let sent_at = sent_at?;
-        path.heartbeat.sent_at.take();
-        path.heartbeat.lost_at.take();
-        path.heartbeat.evidence_at.take();
+        let asked = path.heartbeat.under_way.take_if(|asked| asked.nonce == nonce)?;
         path.heartbeat.unanswered = 0;
         if path.hint == Some(PathHint::Down) {
             path.hint = None;
         }
         path.counters.heartbeats_acked = path.counters.heartbeats_acked.saturating_add(1);
-        context.recovery.on_rtt_sample(id.number(), now.since(sent_at));
+        context.recovery.on_rtt_sample(id.number(), now.since(asked.sent_at));
         Some(id)
     }
 

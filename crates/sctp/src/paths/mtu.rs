@@ -31,14 +31,14 @@ pub(crate) struct Probe {
 impl Path {
     fn size_limits(&self, path_mtu: u16) -> SizeLimits {
         // Every path of IPv6 carries as much (RFC 8899, section 5.1.2).
-        let (min, base) = match self.remote.is_ipv4() {
+        let (min, base) = match self.remote().is_ipv4() {
             true => (MIN_MTU, BASE_MTU),
             false => (MIN_MTU_V6, MIN_MTU_V6),
         };
         SizeLimits {
-            min: max_packet(self.remote, min).into(),
-            base: max_packet(self.remote, base).into(),
-            max: max_packet(self.remote, path_mtu).into(),
+            min: max_packet(self.remote(), min).into(),
+            base: max_packet(self.remote(), base).into(),
+            max: max_packet(self.remote(), path_mtu).into(),
         }
     }
 
@@ -154,7 +154,7 @@ impl Paths {
         mtu: u32,
     ) {
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-        let size = max_packet(self[path].remote, mtu).into();
+        let size = max_packet(self[path].remote(), mtu).into();
         if let Some(discovery) = &mut self.list[path.row()].discovery
             && mtu >= MIN_MTU
         {

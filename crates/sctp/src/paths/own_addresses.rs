@@ -21,7 +21,7 @@ impl Paths {
     /// This side's addresses: those that the endpoint named, or those that the paths showed.
     pub(crate) fn known_locals(&self) -> Vec<SocketAddr> {
         let mut known: Vec<SocketAddr> = self.locals.to_vec();
-        for local in self.live().filter_map(|(_, path)| path.local) {
+        for local in self.live().filter_map(|(_, path)| path.local()) {
             if known.iter().all(|other| other.ip() != local.ip()) {
                 known.push(local);
             }
@@ -37,9 +37,9 @@ impl Paths {
     /// This side's addresses, the one of the first path first.
     pub(super) fn own_addresses(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
         let named = !self.locals.is_empty() && !self.list[0].removed;
-        let first = self.list[0].local.filter(|_| named);
+        let first = self.list[0].local().filter(|_| named);
         let others = self.locals.iter().copied().filter(|local| Some(*local) != first);
-        let same_family = |local: &SocketAddr| local.is_ipv4() == self.list[0].remote.is_ipv4();
+        let same_family = |local: &SocketAddr| local.is_ipv4() == self.list[0].remote().is_ipv4();
         first.into_iter().chain(others).filter(same_family).take(PATHS_MAX).collect()
     }
 
@@ -48,7 +48,7 @@ impl Paths {
     /// address over UDP says nothing of families: its socket has made the choice, and pion, which is only
     /// found there, ignores an INIT with Supported Address Types.
     pub(crate) fn own_parameters<'p>(&self) -> impl Iterator<Item = Parameter<'p>> {
-        let remote = self[self.control].remote;
+        let remote = self[self.control].remote();
         let ipv4 = remote.is_ipv4();
         let types = AddressTypes { ipv4, ipv6: !ipv4 };
         let has_choice = !self.locals.is_empty() || remote.port() == 0;
@@ -62,8 +62,8 @@ impl Paths {
         locals.push(local);
         let remotes: Vec<SocketAddr> = self
             .live()
-            .filter(|(_, path)| path.confirmed && path.remote.is_ipv4() == local.is_ipv4())
-            .map(|(_, path)| path.remote)
+            .filter(|(_, path)| path.confirmed && path.remote().is_ipv4() == local.is_ipv4())
+            .map(|(_, path)| path.remote())
             .collect();
         let turn = (locals.len() - 1) % remotes.len().max(1);
         if let Some(remote) = remotes.get(turn) {
@@ -84,19 +84,19 @@ impl Paths {
         self.locals = Arc::new(kept.collect());
         for id in self.ids() {
             let path = &self[id];
-            if path.removed || path.local.is_none_or(|own| own.ip() != local.ip()) {
+            if path.removed || path.local().is_none_or(|own| own.ip() != local.ip()) {
                 continue;
             }
-            let (remote, gone) = (path.remote, path.local.unwrap_or(local));
+            let (remote, gone) = (path.remote(), path.local().unwrap_or(local));
             let other = local_for(&self.locals, id.row(), remote);
-            let leads_there = |path: &Path| path.remote == remote && path.local == other;
+            let leads_there = |path: &Path| path.remote() == remote && path.local() == other;
             let twice = self.live().any(|(_, path)| leads_there(path));
-            let from_it = |path: &Path| path.remote == remote && path.local == Some(gone);
+            let from_it = |path: &Path| path.remote() == remote && path.is_from(gone);
             let confirmed = self[id].confirmed;
             let opened =
                 twice || (other.is_some() && self.open(now, context, (remote, other), confirmed));
             if !opened || !self.close(now, context, from_it) {
-                self.list[id.row()].local = other;
+                self.list[id.row()].set_local(other);
             }
         }
     }

@@ -6,6 +6,7 @@ use base::{Duration, Instant};
 
 use crate::options::{AssociationOptions, PathHeartbeats, PathOptions};
 use crate::paths::mtu_discovery::{PathMtuDiscovery, PathMtuState};
+use crate::paths::place::Place;
 use crate::switchover::{PathHint, PathState, RttTrend};
 use crate::wire::CommonHeader;
 
@@ -13,9 +14,9 @@ use crate::wire::CommonHeader;
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     /// The local address in use, once known.
-    pub(super) local: Option<SocketAddr>,
+    local: Option<Place>,
     /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
-    pub(super) remote: SocketAddr,
+    remote: Place,
     /// Bytes of an SCTP packet that fit the path MTU.
     max_packet: u16,
     /// Errors in a row.
@@ -62,22 +63,27 @@ pub struct PathCounters {
 }
 
 /// Heartbeats of a path (RFC 9260, section 8.3).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Heartbeat {
     /// When the next one is due, if the path stays idle.
     pub(super) due: Option<Instant>,
-    /// The nonce of the latest one.
-    pub(super) nonce: u64,
-    /// When that one was sent, if it was not answered.
-    pub(super) sent_at: Option<Instant>,
-    /// When the one under way counts as lost.
-    pub(super) lost_at: Option<Instant>,
+    /// The latest one, if it was not answered.
+    pub(super) under_way: Option<Box<UnderWay>>,
     /// Heartbeats in a row that were not answered: each doubles the timeout of the next.
     pub(super) unanswered: u8,
-    /// When the one that an expiry gave rise to is evidence if it is not answered.
-    pub(super) evidence_at: Option<Instant>,
     /// When data last left on the path.
     pub(super) data_sent_at: Instant,
+}
+
+/// A heartbeat that was not answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnderWay {
+    pub(super) nonce: u64,
+    pub(super) sent_at: Instant,
+    /// When it counts as lost, unless it does already.
+    pub(super) lost_at: Option<Instant>,
+    /// When it is evidence, if an expiry gave rise to it or to one before it.
+    pub(super) evidence_at: Option<Instant>,
 }
 
 const IPV4_HEADER: u16 = 20;
@@ -93,8 +99,8 @@ impl Path {
         confirmed: bool,
     ) -> Self {
         Path {
-            local,
-            remote,
+            local: local.map(Place::from),
+            remote: remote.into(),
             max_packet: max_packet(remote, path_mtu),
             error_count: 0,
             state: PathState::Active,
@@ -115,12 +121,27 @@ impl Path {
 
     /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
     pub(crate) fn remote(&self) -> SocketAddr {
-        self.remote
+        self.remote.into()
+    }
+
+    /// The peer's address has another port now.
+    pub(super) fn set_remote_port(&mut self, port: u16) {
+        self.remote.port = port;
     }
 
     /// The local address in use, once known.
     pub(crate) fn local(&self) -> Option<SocketAddr> {
-        self.local
+        self.local.map(SocketAddr::from)
+    }
+
+    /// The local address in use is known now, or is another one.
+    pub(super) fn set_local(&mut self, local: Option<SocketAddr>) {
+        self.local = local.map(Place::from);
+    }
+
+    /// Whether it begins at this local address.
+    pub(super) fn is_from(&self, local: SocketAddr) -> bool {
+        self.local == Some(local.into())
     }
 
     /// Whether one of its addresses was taken away.
@@ -170,12 +191,12 @@ impl Path {
 
     /// Whether it leads to this IP address.
     pub(crate) fn leads_to(&self, address: IpAddr) -> bool {
-        !self.removed && self.remote.ip() == address
+        !self.removed && self.remote.ip == address
     }
 
     /// The path MTU, in bytes of an IP packet, changed.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
-        self.max_packet = max_packet(self.remote, path_mtu);
+        self.max_packet = max_packet(self.remote(), path_mtu);
         if let Some(discovery) = &mut self.discovery {
             discovery.set_max(self.max_packet.into());
             self.max_packet = discovery.size() as u16;
@@ -226,7 +247,35 @@ impl Heartbeat {
 
     /// The next instant that matters.
     pub(crate) fn next(&self) -> Option<Instant> {
-        Instant::earliest(&[self.due, self.lost_at, self.evidence_at])
+        match &self.under_way {
+            None => self.due,
+            Some(asked) => Instant::earliest(&[self.due, asked.lost_at, asked.evidence_at]),
+        }
+    }
+
+    /// When the one under way counts as lost.
+    pub(super) fn lost_at(&self) -> Option<Instant> {
+        self.under_way.as_ref()?.lost_at
+    }
+
+    /// The one under way does not count as lost any more.
+    pub(super) fn end_wait(&mut self) {
+        if let Some(asked) = &mut self.under_way {
+            asked.lost_at = None;
+        }
+    }
+
+    /// Whether the one that an expiry gave rise to is evidence at `now`.
+    pub(super) fn is_evidence(&self, now: Instant) -> bool {
+        let evidence_at = self.under_way.as_ref().and_then(|asked| asked.evidence_at);
+        evidence_at.is_some_and(|at| at <= now)
+    }
+
+    /// Sets when the one under way is evidence; none if it never is.
+    pub(super) fn set_evidence_at(&mut self, at: Option<Instant>) {
+        if let Some(asked) = &mut self.under_way {
+            asked.evidence_at = at;
+        }
     }
 }
 

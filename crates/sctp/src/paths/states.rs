@@ -108,7 +108,7 @@ impl Paths {
     /// The peer is known to be at this path's address (section 5.4), which is the answer. Where data goes is to be
     /// [reviewed](Paths::review_routes) once all that waited for it is done.
     pub(crate) fn confirm(&mut self, context: &mut Context<'_>, path: PathId) -> IpAddr {
-        let address = self[path].remote.ip();
+        let address = self[path].remote().ip();
         for id in self.ids() {
             let state = &mut self.list[id.row()];
             if state.leads_to(address) && !state.confirmed {
@@ -121,7 +121,7 @@ impl Paths {
     }
 
     pub(super) fn announce(&self, context: &mut Context<'_>, path: PathId, change: PathChange) {
-        let remote = self[path].remote;
+        let remote = self[path].remote();
         context.events.announce(Event::PathChanged { path: path.number(), remote, change });
     }
 
@@ -145,8 +145,8 @@ impl Paths {
             && let Some((srtt, rttvar)) = measured
         {
             let due = now + switchover::answer_due_after(srtt, rttvar);
-            self.list[path.row()].heartbeat.evidence_at = Some(due);
             asked = Some(self.ask(now, context, path, random));
+            self.list[path.row()].heartbeat.set_evidence_at(Some(due));
         }
         self.count_strike(now, context, path);
         asked
@@ -167,10 +167,10 @@ impl Paths {
     /// Whether the heartbeat that an expiry gave rise to was not answered in time, which is evidence.
     pub(crate) fn handle_silence(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
-        if state.heartbeat.evidence_at.is_none_or(|at| at > now) {
+        if !state.heartbeat.is_evidence(now) {
             return;
         }
-        state.heartbeat.evidence_at.take();
+        state.heartbeat.set_evidence_at(None);
         state.unanswered = true;
         self.judge(now, context, path);
         if self.data != path && !self[path].is_usable() {
@@ -221,7 +221,7 @@ impl Paths {
             state.strikes -= 1;
             state.error_count = state.error_count.saturating_sub(1);
             if state.strikes == 0 {
-                state.heartbeat.evidence_at.take();
+                state.heartbeat.set_evidence_at(None);
             }
             self.judge(now, context, path);
         }

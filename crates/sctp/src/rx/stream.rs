@@ -1,9 +1,6 @@
 //! The order within inbound streams (RFC 9260, section 6.6; RFC 8260, section 2.1).
 
-use std::collections::BTreeMap;
-
-use ::endpoint::footprint;
-
+use crate::stream_numbers::StreamNumbers;
 use crate::wire::ids::{Mid, StreamId};
 
 /// How wide the numbers of messages are before they wrap.
@@ -40,19 +37,19 @@ impl Numbering {
 pub(crate) struct InboundStreams {
     count: u16,
     numbering: Numbering,
-    next: BTreeMap<StreamId, Mid>,
+    next: StreamNumbers,
 }
 
 impl InboundStreams {
     /// Streams 0 to `count` - 1, each at number 0.
     pub(crate) fn new(count: u16, numbering: Numbering) -> InboundStreams {
-        InboundStreams { count, numbering, next: BTreeMap::new() }
+        InboundStreams { count, numbering, next: StreamNumbers::default() }
     }
 
     /// What those with a number take from the allocator.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
-        footprint::of_tree(self.next.len(), size_of::<(StreamId, Mid)>())
+        self.next.memory()
     }
 
     /// How many there are.
@@ -67,7 +64,7 @@ impl InboundStreams {
 
     /// The number of the next ordered message of `stream`.
     pub(crate) fn expected(&self, stream: StreamId) -> Mid {
-        self.next.get(&stream).copied().unwrap_or_default()
+        self.next.get(stream)
     }
 
     /// Whether an ordered message `mid` of `stream` has had its turn already.
@@ -77,7 +74,7 @@ impl InboundStreams {
 
     /// Answers whether message `mid` is the next of `stream`, and if so moves on.
     pub(crate) fn take_turn(&mut self, stream: StreamId, mid: Mid) -> bool {
-        let expected = self.next.entry(stream).or_default();
+        let expected = self.next.entry(stream);
         let turn = *expected == mid;
         if turn {
             *expected = self.numbering.next(mid);
@@ -87,7 +84,7 @@ impl InboundStreams {
 
     /// The messages of `stream` up to `mid` had their turn, or never get one.
     pub(crate) fn skip(&mut self, stream: StreamId, mid: Mid) {
-        let expected = self.next.entry(stream).or_default();
+        let expected = self.next.entry(stream);
         if !self.numbering.is_after(*expected, mid) {
             *expected = self.numbering.next(mid);
         }
@@ -95,12 +92,12 @@ impl InboundStreams {
 
     /// `stream` begins at number 0 again (RFC 6525).
     pub(crate) fn reset(&mut self, stream: StreamId) {
-        self.next.remove(&stream);
+        self.next.reset(stream);
     }
 
     /// All streams begin at number 0 again.
     pub(crate) fn reset_all(&mut self) {
-        self.next.clear();
+        self.next.reset_all();
     }
 
     /// The peer added `count` streams; there are never more than 65,535.

@@ -16,9 +16,6 @@ const MAX_RANGES: usize = 1024;
 /// Duplicate TSNs kept for the next SACK; more say nothing new and would crowd out gap ack blocks.
 const MAX_DUPLICATES: usize = 32;
 
-/// Capacity (in ranges or TSNs) that an idle tracker may keep.
-const IDLE_CAPACITY: usize = 8;
-
 /// What a TSN that arrives is to the tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Observation {
@@ -46,8 +43,10 @@ pub(crate) struct TsnTracker {
     /// Every TSN up to this one has been received.
     cumulative: u64,
     /// TSNs received above it: ascending, apart from each other by at least one missing TSN.
-    ranges: VecDeque<Range>,
-    duplicates: Vec<Tsn>,
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    ranges: Option<Box<VecDeque<Range>>>,
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    duplicates: Option<Box<Vec<Tsn>>>,
 }
 
 impl TsnTracker {
@@ -55,7 +54,7 @@ impl TsnTracker {
     pub(crate) fn new(initial: Tsn) -> TsnTracker {
         // One lap up, so that the TSN before the first is still above zero.
         let first = (1 << 32) + u64::from(initial.0);
-        TsnTracker { cumulative: first - 1, ranges: VecDeque::new(), duplicates: Vec::new() }
+        TsnTracker { cumulative: first - 1, ranges: None, duplicates: None }
     }
 
     /// The unwrapped number of a TSN from the wire.
@@ -71,12 +70,18 @@ impl TsnTracker {
     /// What it takes from the allocator.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
-        self.ranges.capacity() * size_of::<Range>() + self.duplicates.capacity() * size_of::<Tsn>()
+        let ranges = self.ranges.as_ref().map_or(0, |ranges| {
+            size_of::<VecDeque<Range>>() + ranges.capacity() * size_of::<Range>()
+        });
+        let duplicates = self.duplicates.as_ref().map_or(0, |duplicates| {
+            size_of::<Vec<Tsn>>() + duplicates.capacity() * size_of::<Tsn>()
+        });
+        ranges + duplicates
     }
 
     /// Whether a TSN below the highest received is missing.
     pub(crate) fn has_gaps(&self) -> bool {
-        !self.ranges.is_empty()
+        self.ranges.is_some()
     }
 
     /// What `tsn` (unwrapped) is. Changes nothing: the receive buffer may still refuse it.
@@ -93,11 +98,11 @@ impl TsnTracker {
             return Observation::OutOfWindow;
         }
         let at = self.position(tsn);
-        if self.ranges.get(at).is_some_and(|range| range.first <= tsn) {
+        if self.ranges().get(at).is_some_and(|range| range.first <= tsn) {
             return Observation::Duplicate;
         }
         let (joins_lower, joins_upper) = self.joins(at, tsn);
-        if self.ranges.len() >= MAX_RANGES && !joins_lower && !joins_upper {
+        if self.ranges().len() >= MAX_RANGES && !joins_lower && !joins_upper {
             return Observation::OutOfWindow;
         }
         Observation::New { in_order: false }
@@ -111,23 +116,26 @@ impl TsnTracker {
             return;
         }
         let at = self.position(tsn);
-        match self.joins(at, tsn) {
+        let joins = self.joins(at, tsn);
+        let ranges = self.ranges.get_or_insert_default();
+        match joins {
             (true, true) => {
-                let upper = self.ranges.remove(at);
-                if let (Some(lower), Some(upper)) = (self.ranges.get_mut(at - 1), upper) {
+                let upper = ranges.remove(at);
+                if let (Some(lower), Some(upper)) = (ranges.get_mut(at - 1), upper) {
                     lower.last = upper.last;
                 }
             }
-            (true, false) => self.ranges[at - 1].last = tsn,
-            (false, true) => self.ranges[at].first = tsn,
-            (false, false) => self.ranges.insert(at, Range { first: tsn, last: tsn }),
+            (true, false) => ranges[at - 1].last = tsn,
+            (false, true) => ranges[at].first = tsn,
+            (false, false) => ranges.insert(at, Range { first: tsn, last: tsn }),
         }
     }
 
     /// Notes for the next SACK that `tsn` arrived once more.
     pub(crate) fn record_duplicate(&mut self, tsn: Tsn) {
-        if self.duplicates.len() < MAX_DUPLICATES {
-            self.duplicates.push(tsn);
+        let duplicates = self.duplicates.get_or_insert_default();
+        if duplicates.len() < MAX_DUPLICATES {
+            duplicates.push(tsn);
         }
     }
 
@@ -135,19 +143,19 @@ impl TsnTracker {
     /// lets a receiver renege). The cumulative TSN ack point never goes back.
     pub(crate) fn forget(&mut self, tsn: u64) {
         let at = self.position(tsn);
-        let Some(range) = self.ranges.get_mut(at).filter(|range| range.first <= tsn) else {
-            return;
-        };
+        let Some(ranges) = &mut self.ranges else { return };
+        let Some(range) = ranges.get_mut(at).filter(|range| range.first <= tsn) else { return };
         let Range { first, last } = *range;
         match (first == tsn, last == tsn) {
-            (true, true) => drop(self.ranges.remove(at)),
+            (true, true) => drop(ranges.remove(at)),
             (true, false) => range.first = tsn + 1,
             (false, true) => range.last = tsn - 1,
             (false, false) => {
                 range.last = tsn - 1;
-                self.ranges.insert(at + 1, Range { first: tsn + 1, last });
+                ranges.insert(at + 1, Range { first: tsn + 1, last });
             }
         }
+        self.ranges.take_if(|ranges| ranges.is_empty());
     }
 
     /// Treats every TSN up to `tsn` as received (FORWARD-TSN, RFC 3758, section 3.6); a `tsn` at or
@@ -156,8 +164,10 @@ impl TsnTracker {
         if tsn <= self.cumulative {
             return false;
         }
-        while self.ranges.front().is_some_and(|range| range.last <= tsn) {
-            self.ranges.pop_front();
+        while let Some(ranges) = &mut self.ranges
+            && ranges.front().is_some_and(|range| range.last <= tsn)
+        {
+            ranges.pop_front();
         }
         self.cumulative = tsn;
         self.absorb();
@@ -167,47 +177,50 @@ impl TsnTracker {
     /// Gap ack blocks in ascending order: first and last offset from the cumulative TSN ack point.
     pub(crate) fn gaps(&self) -> impl ExactSizeIterator<Item = (u16, u16)> + Clone + '_ {
         let offset = |tsn: u64| u16::try_from(tsn - self.cumulative).unwrap_or(u16::MAX);
-        self.ranges.iter().map(move |range| (offset(range.first), offset(range.last)))
+        self.ranges().iter().map(move |range| (offset(range.first), offset(range.last)))
     }
 
     /// TSNs that arrived once more since the last SACK, in order of arrival, one entry each time.
     pub(crate) fn duplicates(&self) -> &[Tsn] {
-        &self.duplicates
+        self.duplicates.as_ref().map_or(&[], |duplicates| &duplicates[..])
     }
 
     /// The duplicates have been reported.
     pub(crate) fn clear_duplicates(&mut self) {
-        self.duplicates.clear();
-        self.duplicates.shrink_to(IDLE_CAPACITY);
+        self.duplicates = None;
     }
 
     /// Moves the cumulative TSN ack point over the ranges that it has reached.
     fn absorb(&mut self) {
-        if self.ranges.is_empty() {
-            return;
-        }
-        while let Some(range) = self.ranges.front().copied() {
+        let Some(ranges) = &mut self.ranges else { return };
+        while let Some(range) = ranges.front().copied() {
             if range.first > self.cumulative + 1 {
                 return;
             }
             self.cumulative = self.cumulative.max(range.last);
-            self.ranges.pop_front();
+            ranges.pop_front();
         }
-        self.ranges.shrink_to(IDLE_CAPACITY);
+        self.ranges = None;
+    }
+
+    fn ranges(&self) -> &VecDeque<Range> {
+        static NONE: VecDeque<Range> = VecDeque::new();
+        self.ranges.as_deref().unwrap_or(&NONE)
     }
 
     /// Index of the first range that does not end before `tsn`.
     fn position(&self, tsn: u64) -> usize {
-        match self.ranges.back() {
-            Some(last) if last.last >= tsn => self.ranges.partition_point(|r| r.last < tsn),
-            _ => self.ranges.len(),
+        let ranges = self.ranges();
+        match ranges.back() {
+            Some(last) if last.last >= tsn => ranges.partition_point(|r| r.last < tsn),
+            _ => ranges.len(),
         }
     }
 
     /// Whether `tsn`, missing just before range `at`, touches the range below and that above.
     fn joins(&self, at: usize, tsn: u64) -> (bool, bool) {
-        let lower = at.checked_sub(1).and_then(|below| self.ranges.get(below));
-        let upper = self.ranges.get(at);
+        let lower = at.checked_sub(1).and_then(|below| self.ranges().get(below));
+        let upper = self.ranges().get(at);
         (lower.is_some_and(|r| r.last + 1 == tsn), upper.is_some_and(|r| r.first == tsn + 1))
     }
 }

@@ -113,7 +113,7 @@ impl Sender {
     #[inline]
     pub(super) fn give_up_before(&mut self, now: Instant, path: PathId, takes_new: bool) {
         if self.partial.is_some() {
-            self.give_up_lost(now, path, self.pmdcs);
+            self.give_up_lost(now, path, self.fragment_size());
             if takes_new {
                 self.give_up_begun(now, path);
             }

@@ -44,7 +44,9 @@ impl Sender {
         let (first, may_leave) = match self.recovery.next_again(path.number(), 0) {
             Some(_) => (Load::Again, self.recovery.may_send(now, path.number(), Load::Again)),
             None if takes_new => {
-                let full_packet = self.pmdcs.saturating_sub(self.overhead() + self.auth_len);
+                let full_packet = self
+                    .fragment_size()
+                    .saturating_sub(self.overhead() + usize::from(self.auth_len));
                 (Load::New, self.may_begin(now, path, full_packet, no_delay))
             }
             None => return None,

@@ -16,6 +16,7 @@ use super::expiry::{self, Expiry};
 use super::message::{Fragment, MessageKey, Queued};
 use super::scheduler::Scheduler;
 use super::send_options::{AbandonReason, Abandoned, Reliability, SendError, SendOptions};
+use crate::stream_numbers::StreamNumbers;
 use crate::wire::ids::{Mid, Ppid, StreamId};
 
 mod parts;
@@ -33,11 +34,11 @@ pub(crate) struct SendQueue {
     interleaving: bool,
     scheduler: Scheduler,
     /// Streams with ordered messages and the number of the next one of each.
-    next_mid: BTreeMap<StreamId, Mid>,
+    next_mid: StreamNumbers,
     next_id: u64,
     buffered: usize,
     /// Messages that wait.
-    messages: usize,
+    messages: u32,
     backlog: Backlog,
     rare: Option<Box<Rare>>,
 }
@@ -46,7 +47,7 @@ pub(crate) struct SendQueue {
 #[derive(Debug, Default)]
 struct Rare {
     /// The number of the next unordered message of each stream.
-    next_unordered: BTreeMap<StreamId, Mid>,
+    next_unordered: StreamNumbers,
     expiry: Expiry,
     max_queueing_delay: Option<Duration>,
     values: StreamValues,
@@ -58,7 +59,7 @@ impl Rare {
     /// What it takes from the allocator.
     fn memory(&self) -> usize {
         size_of::<Rare>()
-            + footprint::of_tree(self.next_unordered.len(), size_of::<(StreamId, Mid)>())
+            + self.next_unordered.memory()
             + footprint::of_tree(self.values.len(), size_of::<StreamId>() * 4)
             + footprint::of_tree(self.open.len(), size_of::<(StreamId, parts::Open)>())
             + self.expiry.memory()
@@ -80,7 +81,7 @@ impl SendQueue {
             streams: outbound_streams,
             interleaving: false,
             scheduler,
-            next_mid: BTreeMap::new(),
+            next_mid: StreamNumbers::default(),
             next_id: 0,
             buffered: 0,
             messages: 0,
@@ -200,7 +201,7 @@ impl SendQueue {
         let values = self.rare.as_ref().map(|rare| &rare.values);
         self.backlog.on_cut(fragment.payload.len(), fragment.ending, values);
         self.buffered -= fragment.payload.len();
-        self.messages -= usize::from(fragment.ending);
+        self.messages -= u32::from(fragment.ending);
         Some(fragment)
     }
 
@@ -317,21 +318,20 @@ impl SendQueue {
     /// Bytes that it takes, those that wait included.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
-        let streams = footprint::of_tree(self.next_mid.len(), size_of::<(StreamId, Mid)>());
         let rare = self.rare.as_ref().map_or(0, |rare| rare.memory());
-        let waiting = self.backlog.memory(self.messages) + self.messages * MESSAGE_COST;
-        streams + rare + waiting + self.buffered
+        let waiting = self.backlog.memory(self.messages()) + self.messages() * MESSAGE_COST;
+        self.next_mid.memory() + rare + waiting + self.buffered
     }
 
     /// Messages that wait.
     #[inline]
     pub(crate) fn messages(&self) -> usize {
-        self.messages
+        self.messages as usize
     }
 
     /// Bytes that the messages that wait need at least, payload apart.
     pub(crate) fn crumbs(&self) -> usize {
-        self.messages * (size_of::<Queued>() + MESSAGE_COST)
+        self.messages() * (size_of::<Queued>() + MESSAGE_COST)
     }
 
     /// Whether nothing waits, and nothing is to come of a message that was begun.
@@ -408,8 +408,8 @@ impl SendQueue {
 }
 
 /// The number of the message of `stream` that begins now.
-fn take_mid(next: &mut BTreeMap<StreamId, Mid>, stream: StreamId) -> Mid {
-    let next = next.entry(stream).or_default();
+fn take_mid(next: &mut StreamNumbers, stream: StreamId) -> Mid {
+    let next = next.entry(stream);
     let mid = *next;
     *next = mid.next();
     mid

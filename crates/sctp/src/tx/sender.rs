@@ -49,11 +49,11 @@ pub(crate) struct Sender {
     pub(super) peer_a_rwnd: u32,
     pub(super) queueing: QueueingDelay,
     /// Path maximum DATA chunk size, the smallest of all paths.
-    pub(super) pmdcs: usize,
+    pub(super) pmdcs: u16,
     /// Messages travel in I-DATA.
     pub(super) interleaving: bool,
     /// Bytes of the AUTH chunk that user data needs before it (RFC 4895).
-    pub(super) auth_len: usize,
+    pub(super) auth_len: u16,
     /// Messages of which something was sent may be given up.
     pub(super) gives_up: bool,
     /// This burst began with nothing in flight: Nagle's rule holds none of it back.
@@ -76,7 +76,7 @@ impl Sender {
             abandonments: None,
             peer_a_rwnd: 0,
             queueing: QueueingDelay::default(),
-            pmdcs: pmdcs as usize,
+            pmdcs: chunk_size(pmdcs),
             interleaving: false,
             auth_len: 0,
             gives_up: false,
@@ -117,7 +117,8 @@ impl Sender {
 
     /// From now on packets are signed so; to be told again after [`Sender::set_extensions`].
     pub(crate) fn note_signer(&mut self, signer: Option<&Signer>) {
-        self.auth_len = signer.map_or(0, |signer| signer.auth_len_before(self.chunk_type()));
+        let auth_len = signer.map_or(0, |signer| signer.auth_len_before(self.chunk_type()));
+        self.auth_len = u16::try_from(auth_len).unwrap_or(u16::MAX);
     }
 
     /// The chunks that carry user data.
@@ -137,12 +138,12 @@ impl Sender {
 
     /// The largest chunk that fits a packet on any path changed.
     pub(crate) fn set_fragment_size(&mut self, pmdcs: u64) {
-        self.pmdcs = pmdcs as usize;
+        self.pmdcs = chunk_size(pmdcs);
     }
 
     /// The largest chunk that fits a packet on any path.
     pub(crate) fn fragment_size(&self) -> usize {
-        self.pmdcs
+        self.pmdcs.into()
     }
 
     /// Bytes of the next chunk to be sent again on `path` and of the AUTH chunk before it, padded. They may
@@ -150,14 +151,14 @@ impl Sender {
     pub(crate) fn next_again_size(&self, path: PathId) -> usize {
         let next = self.recovery.next_again(path.number(), 0);
         let chunk = |weight| (self.overhead() + weight as usize).next_multiple_of(4);
-        next.map_or(0, |(_, weight)| self.auth_len + chunk(weight))
+        next.map_or(0, |(_, weight)| usize::from(self.auth_len) + chunk(weight))
     }
 
     /// Bytes of the packet, were all that is outstanding in one: no packet with DATA is larger.
     pub(crate) fn outstanding_in_one_packet(&self) -> usize {
         let padding = 3;
         let beside = self.outstanding.len() * (self.overhead() + padding);
-        CommonHeader::LENGTH + self.auth_len + beside + self.outstanding.bytes()
+        CommonHeader::LENGTH + usize::from(self.auth_len) + beside + self.outstanding.bytes()
     }
 
     /// Nothing is sent any more; what is known and counted stays.
@@ -237,7 +238,7 @@ impl Sender {
     /// Packets that the waiting data would fill, if the peer's window lets any of it go.
     pub(crate) fn unsent_packets(&self) -> u32 {
         let sendable = (self.queue.buffered() as u64).min(self.peer_rwnd());
-        u32::try_from(sendable.div_ceil(self.pmdcs.max(1) as u64)).unwrap_or(u32::MAX)
+        u32::try_from(sendable.div_ceil(self.pmdcs.max(1).into())).unwrap_or(u32::MAX)
     }
 
     /// An input arrived: a new burst may begin.
@@ -273,6 +274,11 @@ impl Sender {
         self.discard();
         self.recovery.restart_at(next_unit + u64::from(ahead));
     }
+}
+
+/// No packet, and so no chunk, is longer than 16 bits tell.
+fn chunk_size(pmdcs: u64) -> u16 {
+    u16::try_from(pmdcs).unwrap_or(u16::MAX)
 }
 
 /// The unit of the first DATA chunk, whose TSN is `initial_tsn`.

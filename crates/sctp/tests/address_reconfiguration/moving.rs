@@ -42,6 +42,26 @@ fn an_address_is_added_asked_made_primary_and_the_old_one_deleted() {
 }
 
 #[test]
+fn an_asconf_fits_the_packets_of_the_smallest_path_and_no_data_rides_with_it() {
+    let mut mobile = Mobile::new(links(), links());
+    let client = mobile.client;
+    let changes = [(Added, AWAY), (MadePrimary, AWAY), (Deleted, HOME)];
+    for (second, (change, address)) in (0..).zip(changes) {
+        mobile.at(second * 1_000);
+        mobile.send(client);
+        mobile.ask(change, address).unwrap();
+    }
+    mobile.at(4_000);
+    let asconfs = mobile.sent_by(client).filter(|(_, sent)| sent.has(ChunkType::ASCONF));
+    let asconfs: Vec<&Sent> = asconfs.map(|(_, sent)| sent).collect();
+    assert_eq!(asconfs.len(), changes.len());
+    // The smallest path MTU (RFC 9260, section 7.3) less the headers of IPv6 and UDP, with the two addresses as long as
+    // IPv6's.
+    let most = 576 - 40 - 8 - 2 * 12;
+    assert!(asconfs.iter().all(|sent| sent.size <= most && !sent.has(ChunkType::DATA)));
+}
+
+#[test]
 fn the_second_address_of_a_client_is_joined_to_the_second_of_the_server() {
     let mut mobile = Mobile::towards(&[SERVER, SECOND], links(), links());
     let server = mobile.server;

@@ -22,6 +22,7 @@ mod foe;
 mod fragments;
 mod keyholder;
 mod malformed;
+mod memory;
 mod network;
 mod packets;
 mod places;

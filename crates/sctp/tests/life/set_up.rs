@@ -35,6 +35,14 @@ fn failures(policy: &RecoveryPolicy) -> (u64, usize) {
     (failed, most)
 }
 
+#[test]
+fn of_a_hundred_clients_of_each_policy_of_ours_at_most_five_fail_within_ten_seconds() {
+    for preset in ["thin", "latency", "latency-lean"] {
+        let (failed, _) = failures(&RecoveryPolicy::preset(preset).unwrap());
+        assert!(failed * 100 <= 5 * CLIENTS, "{preset}: {failed} of {CLIENTS}");
+    }
+}
+
 fn thin() -> RecoveryPolicy {
     let mut policy = RecoveryPolicy::sctp_thin();
     policy.rto.initial = Duration::from_secs(1);

@@ -4,6 +4,7 @@ use base::{Duration, Instant, Probability};
 use netsim::link::{ProfileStep, RateChange};
 use netsim::topology::Directions;
 use netsim::{LinkConfig, LossModel};
+use recovery::policy::PRESETS;
 use sctp::wire::ChunkType;
 use sctp::{AssociationOptions, Event, Failure};
 
@@ -73,20 +74,36 @@ fn without_the_option_nothing_is_asked_and_nobody_given_up() {
 }
 
 #[test]
+fn an_idle_peer_that_dies_is_given_up_within_half_a_minute_under_every_preset() {
+    for (policy, _) in PRESETS {
+        let own = AssociationOptions { dead_after: Some(LIMIT), ..options(preset(policy)) };
+        let mut pair = pair_with(own, options(preset(policy)), &[(100_000, 10_000_000)]);
+        pair.sim.run_until(at_s(1)).unwrap();
+        pair.send(vec![1; 100]).unwrap();
+        run_to(&mut pair, 200);
+        let (at, _) = end(&pair).unwrap();
+        // The silence begins with the last sign of life, at most the 3/36 before in which none is asked for.
+        let latest = at_s(100) + LIMIT;
+        assert!((latest.before(STEP * 4)..=latest).contains(&at), "{policy}: {at}");
+    }
+}
+
+#[test]
 fn a_peer_that_dies_while_data_flows_is_given_up_as_soon() {
-    for policy in ["thin", "rfc"] {
+    let cases = PRESETS.iter().flat_map(|(policy, _)| [20, 100, 1_000].map(|gap| (*policy, gap)));
+    for (policy, gap) in cases {
         let own = AssociationOptions { dead_after: Some(LIMIT), ..options(preset(policy)) };
         let mut pair = pair_with(own, options(preset(policy)), &[(5_000, 10_000_000)]);
-        for tenth in 0..400 {
-            pair.sim.run_until(Instant::from_millis(1_000 + tenth * 100)).unwrap();
+        for message in 0..40_000 / gap {
+            pair.sim.run_until(Instant::from_millis(1_000 + message * gap)).unwrap();
             let _ = pair.send(vec![1; 100]);
         }
         run_to(&mut pair, 100);
         let (at, _) = end(&pair).unwrap();
-        // What was sent before five seconds was acknowledged until then.
-        let least = Instant::from_millis(5_000) + STEP * 36;
-        let least = least.before(RTT);
-        assert!((least..=least + RTT * 2).contains(&at), "{policy}: {at}");
+        // The last message before five seconds was acknowledged until then, or the one before it.
+        let latest = at_s(5) + STEP * 36 + RTT;
+        let earliest = latest.before(Duration::from_millis(gap) + RTT * 5);
+        assert!((earliest..=latest).contains(&at), "{policy}, each {gap} ms: {at}");
     }
 }
 

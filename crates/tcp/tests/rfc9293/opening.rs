@@ -64,6 +64,24 @@ fn both_sides_may_open_at_once() {
 }
 
 #[test]
+fn closing_in_syn_received_finishes_as_soon_as_the_connection_is_established() {
+    for data in [false, true] {
+        let mut bench = Bench::opening(Bench::plain());
+        bench.inject("S 0:0(0) <mss 1000>");
+        bench.sent.clear();
+        if data {
+            bench.send(5);
+        }
+        bench.act(|endpoint, now, id| endpoint.close(now, id));
+        assert_eq!(bench.state(), Some(State::SynReceived));
+        bench.expect(&[]);
+        bench.inject(". 1:1(0) ack 1");
+        bench.expect(if data { &["FP. 1:6(5) ack 1"] } else { &["F. 1:1(0) ack 1"] });
+        assert_eq!(bench.state(), Some(State::FinWait1));
+    }
+}
+
+#[test]
 fn a_segment_that_nobody_waits_for_is_reset() {
     let mut bench = Bench::new(EndpointOptions::default());
     bench.inject("S 0:0(0)");

@@ -4,6 +4,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod life;
+
 use std::sync::Arc;
 
 use base::{Duration, Instant, Probability, Rate};

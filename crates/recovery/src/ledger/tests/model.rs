@@ -489,17 +489,17 @@ impl Twin {
     /// The list of packets in flight is the same from both ends and in sending order.
     fn check_list(&self, path: PathIndex) {
         let Some(list) = self.ledger.paths.get(usize::from(path)) else { return };
-        let (mut forward, mut cursor) = (Vec::new(), list.head);
+        let (mut forward, mut cursor) = (Vec::new(), list.head());
         while let Some(number) = cursor {
             forward.push(number);
             let packet = self.ledger.packet(number).unwrap();
-            cursor = (Some(number) != list.tail).then_some(packet.next);
+            cursor = (Some(number) != list.tail()).then_some(packet.next);
         }
-        let (mut backward, mut cursor) = (Vec::new(), list.tail);
+        let (mut backward, mut cursor) = (Vec::new(), list.tail());
         while let Some(number) = cursor {
             backward.push(number);
             let packet = self.ledger.packet(number).unwrap();
-            cursor = (Some(number) != list.head).then_some(packet.previous);
+            cursor = (Some(number) != list.head()).then_some(packet.previous);
         }
         backward.reverse();
         assert_eq!(forward, backward);

@@ -40,29 +40,38 @@ struct Partial {
 /// Chunks of messages that are not whole, or whose turn has not come.
 #[derive(Debug, Default)]
 pub(super) struct Consecutive {
+    /// Those beyond a missing TSN, while there are any.
+    beyond: Option<Box<Beyond>>,
+    partial: Option<Box<Partial>>,
+}
+
+/// Chunks beyond a missing TSN.
+#[derive(Debug, Default)]
+struct Beyond {
     /// By TSN; all above the cumulative TSN ack point.
     held: BTreeMap<u64, Held>,
     /// Bytes of payload of those.
     held_bytes: usize,
     /// Whole ordered messages among those held: stream and first TSN.
     waiting: BTreeSet<(StreamId, u64)>,
-    partial: Option<Box<Partial>>,
 }
 
 impl Consecutive {
     /// The highest TSN that can be dropped again.
     pub(super) fn highest_held(&self) -> Option<u64> {
-        self.held.last_key_value().map(|(tsn, _)| *tsn)
+        self.beyond.as_ref()?.held.last_key_value().map(|(tsn, _)| *tsn)
     }
 
     /// What can be dropped again.
     #[inline]
     pub(super) fn revocable(&self) -> Revocable {
+        let Some(beyond) = &self.beyond else { return Revocable::default() };
         let entry = size_of::<(u64, Held)>();
         Revocable {
-            chunks: self.held.len(),
-            bytes: self.held_bytes,
-            cost: footprint::of_tree(self.held.len(), entry),
+            chunks: beyond.held.len(),
+            bytes: beyond.held_bytes,
+            cost: footprint::of_vec(1, size_of::<Beyond>())
+                + footprint::of_tree(beyond.held.len(), entry),
         }
     }
 
@@ -89,62 +98,27 @@ impl Consecutive {
     /// message that waits: its predecessor, reached before, has taken it along. (Where the peer gave
     /// the predecessor up without a word, it waits no longer.)
     pub(super) fn take_reached(&mut self, inbox: &mut Inbox, cumulative: u64) -> Result<(), Fault> {
-        while let Some(first) = self.held.first_entry().filter(|entry| *entry.key() <= cumulative) {
-            let (tsn, Held { data, .. }) = first.remove_entry();
-            self.held_bytes -= data.payload.len();
-            self.waiting.remove(&(data.stream, tsn));
+        while let Some(beyond) = &mut self.beyond
+            && let Some((tsn, data)) = beyond.take_reached(cumulative)
+        {
             self.append(inbox, tsn, data)?;
         }
+        self.forget_beyond();
         Ok(())
     }
 
     /// Takes a chunk beyond a missing TSN.
-    pub(super) fn hold(
-        &mut self,
-        inbox: &mut Inbox,
-        tsn: u64,
-        mut data: Data,
-    ) -> Result<(), Fault> {
-        let first = match self.held.get(&(tsn - 1)) {
-            Some(before) if same_message(inbox, &before.data, &data)? => before.other_end,
-            _ => tsn,
-        };
-        let last = match self.held.get(&(tsn + 1)) {
-            Some(after) if same_message(inbox, &data, &after.data)? => after.other_end,
-            _ => tsn,
-        };
-        inbox.charge_for(&data);
-        let (stream, mid, unordered) = (data.stream, data.mid, data.unordered);
-        let may_leave = unordered || inbox.streams.expected(stream) == mid;
-        if data.beginning && data.ending && may_leave {
-            deliver(inbox, data.into_message());
-            return self.deliver_waiting(inbox, stream);
-        }
-        data.detach();
-        self.held_bytes += data.payload.len();
-        self.held.insert(tsn, Held { data, other_end: tsn });
-        self.link(first, last);
-        if !self.is_whole(first, last) {
-            return Ok(());
-        }
-        if !may_leave {
-            self.waiting.insert((stream, first));
-            return Ok(());
-        }
-        self.deliver_run(inbox, first, last)?;
-        self.deliver_waiting(inbox, stream)
+    pub(super) fn hold(&mut self, inbox: &mut Inbox, tsn: u64, data: Data) -> Result<(), Fault> {
+        let held = self.beyond.get_or_insert_default().hold(inbox, tsn, data);
+        self.forget_beyond();
+        held
     }
 
     /// Drops the held chunk with the highest TSN and answers which it was.
     pub(super) fn drop_highest(&mut self, inbox: &mut Inbox) -> Option<u64> {
-        let (tsn, Held { data, other_end: first }) = self.held.pop_last()?;
-        inbox.release(data.payload.len());
-        self.held_bytes -= data.payload.len();
-        self.waiting.remove(&(data.stream, first));
-        if first < tsn {
-            self.link(first, tsn - 1);
-        }
-        Some(tsn)
+        let dropped = self.beyond.as_mut()?.drop_highest(inbox);
+        self.forget_beyond();
+        dropped
     }
 
     /// The peer gave up what is missing up to TSN `to` (RFC 3758, section 3.6). A run of held chunks
@@ -159,20 +133,8 @@ impl Consecutive {
         if let Some(partial) = self.partial.take() {
             partial.abandon(inbox);
         }
-        while let Some((&first, held)) = self.held.first_key_value().filter(|held| *held.0 <= to) {
-            let (last, stream) = (held.other_end, held.data.stream);
-            if self.is_whole(first, last) {
-                self.waiting.remove(&(stream, first));
-                self.deliver_run(inbox, first, last)?;
-                self.deliver_waiting(inbox, stream)?;
-                continue;
-            }
-            for tsn in first..=last {
-                if let Some(Held { data, .. }) = self.held.remove(&tsn) {
-                    inbox.release(data.payload.len());
-                    self.held_bytes -= data.payload.len();
-                }
-            }
+        if let Some(beyond) = &mut self.beyond {
+            beyond.skip(inbox, to)?;
         }
         for Skipped { stream, mid, .. } in skipped {
             if inbox.streams.contains(stream) {
@@ -180,6 +142,7 @@ impl Consecutive {
                 self.deliver_waiting(inbox, stream)?;
             }
         }
+        self.forget_beyond();
         Ok(())
     }
 
@@ -189,30 +152,17 @@ impl Consecutive {
         inbox: &mut Inbox,
         stream: StreamId,
     ) -> Result<(), Fault> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let of_stream = (stream, 0)..=(stream, u64::MAX);
-        while let Some(&(_, first)) = self.waiting.range(of_stream.clone()).next() {
-            let Some(held) = self.held.get(&first) else { return Ok(()) };
-            if held.data.mid != inbox.streams.expected(stream) {
-                return Ok(());
-            }
-            let last = held.other_end;
-            self.waiting.remove(&(stream, first));
-            self.deliver_run(inbox, first, last)?;
-        }
-        Ok(())
+        self.beyond.as_mut().map_or(Ok(()), |beyond| beyond.deliver_waiting(inbox, stream))
     }
 
     /// Delivers the held messages of all streams whose turn has come.
     pub(super) fn deliver_all_waiting(&mut self, inbox: &mut Inbox) -> Result<(), Fault> {
-        let mut next = self.waiting.first().map(|(stream, _)| *stream);
-        while let Some(stream) = next {
-            self.deliver_waiting(inbox, stream)?;
-            next = self.waiting.range((stream, u64::MAX)..).next().map(|(stream, _)| *stream);
-        }
-        Ok(())
+        self.beyond.as_mut().map_or(Ok(()), |beyond| beyond.deliver_all_waiting(inbox))
+    }
+
+    /// Gives the memory back where nothing is held beyond a missing TSN.
+    fn forget_beyond(&mut self) {
+        self.beyond.take_if(|beyond| beyond.held.is_empty());
     }
 
     /// Delivers what there is of the message under construction, if it is its turn.
@@ -294,6 +244,110 @@ impl Consecutive {
         if unordered { Ok(()) } else { self.deliver_waiting(inbox, stream) }
     }
 
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.beyond.as_ref().map_or(0, |beyond| beyond.held.len())
+    }
+}
+
+impl Beyond {
+    /// Takes the first chunk out if the cumulative TSN ack point has reached it.
+    fn take_reached(&mut self, cumulative: u64) -> Option<(u64, Data)> {
+        let first = self.held.first_entry().filter(|entry| *entry.key() <= cumulative)?;
+        let (tsn, Held { data, .. }) = first.remove_entry();
+        self.held_bytes -= data.payload.len();
+        self.waiting.remove(&(data.stream, tsn));
+        Some((tsn, data))
+    }
+
+    fn hold(&mut self, inbox: &mut Inbox, tsn: u64, mut data: Data) -> Result<(), Fault> {
+        let first = match self.held.get(&(tsn - 1)) {
+            Some(before) if same_message(inbox, &before.data, &data)? => before.other_end,
+            _ => tsn,
+        };
+        let last = match self.held.get(&(tsn + 1)) {
+            Some(after) if same_message(inbox, &data, &after.data)? => after.other_end,
+            _ => tsn,
+        };
+        inbox.charge_for(&data);
+        let (stream, mid, unordered) = (data.stream, data.mid, data.unordered);
+        let may_leave = unordered || inbox.streams.expected(stream) == mid;
+        if data.beginning && data.ending && may_leave {
+            deliver(inbox, data.into_message());
+            return self.deliver_waiting(inbox, stream);
+        }
+        data.detach();
+        self.held_bytes += data.payload.len();
+        self.held.insert(tsn, Held { data, other_end: tsn });
+        self.link(first, last);
+        if !self.is_whole(first, last) {
+            return Ok(());
+        }
+        if !may_leave {
+            self.waiting.insert((stream, first));
+            return Ok(());
+        }
+        self.deliver_run(inbox, first, last)?;
+        self.deliver_waiting(inbox, stream)
+    }
+
+    fn drop_highest(&mut self, inbox: &mut Inbox) -> Option<u64> {
+        let (tsn, Held { data, other_end: first }) = self.held.pop_last()?;
+        inbox.release(data.payload.len());
+        self.held_bytes -= data.payload.len();
+        self.waiting.remove(&(data.stream, first));
+        if first < tsn {
+            self.link(first, tsn - 1);
+        }
+        Some(tsn)
+    }
+
+    /// The peer gave up what is missing up to TSN `to`.
+    fn skip(&mut self, inbox: &mut Inbox, to: u64) -> Result<(), Fault> {
+        while let Some((&first, held)) = self.held.first_key_value().filter(|held| *held.0 <= to) {
+            let (last, stream) = (held.other_end, held.data.stream);
+            if self.is_whole(first, last) {
+                self.waiting.remove(&(stream, first));
+                self.deliver_run(inbox, first, last)?;
+                self.deliver_waiting(inbox, stream)?;
+                continue;
+            }
+            for tsn in first..=last {
+                if let Some(Held { data, .. }) = self.held.remove(&tsn) {
+                    inbox.release(data.payload.len());
+                    self.held_bytes -= data.payload.len();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn deliver_waiting(&mut self, inbox: &mut Inbox, stream: StreamId) -> Result<(), Fault> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let of_stream = (stream, 0)..=(stream, u64::MAX);
+        while let Some(&(_, first)) = self.waiting.range(of_stream.clone()).next() {
+            let Some(held) = self.held.get(&first) else { return Ok(()) };
+            if held.data.mid != inbox.streams.expected(stream) {
+                return Ok(());
+            }
+            let last = held.other_end;
+            self.waiting.remove(&(stream, first));
+            self.deliver_run(inbox, first, last)?;
+        }
+        Ok(())
+    }
+
+    fn deliver_all_waiting(&mut self, inbox: &mut Inbox) -> Result<(), Fault> {
+        let mut next = self.waiting.first().map(|(stream, _)| *stream);
+        while let Some(stream) = next {
+            self.deliver_waiting(inbox, stream)?;
+            next = self.waiting.range((stream, u64::MAX)..).next().map(|(stream, _)| *stream);
+        }
+        Ok(())
+    }
+
     /// Delivers the held chunks `first..=last`, a whole message whose turn it is.
     fn deliver_run(&mut self, inbox: &mut Inbox, first: u64, last: u64) -> Result<(), Fault> {
         let Some(Held { data, .. }) = self.held.remove(&first) else { return Ok(()) };
@@ -325,11 +379,6 @@ impl Consecutive {
                 held.other_end = other;
             }
         }
-    }
-
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.held.len()
     }
 }
 

@@ -109,7 +109,7 @@ fn a_tracker_gives_its_memory_back_when_the_gaps_close() {
         observe(&mut tracker, Tsn(tsn));
     }
     assert!(!tracker.has_gaps());
-    assert!(tracker.ranges.capacity() <= 2 * IDLE_CAPACITY);
+    assert_eq!(tracker.memory(), 0);
 }
 
 /// What is done to tracker and model alike.

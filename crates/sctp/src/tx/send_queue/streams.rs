@@ -19,7 +19,7 @@ impl SendQueue {
         let (kept, gone): (Vec<Queued>, Vec<Queued>) =
             messages.into_iter().partition(|message| message.stream.0 < outbound_streams);
         self.buffered -= gone.iter().map(Queued::len).sum::<usize>();
-        self.messages -= gone.len();
+        self.messages -= gone.len() as u32;
         let values = self.rare.as_ref().map(|rare| &rare.values);
         for message in kept {
             self.backlog.push(message, values);
@@ -69,9 +69,9 @@ impl SendQueue {
     /// The next message of each of these streams is number 0 again.
     pub(crate) fn reset_streams(&mut self, streams: &[StreamId]) {
         for stream in streams {
-            self.next_mid.remove(stream);
+            self.next_mid.reset(*stream);
             if let Some(rare) = &mut self.rare {
-                rare.next_unordered.remove(stream);
+                rare.next_unordered.reset(*stream);
             }
         }
         self.forget_rare();
@@ -79,9 +79,9 @@ impl SendQueue {
 
     /// The next message of every stream is number 0 again.
     pub(crate) fn reset_all_streams(&mut self) {
-        self.next_mid.clear();
+        self.next_mid.reset_all();
         if let Some(rare) = &mut self.rare {
-            rare.next_unordered.clear();
+            rare.next_unordered.reset_all();
         }
         self.forget_rare();
     }
