@@ -26,55 +26,10 @@ const GRACE: Duration = Duration::from_secs(3600);
 pub(super) const TITLE: &str =
     "A thin stream over a lossy network: standard and thin-stream recovery";
 
-const FIGURES: &str = r#"
-[[figure]]
-kind = "cdf"
-title = "How long messages take"
-caption = "Which share of all messages reached the application within a latency. The vertical scale stretches the tail: each step up is ten times rarer."
-measure = "latency"
-of = "stream"
-by = ["flow.stream.policy"]
-axes = { x = { label = "latency, from when a message was due to its delivery", unit = "ms", scale = "log" }, y = { label = "share of messages", scale = "tail" } }
-
-[[figure]]
-kind = "bars"
-title = "Latency of messages"
-caption = "One-way, from when a message was due to its delivery, the network's own delay included."
-measure = ["latency.mean", "latency.quantile[quantile=0.99]", "latency.max"]
-names = ["mean", "99 of 100 within", "longest"]
-of = "stream"
-x = "flow.stream.policy"
-axes = { x = { label = "policy" }, y = { label = "latency", unit = "ms" } }
-
-[[figure]]
-kind = "bars"
-stacked = true
-title = "Retransmissions by cause"
-caption = "Messages sent again, and why."
-measure = "retransmissions.count"
-of = "stream"
-x = "flow.stream.policy"
-by = ["cause"]
-axes = { x = { label = "policy" }, y = { label = "retransmissions" } }
-
-[[figure]]
-kind = "bars"
-title = "The price: packets for each message"
-caption = "Packets of the sender for each message delivered, retransmissions included."
-measure = "overhead.packets_per_message"
-of = "stream"
-x = "flow.stream.policy"
-axes = { x = { label = "policy" }, y = { label = "packets per message" } }
-"#;
-
-const LADDER_FIGURE: &str = r#"
-[[figure]]
-kind = "ladder"
-title = "One loss, packet by packet"
-caption = "The same first transmission is lost under every policy; time runs down from there."
-measure = "ladder"
-of = "stream"
-"#;
+/// The figures of every demo.
+const FIGURES: &str = include_str!("figures.toml");
+/// The figure of a demo that loses a packet.
+const LADDER_FIGURE: &str = include_str!("ladder.toml");
 
 impl DemoOptions {
     /// The plan of this demo. Its runs have the demo's own seed, not those that the plan names.
@@ -159,7 +114,8 @@ retransmissions = {{ reported = true }}
 overhead = {{}}
 links = true
 {ladder}
-{FIGURES}{ladder_figure}
+{FIGURES}
+{ladder_figure}
 [sweep]
 "flow.{STREAM}.policy" = [{}]
 "#,

@@ -37,9 +37,13 @@ struct Row {
 fn sections(policies: &[PolicyReport]) -> Vec<Section> {
     let mut all = vec![latency_section(policies)];
     all.extend(retransmission_sections(policies));
-    all.push(message_section(policies));
+    let messages: [Count; 2] =
+        [("due", |results| results.messages), ("delivered", |results| results.delivered)];
+    all.push(count_section("Messages", policies, &messages));
     all.push(cause_section(policies));
-    all.push(traffic_section(policies));
+    let traffic: [Count; 2] =
+        [("packets", |results| results.packets_sent), ("bytes", |results| results.bytes_sent)];
+    all.push(count_section("Traffic of the sender", policies, &traffic));
     all
 }
 
@@ -93,19 +97,16 @@ fn retransmission_sections(policies: &[PolicyReport]) -> Vec<Section> {
     columns.into_iter().filter(present).map(section).collect()
 }
 
-fn message_section(policies: &[PolicyReport]) -> Section {
-    Section {
-        title: "Messages".to_owned(),
-        rows: vec![
-            count_row("due", policies, |results| results.messages),
-            count_row("delivered", policies, |results| results.delivered),
-        ],
-    }
+/// A count, by its label.
+type Count = (&'static str, fn(&PolicyResults) -> u64);
+
+fn count_section(title: &str, policies: &[PolicyReport], counts: &[Count]) -> Section {
+    let rows = counts.iter().map(|(label, count)| count_row(label, policies, count));
+    Section { title: title.to_owned(), rows: rows.collect() }
 }
 
 fn cause_section(policies: &[PolicyReport]) -> Section {
-    type ReadCount = fn(&PolicyResults) -> u64;
-    let causes: [(&'static str, ReadCount); 6] = [
+    let mut counts: Vec<Count> = vec![
         ("by timeout", |results| results.retransmissions.timeout),
         ("by fast retransmit", |results| results.retransmissions.fast),
         ("by early retransmit", |results| results.retransmissions.early),
@@ -113,22 +114,9 @@ fn cause_section(policies: &[PolicyReport]) -> Section {
         ("as a probe", |results| results.retransmissions.probe),
         ("needless: received twice", |results| results.spurious),
     ];
-    let mut rows = vec![count_row("all", policies, |results| results.retransmissions.total)];
-    let used = causes
-        .into_iter()
-        .filter(|(_, count)| policies.iter().any(|policy| count(&policy.results) > 0));
-    rows.extend(used.map(|(label, count)| count_row(label, policies, count)));
-    Section { title: "Retransmissions".to_owned(), rows }
-}
-
-fn traffic_section(policies: &[PolicyReport]) -> Section {
-    Section {
-        title: "Traffic of the sender".to_owned(),
-        rows: vec![
-            count_row("packets", policies, |results| results.packets_sent),
-            count_row("bytes", policies, |results| results.bytes_sent),
-        ],
-    }
+    counts.retain(|(_, count)| policies.iter().any(|policy| count(&policy.results) > 0));
+    counts.insert(0, ("all", |results| results.retransmissions.total));
+    count_section("Retransmissions", policies, &counts)
 }
 
 fn millis_row(
