@@ -23,6 +23,7 @@ use std::sync::Arc;
 use base::{Duration, Instant};
 use io::Clock;
 use lab::{Arrivals, Limit, Recording, Sizes, WorkloadPlan};
+use thinstream::policy::SCTP_DEFAULT;
 use thinstream::{
     Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, MemoryLimits,
     RecoveryPolicy, Reliability, SendError, StreamId,
@@ -158,8 +159,8 @@ impl SendOptions {
             messages: Messages::Workload { plan, seed: 1 },
             streams: 1,
             ordered: true,
-            policy_name: "thin".to_owned(),
-            policy: Arc::new(RecoveryPolicy::default()),
+            policy_name: SCTP_DEFAULT.to_owned(),
+            policy: Arc::new(RecoveryPolicy::sctp_default()),
             association: AssociationOptions::default(),
             lifetime: None,
             same_clock: false,

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use base::Duration;
 use io::{BindError, Clock};
+use thinstream::policy::SCTP_DEFAULT;
 use thinstream::{
     AssociationOptions, Carrier, DEFAULT_PORT, Endpoint, EndpointError, EndpointOptions,
     MemoryLimits, RecoveryPolicy,
@@ -74,8 +75,8 @@ impl ServeOptions {
             sctp_port: DEFAULT_PORT,
             echo: true,
             streams: 2048,
-            policy_name: "thin".to_owned(),
-            policy: Arc::new(RecoveryPolicy::default()),
+            policy_name: SCTP_DEFAULT.to_owned(),
+            policy: Arc::new(RecoveryPolicy::sctp_default()),
             association: AssociationOptions::default(),
             dead_after: Some(thinstream::DEAD_AFTER),
             same_clock: false,

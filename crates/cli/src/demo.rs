@@ -13,6 +13,7 @@ use apps::demo::{
     run_virtual,
 };
 use base::{ByteCount, Duration, Probability};
+use recovery::policy::{Only, SCTP_DEFAULT};
 
 use crate::failure::Failure;
 use crate::failures::Failures;
@@ -20,8 +21,11 @@ use crate::file::{OutFile, check_distinct};
 use crate::live::{Progress, Screen};
 use crate::number::{whole, within};
 use crate::output::{self, quoted};
-use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
+use crate::policy::{NamedPolicy, Overrides, Sctp, preset, with_presets};
 use crate::recording::Recording;
+
+/// Policies that are compared unless others are asked for: the standard, what Linux does, and the default.
+const USUAL: [&str; 3] = ["rfc", "lksctp", SCTP_DEFAULT];
 
 /// Show what recovery policies make of the same thin stream and the same losses, side by side.
 ///
@@ -58,8 +62,10 @@ pub(crate) struct Arguments {
     /// Chooses which packets are lost, and when flows begin.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
-    /// Policies to compare: rfc, lksctp, freebsd, freebsd-efr, thin.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "rfc,lksctp,thin", value_parser = preset)]
+    #[arg(
+        long, value_name = "NAMES", value_delimiter = ',', value_parser = preset, default_values = USUAL, hide_default_value = true,
+        help = format!("{} [default: {}]", with_presets("Policies to compare", Only::Sctp), USUAL.join(","))
+    )]
     policies: Vec<NamedPolicy>,
     /// Where to write the report; thinstream-demo.html unless --json is given.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -288,7 +294,7 @@ mod tests {
         assert_eq!(options.rtt, Duration::from_millis(100));
         assert_eq!(options.workload().limit, lab::Limit::Time(Duration::from_secs(200)));
         let names: Vec<_> = options.policies.iter().map(|one| &*one.name).collect();
-        assert_eq!(names, ["rfc", "lksctp", "thin"]);
+        assert_eq!(names, ["rfc", "lksctp", SCTP_DEFAULT]);
         assert!(options.policies.iter().all(|one| one.policy.acknowledgement.delay.is_none()));
     }
 
@@ -308,7 +314,7 @@ mod tests {
         assert_eq!(
             reproduce,
             "thinstream --virtual --loss=1% --interval '~250ms' --messages 100 --rtt 100ms \
-             --size 100B --flows 25 --policies rfc,lksctp,thin --seed 1"
+             --size 100B --flows 25 --policies rfc,lksctp,latency --seed 1"
         );
     }
 

@@ -9,13 +9,13 @@ use apps::edge::{
     ServiceFile, edge,
 };
 use base::{ByteCount, Duration};
-use recovery::policy::{Changes, Only};
+use recovery::policy::{Changes, Only, TCP_DEFAULT};
 
 use crate::address::HostPort;
 use crate::failure::Failure;
 use crate::live::Screen;
 use crate::output;
-use crate::policy::{NamedPolicy, OrOff, Overrides, Tcp, tcp_preset};
+use crate::policy::{NamedPolicy, OrOff, Overrides, Tcp, tcp_preset, with_presets};
 
 /// Terminate unmodified clients' TCP with the userspace stack, and forward each connection to a local service.
 ///
@@ -23,7 +23,7 @@ use crate::policy::{NamedPolicy, OrOff, Overrides, Tcp, tcp_preset};
 /// mechanisms of the policy work on this side alone. Needs root or CAP_NET_ADMIN. SIGTERM, Ctrl-C or the end of its
 /// terminal ends it once its connections have, and a second one at once. Traffic is as encrypted as the service makes it.
 ///
-/// Example: thinstream edge --address 10.78.0.2/24 --listen 22 --forward 127.0.0.1:22 --policy thin-rdb
+/// Example: thinstream edge --address 10.78.0.2/24 --listen 22 --forward 127.0.0.1:22
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// An address of the edge, with the length of the prefix of the network that it shares with this machine; one
@@ -37,8 +37,7 @@ pub(crate) struct Arguments {
     /// Where the service of the --listen before it really is.
     #[arg(long, value_name = "ADDR:PORT")]
     forward: Vec<HostPort>,
-    /// Recovery policy of the clients' connections: one for all services, or one for each; without it, thin-rdb.
-    #[arg(long, value_name = "NAME", value_parser = tcp_preset)]
+    #[arg(long, value_name = "NAME", value_parser = tcp_preset, help = policy_help())]
     policy: Vec<NamedPolicy>,
     /// Tell the services who the client is, in a line before its data (PROXY protocol, version 1).
     #[arg(long)]
@@ -319,6 +318,11 @@ impl Arguments {
         service.policy = Arc::new(policy);
         Ok(())
     }
+}
+
+fn policy_help() -> String {
+    let what = "Recovery policy of the clients' connections, one for all services, or one for each";
+    format!("{} [default: {TCP_DEFAULT}]", with_presets(what, Only::Tcp))
 }
 
 fn set_policy(service: &mut Service, named: &NamedPolicy) {

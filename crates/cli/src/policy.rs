@@ -133,6 +133,12 @@ pub(crate) fn tcp_preset(text: &str) -> Result<NamedPolicy, String> {
     find(Only::Tcp, text)
 }
 
+/// `what`, with the names of the presets that `protocol` has.
+pub(crate) fn with_presets(what: &str, protocol: Only) -> String {
+    let names: Vec<_> = protocol.presets().iter().map(|(name, _)| *name).collect();
+    format!("{what}: {}", names.join(", "))
+}
+
 fn find(protocol: Only, text: &str) -> Result<NamedPolicy, String> {
     let policy = RecoveryPolicy::parse(protocol, text).map_err(|error| error.to_string())?;
     let preset = text.split(';').next().unwrap_or_default().trim();

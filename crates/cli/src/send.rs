@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ::lab::{Arrivals, ArrivalsText, Limit, ReplayText, Sizes, WorkloadPlan};
 use apps::send::{Framing, Input, Messages, SendOptions, send};
 use base::{ByteCount, Duration};
+use recovery::policy::{Only, SCTP_DEFAULT};
 use thinstream::{AssociationOptions, Carrier};
 
 use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::failures::Failures;
 use crate::number::{some_memory, some_time, whole, within};
 use crate::paths::Paths;
-use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
+use crate::policy::{NamedPolicy, Overrides, Sctp, preset, with_presets};
 use crate::recording::Recording;
 use crate::{live, output};
 
@@ -80,8 +81,7 @@ pub(crate) struct Arguments {
     /// counted.
     #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
     max_queueing_delay: Option<Duration>,
-    /// Recovery policy: rfc, lksctp, freebsd, freebsd-efr, thin.
-    #[arg(long, value_name = "NAME", default_value = "thin", value_parser = preset)]
+    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = preset, help = with_presets("Recovery policy", Only::Sctp))]
     policy: NamedPolicy,
     /// The server on another machine has a clock as good as this one's: believe one-way latency.
     #[arg(long)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use apps::serve::{ServeError, ServeOptions, serve};
 use base::{ByteCount, Duration};
+use recovery::policy::{Only, SCTP_DEFAULT};
 use thinstream::Carrier;
 
 use crate::address::{HostPort, LocalAddress, check_distinct};
@@ -11,7 +12,7 @@ use crate::failure::Failure;
 use crate::failures::Failures;
 use crate::number::{MOST_ASSOCIATIONS, some_memory, within};
 use crate::paths::Paths;
-use crate::policy::{NamedPolicy, Overrides, Sctp, preset};
+use crate::policy::{NamedPolicy, Overrides, Sctp, preset, with_presets};
 use crate::recording::Recording;
 use crate::{live, output};
 
@@ -43,8 +44,7 @@ pub(crate) struct Arguments {
     /// Streams granted to each client.
     #[arg(long, value_name = "N", default_value_t = 2048, value_parser = within(1..=u16::MAX))]
     streams: u16,
-    /// Recovery policy: rfc, lksctp, freebsd, freebsd-efr, thin.
-    #[arg(long, value_name = "NAME", default_value = "thin", value_parser = preset)]
+    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = preset, help = with_presets("Recovery policy", Only::Sctp))]
     policy: NamedPolicy,
     /// Clients on other machines have clocks as good as this one's: believe one-way latency.
     #[arg(long)]
@@ -135,6 +135,7 @@ impl Arguments {
 mod tests {
     use super::*;
     use clap::Parser;
+    use recovery::RecoveryPolicy;
 
     #[derive(Parser)]
     struct Line {
@@ -143,13 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_echoes_with_the_thin_policy_unless_told_otherwise() {
+    fn a_server_echoes_with_the_default_policy_unless_told_otherwise() {
         let options = |typed: &[&str]| {
             let line = Line::try_parse_from([&["serve"], typed].concat()).unwrap();
             line.arguments.options().unwrap()
         };
         let plain = options(&[]);
-        assert!(plain.echo && plain.listen[0].port() == 9899 && plain.policy_name == "thin");
+        assert!(plain.echo && plain.listen[0].port() == 9899 && plain.policy_name == SCTP_DEFAULT);
+        assert_eq!(*plain.policy, RecoveryPolicy::sctp_default());
         let other = options(&["127.0.0.1:0", "--sink", "--policy", "rfc", "--rto-min", "300ms"]);
         assert!(!other.echo && other.policy_name == "rfc");
         assert_eq!(other.policy.rto.min, Duration::from_millis(300));

@@ -1,4 +1,4 @@
-//! The default, `thin`, is nowhere worse than `rfc`: the small versions of plans over a grid of networks, and
+//! `thin` is nowhere worse than `rfc`: the small versions of plans over a grid of networks, and
 //! over a line that thin streams nearly fill.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -4,6 +4,7 @@
 //! values; `docs/policies.md` gives the source and the reason of each.
 
 mod changes;
+mod defaults;
 mod fields;
 mod form;
 mod path_mtu;
@@ -16,6 +17,7 @@ mod tcp;
 use base::Duration;
 
 pub use self::changes::Changes;
+pub use self::defaults::{SCTP_DEFAULT, TCP_DEFAULT};
 pub use self::fields::{FIELDS, Field, FieldError, Only, Topic};
 pub use self::path_mtu::PathMtuPolicy;
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
@@ -477,11 +479,4 @@ pub enum ImmediateRequest {
     WhileThin,
     /// All.
     Always,
-}
-
-impl Default for RecoveryPolicy {
-    /// What applications get unless they ask for something else: `thin`.
-    fn default() -> Self {
-        RecoveryPolicy::sctp_thin()
-    }
 }

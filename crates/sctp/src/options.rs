@@ -93,7 +93,7 @@ impl AssociationOptions {
 impl Default for AssociationOptions {
     fn default() -> Self {
         AssociationOptions {
-            policy: Arc::new(RecoveryPolicy::default()),
+            policy: Arc::new(RecoveryPolicy::sctp_default()),
             extensions: Extensions::default(),
             outbound_streams: 16,
             inbound_streams: 2048,

@@ -119,7 +119,7 @@ pub struct ConnectionOptions {
 impl Default for ConnectionOptions {
     fn default() -> Self {
         ConnectionOptions {
-            policy: Arc::new(RecoveryPolicy::tcp_thin()),
+            policy: Arc::new(RecoveryPolicy::tcp_default()),
             no_delay: false,
             nagle: Nagle::Minshall,
             hold: Duration::from_millis(200),

@@ -8,7 +8,7 @@
 //! - [`Association`]: messages to and from one peer, on many streams, ordered or not.
 //! - [`Stream`]: one stream of an association with a receiving side of its own.
 //! - [`RecoveryPolicy`]: everything that decides when to resend what; the default is
-//!   [`RecoveryPolicy::sctp_thin`], and it can be replaced at any time ([`Association::set_policy`]); [`policy`] has the
+//!   [`RecoveryPolicy::sctp_default`], and it can be replaced at any time ([`Association::set_policy`]); [`policy`] has the
 //!   types of its fields.
 //!
 //! # A server and a client
@@ -116,7 +116,7 @@
 //! use std::time::Duration;
 //! use thinstream::{AssociationOptions, RecoveryPolicy};
 //!
-//! let mut policy = RecoveryPolicy::sctp_thin();
+//! let mut policy = RecoveryPolicy::sctp_default();
 //! policy.rto.min_while_thin = Some(Duration::from_millis(100).into());
 //! policy.rto.max = "20s".parse()?;
 //! let options = AssociationOptions {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
+use recovery::policy::TCP_DEFAULT;
 use tcp::{ConnectionOptions, KeepAlive};
 
 use super::address::{Listen, Network};
@@ -47,8 +48,8 @@ impl Service {
             name: listen.to_string(),
             listen,
             forward,
-            policy_name: "thin-rdb".to_owned(),
-            policy: Arc::new(RecoveryPolicy::tcp_thin_rdb()),
+            policy_name: TCP_DEFAULT.to_owned(),
+            policy: Arc::new(RecoveryPolicy::tcp_default()),
             proxy_protocol: false,
             max_connections: 65_536,
             max_per_client: 256,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use apps::demo::{PolicyReport, PolicyResults, Report, run_virtual};
+use recovery::policy::SCTP_DEFAULT;
 
 use super::tests::options;
 
@@ -30,22 +31,24 @@ fn millis(value: f64) -> String {
 
 /// The caption of the picture.
 fn caption(report: &Report) -> String {
-    let [lksctp, thin] = ["lksctp", "thin"].map(|name| &of(report, name).results);
+    let [lksctp, ours] = ["lksctp", SCTP_DEFAULT].map(|name| &of(report, name).results);
     let latency = |one: &PolicyResults| one.latency_ms.unwrap();
-    let per_hundred = |count: u64| count as f64 * 100.0 / thin.messages as f64;
+    let per_hundred = |count: u64| count as f64 * 100.0 / ours.messages as f64;
     format!(
         "*Drawn by `thinstream demo {} --svg FILE`: {} messages of 100 bytes for each policy, four a second, RTT 100 ms, 5 %\n\
-         loss each way. 99 of 100 arrive within {} with `lksctp`, as Linux recovers, and within {} with `thin`; the last\n\
-         after {} and {}. The price: `thin` resends {:.1} times in 100 messages needlessly, when an acknowledgement is\n\
+         loss each way. 99 of 100 arrive within {} with `lksctp`, as Linux recovers, and within {} with the default, `{}`;\n\
+         the last after {} and {}. The price: `{}` resends {:.1} times in 100 messages needlessly, when an acknowledgement is\n\
          lost, and sends {:.2} packets for each message, `lksctp` {:.2}; [docs/mechanisms.md](docs/mechanisms.md) says why.*\n",
         COMMAND.join(" "),
-        thin.messages,
+        ours.messages,
         millis(latency(lksctp).p99),
-        millis(latency(thin).p99),
+        millis(latency(ours).p99),
+        SCTP_DEFAULT,
         millis(latency(lksctp).max),
-        millis(latency(thin).max),
-        per_hundred(thin.spurious),
-        thin.packets_sent as f64 / thin.messages as f64,
+        millis(latency(ours).max),
+        SCTP_DEFAULT,
+        per_hundred(ours.spurious),
+        ours.packets_sent as f64 / ours.messages as f64,
         lksctp.packets_sent as f64 / lksctp.messages as f64,
     )
 }

@@ -10,6 +10,7 @@ use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Repl
 use ::lab::report::four_digits;
 use apps::Table;
 use base::Probability;
+use recovery::policy::{SCTP_DEFAULT, TCP_DEFAULT};
 use trace::Protocol;
 use trace::report::{Report, Totals};
 
@@ -21,6 +22,21 @@ use crate::lab::{Page, run_made, show};
 use crate::number::within;
 use crate::output;
 
+/// Policies that SCTP's traffic is replayed under unless others are asked for: Linux's, and ours without and with copies.
+const SCTP_USUAL: [&str; 3] = ["lksctp", "thin", SCTP_DEFAULT];
+
+/// Likewise for TCP.
+const TCP_USUAL: [&str; 3] = ["linux", "thin", TCP_DEFAULT];
+
+fn policy_help() -> String {
+    format!(
+        "Policies, by their presets; sctp:thin or tcp:thin where both have one of the name, if not the transport of the \
+         capture. Without it, {} for SCTP and {} for TCP",
+        SCTP_USUAL.join(","),
+        TCP_USUAL.join(",")
+    )
+}
+
 /// What would it do for my traffic: send what a capture carried once more, in virtual time, under other policies and
 /// over other networks, beside what was captured.
 ///
@@ -28,14 +44,12 @@ use crate::output;
 /// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: a sender does
 /// not wait for an answer that comes later than in the recording.
 ///
-/// Example: thinstream trace replay server.pcapng --stream 1a --policy linux,thin,thin-rdb --network "rtt=130ms loss=2%"
+/// Example: thinstream trace replay server.pcapng --stream 1a --policy linux,thin,latency --network "rtt=130ms loss=2%"
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Policies, by their presets; sctp:thin or tcp:thin where both have one of the name, if not the transport of the
-    /// capture. lksctp,thin for SCTP and linux,thin,thin-rdb for TCP.
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',', help_heading = "Replay")]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', help_heading = "Replay", help = policy_help())]
     policy: Vec<PolicyText>,
     /// A network, with the keys of a link in a plan (docs/laboratory.md): "rtt=100ms loss=2%"; several times for
     /// several. "measured" is that of the capture.
@@ -179,9 +193,9 @@ impl Arguments {
 
     /// What was asked for, each once, or what is usual.
     fn policies(&self, usual: TransportName) -> Vec<PolicyText> {
-        let default: &[&str] = match usual {
-            TransportName::Sctp => &["lksctp", "thin"],
-            TransportName::Tcp => &["linux", "thin", "thin-rdb"],
+        let default = match usual {
+            TransportName::Sctp => SCTP_USUAL,
+            TransportName::Tcp => TCP_USUAL,
         };
         let default = default.iter().filter_map(|name| name.parse().ok());
         let wanted: Vec<PolicyText> =

@@ -3,6 +3,7 @@
 use core::fmt::Write;
 
 use base::Duration;
+use recovery::policy::SCTP_DEFAULT;
 use toml::{Table, Value};
 
 use super::{FLOWS, NetworkText, PolicyText, Replay};
@@ -29,7 +30,7 @@ impl Replay<'_> {
         let duration = Duration::from_millis(recording.duration().as_millis() + 1) + SET_UP * 2;
         let first = self.policies.first();
         let transport = first.map_or(TransportName::Sctp, |one| one.transport(TransportName::Sctp));
-        let preset = first.map_or("thin", PolicyText::preset);
+        let preset = first.map_or(SCTP_DEFAULT, PolicyText::preset);
         let mut text = String::new();
         let title = Value::String(format!("Traffic of {of}, replayed"));
         let about = Value::String(format!(

@@ -24,7 +24,7 @@ pub const PRESETS: [(&str, &str); 9] = [
     ),
     ("freebsd-efr", "freebsd with its early fast retransmit timer"),
     ("thin-paper", "lksctp with the thin-stream modifications of Petlund et al. 2009"),
-    ("thin", "rfc with timers, detection and windows for thin streams: the default"),
+    ("thin", "rfc with timers, detection and windows for thin streams"),
     (
         "latency",
         "thin at the bound of the path: timeouts of a round trip, two packets' copies where they help",
@@ -164,8 +164,8 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// What applications get unless they ask for something else: thin streams never wait longer than with
-    /// `sctp_rfc`, and mostly far less. `docs/policies.md` tells the reason of each value.
+    /// Thin streams never wait longer than with `sctp_rfc`, and mostly far less, without a copy of anything that is
+    /// not late. `docs/policies.md` tells the reason of each value.
     pub fn sctp_thin() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin_paper();
         policy.rto.initial = Duration::from_secs(1);

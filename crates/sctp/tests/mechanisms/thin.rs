@@ -1,4 +1,4 @@
-//! What the default, `thin`, does where the papers' modifications, `thin-paper`, fail.
+//! What `thin` does where the papers' modifications, `thin-paper`, fail.
 
 use base::Duration;
 use netsim::link::{ProfileStep, RateChange};

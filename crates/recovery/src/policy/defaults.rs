@@ -1,0 +1,62 @@
+//! The presets that applications get unless they ask for others: a line for each protocol.
+
+use super::{Only, RecoveryPolicy};
+
+/// A preset: its name, and what makes its policy.
+type Preset = (&'static str, fn() -> RecoveryPolicy);
+
+const SCTP: Preset = ("latency", RecoveryPolicy::sctp_latency);
+const TCP: Preset = ("latency", RecoveryPolicy::tcp_latency);
+
+/// Name of the preset that SCTP has unless another is asked for.
+pub const SCTP_DEFAULT: &str = SCTP.0;
+
+/// Name of the preset that TCP has unless another is asked for.
+pub const TCP_DEFAULT: &str = TCP.0;
+
+impl Only {
+    /// Name of the preset that the protocol has unless another is asked for.
+    pub fn default_preset(self) -> &'static str {
+        match self {
+            Only::Sctp => SCTP_DEFAULT,
+            Only::Tcp => TCP_DEFAULT,
+        }
+    }
+}
+
+impl RecoveryPolicy {
+    /// What SCTP has unless another policy is asked for: the preset [`SCTP_DEFAULT`].
+    pub fn sctp_default() -> Self {
+        SCTP.1()
+    }
+
+    /// What TCP has unless another policy is asked for: the preset [`TCP_DEFAULT`].
+    pub fn tcp_default() -> Self {
+        TCP.1()
+    }
+}
+
+impl Default for RecoveryPolicy {
+    /// [`RecoveryPolicy::sctp_default`]. TCP's is [`RecoveryPolicy::tcp_default`].
+    fn default() -> Self {
+        RecoveryPolicy::sctp_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_of_each_protocol_is_the_preset_of_its_name() {
+        for (protocol, default) in [
+            (Only::Sctp, RecoveryPolicy::sctp_default()),
+            (Only::Tcp, RecoveryPolicy::tcp_default()),
+        ] {
+            let preset = RecoveryPolicy::of_preset(protocol, protocol.default_preset());
+            assert_eq!(preset.as_ref(), Ok(&default), "{protocol}");
+            assert_eq!(default.check_for(protocol), Ok(()), "{protocol}");
+        }
+        assert_eq!(RecoveryPolicy::default(), RecoveryPolicy::sctp_default());
+    }
+}
