@@ -6,9 +6,9 @@
 //! valgrind --tool=callgrind target/release/examples/instructions thin 1000 20
 //! ```
 //!
-//! `bulk SIZE MIB` transfers messages of SIZE bytes on one association; `thin ASSOCIATIONS ROUNDS [rfc]` sends a message
-//! of 100 bytes each 250 ms on each association. The difference between two runs of other lengths is free of the set-up;
-//! `benches/instructions` takes it.
+//! `bulk SIZE MIB` transfers messages of SIZE bytes on one association; `thin ASSOCIATIONS ROUNDS [PRESET]` sends a
+//! message of 100 bytes each 250 ms on each association, with `latency` unless another preset is named.
+//! The difference between two runs of other lengths is free of the set-up; `benches/instructions` takes it.
 
 #![allow(dead_code, reason = "uses a part of the shared harness")]
 
@@ -20,21 +20,18 @@ mod thin;
 mod throughput;
 
 use self::pair::Pair;
-use self::thin::Recovery;
 
 const USAGE: &str =
-    "usage: instructions bulk SIZE MIB | instructions thin ASSOCIATIONS ROUNDS [rfc]";
+    "usage: instructions bulk SIZE MIB | instructions thin ASSOCIATIONS ROUNDS [PRESET]";
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (units, packets) = match words[..] {
         ["bulk", size, mib] => bulk(number(size)?, number(mib)?),
-        ["thin", associations, rounds] => {
-            thin(Recovery::Thin, number(associations)?, number(rounds)?)
-        }
-        ["thin", associations, rounds, "rfc"] => {
-            thin(Recovery::Rfc, number(associations)?, number(rounds)?)
+        ["thin", associations, rounds] => thin("latency", number(associations)?, number(rounds)?)?,
+        ["thin", associations, rounds, preset] => {
+            thin(preset, number(associations)?, number(rounds)?)?
         }
         _ => return Err(USAGE.to_owned()),
     };
@@ -53,8 +50,8 @@ fn bulk(size: u32, mib: u32) -> (u64, u64) {
     (total * 9 / 8 / u64::from(size), packets * 9 / 8)
 }
 
-fn thin(recovery: Recovery, associations: u32, rounds: u32) -> (u64, u64) {
-    let mut pair = Pair::new(&thin::options(recovery), associations);
+fn thin(preset: &str, associations: u32, rounds: u32) -> Result<(u64, u64), String> {
+    let mut pair = Pair::new(&thin::options(preset)?, associations);
     thin::send_rounds(&mut pair, rounds);
-    (pair.received().0, pair.packets())
+    Ok((pair.received().0, pair.packets()))
 }

@@ -6,7 +6,10 @@
 //! valgrind --tool=callgrind target/release/examples/instructions thin 20000
 //! ```
 //!
-//! It prints segments and acknowledgements; what is done before the first of them is little beside them.
+//! `bulk|thin SEGMENTS [PRESET [CONNECTIONS]]`: with `latency`, unless another preset is named. One thin connection writes
+//! a message of 100 bytes each 4 ms, of several each one each 250 ms. It prints segments and acknowledgements; what is done
+//! before the first of them is little beside them on one connection, and is free of the set-up in the difference between
+//! two runs of other lengths, which `benches/instructions` takes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement fails by panicking")]
 
@@ -103,19 +106,28 @@ impl Kind {
         Bytes::from(vec![7; if self == Kind::Bulk { 64 << 10 } else { 100 }])
     }
 
+    /// Time between two messages of all connections together.
+    fn interval(self, connections: usize) -> Duration {
+        match connections {
+            1 => Duration::from_millis(4),
+            several => Duration::from_millis(250) / several as u64,
+        }
+    }
+
     /// Bytes of data in a segment.
     fn segment(self) -> usize {
         if self == Kind::Bulk { 1448 } else { 100 }
     }
 }
 
-/// The wire with a connection over it, and that connection's two ends.
-fn connected(preset: &str) -> (Wire, [ConnectionId; 2]) {
+/// The wire with `count` connections over it, and both ends of each.
+fn connected(preset: &str, count: usize) -> (Wire, Vec<[ConnectionId; 2]>) {
     let policy = Arc::new(RecoveryPolicy::tcp_preset(preset).expect("a preset"));
     let options = ConnectionOptions { policy, no_delay: true, ..ConnectionOptions::default() };
     let address = |text: &str| text.parse::<SocketAddr>().unwrap();
     let end = |number| {
-        Endpoint::new(EndpointOptions::default(), RandomStream::new(1, Purpose("end", number)))
+        let options = EndpointOptions { max_connections: usize::MAX, ..EndpointOptions::default() };
+        Endpoint::new(options, RandomStream::new(1, Purpose("end", number)))
     };
     let mut wire = Wire {
         now: Instant::from_millis(1000),
@@ -127,31 +139,42 @@ fn connected(preset: &str) -> (Wire, [ConnectionId; 2]) {
     let listen = ListenOptions { accepted: options.clone(), ..ListenOptions::default() };
     wire.ends[1].listen(address("10.0.0.2:80"), listen).unwrap();
     let (local, remote) = (address("10.0.0.1:0"), address("10.0.0.2:80"));
-    let id = wire.ends[0].connect(wire.now, local, remote, options).unwrap();
-    wire.drain(0);
+    let connect = |wire: &mut Wire| {
+        let id = wire.ends[0].connect(wire.now, local, remote, options.clone()).unwrap();
+        wire.drain(0);
+        [id, accepted(wire)]
+    };
+    let ids = (0..count).map(|_| connect(&mut wire)).collect();
+    (wire, ids)
+}
+
+/// The server's end of the connection that is set up now.
+fn accepted(wire: &mut Wire) -> ConnectionId {
     loop {
         wire.step();
         while let Some((_, event)) = wire.ends[1].poll_event() {
             if let Event::Incoming { listener } = event {
-                let accepted = wire.ends[1].accept(listener).unwrap();
-                return (wire, [id, accepted]);
+                return wire.ends[1].accept(listener).unwrap();
             }
         }
     }
 }
 
-/// Sends data one way and reads it there; returns the number of bytes.
-fn transfer(wire: &mut Wire, [id, accepted]: [ConnectionId; 2], kind: Kind, total: usize) -> usize {
+/// Sends data one way, a message on each connection in turn, and reads it there; returns the number of bytes.
+fn transfer(wire: &mut Wire, ids: &[[ConnectionId; 2]], kind: Kind, total: usize) -> usize {
     let message = kind.message();
+    let interval = kind.interval(ids.len());
     let (mut sent, mut received) = (0, 0);
     let mut next = wire.now;
+    let mut turns = ids.iter().cycle();
     while received < total {
-        // The one as much as fits, the other a message each 4 ms: a few are in flight.
+        // Bulk as much as fits, a thin stream a message each interval: of one connection a few are in flight.
         while sent < total && (kind == Kind::Bulk || next <= wire.now) {
             let data = message.slice(..message.len().min(total - sent));
-            let taken = wire.ends[0].send(wire.now, id, data, SendFlags::default()).unwrap();
+            let [id, _] = turns.next().unwrap();
+            let taken = wire.ends[0].send(wire.now, *id, data, SendFlags::default()).unwrap();
             sent += taken;
-            next += Duration::from_millis(4);
+            next += interval;
             if taken == 0 {
                 break;
             }
@@ -161,18 +184,19 @@ fn transfer(wire: &mut Wire, [id, accepted]: [ConnectionId; 2], kind: Kind, tota
             wire.now = next;
             continue;
         }
-        if wire.step() == 1 {
-            received += wire.read(1, accepted);
-            wire.drain(1);
+        let end = wire.step();
+        while let Some((id, _)) = wire.ends[1].poll_event() {
+            received += wire.read(1, id);
         }
-        wire.ends.iter_mut().for_each(|end| while end.poll_event().is_some() {});
+        wire.drain(end);
+        while wire.ends[0].poll_event().is_some() {}
     }
     received
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let usage = "usage: instructions bulk|thin SEGMENTS [PRESET]";
+    let usage = "usage: instructions bulk|thin SEGMENTS [PRESET [CONNECTIONS]]";
     let (kind, segments) = match &arguments[..] {
         [_, kind, segments, ..] => {
             let kind = if kind == "bulk" { Kind::Bulk } else { Kind::Thin };
@@ -180,9 +204,11 @@ fn main() {
         }
         _ => panic!("{usage}"),
     };
-    let (mut wire, ids) = connected(arguments.get(3).map_or("thin-rdb", String::as_str));
+    let preset = arguments.get(3).map_or("latency", String::as_str);
+    let connections = arguments.get(4).map_or(1, |count| count.parse().expect(usage));
+    let (mut wire, ids) = connected(preset, connections);
     wire.datagrams = [0; 2];
-    let received = transfer(&mut wire, ids, kind, segments * kind.segment());
+    let received = transfer(&mut wire, &ids, kind, segments * kind.segment());
     let [data, acks] = wire.datagrams;
     println!("{data} segments one way, {acks} acknowledgements back, {received} bytes");
 }

@@ -135,22 +135,22 @@ impl Brake {
         share: Ratio,
         round_trip: Option<RoundTrip>,
     ) {
-        let mut late = false;
+        self.judged = self.judged.saturating_add(1);
         if let Some(RoundTrip { measured, delay }) = round_trip {
             self.base.on_sample(now, measured);
-            let certain = measured.saturating_sub(delay);
             if let Some(slot) = self.recent.get_mut(usize::from(self.next)) {
-                *slot = certain;
+                *slot = measured.saturating_sub(delay);
             }
             self.next = (self.next + 1) % SAMPLES as u8;
-            if let Some(base) = self.base.get().filter(|_| delay == Duration::ZERO) {
-                self.judge(certain, share.of(base));
-                late = core::mem::take(&mut self.expired) && certain > base + share.of(base);
-            }
         }
-        self.judged = self.judged.saturating_add(1);
         let Some(base) = self.base.get() else { return };
-        if self.queued(base) > share.of(base) || self.rises(share.of(base)) || late {
+        let most = share.of(base);
+        let mut late = false;
+        if let Some(RoundTrip { measured, delay: Duration::ZERO }) = round_trip {
+            self.judge(measured, most);
+            late = core::mem::take(&mut self.expired) && measured > base + most;
+        }
+        if late || self.queued(base) > most || self.rises(most) {
             self.stop(now);
         } else {
             self.grow(now, base);

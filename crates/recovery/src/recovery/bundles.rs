@@ -63,6 +63,10 @@ impl Recovery {
     /// The policy, if copies ride along now.
     fn bundles_now(&self, path: PathIndex) -> Option<BundlingPolicy> {
         let policy = self.policy.redundancy.bundling?;
+        // Of a stream whose messages are further apart than a round trip, nothing is there to be copied.
+        if self.ledger.is_empty() {
+            return None;
+        }
         self.detects_thin(policy.when, path).then_some(policy)
     }
 

@@ -10,7 +10,7 @@ mod throughput;
 /// Bytes carried per measurement.
 const TOTAL: u64 = 256 << 20;
 
-fn main() {
+fn main() -> Result<(), String> {
     let only = std::env::args().nth(1);
     let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
     if wanted("throughput") {
@@ -20,17 +20,21 @@ fn main() {
         }
     }
     if wanted("thin") {
-        for (recovery, associations) in [
-            (thin::Recovery::Rfc, 10_000),
-            (thin::Recovery::Thin, 10_000),
-            (thin::Recovery::Thin, 100),
-        ] {
+        let contenders = [
+            ("rfc", 10_000),
+            ("thin", 10_000),
+            ("latency", 10_000),
+            ("thin", 100),
+            ("latency", 100),
+        ];
+        for (preset, associations) in contenders {
             let rounds = 500_000 / associations;
-            let (micros, packets) = thin::measure(recovery, associations, rounds);
+            let (micros, packets) = thin::measure(&thin::options(preset)?, associations, rounds);
             println!(
-                "{associations:>6} associations, {recovery:?}: {micros:>6.2} us of CPU a thin message \
+                "{associations:>6} associations, {preset}: {micros:>6.2} us of CPU a thin message \
                  ({packets:.2} packets)"
             );
         }
     }
+    Ok(())
 }

@@ -16,24 +16,19 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// Bytes of a message.
 const SIZE: usize = 100;
 
-/// What the associations do: thin-stream recovery and, as the papers have it, SACKs without delay;
-/// or what the RFC says, with a SACK per message 200 ms later.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Recovery {
-    Thin,
-    Rfc,
-}
-
-/// Options of an association of either kind.
-pub(crate) fn options(recovery: Recovery) -> AssociationOptions {
-    let mut policy = match recovery {
-        Recovery::Thin => RecoveryPolicy::sctp_thin(),
-        Recovery::Rfc => RecoveryPolicy::sctp_rfc(),
-    };
-    if matches!(recovery, Recovery::Thin) {
+/// Options of an association with the preset `name`, and whose SACKs are delayed, as RFC 9260 says, with `rfc` alone:
+/// with the others each message has its own at once.
+///
+/// # Errors
+///
+/// The name, if no preset of SCTP has it.
+pub(crate) fn options(name: &str) -> Result<AssociationOptions, String> {
+    let mut policy =
+        RecoveryPolicy::preset(name).ok_or_else(|| format!("{name:?} is no preset of SCTP"))?;
+    if name != "rfc" {
         policy.acknowledgement.delay = None;
     }
-    AssociationOptions { policy: Arc::new(policy), ..AssociationOptions::default() }
+    Ok(AssociationOptions { policy: Arc::new(policy), ..AssociationOptions::default() })
 }
 
 /// Sends `rounds` messages on each of the associations of `pair`, spread evenly over the interval.
@@ -50,8 +45,8 @@ pub(crate) fn send_rounds(pair: &mut Pair, rounds: u32) {
 }
 
 /// CPU time of a message, both ends together, in microseconds, and the packets that it took.
-pub(crate) fn measure(recovery: Recovery, associations: u32, rounds: u32) -> (f64, f64) {
-    let mut pair = Pair::new(&options(recovery), associations);
+pub(crate) fn measure(options: &AssociationOptions, associations: u32, rounds: u32) -> (f64, f64) {
+    let mut pair = Pair::new(options, associations);
     send_rounds(&mut pair, 4);
     let (packets, received, start) = (pair.packets(), pair.received().0, ProcessTime::now());
     send_rounds(&mut pair, rounds);

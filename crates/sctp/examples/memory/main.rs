@@ -21,11 +21,11 @@ use self::pair::Pair;
 
 const ASSOCIATIONS: u32 = 10_000;
 
-fn main() {
-    let options = thin::options(thin::Recovery::Rfc);
+fn main() -> Result<(), String> {
+    let options = thin::options("rfc")?;
     let mut kept = None;
     let mut total = measure(|| kept = Some(Pair::new(&options, ASSOCIATIONS)));
-    let Some(pair) = kept.as_mut() else { return };
+    let Some(pair) = kept.as_mut() else { return Ok(()) };
     print("after set-up", &total);
     total += measure(|| {
         thin::send_rounds(pair, 4);
@@ -53,6 +53,7 @@ fn main() {
         let each = bulk.count_total as f64 / packets as f64;
         println!("allocations a packet, messages of {size} B: {each:.3}");
     }
+    Ok(())
 }
 
 fn print(when: &str, memory: &AllocationInfo) {
