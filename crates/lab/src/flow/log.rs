@@ -8,10 +8,10 @@ use bytes::Bytes;
 use netsim::Datagram;
 use recovery::{Event, TimedEvent};
 
-use super::IP_HEADER;
 use super::notes::Notes;
 use super::spans::{Protocol, Span, for_each_span};
 use crate::measure::{Delivery, FlowMeter, GroupMeter, Seen};
+use crate::peers::IP_HEADER;
 use crate::workload::DueMessage;
 
 /// How much of a flow is noted.
@@ -29,6 +29,8 @@ pub enum Detail {
 #[derive(Debug)]
 pub struct FlowLog {
     protocol: Protocol,
+    /// Bytes of headers before each datagram.
+    headers: u64,
     notes: Option<Box<Notes>>,
     /// Unit that recovery's events call the flow's first.
     first_unit: u64,
@@ -60,6 +62,7 @@ impl FlowLog {
         let (number, meter) = group.borrow_mut().join();
         Rc::new(RefCell::new(FlowLog {
             protocol,
+            headers: IP_HEADER,
             notes: (detail >= Detail::Messages).then(Box::default),
             first_unit: 0,
             acknowledged: 0,
@@ -88,6 +91,11 @@ impl FlowLog {
     pub fn keep_steps(&mut self) {
         self.steps.get_or_insert_default();
         self.deliveries.get_or_insert_default();
+    }
+
+    /// Says how many bytes of headers precede each datagram; those of IP unless said.
+    pub fn set_headers(&mut self, bytes: u64) {
+        self.headers = bytes;
     }
 
     /// Whether it is to be told what recovery does.
@@ -124,7 +132,7 @@ impl FlowLog {
     pub fn on_accepted(&mut self, now: Instant, message: DueMessage, stream: u16) {
         let Some(notes) = &mut self.notes else { return };
         match self.protocol {
-            Protocol::Sctp => notes.on_accepted(now, message, stream),
+            Protocol::Sctp | Protocol::Marked => notes.on_accepted(now, message, stream),
             Protocol::Tcp => notes.on_accepted_bytes(now, message),
         }
     }
@@ -140,6 +148,7 @@ impl FlowLog {
                 match self.protocol {
                     Protocol::Sctp => notes.on_retransmission(unit, unit + 1),
                     Protocol::Tcp => self.resends = true,
+                    Protocol::Marked => {}
                 }
                 self.observe(&Seen::Resent { at: *at, cause: *cause, order: *order });
             }
@@ -160,7 +169,7 @@ impl FlowLog {
 
     /// The sender's packet leaves. Recovery's events up to it were told.
     pub fn on_sent(&mut self, now: Instant, packet: &Datagram) {
-        self.meter.on_sent(now, packet.payload_size() + IP_HEADER);
+        self.meter.on_sent(now, packet.payload_size() + self.headers);
         let Some(notes) = &mut self.notes else { return };
         let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);
         self.resends = false;
@@ -168,7 +177,7 @@ impl FlowLog {
         for_each_span(protocol, &packet.payload, packet.tail.len(), near, &mut |span| {
             carries = true;
             match protocol {
-                Protocol::Sctp => notes.on_chunk_sent(now, span),
+                Protocol::Sctp | Protocol::Marked => notes.on_chunk_sent(now, span),
                 Protocol::Tcp => {
                     if resends {
                         // What rides along is new, or a copy behind what is sent again.
@@ -187,15 +196,27 @@ impl FlowLog {
     pub fn on_arrived(&mut self, now: Instant, packet: &Bytes, tail: usize) {
         let Some(notes) = &mut self.notes else { return };
         let (group, number, near) = (&self.group, self.number, notes.sent_to());
-        let mut carries = false;
+        let (mut fresh, mut again) = (0, 0);
         for_each_span(self.protocol, packet, tail, near, &mut |span: Span| {
-            carries = true;
+            let known = notes.arrived_of(span);
+            again += known;
+            fresh += span.end - span.start - known;
             if let Some(needless) = notes.on_arrived(now, span) {
                 group.borrow_mut().observe(number, &Seen::Needless(needless));
             }
         });
-        if carries {
-            self.observe(&Seen::DataArrived);
+        if fresh + again > 0 {
+            self.observe(&Seen::DataArrived { at: now, fresh, again });
+        }
+    }
+
+    /// The receiver's application read the next SCTP message, of which the order is the sender's.
+    pub fn on_next_message_read(&mut self, now: Instant, size: usize) {
+        self.on_read(now, size);
+        if let Some(notes) = &mut self.notes
+            && let Some(delivery) = notes.on_next_delivered(now)
+        {
+            self.on_delivery(delivery);
         }
     }
 
