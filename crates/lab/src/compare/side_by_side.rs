@@ -144,15 +144,17 @@ impl SideBySide {
         for row in &self.rows {
             let Row { name, mean, p50, p90, p99, p999, max, on_time, .. } = row;
             let Row { bytes, packets, needless, .. } = row;
+            let losses = match (row.undelivered, row.failed) {
+                (0, 0) => String::new(),
+                (messages, connections) => {
+                    format!(" (undelivered: {messages}, connections lost: {connections})")
+                }
+            };
             // Writing to a string does not fail.
             let _ = write!(
                 text,
-                "| {name} | {mean:.1} | {p50:.1} | {p90:.0} | {p99:.0} | {p999:.0} | {max:.0} | {on_time:.2} % | {bytes:.0} | {packets:.2} | {needless:.2} |"
+                "| {name}{losses} | {mean:.1} | {p50:.1} | {p90:.0} | {p99:.0} | {p999:.0} | {max:.0} | {on_time:.2} % | {bytes:.0} | {packets:.2} | {needless:.2} |"
             );
-            if row.undelivered + row.failed > 0 {
-                let (undelivered, failed) = (row.undelivered, row.failed);
-                let _ = write!(text, " {undelivered} undelivered, {failed} connections lost");
-            }
             text.push('\n');
         }
         text
