@@ -215,10 +215,10 @@ pub fn make(
             (Station::SctpSource(source), Station::PeerSink(peer_end::sctp_sink(pair, &log)))
         }
         (Transport::Peer(choice), _) => {
-            let pair =
-                peer_end::pair(*choice, place, addresses).ok_or(WorkloadError::NoTransport)?;
-            let (source, sink, sees) = peer_end::make(pair, new_source()?, config, &log);
-            watcher = sees;
+            let pair = peer_end::pair(*choice, place, addresses);
+            let mut pair = pair.ok_or(WorkloadError::NoTransport)?;
+            watcher = pair.watcher.take();
+            let (source, sink) = peer_end::make(pair, new_source()?, config, &log);
             (Station::PeerSource(source), Station::PeerSink(sink))
         }
         (Transport::Tcp { sender, receiver }, _) => {

@@ -3,7 +3,6 @@
 use core::fmt;
 
 use base::Instant;
-use netsim::Checker;
 use recovery::Event;
 use sctp::PathHint;
 
@@ -53,13 +52,13 @@ pub(super) fn make(
     source: Source,
     config: &FlowConfig,
     log: &LogHandle,
-) -> (Box<SourceEnd<PeerCarrier>>, Box<PeerSink>, Option<Box<dyn Checker>>) {
+) -> (Box<SourceEnd<PeerCarrier>>, Box<PeerSink>) {
     log.borrow_mut().set_headers(pair.sender.headers());
     let carrier = PeerCarrier { endpoint: pair.sender, told: false };
     let reading = Reading::Marked { partial: Vec::new(), next: 0 };
     let sink = PeerSink { endpoint: pair.receiver, log: log.clone(), reading };
     let source = SourceEnd::new(carrier, source, config.start, None, log);
-    (source, Box::new(sink), pair.watcher)
+    (source, Box::new(sink))
 }
 
 /// The receiving end of an association of which the sender is ours.
