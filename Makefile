@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction
+.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction comparison
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -35,6 +35,10 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab reproduce all $(ARGS) --out target/reproduction
 	rm -rf docs/reproduction && mkdir docs/reproduction
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
+
+comparison:      ## thin streams over other transports and ours, side by side; writes the tables of docs/comparison.md (minutes)
+	sed -i '/^<!-- The rest of this page/q' docs/comparison.md && echo >> docs/comparison.md
+	$(CARGO) run --release --locked -p thinstream-cli --features peers --bin thinstream -- lab compare crates/peers/plans/thin.toml >> docs/comparison.md
 
 mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (seconds, once built)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- conformance --mutate conformance

@@ -123,6 +123,8 @@ struct Merge {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    #[cfg(feature = "peers")]
+    peers::register();
     match &arguments.command {
         Command::Run(arguments) => arguments.run(),
         Command::Reproduce(arguments) => reproduce::run(arguments),

@@ -4,6 +4,10 @@
 //! transmissions; so their differences are freer of chance than either number is ([`paired_difference`]).
 //! Quantiles are those of all seeds together, each with an interval that assumes no distribution.
 
+mod side_by_side;
+
+pub use side_by_side::{Row, SideBySide, side_by_side};
+
 use results::{
     CONFIDENCE, Distribution, Labels, MeanInterval, QuantileInterval, Series, Unit, mean,
     paired_difference,

@@ -8,6 +8,7 @@
 
 mod log;
 mod notes;
+mod peer_end;
 mod sctp_end;
 mod source;
 mod source_end;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use bytes::Bytes;
+use netsim::Checker;
 use recovery::RecoveryPolicy;
 
 pub use log::{Detail, FlowLog, LogHandle};
@@ -35,13 +37,11 @@ pub use station::Station;
 pub use transfers::TransferPlan;
 
 use crate::measure::GroupMeter;
+use crate::peers::PeerChoice;
 use crate::workload::{DueMessage, WorkloadError, WorkloadPlan};
 
 /// Port of SCTP and TCP receivers.
 pub(crate) const PORT: u16 = 5000;
-
-/// Bytes of the IP header before each packet: addresses are of IPv4.
-const IP_HEADER: u64 = 20;
 
 /// Bytes that applications send; what they are does not matter.
 pub(crate) static FILLER: [u8; 1 << 16] = [0x74; 1 << 16];
@@ -61,6 +61,15 @@ pub enum TransportOptions {
         /// Of the receiver.
         receiver: Arc<sctp::AssociationOptions>,
     },
+    /// An association that the stack of others receives.
+    SctpTo {
+        /// Of the sender.
+        sender: Arc<sctp::AssociationOptions>,
+        /// The stack.
+        receiver: PeerChoice,
+    },
+    /// A transport of others, at both ends.
+    Peer(PeerChoice),
     /// A connection.
     Tcp {
         /// Of the sender.
@@ -112,13 +121,27 @@ pub struct FlowConfig {
     pub hint: Option<(Instant, sctp::PathHint)>,
 }
 
-/// Where the two ends of a flow are.
+/// Where the two ends of a flow are, and how far apart.
 #[derive(Clone, Debug)]
 pub struct Addresses {
     /// Of the sender; ports are 0.
     pub sender: Vec<SocketAddr>,
     /// Of the receiver.
     pub receiver: Vec<SocketAddr>,
+    /// Round-trip time of the first path without queues and jitter.
+    pub round_trip: Duration,
+}
+
+/// A flow, made.
+pub struct Made {
+    /// The host that sends.
+    pub sender: Station,
+    /// The host that receives.
+    pub receiver: Station,
+    /// What both write down.
+    pub log: LogHandle,
+    /// Sees every packet of the run on behalf of the flow.
+    pub watcher: Option<Box<dyn Checker>>,
 }
 
 impl TransportOptions {
@@ -150,7 +173,8 @@ impl TransportOptions {
     /// How data is numbered.
     pub fn protocol(&self) -> Protocol {
         match self {
-            TransportOptions::Sctp { .. } => Protocol::Sctp,
+            TransportOptions::Sctp { .. } | TransportOptions::SctpTo { .. } => Protocol::Sctp,
+            TransportOptions::Peer(_) => Protocol::Marked,
             TransportOptions::Tcp { .. } => Protocol::Tcp,
         }
     }
@@ -165,37 +189,44 @@ pub fn make(
     number: u32,
     seed: u64,
     addresses: &Addresses,
-) -> Result<(Station, Station, LogHandle), WorkloadError> {
+) -> Result<Made, WorkloadError> {
     let log = FlowLog::new(config.transport.protocol(), config.detail, &config.group);
+    let mut watcher = None;
+    let new_source = || source::Source::new(config, seed, number);
+    let place = (seed, number);
     let (sender, receiver) = match (&config.transport, &config.source) {
         (TransportOptions::Tcp { sender, receiver }, SourcePlan::Transfers(plan)) => {
-            let (source, sink) = transfers::make(
-                sender,
-                receiver,
-                plan,
-                config.start,
-                (seed, number),
-                addresses,
-                &log,
-            )?;
+            let (source, sink) =
+                transfers::make(sender, receiver, plan, config.start, place, addresses, &log)?;
             (Station::TransferSource(source), Station::TransferSink(sink))
         }
         // A plan is checked before: an association per request is not simulated.
-        (TransportOptions::Sctp { .. }, SourcePlan::Transfers(_)) => {
+        (_, SourcePlan::Transfers(_)) => {
             return Err(WorkloadError::NoMessages);
         }
         (TransportOptions::Sctp { sender, receiver }, _) => {
-            let source = source::Source::new(config, seed, number)?;
-            let (source, sink) =
-                sctp_end::make(sender, receiver, source, config, (seed, number), addresses, &log);
+            let source = sctp_end::source(sender, new_source()?, config, place, addresses, &log);
+            let sink = sctp_end::sink(receiver, place, addresses, &log);
             (Station::SctpSource(source), Station::SctpSink(sink))
         }
+        (TransportOptions::SctpTo { sender, receiver }, _) => {
+            let source = sctp_end::source(sender, new_source()?, config, place, addresses, &log);
+            let pair =
+                peer_end::pair(*receiver, place, addresses).ok_or(WorkloadError::NoTransport)?;
+            (Station::SctpSource(source), Station::PeerSink(peer_end::sctp_sink(pair, &log)))
+        }
+        (TransportOptions::Peer(choice), _) => {
+            let pair = peer_end::pair(*choice, place, addresses);
+            let mut pair = pair.ok_or(WorkloadError::NoTransport)?;
+            watcher = pair.watcher.take();
+            let (source, sink) = peer_end::make(pair, new_source()?, config, &log);
+            (Station::PeerSource(source), Station::PeerSink(sink))
+        }
         (TransportOptions::Tcp { sender, receiver }, _) => {
-            let source = source::Source::new(config, seed, number)?;
             let (source, sink) =
-                tcp_end::make(sender, receiver, source, config, (seed, number), addresses, &log);
+                tcp_end::make(sender, receiver, new_source()?, config, place, addresses, &log);
             (Station::TcpSource(source), Station::TcpSink(sink))
         }
     };
-    Ok((sender, receiver, log))
+    Ok(Made { sender, receiver, log, watcher })
 }

@@ -5,6 +5,7 @@
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
 //! - [`flow`]: a conversation between two hosts over SCTP or TCP, and what is noted of each message.
+//! - [`peers`]: transports of others, once a crate that has them registers them.
 //! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with all that passes.
 //! - [`policy_text`]: a policy as plans and studies write it.
 //! - [`world`]: networks of any number of flows.
@@ -33,6 +34,7 @@ pub mod flow;
 mod hash;
 pub mod measure;
 pub mod partial_order;
+pub mod peers;
 pub mod plan;
 pub mod policy_text;
 pub mod probe;

@@ -5,6 +5,7 @@
 //! [`GroupMeter`] hands what is [`Seen`] of a group's flows to its measures; a [`FlowMeter`] has the few numbers of a
 //! flow that several measures share.
 
+mod cost;
 mod frozen;
 mod goodput;
 mod inter_arrival;
@@ -31,6 +32,7 @@ use core::ops::Range;
 use base::{Duration, Instant};
 use results::Sheet;
 
+pub use cost::Cost;
 pub use frozen::{Frozen, GapLimit};
 pub use goodput::Goodput;
 pub use inter_arrival::InterArrival;

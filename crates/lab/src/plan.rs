@@ -17,6 +17,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod traffic;
+mod transport;
 mod written;
 
 use std::collections::BTreeMap;
@@ -41,6 +42,7 @@ pub use receiver::ReceiverSection;
 pub(crate) use sweep::value_text;
 pub use sweep::{Cell, Key, text_of};
 pub use traffic::{FlowSection, WorkloadSection};
+pub use transport::TransportText;
 
 pub use crate::measure::MeasureSection;
 use crate::study::Study;

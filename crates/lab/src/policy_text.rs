@@ -19,7 +19,7 @@ pub enum TransportName {
 
 /// A preset's name, or a table with a preset, a `name` for rows and fields that differ, by the names that the
 /// command's options have.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct PolicySection {
     preset: String,
     changes: Changes,
@@ -66,6 +66,9 @@ impl PolicySection {
             TransportName::Sctp => Only::Sctp,
             TransportName::Tcp => Only::Tcp,
         };
+        if self.preset.is_empty() {
+            return Err("a policy is missing; give one such as policy = \"thin\"".to_owned());
+        }
         let wrong = |error: FieldError| format!("policy \"{}\": {error}", self.preset);
         let mut policy = RecoveryPolicy::of_preset(protocol, &self.preset).map_err(wrong)?;
         self.changes.apply_for(protocol, &mut policy).map_err(wrong)?;

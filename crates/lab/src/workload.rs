@@ -167,6 +167,9 @@ pub enum WorkloadError {
     /// The limit leaves no message.
     #[error("no message would be sent; give a count or a duration above zero")]
     NoMessages,
+    /// A transport of others that cannot be made.
+    #[error("the transport cannot be made; it refused its configuration")]
+    NoTransport,
 }
 
 /// A message that the application wants delivered.

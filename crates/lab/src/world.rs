@@ -14,9 +14,13 @@ use core::ops::Range;
 use base::{Duration, Instant};
 use netsim::link::LinkConfigError;
 use netsim::topology::{Directions, add_path};
-use netsim::{Checker, HostId, LinkConfig, LinkId, LinkStatistics, LossModel, Simulation, Stalled};
+use netsim::{
+    Checker, HostId, Jitter, LinkConfig, LinkId, LinkStatistics, LossModel, Simulation, Stalled,
+};
 
-use crate::flow::{self, Addresses, FlowConfig, LogHandle, Protocol, Station};
+use crate::flow::{
+    self, Addresses, FlowConfig, LogHandle, Made, Protocol, Station, TransportOptions,
+};
 use crate::workload::WorkloadError;
 
 pub use paired::{FlowLosses, PairedLoss, path_seed};
@@ -72,6 +76,18 @@ impl Network {
         }
     }
 
+    /// Delays of flow `number` on its first path, there and back, without queues and at the least jitter.
+    pub fn delays(&self, number: u32) -> Directions<Duration> {
+        let (shared, [near, far]) = (self.shared(), self.lines());
+        let way = self.ways(number).into_iter().next().unwrap_or_default();
+        let links = shared.get(way).into_iter().flatten().chain(near).chain(far);
+        let none = Directions { forward: Duration::ZERO, backward: Duration::ZERO };
+        links.fold(none, |sum, link| Directions {
+            forward: sum.forward + least_delay(&link.forward),
+            backward: sum.backward + least_delay(&link.backward),
+        })
+    }
+
     /// The ways of flow `number`, one for each of its paths: places among the shared links.
     fn ways(&self, number: u32) -> Vec<Range<usize>> {
         match self {
@@ -83,6 +99,13 @@ impl Network {
             }
             _ => core::iter::once(0..1).collect(),
         }
+    }
+}
+
+fn least_delay(link: &LinkConfig) -> Duration {
+    match link.jitter {
+        Jitter::Uniform { spread } => link.delay.saturating_sub(spread),
+        _ => link.delay,
     }
 }
 
@@ -139,7 +162,11 @@ impl World {
         seed: u64,
     ) -> Result<World, WorldError> {
         let mut simulation = Simulation::with_checker(seed, Watchers::new());
-        simulation.set_gathering(true);
+        let others = |one: &FlowConfig| {
+            matches!(one.transport, TransportOptions::Peer(_) | TransportOptions::SctpTo { .. })
+        };
+        // Other stacks look at checksums, and at packets in one piece.
+        simulation.set_gathering(!flows.iter().any(others));
         let protocols: Vec<Protocol> = flows.iter().map(|one| one.transport.protocol()).collect();
         let links: Result<Vec<_>, WorldError> = (0..)
             .zip(network.shared())
@@ -172,11 +199,14 @@ impl World {
     ) -> Result<(), WorldError> {
         let ways = network.ways(number);
         let address = |side, path| address(side, path, number);
+        let delays = network.delays(number);
         let addresses = Addresses {
             sender: (0..ways.len()).map(|path| address(0, path)).collect(),
             receiver: (0..ways.len()).map(|path| address(1, path)).collect(),
+            round_trip: delays.forward + delays.backward + config.extra_rtt,
         };
-        let (sender, receiver, log) = flow::make(config, number, seed, &addresses)?;
+        let Made { sender, receiver, log, watcher } = flow::make(config, number, seed, &addresses)?;
+        self.simulation.checker_mut().extend(watcher);
         let extra = self.add_extra(config.extra_rtt)?;
         let [near, far] = network.lines();
         let (near, far) = (self.add_line(near)?, self.add_line(far)?);

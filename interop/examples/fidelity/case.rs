@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use interop::{KernelTransport, ThinFlows};
-use lab::plan::{FlowsPlan, Plan, Size, Subject};
+use lab::plan::{FlowsPlan, Plan, Size, Subject, TransportText};
 use lab::policy_text::TransportName;
 use lab::{Arrivals, Sizes};
 use netsim::LossModel;
@@ -51,8 +51,9 @@ impl Case {
             Some(_) => return Err("losses are independent here".into()),
         };
         let transport = match flow.transport {
-            TransportName::Sctp => KernelTransport::Sctp,
-            TransportName::Tcp => KernelTransport::Tcp,
+            TransportText::Own(TransportName::Sctp) => KernelTransport::Sctp,
+            TransportText::Own(TransportName::Tcp) => KernelTransport::Tcp,
+            TransportText::Peer(_) => return Err("the kernel has SCTP and TCP only".into()),
         };
         let delay = network.link.rtt.ok_or("no round trip")?.0 / 2;
         Ok(ThinFlows {

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Duration, Instant, Probability};
 use interop::{ThinFlows, Uml};
-use lab::flow::{self, Addresses, Detail, FlowConfig, SourcePlan, Station, TransportOptions};
+use lab::flow::{self, Addresses, Detail, FlowConfig, Made, SourcePlan, Station, TransportOptions};
 use lab::measure::GroupMeter;
-use lab::plan::FlowsPlan;
+use lab::plan::{FlowsPlan, TransportText};
 use lab::policy_text::TransportName;
 use lab::{Limit, WorkloadPlan};
 use netsim::{Checker, DropCause, LinkConfig, LinkId, LossModel, Packet, Simulation};
@@ -117,8 +117,9 @@ fn conversation(
     let mut sim = Simulation::with_checker(seed, Watcher::default());
     let [forward, backward] = add(&mut sim, LinkConfig::with_delay(flows.delay.into()))?;
     let at: [SocketAddr; 2] = ["10.0.0.1:0".parse()?, "10.0.0.2:0".parse()?];
-    let addresses = Addresses { sender: vec![at[0]], receiver: vec![at[1]] };
-    let (sender, receiver, _log) = flow::make(&config(plan)?, 0, 1, &addresses)?;
+    let round_trip = base::Duration::from(flows.delay) * 2;
+    let addresses = Addresses { sender: vec![at[0]], receiver: vec![at[1]], round_trip };
+    let Made { sender, receiver, .. } = flow::make(&config(plan)?, 0, 1, &addresses)?;
     sim.add_route(at[0].ip(), at[1].ip(), &[forward]);
     sim.add_route(at[1].ip(), at[0].ip(), &[backward]);
     sim.add_host(sender, &at[..1]);
@@ -134,7 +135,10 @@ fn conversation(
 
 fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
     let section = plan.flows.first().ok_or("no flow")?;
-    let policy = section.policy.build(section.transport)?;
+    let TransportText::Own(transport) = section.transport else {
+        return Err("the kernel has SCTP and TCP only".into());
+    };
+    let policy = section.policy.build(transport)?;
     let receiver = section.receiver.policy(&policy)?;
     let workload = WorkloadPlan {
         arrivals: section.workload.drawn().ok_or("arrivals follow no rule")?,
@@ -143,7 +147,7 @@ fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
     };
     let window = Instant::ZERO..Instant::ZERO + Duration::MAX;
     Ok(FlowConfig {
-        transport: match section.transport {
+        transport: match transport {
             TransportName::Sctp => TransportOptions::sctp(policy, receiver),
             TransportName::Tcp => TransportOptions::tcp(policy, receiver),
         },

@@ -1,16 +1,23 @@
-//! `thinstream lab compare`: two policies, or whatever else, on equal random streams.
+//! `thinstream lab compare`: all cells of a plan side by side, or two of them on equal random streams.
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::time::Instant;
 
-use ::lab::compare::{Comparison, Difference, QuantilePair, compare, tally};
-use ::lab::engine::Shard;
+use ::lab::archive::{Manifest, Stored};
+use ::lab::compare::{
+    Comparison, Difference, QuantilePair, SideBySide, compare, side_by_side, tally,
+};
+use ::lab::engine::{self, Finished, Shard};
+use ::lab::plan::Plan;
 use ::lab::report::four_digits;
+use ::lab::report::section::Study;
+use base::Duration;
 use results::QuantileInterval;
 use serde_json::{Value, json};
 
 use super::work::{Done, Work};
-use super::{SizeArguments, read_plan, typed};
+use super::{Page, SizeArguments, read_plan, surroundings, typed};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output;
@@ -18,8 +25,12 @@ use crate::output;
 /// Milliseconds below which a difference counts as nothing.
 const LEAST_MS: f64 = 0.01;
 
-/// Compare two values of a plan's key, such as two policies, by the differences of runs with equal seeds.
+/// Put all that a plan varies side by side, or compare two values of a key, such as two policies, by the differences of
+/// runs with equal seeds.
 ///
+/// Without --key: a table for each combination of what the plan varies but its last key, with a row for each value of
+/// that: mean and quantiles of the latency above the delay of the network, in milliseconds, the share of messages in
+/// time, and for each message the sender's bytes and packets and the copies that were needless. With --key:
 /// Every number of the first value, of the second and of their difference is a mean over seeds, the difference
 /// with its 95 % interval; a star says that it is beyond chance. Quantiles are of all seeds together, with 95 %
 /// intervals that assume no distribution. Values that the plan does not vary are put into it.
@@ -28,18 +39,27 @@ pub(crate) struct Arguments {
     /// The plan.
     plan: PathBuf,
     /// The key, such as flow.NAME.policy, as in a plan's sweep.
-    #[arg(long)]
-    key: String,
+    #[arg(long, requires = "other")]
+    key: Option<String>,
     /// The value that is looked at.
-    one: String,
+    #[arg(requires = "key")]
+    one: Option<String>,
     /// The value that it is compared with.
-    other: String,
+    #[arg(requires = "key")]
+    other: Option<String>,
+    /// How long a message may take above the delay of the network to be in time, side by side.
+    #[arg(long, value_name = "TIME", default_value = "10ms", conflicts_with = "key")]
+    on_time: Duration,
+    /// Write a page with figures and tables of all runs, too, side by side.
+    #[arg(long, value_name = "FILE", conflicts_with = "key")]
+    report: Option<PathBuf>,
     /// Quantiles of the distributions of latency.
     #[arg(
         long,
         value_name = "Q,Q,...",
         value_delimiter = ',',
-        default_value = "0.5,0.9,0.99,0.999"
+        default_value = "0.5,0.9,0.99,0.999",
+        requires = "key"
     )]
     quantiles: Vec<f64>,
     /// Threads; as many as the machine has processors.
@@ -47,7 +67,7 @@ pub(crate) struct Arguments {
     jobs: Option<u64>,
     /// Print only where the first value's latency, in its mean or a quantile that the plan measures, is longer beyond
     /// chance; fail if it is anywhere. Less than 0.01 ms counts as nothing.
-    #[arg(long)]
+    #[arg(long, requires = "key")]
     never_worse: bool,
     #[command(flatten)]
     size: SizeArguments,
@@ -56,31 +76,73 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// A key and the two values of it that are compared.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    key: &'a str,
+    one: &'a str,
+    other: &'a str,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let values = [arguments.one.clone(), arguments.other.clone()];
-    let varied = Some((arguments.key.as_str(), &values[..]));
+    match (&arguments.key, &arguments.one, &arguments.other) {
+        (Some(key), Some(one), Some(other)) => pair(arguments, Pair { key, one, other }),
+        _ => all(arguments),
+    }
+}
+
+/// The plan with distributions, and what its runs gave.
+fn finish(
+    arguments: &Arguments,
+    varied: Option<(&str, &[String])>,
+) -> Result<(Plan, Finished), Failure> {
     let mut plan = read_plan(&arguments.plan, &arguments.size, varied)?;
     plan.keep_distributions();
     let (shard, jobs) = (Shard::default(), arguments.jobs);
     let work = Work { plan: &plan, shard, jobs, what: "", command: typed() };
     let Done { finished, stopped, .. } = work.run(None)?;
-    stopped.map_or(Ok(()), Err)?;
-    let values = (arguments.one.as_str(), arguments.other.as_str());
-    let all = compare(&plan, &finished, &arguments.key, values, &arguments.quantiles);
+    stopped.map_or(Ok((plan, finished)), Err)
+}
+
+/// All cells, side by side.
+fn all(arguments: &Arguments) -> Result<(), Failure> {
+    let began = Instant::now();
+    let page = arguments.report.as_deref().map(Page::try_open).transpose()?;
+    let (plan, finished) = finish(arguments, None)?;
+    let refused = |error| Failure::usage(format!("plan {}: {error}", arguments.plan.display()));
+    let tables = side_by_side(&plan, &finished, arguments.on_time).map_err(refused)?;
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&json!({ "tables": tables }));
+        output::print(&text.unwrap_or_default())?;
+    } else {
+        let tables: Vec<String> = tables.iter().map(SideBySide::markdown).collect();
+        output::print(&tables.join("\n"))?;
+    }
+    let Some(page) = page else { return Ok(()) };
+    let around = surroundings(began, typed());
+    let manifest = Manifest::new(&plan, Shard::default(), engine::count(&finished), around);
+    page.write(vec![Study::new(Stored { plan, finished, manifest })])
+}
+
+/// Two values of a key.
+fn pair(arguments: &Arguments, pair: Pair<'_>) -> Result<(), Failure> {
+    let values = [pair.one.to_owned(), pair.other.to_owned()];
+    let (plan, finished) = finish(arguments, Some((pair.key, &values)))?;
+    let all = compare(&plan, &finished, pair.key, (pair.one, pair.other), &arguments.quantiles);
     if arguments.never_worse {
-        return judge(arguments, &all);
+        return judge(pair, &all);
     }
     if arguments.json {
-        let text = serde_json::to_string_pretty(&to_json(arguments, &all));
+        let text = serde_json::to_string_pretty(&to_json(pair, &all));
         return output::print(&text.unwrap_or_default());
     }
-    let mut text = format!("{}: {} beside {}\n", arguments.key, values.0, values.1);
+    let mut text = format!("{}: {} beside {}\n", pair.key, pair.one, pair.other);
     all.iter().for_each(|one| show(one, &mut text));
     output::print(&text)
 }
 
 /// Whether the first value is worse anywhere.
-fn judge(arguments: &Arguments, all: &[Comparison]) -> Result<(), Failure> {
+fn judge(pair: Pair<'_>, all: &[Comparison]) -> Result<(), Failure> {
     let mut names: Vec<&str> = all
         .iter()
         .flat_map(|one| one.differences.iter().map(|one| one.name.as_str()))
@@ -100,7 +162,7 @@ fn judge(arguments: &Arguments, all: &[Comparison]) -> Result<(), Failure> {
         let _ =
             writeln!(text, "{}: {name} {first} over {second} (± {half}) {unit}", keys.join(", "));
     }
-    let (one, other) = (&arguments.one, &arguments.other);
+    let Pair { one, other, .. } = pair;
     let (cells, worse) = (all.len(), found.higher.len());
     let (compared, lower) = (found.compared, found.lower);
     let _ = writeln!(
@@ -145,7 +207,7 @@ fn quantile_text(interval: Option<QuantileInterval>) -> String {
     )
 }
 
-fn to_json(arguments: &Arguments, all: &[Comparison]) -> Value {
+fn to_json(pair: Pair<'_>, all: &[Comparison]) -> Value {
     let quantile = |one: Option<QuantileInterval>| {
         one.map(|one| {
             json!({
@@ -187,9 +249,9 @@ fn to_json(arguments: &Arguments, all: &[Comparison]) -> Value {
         })
     });
     json!({
-        "key": arguments.key,
-        "one": arguments.one,
-        "other": arguments.other,
+        "key": pair.key,
+        "one": pair.one,
+        "other": pair.other,
         "cells": cells.collect::<Vec<_>>(),
     })
 }

@@ -28,6 +28,8 @@ pub enum Detail {
 #[derive(Debug)]
 pub struct FlowLog {
     protocol: Protocol,
+    /// Bytes of headers before each datagram; none: those that its addresses ask for.
+    headers: Option<u64>,
     notes: Option<Box<Notes>>,
     /// Unit that recovery's events call the flow's first.
     first_unit: u64,
@@ -61,6 +63,7 @@ impl FlowLog {
         let (number, meter) = group.borrow_mut().join();
         Rc::new(RefCell::new(FlowLog {
             protocol,
+            headers: None,
             notes: (detail >= Detail::Messages).then(Box::default),
             first_unit: 0,
             first_number: FIRST,
@@ -90,6 +93,11 @@ impl FlowLog {
     pub fn keep_steps(&mut self) {
         self.steps.get_or_insert_default();
         self.deliveries.get_or_insert_default();
+    }
+
+    /// Says how many bytes of headers precede each datagram; those of its addresses unless said.
+    pub fn set_headers(&mut self, bytes: u64) {
+        self.headers = Some(bytes);
     }
 
     /// Whether it is to be told what recovery does.
@@ -138,7 +146,7 @@ impl FlowLog {
     pub fn on_accepted(&mut self, now: Instant, message: DueMessage, stream: u16) {
         let Some(notes) = &mut self.notes else { return };
         match self.protocol {
-            Protocol::Sctp => notes.on_accepted(now, message, stream),
+            Protocol::Sctp | Protocol::Marked => notes.on_accepted(now, message, stream),
             Protocol::Tcp => notes.on_accepted_bytes(now, message),
         }
     }
@@ -154,6 +162,7 @@ impl FlowLog {
                 match self.protocol {
                     Protocol::Sctp => notes.on_retransmission(unit, unit + 1),
                     Protocol::Tcp => self.resends = true,
+                    Protocol::Marked => {}
                 }
                 self.observe(&Seen::Resent { at: *at, cause: *cause, order: *order });
             }
@@ -177,7 +186,8 @@ impl FlowLog {
 
     /// The sender's packet leaves. Recovery's events up to it were told.
     pub fn on_sent(&mut self, now: Instant, packet: &AddressedDatagram) {
-        self.meter.on_sent(now, packet.payload_size() + packet.header_size());
+        self.meter
+            .on_sent(now, packet.payload_size() + self.headers.unwrap_or(packet.header_size()));
         let Some(notes) = &mut self.notes else { return };
         let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);
         self.resends = false;
@@ -190,7 +200,7 @@ impl FlowLog {
             &mut |span| {
                 carries = true;
                 match protocol {
-                    Protocol::Sctp => notes.on_chunk_sent(now, span),
+                    Protocol::Sctp | Protocol::Marked => notes.on_chunk_sent(now, span),
                     Protocol::Tcp => {
                         if resends {
                             // What rides along is new, or a copy behind what is sent again.
@@ -210,15 +220,27 @@ impl FlowLog {
     pub fn on_arrived(&mut self, now: Instant, packet: &Bytes, tail: usize) {
         let Some(notes) = &mut self.notes else { return };
         let (group, number, near) = (&self.group, self.number, notes.sent_to());
-        let mut carries = false;
+        let (mut fresh, mut again) = (0, 0);
         for_each_span((self.protocol, self.first_number), packet, tail, near, &mut |span: Span| {
-            carries = true;
+            let known = notes.arrived_of(span);
+            again += known;
+            fresh += span.end - span.start - known;
             if let Some(needless) = notes.on_arrived(now, span) {
                 group.borrow_mut().observe(number, &Seen::Needless(needless));
             }
         });
-        if carries {
-            self.observe(&Seen::DataArrived);
+        if fresh + again > 0 {
+            self.observe(&Seen::DataArrived { at: now, fresh, again });
+        }
+    }
+
+    /// The receiver's application read the next SCTP message, of which the order is the sender's.
+    pub fn on_next_message_read(&mut self, now: Instant, size: usize) {
+        self.on_read(now, size);
+        if let Some(notes) = &mut self.notes
+            && let Some(delivery) = notes.on_next_delivered(now)
+        {
+            self.on_delivery(delivery);
         }
     }
 

@@ -173,6 +173,16 @@ impl Notes {
         self.deliver(now, index)
     }
 
+    /// The next message in the order of the sender was delivered.
+    pub fn on_next_delivered(&mut self, now: Instant) -> Option<Delivery> {
+        self.deliver(now, self.base)
+    }
+
+    /// Units of this span that have arrived before.
+    pub fn arrived_of(&self, span: Span) -> u64 {
+        self.arrived.count(span.start, span.end)
+    }
+
     /// All bytes before `end` were delivered: the next message that is complete by that.
     pub fn poll_delivered(&mut self, now: Instant, end: u64) -> Option<Delivery> {
         let first = self.messages.front().filter(|note| note.end <= end && note.end > 0)?;
@@ -261,6 +271,15 @@ impl Coverage {
     fn contains(&self, start: u64, end: u64) -> bool {
         let range = self.beyond.range(..=start).next_back();
         end <= self.through || range.is_some_and(|(_, range_end)| *range_end >= end)
+    }
+
+    /// How many units of a span it has.
+    fn count(&self, start: u64, end: u64) -> u64 {
+        let overlap = |from: u64, to: u64| to.min(end).saturating_sub(from.max(start));
+        let first = self.beyond.range(..=start).next_back();
+        let rest = self.beyond.range(start.saturating_add(1)..end.max(start.saturating_add(1)));
+        let beyond = first.into_iter().chain(rest).map(|(from, to)| overlap(*from, *to));
+        overlap(0, self.through) + beyond.sum::<u64>()
     }
 
     fn add(&mut self, start: u64, end: u64) {

@@ -28,38 +28,50 @@ pub struct SctpSink {
     pub(super) log: LogHandle,
 }
 
-/// Both ends of flow number `number`.
-pub(super) fn make(
+/// The endpoint of one end of flow number `number`.
+fn endpoint(
+    options: &AssociationOptions,
+    addresses: &[SocketAddr],
+    (seed, number): (u64, u32),
+    listen: bool,
+) -> Endpoint {
+    let options = EndpointOptions {
+        port: PORT,
+        listen,
+        accepted: options.clone(),
+        // With a single one there is nothing to choose.
+        addresses: if addresses.len() > 1 { addresses.to_vec() } else { Vec::new() },
+        initial_tsn: Some(INITIAL_TSN),
+        max_associations: 1,
+        ..EndpointOptions::default()
+    };
+    let index = u64::from(number) * 2 + u64::from(listen);
+    Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", index)))
+}
+
+/// The sending end of a flow.
+pub(super) fn source(
     sender: &Arc<AssociationOptions>,
-    receiver: &Arc<AssociationOptions>,
     source: Source,
     config: &FlowConfig,
-    (seed, number): (u64, u32),
+    place: (u64, u32),
     addresses: &Addresses,
     log: &LogHandle,
-) -> (Box<SourceEnd<SctpCarrier>>, Box<SctpSink>) {
-    let endpoint = |options: &AssociationOptions, addresses: &[_], listen: bool| {
-        let options = EndpointOptions {
-            port: PORT,
-            listen,
-            accepted: options.clone(),
-            // With a single one there is nothing to choose.
-            addresses: if addresses.len() > 1 { addresses.to_vec() } else { Vec::new() },
-            initial_tsn: Some(INITIAL_TSN),
-            max_associations: 1,
-            ..EndpointOptions::default()
-        };
-        let index = u64::from(number) * 2 + u64::from(listen);
-        Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", index)))
-    };
-    let carrier = SctpCarrier {
-        endpoint: endpoint(sender, &addresses.sender, false),
-        peer: addresses.receiver.clone(),
-    };
-    let source = SourceEnd::new(carrier, source, config.start, config.hint, log);
-    let sink =
-        SctpSink { endpoint: endpoint(receiver, &addresses.receiver, true), log: log.clone() };
-    (source, Box::new(sink))
+) -> Box<SourceEnd<SctpCarrier>> {
+    let endpoint = endpoint(sender, &addresses.sender, place, false);
+    let carrier = SctpCarrier { endpoint, peer: addresses.receiver.clone() };
+    SourceEnd::new(carrier, source, config.start, config.hint, log)
+}
+
+/// The receiving end of a flow.
+pub(super) fn sink(
+    receiver: &Arc<AssociationOptions>,
+    place: (u64, u32),
+    addresses: &Addresses,
+    log: &LogHandle,
+) -> Box<SctpSink> {
+    let endpoint = endpoint(receiver, &addresses.receiver, place, true);
+    Box::new(SctpSink { endpoint, log: log.clone() })
 }
 
 impl Carrier for SctpCarrier {

@@ -5,6 +5,8 @@ use bytes::Bytes;
 use sctp::wire::chunk::DataFlags;
 use sctp::wire::{self, Chunk, Tsn};
 
+use crate::peers::mark::marks_in;
+
 /// First TSN of every association of the laboratory: units of a flow count from it.
 pub(crate) const INITIAL_TSN: Tsn = Tsn(1);
 /// Number on the wire of the first unit of every flow of the laboratory, TSN or sequence number.
@@ -19,6 +21,8 @@ pub enum Protocol {
     Sctp,
     /// A unit is a byte.
     Tcp,
+    /// A unit is a message, known by its mark: a transport of others.
+    Marked,
 }
 
 /// Units of a flow next to each other, counted from its first.
@@ -46,6 +50,12 @@ pub fn for_each_span(
 ) {
     match protocol {
         Protocol::Sctp => sctp_spans(packet, first, near, found),
+        Protocol::Marked => {
+            for (_, mark) in marks_in(packet) {
+                let (start, end) = (mark.index, mark.index + 1);
+                found(Span { start, end, begins: true, stream: 0 });
+            }
+        }
         Protocol::Tcp => {
             let Ok(segment) = tcp::wire::Segment::parse_without_checksum(packet.clone()) else {
                 return;
@@ -96,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_none_carries_nothing() {
-        for protocol in [Protocol::Sctp, Protocol::Tcp] {
+        for protocol in [Protocol::Sctp, Protocol::Tcp, Protocol::Marked] {
             for packet in [&b""[..], b"short", &[0xff; 40]] {
                 let packet = Bytes::copy_from_slice(packet);
                 for_each_span((protocol, FIRST), &packet, 0, 0, &mut |span| panic!("{span:?}"));

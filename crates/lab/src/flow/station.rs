@@ -3,6 +3,7 @@
 use base::{DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use netsim::{AddressedDatagram, Host};
 
+use super::peer_end::{PeerCarrier, PeerSink};
 use super::sctp_end::{SctpCarrier, SctpSink};
 use super::source_end::SourceEnd;
 use super::tcp_end::{TcpCarrier, TcpSink};
@@ -19,6 +20,10 @@ pub enum Station {
     TcpSource(Box<SourceEnd<TcpCarrier>>),
     /// Receives over TCP.
     TcpSink(Box<TcpSink>),
+    /// Sends over a transport of others.
+    PeerSource(Box<SourceEnd<PeerCarrier>>),
+    /// Receives over a transport of others, or over SCTP with their stack.
+    PeerSink(Box<PeerSink>),
     /// Sends over a TCP connection for each message.
     TransferSource(Box<TransferSource>),
     /// Receives that.
@@ -45,6 +50,14 @@ macro_rules! on_endpoint {
                 let $endpoint = &mut end.endpoint;
                 $call
             }
+            Station::PeerSource(end) => {
+                let $endpoint = &mut end.carrier.endpoint;
+                $call
+            }
+            Station::PeerSink(end) => {
+                let $endpoint = &mut end.endpoint;
+                $call
+            }
             Station::TransferSource(end) => {
                 let $endpoint = &mut end.endpoint;
                 $call
@@ -65,6 +78,7 @@ impl Machine for Station {
             match self {
                 Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
                 Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
+                Station::PeerSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
                 _ => {}
             }
         }
@@ -89,6 +103,8 @@ impl Machine for Station {
             Station::SctpSink(end) => end.endpoint.poll_timeout(),
             Station::TcpSource(end) => end.carrier.endpoint.poll_timeout(),
             Station::TcpSink(end) => end.endpoint.poll_timeout(),
+            Station::PeerSource(end) => end.carrier.endpoint.poll_timeout(),
+            Station::PeerSink(end) => end.endpoint.poll_timeout(),
             Station::TransferSource(end) => end.endpoint.poll_timeout(),
             Station::TransferSink(end) => end.endpoint.poll_timeout(),
         }
@@ -100,6 +116,7 @@ impl Host for Station {
         match self {
             Station::SctpSource(end) => end.poll_wake(),
             Station::TcpSource(end) => end.poll_wake(),
+            Station::PeerSource(end) => end.poll_wake(),
             Station::TransferSource(end) => end.poll_wake(),
             _ => None,
         }
@@ -109,6 +126,7 @@ impl Host for Station {
         match self {
             Station::SctpSource(end) => end.on_wake(now),
             Station::TcpSource(end) => end.on_wake(now),
+            Station::PeerSource(end) => end.on_wake(now),
             Station::TransferSource(end) => end.on_wake(now),
             _ => {}
         }
@@ -118,6 +136,7 @@ impl Host for Station {
         match self {
             Station::SctpSource(end) => end.on_transmitted(now, datagram),
             Station::TcpSource(end) => end.on_transmitted(now, datagram),
+            Station::PeerSource(end) => end.on_transmitted(now, datagram),
             Station::TransferSource(end) => end.on_transmitted(now, datagram),
             _ => {}
         }
@@ -129,6 +148,8 @@ impl Host for Station {
             Station::SctpSink(end) => end.after_input(now),
             Station::TcpSource(end) => end.after_input(now),
             Station::TcpSink(end) => end.after_input(now),
+            Station::PeerSource(end) => end.after_input(now),
+            Station::PeerSink(end) => end.after_input(now),
             Station::TransferSource(end) => end.after_input(now),
             Station::TransferSink(end) => end.after_input(now),
         }

@@ -14,7 +14,8 @@ use netsim::AddressedDatagram;
 use tcp::{ConnectionError, ConnectionId, ConnectionOptions, Endpoint, Event, Received, SendFlags};
 
 use super::tcp_end::{endpoint, listen, with_port};
-use super::{Addresses, IP_HEADER, LogHandle, PORT, filler};
+use super::{Addresses, LogHandle, PORT, filler};
+use crate::peers::IP_HEADER;
 use crate::workload::{DueMessage, Workload, WorkloadError, WorkloadPlan};
 
 /// Requests of one client, each answered over a connection of its own.

@@ -54,7 +54,14 @@ pub enum Seen<'a> {
     /// A packet with data left the sender.
     DataSent,
     /// A packet with data arrived at the receiver.
-    DataArrived,
+    DataArrived {
+        /// When.
+        at: Instant,
+        /// Units that came for the first time.
+        fresh: u64,
+        /// Units that had arrived before.
+        again: u64,
+    },
     /// The sender measured a round-trip time.
     RoundTrip {
         /// When.

@@ -63,7 +63,7 @@ impl Measure for Kept {
         let Some(stream) = of_flow(&mut self.streams, flow, Stream::default) else { return };
         match seen {
             Seen::DataSent => stream.sent += 1,
-            Seen::DataArrived => stream.arrived += 1,
+            Seen::DataArrived { .. } => stream.arrived += 1,
             Seen::Delivered(delivery) if self.window.contains(&delivery.due) => {
                 stream.longest = stream.longest.max(delivery.delivered.since(delivery.due));
                 stream.most_resent = stream.most_resent.max(delivery.retransmissions);

@@ -4,7 +4,7 @@ use base::Duration;
 use serde::Deserialize;
 
 use super::{
-    Ask, Frozen, Goodput, GroupMeter, InterArrival, Ladder, Late, Latency, Overhead,
+    Ask, Cost, Frozen, Goodput, GroupMeter, InterArrival, Ladder, Late, Latency, Overhead,
     Retransmissions, Rto, Setting, Streams, Switchover, Traffic, Transfers,
 };
 use crate::text::Names;
@@ -52,6 +52,7 @@ measures! {
     "Deviation of the time between deliveries." inter_arrival: InterArrival,
     "Messages that come too late to be played." late: Late,
     "Packets and bytes that it took." overhead: Overhead,
+    "What a message costs on the wire." cost: Cost,
     "Each flow as a stream: its longest latency and its loss." streams: Streams,
     "Round-trip times and the timeouts that follow from them." rto: Rto,
     "When data leaves the first of several paths." switchover: Switchover,

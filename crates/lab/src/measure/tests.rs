@@ -225,7 +225,9 @@ fn a_stream_is_as_bad_as_its_worst_message_and_as_lossy_as_its_own_way() {
     let mut watched = Watched::new("streams = { limits = [\"500ms\", \"fps\"] }");
     for (flow, arrived) in [100, 98, 96].into_iter().enumerate() {
         (0..100).for_each(|_| watched.see_of(flow, Seen::DataSent));
-        (0..arrived).for_each(|_| watched.see_of(flow, Seen::DataArrived));
+        (0..arrived).for_each(|_| {
+            watched.see_of(flow, Seen::DataArrived { at: Instant::ZERO, fresh: 1, again: 0 })
+        });
         watched.see_of(flow, Seen::Delivered(&delivery(0, 1000, 1500)));
     }
     let bad = Delivery { retransmissions: 6, ..delivery(1, 2000, 69_000) };

@@ -38,6 +38,16 @@ pub struct CellWorld {
 }
 
 impl FlowsPlan {
+    /// Delay of the network from the sender to the receiver of the first flow, without queues and at the least jitter.
+    ///
+    /// # Errors
+    /// What the plan's check found.
+    pub fn shortest_way(&self) -> Result<Duration, PlanError> {
+        let ways: Vec<_> = self.flows.iter().take(1).map(FlowSection::way).collect();
+        let extra = self.flows.first().map_or(Duration::ZERO, |flow| flow.extra_rtt.0.from / 2);
+        Ok(self.build_network(&ways)?.delays(0).forward + extra)
+    }
+
     /// The world of this cell for one seed.
     ///
     /// # Errors

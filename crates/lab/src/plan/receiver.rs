@@ -5,6 +5,8 @@ use recovery::RecoveryPolicy;
 use serde::Deserialize;
 
 use super::{PlanError, Text};
+use crate::flow::TransportOptions;
+use crate::peers::{PeerChoice, PeerName};
 
 /// What the receiving end does otherwise than the sender's policy says.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -19,9 +21,26 @@ pub struct ReceiverSection {
     /// Receive buffer.
     #[serde(default)]
     pub buffer: Option<Text<ByteCount>>,
+    /// The stack of others that receives what our SCTP sends.
+    #[serde(default)]
+    pub stack: Option<PeerName>,
+    /// Whether that stack is tuned.
+    #[serde(default)]
+    pub tuned: bool,
 }
 
 impl ReceiverSection {
+    /// What the receiving end is: ours, or the stack that was named.
+    pub(super) fn received_by(&self, transport: TransportOptions) -> TransportOptions {
+        match (transport, self.stack) {
+            (TransportOptions::Sctp { sender, .. }, Some(name)) => {
+                let receiver = PeerChoice { name, tuned: self.tuned };
+                TransportOptions::SctpTo { sender, receiver }
+            }
+            (transport, _) => transport,
+        }
+    }
+
     /// The receiver's policy: the sender's with other acknowledgements.
     ///
     /// # Errors

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::PlanError;
 use crate::toml_text::plain;
 
-/// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`, `flow.NAME,NAME.workload.arrivals`.
+/// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`, `flow.NAME,NAME.workload.arrivals`; or any other
+/// word, whose values are tables with several such paths that change together.
 pub type Key = String;
 
 /// One combination.
@@ -89,7 +90,20 @@ pub(crate) fn value_text(value: &toml::Value) -> String {
 }
 
 /// Puts a value at a key; a key may name several of a list at once: `flow.NAME,NAME.workload.arrivals`.
+///
+/// A table at a key that is no path and names no section has such keys itself: they change together.
 fn set(plan: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), PlanError> {
+    if let toml::Value::Table(values) = value
+        && !key.contains(['.', ','])
+        && !plan.contains_key(key)
+    {
+        let values = values.iter().filter(|(key, _)| *key != "name");
+        return values.into_iter().try_for_each(|(key, value)| set_path(plan, key, value));
+    }
+    set_path(plan, key, value)
+}
+
+fn set_path(plan: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), PlanError> {
     let Some((place, names)) = key.split('.').enumerate().find(|(_, part)| part.contains(','))
     else {
         return set_one(plan, key, key, value);

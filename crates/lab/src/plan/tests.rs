@@ -74,7 +74,8 @@ fn a_plan_has_a_cell_for_each_combination() {
     assert_eq!((plan.seeds, plan.jobs()), (3, 18));
     let policy = |cell: usize| {
         let flow = &flows(&plan, cell).flows[0];
-        flow.policy.build(flow.transport).unwrap()
+        let TransportText::Own(transport) = flow.transport else { panic!("{flow:?}") };
+        flow.policy.build(transport).unwrap()
     };
     assert_eq!(policy(2), recovery::RecoveryPolicy::sctp_thin());
     assert_eq!(policy(4).loss.dup_threshold_while_thin, Some(1));
@@ -396,7 +397,10 @@ fn a_key_that_names_a_section_changes_several_of_its_values_together() {
     assert_eq!(of(0), ["over TCP", "near"]);
     assert_eq!(of(1), ["over TCP", "loss=bursts 5% 4 rtt=400ms"]);
     let thin = &flows(&plan, 1).flows[0];
-    assert_eq!((thin.transport, thin.name.as_str()), (TransportName::Tcp, "thin"));
+    assert_eq!(
+        (thin.transport, thin.name.as_str()),
+        (TransportText::Own(TransportName::Tcp), "thin")
+    );
     let network = |cell: usize| flows(&plan, cell).network.link.clone();
     assert_eq!(network(0).rtt.unwrap().0, Duration::from_millis(5));
     assert!(matches!(network(0).loss.unwrap().0, LossModel::Bernoulli(_)), "as [network] says");
@@ -440,4 +444,46 @@ fn losses_that_are_spared_are_paired_ones_and_limits_are_numbers_or_durations() 
     let error = refused("size = 100 }", "size = 100, limit = \"many\" }");
     assert!(error.contains("\"many\" is neither a number such as 800 messages"), "{error}");
     assert!(refused("size = 100 }", "size = 100, limit = \"0 messages\" }").contains("thin"));
+}
+
+#[test]
+fn a_word_that_is_no_path_changes_values_anywhere_together() {
+    let case = "[sweep]\n\"case\" = [{ name = \"near\", \"network.rtt\" = \"5ms\", \"run.duration\" = \"90s\" }, { name = \"far\", \"flow.thin.policy\" = \"thin\" }]\n[unused]\n";
+    let from = PLAN.find("[sweep]").unwrap();
+    let to = PLAN.find("[measure]").unwrap();
+    let head = PLAN[..from].replace("sweep = { \"network.rtt\" = [\"100ms\"] }\n", "");
+    let rest = &PLAN[to..PLAN.find("[[expect]]").unwrap()];
+    let text = format!("{head}{}{rest}", case.replace("[unused]\n", ""));
+    let plan = parse(&text).unwrap();
+    let cells: Vec<String> = plan.cells.iter().map(|(cell, _)| cell.to_string()).collect();
+    assert_eq!(cells, ["case = near", "case = far"]);
+    let rtt = |cell| flows(&plan, cell).network.link.rtt.unwrap().0;
+    assert_eq!([rtt(0), rtt(1)], [5, 50].map(Duration::from_millis));
+    let lengths = [0, 1].map(|cell| flows(&plan, cell).duration);
+    assert_eq!(lengths, [90, 60].map(Duration::from_secs));
+    assert_eq!(flows(&plan, 1).flows[0].policy, PolicySection::preset("thin"));
+    let wrong =
+        parse(&text.replace("\"network.rtt\" = \"5ms\"", "\"netwrok.rtt\" = \"5ms\"")).unwrap_err();
+    assert!(wrong.to_string().contains("netwrok"), "{wrong}");
+}
+
+#[test]
+fn a_transport_that_no_crate_registered_is_refused_with_what_there_is() {
+    let error = refused("transport = \"sctp\"", "transport = \"quic\"");
+    assert!(error.contains("sctp, tcp") && error.contains("feature \"peers\""), "{error}");
+}
+
+#[test]
+fn the_shortest_way_leaves_jitter_out_and_counts_lines_and_extra_time() {
+    let way = |from: &str, to: &str| {
+        let plan = parse(&PLAN.replacen(from, to, 1)).unwrap();
+        flows(&plan, 0).shortest_way().unwrap()
+    };
+    // The sweep makes the round trip 0; what is said of a direction alone stays.
+    let rtt = "rtt = \"50ms\"";
+    assert_eq!(way(rtt, rtt), Duration::ZERO);
+    let forward = "rtt = \"50ms\"\nforward = { delay = \"30ms\", jitter = \"10ms\" }";
+    assert_eq!(way(rtt, forward), Duration::from_millis(20));
+    let extra = "receiver = { delayed_ack = \"off\" }\nextra_rtt = \"8ms\"";
+    assert_eq!(way("receiver = { delayed_ack = \"off\" }", extra), Duration::from_millis(4));
 }

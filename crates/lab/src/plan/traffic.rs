@@ -1,5 +1,7 @@
 //! `[[flow]]`: a group of flows that are alike.
 
+mod peers;
+
 use std::sync::Arc;
 
 use base::{ByteCount, Duration, Instant};
@@ -7,8 +9,10 @@ use serde::Deserialize;
 use tcp::EcnMode;
 
 use super::receiver::ReceiverSection;
+use super::transport::TransportText;
 use super::{Files, HopsText, PathsSection, PlanError, Span, Text};
 use crate::flow::{FILLER, SourcePlan, TransferPlan, TransportOptions};
+use crate::peers::PeerChoice;
 use crate::policy_text::{PolicySection, TransportName};
 use crate::workload::{Arrivals, ArrivalsText, Limit, Recording, Sizes, Workload, WorkloadPlan};
 
@@ -22,9 +26,13 @@ pub struct FlowSection {
     #[serde(default = "one")]
     pub count: u32,
     /// What carries them.
-    pub transport: TransportName,
+    pub transport: TransportText,
     /// Recovery of the sender.
+    #[serde(default)]
     pub policy: PolicySection,
+    /// Whether a transport of others is tuned, as far as its interface allows.
+    #[serde(default)]
+    pub tuned: bool,
     /// What the receiver does otherwise.
     #[serde(default)]
     pub receiver: ReceiverSection,
@@ -124,15 +132,16 @@ impl FlowSection {
         if self.count == 0 || self.count > 1_000_000 {
             return refuse(format!("count is {}; give 1 to 1000000", self.count));
         }
-        if self.workload.connections.is_some() && self.transport == TransportName::Sctp {
+        if self.workload.connections.is_some() && !self.transport.is(TransportName::Tcp) {
             return refuse("workload.connections is for transport = \"tcp\" only".to_owned());
         }
-        if self.ecn && self.transport == TransportName::Sctp {
+        if self.ecn && !self.transport.is(TransportName::Tcp) {
             return refuse("ecn is for transport = \"tcp\" only".to_owned());
         }
-        if self.paths != PathsSection::default() && self.transport == TransportName::Tcp {
+        if self.paths != PathsSection::default() && !self.transport.is(TransportName::Sctp) {
             return refuse("paths is for transport = \"sctp\" only".to_owned());
         }
+        self.check_peers().or_else(refuse)?;
         let second = (Instant::ZERO, Instant::ZERO + Duration::from_secs(1));
         let largest = match self.source(0, second) {
             Ok(SourcePlan::Messages { workload: plan, .. })
@@ -145,7 +154,7 @@ impl FlowSection {
             Ok(SourcePlan::Listed { .. }) => 0,
             Err(error) => return refuse(error.to_string()),
         };
-        if self.transport == TransportName::Sctp && largest > FILLER.len() as u64 {
+        if self.transport.is(TransportName::Sctp) && largest > FILLER.len() as u64 {
             return refuse(format!("SCTP messages of more than {} bytes", FILLER.len()));
         }
         self.transport().map(drop).or_else(|error| refuse(error.to_string()))
@@ -197,11 +206,17 @@ impl FlowSection {
 
     /// Transport and options of both ends.
     pub(super) fn transport(&self) -> Result<TransportOptions, PlanError> {
-        let policy = self.policy.build(self.transport).map_err(PlanError::new)?;
+        let transport = match self.transport {
+            TransportText::Own(transport) => transport,
+            TransportText::Peer(name) => {
+                return Ok(TransportOptions::Peer(PeerChoice { name, tuned: self.tuned }));
+            }
+        };
+        let policy = self.policy.build(transport).map_err(PlanError::new)?;
         let receiver = self.receiver.policy(&policy)?;
         let buffer = self.receiver.buffer.map(|buffer| buffer.0.0);
         let send_buffer = self.send_buffer.map(|buffer| buffer.0.0 as usize);
-        Ok(match self.transport {
+        Ok(match transport {
             TransportName::Sctp => {
                 let mut transport = TransportOptions::sctp(policy, receiver);
                 if let TransportOptions::Sctp { sender, receiver } = &mut transport {
@@ -216,7 +231,7 @@ impl FlowSection {
                         self.paths.apply(options);
                     }
                 }
-                transport
+                self.receiver.received_by(transport)
             }
             TransportName::Tcp => {
                 let mut transport = TransportOptions::tcp(policy, receiver);

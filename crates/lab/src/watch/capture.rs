@@ -19,6 +19,8 @@ use crate::world::Ends;
 /// Numbers of the protocols in IP headers.
 const TCP: u8 = 6;
 const SCTP: u8 = 132;
+/// For experiments (RFC 3692): packets of others are written without the UDP header that they would have.
+const EXPERIMENT: u8 = 253;
 
 /// Writes the captures of a flow, or of flows that are alike, in pcapng: that of the senders and that of the
 /// receivers.
@@ -107,6 +109,7 @@ impl<W: Write> Tap<W> {
         let protocol = match protocol {
             Protocol::Sctp => SCTP,
             Protocol::Tcp => TCP,
+            Protocol::Marked => EXPERIMENT,
         };
         let (waiting, open) = (VecDeque::new(), BTreeMap::new());
         Ok(Tap { file, interface, protocol, waiting, written: 0, open })

@@ -30,6 +30,7 @@ impl Teller {
         let told = match self.protocol {
             Protocol::Sctp => self.tell_sctp(first, packet),
             Protocol::Tcp => self.tell_tcp(side, packet),
+            Protocol::Marked => self.tell_marked(packet),
         };
         told.unwrap_or_else(|| (Role::Other, "unreadable".to_owned()))
     }
@@ -52,6 +53,21 @@ impl Teller {
             Some(sack) => (Role::Ack, sack_label(&sack, Tsn(first_number))),
             None => (Role::Other, others.next().unwrap_or("no chunk").to_owned()),
         })
+    }
+
+    /// A packet of others shows messages; what else is in it, it does not say.
+    fn tell_marked(&mut self, packet: &Bytes) -> Option<(Role, String)> {
+        let mut messages = Vec::new();
+        let found = &mut |span: Span| messages.push(span.start);
+        for_each_span((Protocol::Marked, 0), packet, 0, self.sent_to, found);
+        let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
+            return Some((Role::Ack, format!("{} bytes", packet.len())));
+        };
+        let label = match messages.len() {
+            1 => format!("message {first}"),
+            count => format!("{count} messages, {first} to {last}"),
+        };
+        Some((self.role(*first, last + 1), label))
     }
 
     fn tell_tcp(&mut self, side: u8, packet: &Bytes) -> Option<(Role, String)> {

@@ -161,3 +161,22 @@ proptest! {
         prop_assert!(ends.windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", coverage);
     }
 }
+
+#[test]
+fn units_that_arrived_are_counted_across_ranges() {
+    let mut arrived = Coverage::default();
+    for (start, end) in [(0, 3), (5, 7), (10, 12)] {
+        arrived.add(start, end);
+    }
+    for ((start, end), count) in [
+        ((0, 3), 3),
+        ((2, 6), 2),
+        ((3, 5), 0),
+        ((4, 11), 3),
+        ((6, 20), 3),
+        ((12, 13), 0),
+        ((5, 6), 1),
+    ] {
+        assert_eq!(arrived.count(start, end), count, "{start} to {end}");
+    }
+}

@@ -1,0 +1,227 @@
+//! All cells of a plan of one group of flows side by side, as a person reads a comparison of transports: latency above
+//! what the network takes anyway, and what a message costs.
+
+use core::fmt::Write;
+
+use base::Duration;
+use results::{Labels, LatencyRecorder, mean};
+use serde::Serialize;
+
+use crate::engine::Finished;
+use crate::plan::{Plan, PlanError, Subject};
+use crate::statistics;
+
+/// Cells that differ in one key alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SideBySide {
+    /// What else is varied, and its value here.
+    pub keys: Labels,
+    /// A row for each value of the key.
+    pub rows: Vec<Row>,
+}
+
+/// What one cell achieved with all seeds together. Times are in milliseconds above the delay of the network from sender
+/// to receiver, without queues and at the least jitter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The cell's value of the key.
+    pub name: String,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+    /// Share of all messages that came in time, in percent.
+    pub on_time: f64,
+    /// Bytes of the sender for each message, headers included.
+    pub bytes: f64,
+    /// Packets of the sender for each message.
+    pub packets: f64,
+    /// Copies for each message that came after another one had.
+    pub needless: f64,
+    /// Messages that were not delivered.
+    pub undelivered: u64,
+    /// Flows that ended otherwise than by plan.
+    pub failed: u64,
+}
+
+/// All cells of a plan. In each group the key varies that stands last; a message is in time that takes at most `on_time`
+/// above the delay of the network. The plan's runs have to keep distributions ([`Plan::keep_distributions`]).
+///
+/// # Errors
+/// When the plan does not measure what is to be compared.
+pub fn side_by_side(
+    plan: &Plan,
+    finished: &Finished,
+    on_time: Duration,
+) -> Result<Vec<SideBySide>, PlanError> {
+    let mut groups: Vec<SideBySide> = Vec::new();
+    for (place, (cell, one)) in plan.cells.iter().enumerate() {
+        let mut keys = cell.texts();
+        let name = keys.pop().map_or_else(|| plan.base.title.clone(), |(_, value)| value);
+        let Subject::Flows(flows) = &one.subject else {
+            return Err(PlanError::new("a study has no flows to compare; give a plan of flows"));
+        };
+        let [group] = &flows.flows[..] else {
+            return Err(PlanError::new("a comparison is of one [[flow]]; give a plan with one"));
+        };
+        if flows.measure.latency.is_none() || flows.measure.cost.is_none() {
+            return Err(PlanError::new(
+                "a comparison needs latency = {} and cost = {} in [measure]; give both",
+            ));
+        }
+        let cell = Cell { finished, place, of: &group.name };
+        let row = cell.row(name, flows.shortest_way()?, on_time);
+        match groups.last_mut().filter(|last| last.keys == keys) {
+            Some(last) => last.rows.push(row),
+            None => groups.push(SideBySide { keys, rows: vec![row] }),
+        }
+    }
+    Ok(groups)
+}
+
+/// The flows of a cell.
+struct Cell<'a> {
+    finished: &'a Finished,
+    place: usize,
+    of: &'a str,
+}
+
+impl Cell<'_> {
+    /// Where nothing was delivered, numbers of what was are none.
+    fn row(&self, name: String, way: Duration, on_time: Duration) -> Row {
+        let all = statistics::series(self.finished, self.place);
+        let values = |measure: &str| {
+            let is_it = |one: &&results::Series| one.of == self.of && one.name() == measure;
+            all.iter().find(is_it).map(|one| one.values.values().copied())
+        };
+        let mean_of = |measure| values(measure).map_or(f64::NAN, mean);
+        let sum_of = |measure| values(measure).map_or(0.0, |values| values.sum::<f64>());
+        let labels = Labels::new();
+        let pooled = statistics::pooled(self.finished, self.place, (self.of, "latency", &labels));
+        let beyond = |latency: Duration| latency.saturating_sub(way).as_millis_f64();
+        let quantile = |share| pooled.quantile(share).map_or(f64::NAN, beyond);
+        Row {
+            name,
+            mean: mean_of("latency.mean") - way.as_millis_f64(),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: quantile(1.0),
+            on_time: 100.0 * count_within(&pooled, way + on_time) / sum_of("messages.due"),
+            bytes: mean_of("cost.bytes"),
+            packets: mean_of("cost.packets"),
+            needless: mean_of("cost.needless"),
+            undelivered: sum_of("messages.undelivered") as u64,
+            failed: sum_of("flows.failed") as u64,
+        }
+    }
+}
+
+fn count_within(all: &LatencyRecorder, limit: Duration) -> f64 {
+    let within = all.bins().into_iter().filter(|(nanos, _)| *nanos <= limit.as_nanos());
+    within.map(|(_, count)| count).sum::<u64>() as f64
+}
+
+impl SideBySide {
+    /// As a table in Markdown.
+    pub fn markdown(&self) -> String {
+        let keys: Vec<&str> = self.keys.iter().map(|(_, value)| value.as_str()).collect();
+        let mut text =
+            if keys.is_empty() { String::new() } else { format!("### {}\n\n", keys.join(", ")) };
+        text.push_str(
+            "| | mean | p50 | p90 | p99 | p99.9 | max | on time | bytes | packets | needless |\n\
+             |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        );
+        for row in &self.rows {
+            let Row { name, mean, p50, p90, p99, p999, max, on_time, .. } = row;
+            let Row { bytes, packets, needless, .. } = row;
+            let losses = match (row.undelivered, row.failed) {
+                (0, 0) => String::new(),
+                (messages, connections) => {
+                    format!(" (undelivered: {messages}, connections lost: {connections})")
+                }
+            };
+            // Writing to a string does not fail.
+            let _ = write!(
+                text,
+                "| {name}{losses} | {mean:.1} | {p50:.1} | {p90:.0} | {p99:.0} | {p999:.0} | {max:.0} | {on_time:.2} % | {bytes:.0} | {packets:.2} | {needless:.2} |"
+            );
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::engine::{Shard, run};
+    use crate::plan::Size;
+
+    const PLAN: &str = r#"
+title = "A stream"
+[run]
+duration = "60s"
+warm_up = "2s"
+seeds = 2
+[network]
+kind = "pair"
+rtt = "100ms"
+[[flow]]
+name = "thin"
+transport = "sctp"
+policy = "lksctp"
+workload = { arrivals = "250ms", size = 100 }
+[sweep]
+"flow.thin.policy" = ["lksctp", "thin"]
+[measure]
+latency = {}
+cost = {}
+"#;
+
+    fn tables(text: &str) -> Result<Vec<SideBySide>, PlanError> {
+        let mut plan = Plan::parse(text, Size::Normal, None).unwrap();
+        plan.keep_distributions();
+        let mut finished = Finished::new();
+        run(&plan, Shard::default(), &BTreeSet::new(), 1, |job, results| {
+            finished.insert(job, results);
+            Ok(())
+        })
+        .unwrap();
+        side_by_side(&plan, &finished, Duration::from_millis(10))
+    }
+
+    #[test]
+    fn latency_counts_above_the_delay_of_the_network_and_cost_with_headers() {
+        let tables = tables(PLAN).unwrap();
+        assert_eq!(tables.len(), 1);
+        let [lksctp, thin] = &tables[0].rows[..] else { panic!("{tables:?}") };
+        assert_eq!([&*lksctp.name, &*thin.name], ["lksctp", "thin"]);
+        assert_eq!((lksctp.mean, lksctp.on_time, lksctp.undelivered), (0.0, 100.0, 0));
+        // 100 bytes behind the headers of a DATA chunk (16), SCTP (12) and IP (20).
+        assert_eq!((lksctp.bytes, lksctp.packets, lksctp.needless), (148.0, 1.0, 0.0));
+        assert!(tables[0].markdown().contains("| lksctp | 0.0 | 0.0 | 0 | 0 |"), "{tables:?}");
+        let lossy = PLAN
+            .replace("rtt = \"100ms\"", "rtt = \"100ms\"\nforward = { loss = \"packets 100\" }");
+        let row = &self::tables(&lossy).unwrap()[0].rows[0];
+        assert!(row.on_time < 100.0 && row.max >= 100.0 && row.packets > 1.0, "{row:?}");
+    }
+
+    #[test]
+    fn what_is_not_measured_is_asked_for() {
+        let text = PLAN.replace("cost = {}\n", "");
+        let error = tables(&text).unwrap_err().to_string();
+        assert!(error.contains("cost = {}"), "{error}");
+    }
+}

@@ -1,0 +1,141 @@
+//! The two ends of a flow over a transport of others.
+
+use core::fmt;
+
+use base::Instant;
+use recovery::Event;
+use sctp::PathHint;
+
+use super::source::{Pending, Source};
+use super::source_end::{Carrier, Notice, Sent, SourceEnd};
+use super::{Addresses, FlowConfig, LogHandle};
+use crate::peers::mark::{MARK, Mark};
+use crate::peers::{Pair, PeerChoice, PeerEnd, Place};
+
+/// The sender's end.
+pub struct PeerCarrier {
+    pub(super) endpoint: Box<dyn PeerEnd>,
+    /// Whether it was told that the connection ended.
+    told: bool,
+}
+
+/// The receiving end.
+pub struct PeerSink {
+    pub(super) endpoint: Box<dyn PeerEnd>,
+    pub(super) log: LogHandle,
+    reading: Reading,
+}
+
+/// How the receiving application knows what it read.
+enum Reading {
+    /// Messages arrive whole and in order.
+    Messages,
+    /// Bytes arrive in order: messages begin with a mark. Those of a message that is not complete, and the next
+    /// message's index.
+    Marked { partial: Vec<u8>, next: u64 },
+}
+
+/// Both ends of a choice for flow number `number`.
+pub(super) fn pair(
+    choice: PeerChoice,
+    (seed, number): (u64, u32),
+    addresses: &Addresses,
+) -> Option<Pair> {
+    let (sender, receiver) = (*addresses.sender.first()?, *addresses.receiver.first()?);
+    let round_trip = addresses.round_trip;
+    choice.pair(Place { sender, receiver, round_trip, seed, number })
+}
+
+/// Both stations over `pair`.
+pub(super) fn make(
+    pair: Pair,
+    source: Source,
+    config: &FlowConfig,
+    log: &LogHandle,
+) -> (Box<SourceEnd<PeerCarrier>>, Box<PeerSink>) {
+    log.borrow_mut().set_headers(pair.sender.headers());
+    let carrier = PeerCarrier { endpoint: pair.sender, told: false };
+    let reading = Reading::Marked { partial: Vec::new(), next: 0 };
+    let sink = PeerSink { endpoint: pair.receiver, log: log.clone(), reading };
+    let source = SourceEnd::new(carrier, source, config.start, None, log);
+    (source, Box::new(sink))
+}
+
+/// The receiving end of an association of which the sender is ours.
+pub(super) fn sctp_sink(pair: Pair, log: &LogHandle) -> Box<PeerSink> {
+    let reading = Reading::Messages;
+    Box::new(PeerSink { endpoint: pair.receiver, log: log.clone(), reading })
+}
+
+impl Carrier for PeerCarrier {
+    type Id = ();
+
+    fn open(&mut self, now: Instant, _: bool) -> Option<((), u64)> {
+        self.endpoint.connect(now);
+        Some(((), 0))
+    }
+
+    fn send(&mut self, now: Instant, (): (), pending: &mut Pending) -> Sent {
+        let mark = Mark { index: pending.message.index, size: pending.message.size };
+        self.endpoint.send(now, mark.message().into());
+        Sent::All
+    }
+
+    fn pour(&mut self, _: Instant, (): ()) -> Option<Sent> {
+        None
+    }
+
+    fn poll_notice(&mut self) -> Option<Notice> {
+        let ended = self.endpoint.has_failed() && !self.told;
+        self.told |= ended;
+        ended.then_some(Notice::Ended)
+    }
+
+    fn poll_recovery_event(&mut self, (): ()) -> Option<(Instant, Event)> {
+        None
+    }
+
+    fn hint(&mut self, _: Instant, (): (), _: PathHint) {}
+}
+
+impl PeerSink {
+    pub(super) fn after_input(&mut self, now: Instant) {
+        let mut log = self.log.borrow_mut();
+        while let Some(bytes) = self.endpoint.receive(now) {
+            match &mut self.reading {
+                Reading::Messages => log.on_next_message_read(now, bytes.len()),
+                Reading::Marked { partial, next } => {
+                    partial.extend_from_slice(&bytes);
+                    while partial.len() >= MARK {
+                        let Some(mark) = Mark::read(partial).filter(|mark| mark.index == *next)
+                        else {
+                            // Out of order, or not what was sent: what follows cannot be told apart.
+                            log.failed = true;
+                            partial.clear();
+                            break;
+                        };
+                        if partial.len() < mark.size {
+                            break;
+                        }
+                        partial.drain(..mark.size);
+                        *next += 1;
+                        log.on_message_read(now, mark.index, mark.size);
+                    }
+                }
+            }
+        }
+        log.failed |= self.endpoint.has_failed();
+    }
+}
+
+impl fmt::Debug for PeerCarrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeerCarrier").field("due", &self.endpoint.poll_timeout()).finish()
+    }
+}
+
+impl fmt::Debug for PeerSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeerSink").field("due", &self.endpoint.poll_timeout()).finish()
+    }
+}

@@ -1,0 +1,64 @@
+//! What a message costs on the wire, counted in the same way for every transport.
+
+use core::ops::Range;
+
+use base::Instant;
+use results::Sheet;
+use serde::Deserialize;
+
+use super::{Ask, FlowMeter, Group, Measure, Seen, Setting};
+use crate::text::Names;
+
+/// Packets and bytes of the sender for each message, headers included, and how much arrived needlessly.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// Of which flows.
+    #[serde(default)]
+    pub of: Option<Names>,
+}
+
+impl Ask for Cost {
+    fn of(&self) -> Option<&Names> {
+        self.of.as_ref()
+    }
+
+    fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>> {
+        let (delivered, fresh, again) = Default::default();
+        Some(Box::new(Kept { window: setting.window.clone(), delivered, fresh, again }))
+    }
+}
+
+#[derive(Debug)]
+struct Kept {
+    window: Range<Instant>,
+    /// Messages due in the window and delivered.
+    delivered: u64,
+    /// Units (DATA chunks, bytes of TCP, messages of others) that came for the first time.
+    fresh: u64,
+    /// Units that had arrived before.
+    again: u64,
+}
+
+impl Measure for Kept {
+    fn observe(&mut self, _: usize, seen: &Seen<'_>) {
+        match seen {
+            Seen::Delivered(one) => self.delivered += u64::from(self.window.contains(&one.due)),
+            Seen::DataArrived { at, fresh, again } if self.window.contains(at) => {
+                self.fresh += fresh;
+                self.again += again;
+            }
+            _ => {}
+        }
+    }
+
+    /// Needless are copies that reached the receiver after another one had, for each unit that came first: where a
+    /// message is one chunk or all messages have one size, copies of a message.
+    fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>) {
+        let sum = |of: fn(&FlowMeter) -> u64| group.flows.iter().map(of).sum::<u64>() as f64;
+        let delivered = self.delivered as f64;
+        sheet.add("cost.packets", &[], sum(|flow| flow.packets) / delivered, "");
+        sheet.add("cost.bytes", &[], sum(|flow| flow.bytes) / delivered, "B");
+        sheet.add("cost.needless", &[], self.again as f64 / self.fresh as f64, "");
+    }
+}

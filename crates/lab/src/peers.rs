@@ -1,0 +1,157 @@
+//! Transports of others: what one has to offer to carry flows of the laboratory, and where plans find it.
+//!
+//! The laboratory knows none by itself. A crate that depends on other stacks implements [`Peers`] and says so once, by
+//! [`register`]; from then on plans may name its transports, and every measure, sweep and report works for them. Their
+//! messages bear a [`mark`], by which packets of any format show what they carry, as long as it is not encrypted.
+
+pub mod mark;
+
+use core::fmt;
+use core::net::SocketAddr;
+use std::sync::OnceLock;
+
+use base::{Duration, Instant, Machine};
+use bytes::Bytes;
+use netsim::Checker;
+use serde::de::{Deserialize, Deserializer, Error};
+
+/// Bytes of an IPv4 header.
+pub const IP_HEADER: u64 = 20;
+/// Bytes of a UDP header.
+pub const UDP_HEADER: u64 = 8;
+
+/// One end of a connection, whatever its transport calls that.
+pub trait PeerEnd: Machine {
+    /// Bytes of headers before each datagram: IP's, and UDP's where the transport runs over it.
+    fn headers(&self) -> u64 {
+        IP_HEADER + UDP_HEADER
+    }
+
+    /// Begins to set the connection up. The sender alone is asked.
+    fn connect(&mut self, now: Instant);
+
+    /// Takes a message; one that comes before the connection is set up waits for it.
+    fn send(&mut self, now: Instant, message: Bytes);
+
+    /// The next bytes for the application, in order. A transport of bytes cuts messages as it likes.
+    fn receive(&mut self, now: Instant) -> Option<Bytes>;
+
+    /// Whether the connection ended, though neither application closed it.
+    fn has_failed(&self) -> bool {
+        false
+    }
+}
+
+/// Where the two ends of a flow are, and what their chance comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Address of the sender; its port is 0, as that of all hosts of the laboratory.
+    pub sender: SocketAddr,
+    /// Address of the receiver.
+    pub receiver: SocketAddr,
+    /// Round-trip time of the network without queues and jitter.
+    pub round_trip: Duration,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Number of the flow.
+    pub number: u32,
+}
+
+/// Both ends of a flow.
+pub struct Pair {
+    /// Sends messages.
+    pub sender: Box<dyn PeerEnd>,
+    /// Receives them.
+    pub receiver: Box<dyn PeerEnd>,
+    /// Sees every packet of the run on behalf of both.
+    pub watcher: Option<Box<dyn Checker>>,
+}
+
+/// A transport of a registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Its name in plans.
+    pub name: &'static str,
+    /// Whether its ends speak SCTP (RFC 9260) directly over IP, and so receive from ours.
+    pub speaks_sctp: bool,
+    /// Whether there is more than its defaults.
+    pub has_tuned: bool,
+}
+
+/// Transports of others.
+pub trait Peers: Send + Sync {
+    /// All that there are.
+    fn all(&self) -> &'static [Described];
+
+    /// Both ends of a flow over one of them, with its defaults or as the registry tunes it; none for a name that it
+    /// does not have.
+    fn pair(&self, name: &str, tuned: bool, place: Place) -> Option<Pair>;
+}
+
+static REGISTRY: OnceLock<&'static dyn Peers> = OnceLock::new();
+
+/// Makes these transports known to plans of this process. The first call counts: what a plan means does not change
+/// while it runs.
+pub fn register(peers: &'static dyn Peers) {
+    REGISTRY.get_or_init(|| peers);
+}
+
+/// All transports that are known.
+fn known() -> &'static [Described] {
+    REGISTRY.get().map_or(&[], |peers| peers.all())
+}
+
+/// A transport of others, by its name in plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerName(Described);
+
+impl PeerName {
+    /// The transport of this name.
+    ///
+    /// # Errors
+    /// Which there are.
+    pub fn of(name: &str) -> Result<PeerName, String> {
+        let found = known().iter().find(|one| one.name == name);
+        found.copied().map(PeerName).ok_or_else(|| {
+            let names: Vec<&str> = known().iter().map(|one| one.name).collect();
+            let others = match names.is_empty() {
+                true => "; transports of others need a build with the feature \"peers\"".to_owned(),
+                false => format!(", {}", names.join(", ")),
+            };
+            format!("unknown transport \"{name}\", expected one of sctp, tcp{others}")
+        })
+    }
+
+    /// What it is.
+    pub fn described(self) -> Described {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for PeerName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<PeerName, D::Error> {
+        PeerName::of(&String::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// A transport of others, and how it is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerChoice {
+    /// Which.
+    pub name: PeerName,
+    /// Whether it is tuned, as far as its interface allows.
+    pub tuned: bool,
+}
+
+impl PeerChoice {
+    /// Both ends of a flow; none where the registry has changed its mind.
+    pub fn pair(self, place: Place) -> Option<Pair> {
+        REGISTRY.get()?.pair(self.name.0.name, self.tuned, place)
+    }
+}
+
+impl fmt::Debug for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pair").finish_non_exhaustive()
+    }
+}

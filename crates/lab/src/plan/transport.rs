@@ -1,0 +1,34 @@
+//! `transport` of a flow: one of ours, or one of others.
+
+use serde::de::value::StrDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer};
+
+use crate::peers::PeerName;
+use crate::policy_text::TransportName;
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransportText {
+    /// Ours.
+    Own(TransportName),
+    /// Of others, as far as there is a registry of such.
+    Peer(PeerName),
+}
+
+impl<'de> Deserialize<'de> for TransportText {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<TransportText, D::Error> {
+        let name = String::deserialize(from)?;
+        let text: StrDeserializer<'_, D::Error> = name.as_str().into_deserializer();
+        match TransportName::deserialize(text) {
+            Ok(own) => Ok(TransportText::Own(own)),
+            Err(_) => PeerName::of(&name).map(TransportText::Peer).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl TransportText {
+    /// Whether it is this one of ours.
+    pub fn is(self, name: TransportName) -> bool {
+        self == TransportText::Own(name)
+    }
+}
