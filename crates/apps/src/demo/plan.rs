@@ -173,6 +173,7 @@ mod tests {
 
     use base::Probability;
     use lab::Arrivals;
+    use lab::plan::TransportText;
     use recovery::PRESETS;
 
     use super::*;
@@ -222,7 +223,8 @@ mod tests {
             for (one, (_, cell)) in contenders.iter().zip(&plan.cells) {
                 let Subject::Flows(flows) = &cell.subject else { panic!("a demo is no study") };
                 let flow = &flows.flows[0];
-                assert_eq!(flow.policy.build(flow.transport).unwrap(), *one.policy, "{}", one.name);
+                let TransportText::Own(transport) = flow.transport else { panic!("ours") };
+                assert_eq!(flow.policy.build(transport).unwrap(), *one.policy, "{}", one.name);
                 seen += 1;
             }
         }
