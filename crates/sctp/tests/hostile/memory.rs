@@ -42,7 +42,7 @@ fn an_idle_association_takes_less_than_two_kilobytes() {
         // What a sender has learned of its peer's delay and of copies is kept.
         let learned = match preset {
             "thin" | "latency-lean" => 80,
-            "latency" => 136,
+            "latency" | "latency-max" => 136,
             _ => 0,
         };
         let (opened, talked) = bytes(policy);
