@@ -296,7 +296,7 @@ fn addresses_that_cannot_be_a_peers_are_never_taken() {
 }
 
 #[test]
-fn the_last_address_stays_whoever_asks_to_delete_it_and_however() {
+fn the_last_address_stays_however_and_from_where_its_deletion_is_requested() {
     let home = address(CLIENT).ip();
     let everything = [delete("10.0.0.1"), delete("0.0.0.0"), delete("10.0.0.1")];
     // From home; from an address just added, in the same ASCONF and in the next.
