@@ -3,27 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeSet;
-use std::path::Path;
+mod support;
 
 use lab::compare::{compare, tally};
-use lab::engine::{Finished, Shard, run};
-use lab::plan::{Plan, Size};
+
+use self::support::results_of;
 
 const KEY: &str = "flow.thin.policy";
-
-/// The small version of a plan, by its path from this crate, and its results.
-fn results_of(file: &str) -> (Plan, Finished) {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-    let plan = Plan::parse(&text, Size::Small, None).unwrap();
-    let mut finished = Finished::new();
-    run(&plan, Shard::default(), &BTreeSet::new(), 2, |job, results| {
-        finished.insert(job, results);
-        Ok(())
-    })
-    .unwrap();
-    (plan, finished)
-}
 
 #[test]
 fn thin_is_in_no_cell_worse_than_rfc_and_in_most_with_losses_better() {

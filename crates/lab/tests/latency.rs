@@ -1,30 +1,16 @@
 //! The presets `latency`, `latency-lean` and `latency-max` keep the bounds that their plans state: what retransmission and copies can
 //! reach at best, and some milliseconds.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-use std::collections::BTreeSet;
-use std::path::Path;
+mod support;
 
 use lab::compare::{compare, tally};
-use lab::engine::{Finished, Shard, run};
-use lab::plan::{Plan, Size};
+use lab::engine::Finished;
+use lab::plan::Plan;
 use lab::verdict::{Word, judge};
 
-const KEY: &str = "flow.w1,w2,w3.policy";
+use self::support::results_of;
 
-/// The small version of a plan of this folder, and its results.
-fn results_of(file: &str) -> (Plan, Finished) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
-    let plan = Plan::parse(&std::fs::read_to_string(path).unwrap(), Size::Small, None).unwrap();
-    let mut finished = Finished::new();
-    run(&plan, Shard::default(), &BTreeSet::new(), 2, |job, results| {
-        finished.insert(job, results);
-        Ok(())
-    })
-    .unwrap();
-    (plan, finished)
-}
+const KEY: &str = "flow.w1,w2,w3.policy";
 
 /// The rows that a plan's results miss, by their measure and cell, and how many they keep.
 fn missed(plan: &Plan, finished: &Finished) -> (Vec<String>, usize) {
@@ -40,7 +26,7 @@ fn missed(plan: &Plan, finished: &Finished) -> (Vec<String>, usize) {
 
 #[test]
 fn sctp_s_latency_presets_keep_their_bounds_except_for_the_mean_and_the_tail_under_jitter() {
-    let (plan, finished) = results_of("latency.toml");
+    let (plan, finished) = results_of("tests/latency.toml");
     let (missed, kept) = missed(&plan, &finished);
     assert!(missed.iter().all(|row| row.contains("jitter")), "{missed:?}");
     assert!(kept >= 13, "{kept}");
@@ -48,7 +34,7 @@ fn sctp_s_latency_presets_keep_their_bounds_except_for_the_mean_and_the_tail_und
 
 #[test]
 fn tcp_s_latency_keeps_its_bounds_but_where_a_single_message_waits_for_a_delayed_acknowledgement() {
-    let (plan, finished) = results_of("latency-tcp.toml");
+    let (plan, finished) = results_of("tests/latency-tcp.toml");
     let (missed, kept) = missed(&plan, &finished);
     // Without requests, and in two workloads whose messages travel alone.
     let alone = |row: &String| {
@@ -60,7 +46,7 @@ fn tcp_s_latency_keeps_its_bounds_but_where_a_single_message_waits_for_a_delayed
 
 #[test]
 fn latency_is_slower_than_thin_in_no_number_and_faster_in_most() {
-    for file in ["latency.toml", "latency-tcp.toml"] {
+    for file in ["tests/latency.toml", "tests/latency-tcp.toml"] {
         let (plan, finished) = results_of(file);
         for policy in ["latency", "latency-lean", "latency-max"] {
             let compared = compare(&plan, &finished, KEY, (policy, "thin"), &[]);

@@ -1,19 +1,18 @@
 //! What Petlund et al. (2009, section 6.1) say of each mechanism, over twenty seeds.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::collections::BTreeSet;
-use std::path::Path;
+mod support;
 
 use lab::compare::compare;
-use lab::engine::{Finished, Shard, run};
 use lab::plan::{Plan, Size};
 use lab::verdict::{Word, judge};
+
+use self::support::{finish, text_of};
 
 const KEY: &str = "flow.thin.policy";
 
 fn plan() -> Plan {
-    let file = "../../experiments/sctp-thin/mechanisms.toml";
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let text = text_of("../../experiments/sctp-thin/mechanisms.toml");
     let names =
         ["lksctp", "no back-off", "minimum RTO", "threshold 1", "thin-paper"].map(str::to_owned);
     Plan::parse_varied(&text, Size::Normal, None, Some((KEY, &names))).unwrap()
@@ -22,12 +21,7 @@ fn plan() -> Plan {
 #[test]
 fn each_mechanism_improves_what_the_paper_says_and_thin_beats_lksctp_throughout() {
     let plan = plan();
-    let mut finished = Finished::new();
-    run(&plan, Shard::default(), &BTreeSet::new(), 2, |job, results| {
-        finished.insert(job, results);
-        Ok(())
-    })
-    .unwrap();
+    let finished = finish(&plan);
     let verdicts = judge(&plan, &finished);
     assert_eq!(verdicts.len(), 8);
     for verdict in verdicts {

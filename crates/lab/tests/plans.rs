@@ -3,15 +3,19 @@
 //! writes golden/ anew: the diff shows what changed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::{BTreeMap, BTreeSet};
+mod support;
+
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use lab::archive::golden;
-use lab::engine::{Finished, Shard, conclude, run};
+use lab::engine::{Finished, conclude};
 use lab::plan::{Plan, Size, Subject};
 use lab::report::figures::figures;
 use results::{Labels, full_name};
+
+use self::support::finish;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -81,12 +85,7 @@ fn small_versions_give_the_golden_numbers() {
     for path in plans() {
         let text = lab::plan::read(&path).unwrap();
         let plan = Plan::parse(&text, Size::Small, None).unwrap();
-        let mut finished = BTreeMap::new();
-        run(&plan, Shard::default(), &BTreeSet::new(), 2, |job, results| {
-            finished.insert(job, results);
-            Ok(())
-        })
-        .unwrap();
+        let mut finished = finish(&plan);
         conclude(&plan, &mut finished);
         wrong.extend(unmeasured(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
         wrong.extend(ambiguous(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
