@@ -40,7 +40,7 @@ struct Partial {
 /// Chunks of messages that are not whole, or whose turn has not come.
 #[derive(Debug, Default)]
 pub(super) struct Consecutive {
-    /// Those beyond a missing TSN, while there are any.
+    /// Chunks beyond a missing TSN, while there are any.
     beyond: Option<Box<Beyond>>,
     partial: Option<Box<Partial>>,
 }
