@@ -253,7 +253,11 @@ async fn streams_with_readers_of_their_own_do_not_take_from_each_other() {
 #[tokio::test]
 async fn statistics_events_and_policy_are_those_of_the_association() {
     let address = spawn_echo(server());
-    let client = Association::connect(address, AssociationOptions::default()).await.unwrap();
+    let thin = AssociationOptions {
+        policy: std::sync::Arc::new(RecoveryPolicy::sctp_thin()),
+        ..AssociationOptions::default()
+    };
+    let client = Association::connect(address, thin).await.unwrap();
     client.record_recovery_events(true);
     let ping = async || {
         client.send(ZERO, "ping").await.unwrap();
