@@ -254,7 +254,7 @@ async fn streams_with_readers_of_their_own_do_not_take_from_each_other() {
 async fn statistics_events_and_policy_are_those_of_the_association() {
     let address = spawn_echo(server());
     let thin = AssociationOptions {
-        policy: std::sync::Arc::new(RecoveryPolicy::sctp_thin()),
+        policy: Arc::new(thinstream::RecoveryPolicy::sctp_thin()),
         ..AssociationOptions::default()
     };
     let client = Association::connect(address, thin).await.unwrap();
