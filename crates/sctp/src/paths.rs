@@ -347,10 +347,8 @@ impl Paths {
         address: IpAddr,
     ) -> bool {
         let others = self.close(now, context, |path| path.leads_to(address));
-        if others {
-            if let Some(listed) = &mut self.listed {
-                listed.retain(|listed| *listed != address);
-            }
+        if let Some(listed) = self.listed.as_mut().filter(|_| others) {
+            listed.retain(|listed| *listed != address);
         }
         others
     }
