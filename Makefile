@@ -37,8 +37,8 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
 
 comparison:      ## thin streams over other transports and ours, side by side; writes the tables of docs/comparison.md (minutes)
-	sed -i '/^<!-- The rest of this page/q' docs/comparison.md && echo >> docs/comparison.md
-	$(CARGO) run --release --locked -p thinstream-cli --features peers --bin thinstream -- lab compare crates/peers/plans/thin.toml >> docs/comparison.md
+	$(CARGO) run --release --locked -p thinstream-cli --features peers --bin thinstream -- lab compare crates/peers/plans/thin.toml > target/comparison.md
+	sed -i '/^<!-- The rest of this page/q' docs/comparison.md && (echo; cat target/comparison.md) >> docs/comparison.md
 
 mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (seconds, once built)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- conformance --mutate conformance
