@@ -50,6 +50,10 @@ pub(crate) struct Arguments {
     /// they come. Without it, 256.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_per_client: Option<usize>,
+    /// Silence of a client after which its connection is reset, 30s; off leaves it to the limits of TCP, which take
+    /// minutes with data outstanding and hours without. A silent client is probed after a third of it.
+    #[arg(long, value_name = "DURATION|off", help_heading = "Limits")]
+    dead_after: Option<OrOff<Duration>>,
     /// Bytes of memory that this process may have, whatever for. Once connections hold what that leaves for data, clients
     /// wait, but for those that hold little. Without it, 512 MiB.
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
@@ -285,9 +289,22 @@ impl Arguments {
         service.max_per_client = file.max_per_client.unwrap_or(service.max_per_client);
         self.limit(&mut service);
         service.buffer = file.buffer_bytes.unwrap_or(service.buffer);
-        if let Some(text) = &file.keep_alive {
-            let parsed: Result<OrOff<Duration>, _> = text.parse();
-            service.keep_alive = parsed.map_err(|error| wrong(format!("keep_alive: {error}")))?.0;
+        let silence = |key: &str, text: &Option<String>| {
+            let parsed = text.as_deref().map(str::parse::<OrOff<Duration>>).transpose();
+            parsed.map_err(|error| wrong(format!("{key}: {error}")))
+        };
+        let keep_alive = silence("keep_alive", &file.keep_alive)?;
+        let dead_after = silence("dead_after", &file.dead_after)?;
+        if keep_alive.is_some() && dead_after.as_ref().is_some_and(|dead| dead.0.is_some()) {
+            let both = "keep_alive has no effect beside dead_after, which probes by itself: name one, or dead_after = \
+                        \"off\" beside keep_alive";
+            return Err(wrong(both.to_owned()));
+        }
+        if let Some(OrOff(idle)) = keep_alive {
+            (service.keep_alive, service.dead_after) = (idle, None);
+        }
+        if let Some(OrOff(span)) = self.dead_after.or(dead_after) {
+            service.dead_after = span;
         }
         self.override_policy(&mut service, Some(&file.recovery))?;
         Ok(service)
@@ -295,6 +312,9 @@ impl Arguments {
 
     /// The limits of the command line.
     fn limit(&self, service: &mut Service) {
+        if let Some(OrOff(span)) = self.dead_after {
+            service.dead_after = span;
+        }
         service.max_connections = self.max_connections.unwrap_or(service.max_connections);
         service.max_per_client = self.max_per_client.unwrap_or(service.max_per_client);
     }
@@ -424,10 +444,39 @@ mod tests {
             (format!("{text}max_per_client = 0\n"), "max_per_client is 0"),
             (format!("{text}buffer_bytes = 0\n"), "buffer_bytes is 0"),
             (format!("{text}keep_alive = \"0s\"\n"), "keep_alive is 0"),
+            (format!("{text}dead_after = \"0s\"\n"), "dead_after is 0"),
+            (format!("{text}dead_after = \"never\"\n"), "dead_after: "),
+            (
+                format!("{text}dead_after = \"9s\"\nkeep_alive = \"9s\"\n"),
+                "keep_alive has no effect",
+            ),
         ] {
             let error = of_file(&wrong, &[]).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");
         }
+    }
+
+    #[test]
+    fn a_silent_client_is_given_up_after_half_a_minute_unless_something_else_is_asked_for() {
+        let text =
+            "address = \"10.78.0.2/24\"\n[[service]]\nlisten = 22\nforward = \"127.0.0.1:22\"\n";
+        let silence = |more: &str, typed: &[&str]| {
+            let service = of_file(&format!("{text}{more}"), typed).unwrap().services.remove(0);
+            (service.dead_after, service.keep_alive)
+        };
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        let hours = seconds(7200);
+        assert_eq!(silence("", &[]), (seconds(30), hours));
+        assert_eq!(silence("dead_after = \"5min\"", &[]), (seconds(300), hours));
+        assert_eq!(silence("dead_after = \"off\"", &[]), (None, hours));
+        assert_eq!(silence("keep_alive = \"10min\"", &[]), (None, seconds(600)));
+        assert_eq!(silence("keep_alive = \"off\"\ndead_after = \"off\"", &[]), (None, None));
+        assert_eq!(silence("keep_alive = \"10min\"", &["--dead-after", "9s"]).0, seconds(9));
+        assert_eq!(silence("dead_after = \"5min\"", &["--dead-after", "off"]).0, None);
+        let typed = ["--listen", "22", "--forward", "127.0.0.1:22"];
+        assert_eq!(with_address(&typed).unwrap().services[0].dead_after, seconds(30));
+        let off = with_address(&[&typed[..], &["--dead-after", "off"]].concat()).unwrap();
+        assert_eq!(off.services[0].dead_after, None);
     }
 
     #[test]

@@ -128,6 +128,16 @@ mod tests {
     }
 
     #[test]
+    fn a_silent_peer_is_dead_after_half_a_minute_unless_another_span_is_typed() {
+        let dead_after = |typed: &[&str]| {
+            Line::try_parse_from([&["x"], typed].concat()).unwrap().paths.dead_after()
+        };
+        assert_eq!(dead_after(&[]), Some(Duration::from_secs(30)));
+        assert_eq!(dead_after(&["--dead-after", "2min"]), Some(Duration::from_secs(120)));
+        assert_eq!(dead_after(&["--dead-after", "off"]), None);
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_with_what_can() {
         let error = options(&["--switchover", "never"]).unwrap_err();
         assert!(error.contains("\"never\"") && error.contains("timeouts, pf or evidence"));

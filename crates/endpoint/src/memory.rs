@@ -2,13 +2,13 @@
 
 mod budget;
 mod glance;
+mod stall_detector;
 mod waiters;
-mod watch;
 
 pub use self::budget::{Account, Budget, Held};
 pub use self::glance::Glance;
+pub use self::stall_detector::{Direction, Holder, StallDetector};
 pub use self::waiters::Waiters;
-pub use self::watch::{Direction, Holder, Watch};
 
 /// Bytes that a member may always hold in each direction, however scarce memory is: a thin stream goes on.
 pub const LEAST: usize = 4096;

@@ -1,4 +1,4 @@
-//! What carries datagrams between a machine and the network, and what such carriers share.
+//! Transports, which carry datagrams between a machine and the network, and the parts that they share.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use crate::ip::IcmpReport;
 
-/// A carrier of datagrams: UDP ([`crate::UdpTransport`]), raw IP
+/// The transport of a machine's datagrams: UDP ([`crate::UdpTransport`]), raw IP
 /// ([`crate::RawTransport`]) or a TUN device ([`crate::TunTransport`]).
 ///
 /// Both directions may be used at the same time from different tasks. Futures may be dropped; a dropped

@@ -1,7 +1,7 @@
 //! A machine as a host of its own behind a TUN device: whatever the system routes to its addresses, from this
 //! machine or forwarded from others, comes to it as IP packets. Linux only.
 //!
-//! [`Tun::open`] makes the device, [`Tun::transports`] the carriers for [`crate::run`], one for each queue. Pings
+//! [`Tun::open`] makes the device, [`Tun::transports`] the transports for [`crate::run`], one for each queue. Pings
 //! to the addresses are answered; ICMP errors go to the machine.
 
 #[cfg(target_os = "linux")]

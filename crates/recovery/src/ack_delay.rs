@@ -13,6 +13,17 @@ use crate::loss::rack::RecentMinimum;
 /// Packets that travelled alone whose round trips are remembered: a peer that becomes prompt is believed after as many.
 const REMEMBERED: usize = 8;
 
+/// Packets that travelled alone after which a peer that delayed none of them is believed to be prompt. Linux acknowledges the
+/// first sixteen of a connection at once.
+const PROMPT: u8 = 20;
+
+/// How long most receivers that delay acknowledgements do so at most, where RFC 9293 allows half a second (section
+/// 3.8.6.3): what is assumed until a peer is known.
+const USUAL: Duration = Duration::from_millis(200);
+
+/// Least delay of an acknowledgement that is taken for one.
+const LEAST_DELAY: Duration = Duration::from_millis(5);
+
 /// Needless expiries in a row after which a delay is believed.
 const BELIEVED: u8 = 2;
 
@@ -24,6 +35,8 @@ pub(crate) struct AckDelay {
     /// Round trips of the last packets that travelled alone, in milliseconds, rounded up.
     alone: [u16; REMEMBERED],
     next: u8,
+    /// Number of such packets that were acknowledged promptly before one was not.
+    prompt: u8,
     /// How often in a row the timer expired for a packet that travelled alone, and what it sent again was not needed. Once
     /// may be an acknowledgement that was lost; from [`BELIEVED`] times on the peer delays for longer than is known.
     needless: u8,
@@ -34,6 +47,15 @@ pub(crate) struct AckDelay {
 }
 
 impl AckDelay {
+    /// Nothing is known but the round trip of the handshake.
+    pub(crate) fn new(now: Instant, handshake: Option<Duration>) -> Self {
+        let mut delay = AckDelay::default();
+        if let Some(handshake) = handshake {
+            delay.base.on_sample(now, handshake);
+        }
+        delay
+    }
+
     /// The round trip of a packet that was sent once. `alone`: no other followed before it was acknowledged; `asked`: a
     /// request for its acknowledgement did.
     pub(crate) fn on_round_trip(
@@ -51,6 +73,10 @@ impl AckDelay {
         if asked {
             return;
         }
+        // That it does delay them is known by needless expiries as well.
+        let late = self.base.get().is_some_and(|base| measured > base + base / 4 + LEAST_DELAY);
+        let delays = late || self.needless > 0;
+        self.prompt = if delays { PROMPT } else { self.prompt.saturating_add(1) };
         (self.needless, self.suspected) = (0, false);
         if let Some(slot) = self.alone.get_mut(usize::from(self.next)) {
             *slot = u16::try_from(measured.as_millis() + 1).unwrap_or(u16::MAX);
@@ -84,18 +110,24 @@ impl AckDelay {
         self.needless = self.needless.saturating_add(core::mem::take(&mut self.suspected).into());
     }
 
-    /// How long the acknowledgement of a packet that travels alone takes, of which the peer's delay is `most` at most;
-    /// none before anything was learned. `smoothed`: the round trip before any of data was measured.
+    /// How long the acknowledgement of a packet that travels alone takes, of which the peer's delay is `most` at most; none
+    /// before a round trip was measured. `smoothed`: the round trip before any of data was measured.
     pub(crate) fn round_trip(
         &self,
         most: Duration,
         smoothed: Option<Duration>,
     ) -> Option<Duration> {
-        let longest = self.base.get().or(smoothed)? + most;
-        let seen = self.alone.iter().max().copied().filter(|seen| *seen > 0);
-        let seen = seen.map(|millis| Duration::from_millis(millis.into()).min(longest));
-        // The timer must not meet the acknowledgement.
-        if self.needless >= BELIEVED { Some(longest + Duration::from_millis(1)) } else { seen }
+        let base = self.base.get().or(smoothed)?;
+        let longest = base + most;
+        if self.needless >= BELIEVED {
+            // The timer must not meet the acknowledgement.
+            return Some(longest + Duration::from_millis(1));
+        }
+        if self.prompt < PROMPT {
+            return Some(base * 5 / 4 + USUAL.min(most));
+        }
+        let seen = self.alone.iter().max().copied().filter(|seen| *seen > 0)?;
+        Some(Duration::from_millis(seen.into()).min(longest))
     }
 }
 
@@ -116,9 +148,13 @@ mod tests {
     #[test]
     fn packets_that_travel_alone_teach_the_delay_and_eight_prompt_ones_make_it_forgotten() {
         let mut delay = AckDelay::default();
-        assert_eq!(learned(&delay), None);
+        assert_eq!(
+            learned(&delay),
+            Some(212),
+            "a quarter more than the smoothed round trip, and 200 ms"
+        );
         delay.on_round_trip(Instant::ZERO, millis(100), false, false);
-        assert_eq!(learned(&delay), None, "another followed: it tells nothing of the delay");
+        assert_eq!(learned(&delay), Some(325), "another followed: it tells nothing of the delay");
         delay.on_round_trip(Instant::ZERO, millis(300), true, false);
         for _ in 0..7 {
             delay.on_round_trip(Instant::ZERO, millis(100), true, false);
@@ -126,6 +162,20 @@ mod tests {
         }
         delay.on_round_trip(Instant::ZERO, millis(100), true, false);
         assert_eq!(learned(&delay), Some(101));
+    }
+
+    #[test]
+    fn a_peer_that_is_prompt_twenty_times_is_believed_to_be_and_one_that_delays_at_once() {
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
+        for _ in 0..19 {
+            delay.on_round_trip(Instant::ZERO, millis(110), true, false);
+            assert_eq!(learned(&delay), Some(325));
+        }
+        delay.on_round_trip(Instant::ZERO, millis(110), true, false);
+        assert_eq!(learned(&delay), Some(111));
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
+        delay.on_round_trip(Instant::ZERO, millis(131), true, false);
+        assert_eq!(learned(&delay), Some(132));
     }
 
     #[test]
@@ -140,11 +190,11 @@ mod tests {
     fn two_needless_timeouts_in_a_row_allow_for_the_longest_delay_until_it_is_measured() {
         let mut delay = AckDelay::default();
         delay.on_needless();
-        assert_eq!(learned(&delay), None, "no timeout told of it");
+        assert_eq!(learned(&delay), Some(212), "no timeout told of it");
         delay.on_expiry();
         delay.on_needless();
         delay.on_needless();
-        assert_eq!(learned(&delay), None, "an acknowledgement may have been lost");
+        assert_eq!(learned(&delay), Some(212), "an acknowledgement may have been lost");
         delay.on_expiry();
         delay.on_needless();
         assert_eq!(learned(&delay), Some(511));

@@ -24,6 +24,8 @@ pub(crate) struct AckRequests {
     /// Requests left of this run, and how many it had.
     left: u8,
     run: u8,
+    /// Whether the last one was late all the same.
+    was_in_vain: bool,
 }
 
 impl AckRequests {
@@ -35,11 +37,14 @@ impl AckRequests {
     /// The round trip of a packet that travelled alone; `least`: the shortest of any.
     pub(crate) fn on_round_trip(&mut self, asked: bool, measured: Duration, least: Duration) {
         if asked {
-            // Some are late all the same, for requests are lost, too.
+            self.left = self.left.saturating_sub(1);
+            // One that is late all the same was lost.
+            if self.was_lost(measured) {
+                return;
+            }
             let (mean, distance) = self.prompt.unwrap_or((measured, Duration::ZERO));
             let off = measured.saturating_sub(mean) + mean.saturating_sub(measured);
             self.prompt = Some(((mean * 7 + measured) / 8, (distance * 7 + off) / 8));
-            self.left = self.left.saturating_sub(1);
             return;
         }
         if !self.is_late(measured, least) {
@@ -58,6 +63,18 @@ impl AckRequests {
     pub(crate) fn is_late(self, measured: Duration, least: Duration) -> bool {
         let prompt = self.longest_prompt().map(|prompt| prompt + LATE);
         measured > prompt.unwrap_or(least + LATE_AT_FIRST)
+    }
+
+    /// Whether the last request is thought to have been lost.
+    pub(crate) fn is_in_vain(self) -> bool {
+        self.was_in_vain
+    }
+
+    /// Whether the request that followed the packet of this round trip was lost: it contains a delay, unlike the last one. Two
+    /// in a row are a queue.
+    fn was_lost(&mut self, measured: Duration) -> bool {
+        self.was_in_vain = !self.was_in_vain && self.is_late_in_vain(measured);
+        self.was_in_vain
     }
 
     /// Whether one contains a delay although a request followed the packet: that was lost.
@@ -101,6 +118,20 @@ mod tests {
         assert_eq!(asked(1000, |_| 0, |packet| packet * 7 % 20), 0);
         let asked = asked(1000, |_| 0, |packet| packet * 37 % 61);
         assert!((1..200).contains(&asked), "one in five at most: {asked}");
+    }
+
+    #[test]
+    fn a_single_late_answer_is_a_lost_request_and_two_in_a_row_are_a_queue() {
+        let mut requests = AckRequests::default();
+        let mut measure = |millis| {
+            requests.on_round_trip(true, Duration::from_millis(millis), LEAST);
+            (requests.is_in_vain(), requests.longest_prompt().map(Duration::as_millis))
+        };
+        assert_eq!(measure(100), (false, Some(100)));
+        assert_eq!(measure(140), (true, Some(100)), "no measure of what is prompt");
+        assert_eq!(measure(100), (false, Some(100)));
+        assert_eq!(measure(140), (true, Some(100)));
+        assert_eq!(measure(140), (false, Some(115)));
     }
 
     #[test]

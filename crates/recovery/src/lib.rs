@@ -37,5 +37,5 @@ pub use feedback::{Feedback, Silence};
 pub use ledger::{Flight, GapRanges, PacketNumber, PathIndex};
 pub use path::Routes;
 pub use policy::{PRESETS, RecoveryPolicy, TCP_PRESETS};
-pub use recovery::{AckOutcome, Bundle, Load, PathSnapshot, Recovery, Ride, TimeoutOutcome};
+pub use recovery::{AckOutcome, Bundle, Load, PathSnapshot, Recovery, Ride, Space, TimeoutOutcome};
 pub use stats::{Cause, RecoveryStats, RetransmissionCounts};

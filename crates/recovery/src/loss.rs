@@ -121,6 +121,45 @@ mod tests {
         assert!(size_of::<MechanismStates>() <= 256, "{} bytes", size_of::<MechanismStates>());
     }
 
+    #[test]
+    fn each_field_that_asks_for_a_mechanism_gets_its_state_and_a_policy_without_any_has_none() {
+        use crate::policy::{RttSamples, ThinTimeout, TimeoutResends};
+
+        let plain = RecoveryPolicy::sctp_rfc();
+        assert!(!MechanismStates::is_wanted(&plain));
+        let with = |change: &dyn Fn(&mut RecoveryPolicy)| {
+            let mut policy = plain.clone();
+            change(&mut policy);
+            [
+                Rack::is_wanted(&policy),
+                RecentMinimum::is_wanted(&policy),
+                Probe::is_wanted(&policy),
+                Doubts::is_wanted(&policy),
+            ]
+        };
+        let by_rack = with(&|policy| policy.timeout_resends = TimeoutResends::ByRack);
+        assert_eq!(by_rack, [true, false, false, false]);
+        let rack = with(&|policy| policy.loss.rack = true);
+        assert_eq!(rack, [true, false, false, false]);
+        let undo = with(&|policy| policy.congestion.undo = true);
+        assert_eq!(undo, [false, true, false, false]);
+        let queue = with(&|policy| policy.backoff.linear_queue = 3);
+        assert_eq!(queue, [false, true, false, false]);
+        let proven = with(&|policy| policy.rto.samples = RttSamples::Proven);
+        assert_eq!(proven, [false, true, false, true]);
+        let asking = with(&|policy| policy.timeout_while_thin = ThinTimeout::Probe);
+        assert_eq!(asking, [false, false, true, false]);
+        let probes = with(&|policy| policy.loss.tail_probe = Some(Duration::ZERO));
+        assert_eq!(probes, [false, false, true, false]);
+    }
+
+    #[test]
+    fn the_early_timer_waits_a_quarter_of_the_first_timeout_and_never_less_than_its_least() {
+        let millis = Duration::from_millis;
+        let early = |least| early_timer(&RttEstimator::default(), millis(1000), millis(least));
+        assert_eq!([early(10), early(300)], [250, 300].map(millis));
+    }
+
     /// Chunk 1 sent at 0, chunk 2 at 150 ms, the SACK of chunk 1 at 180 ms, RTO 300 ms
     /// (the example of the difference between the paper's compensation and RFC 7765).
     fn due(restart: TimerRestart, thin: bool, outstanding: u32) -> u64 {

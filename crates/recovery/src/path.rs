@@ -99,7 +99,10 @@ impl PathRecovery {
     }
 
     /// Data leaves: what the policy's mechanisms keep is there from now on. A path without data takes no memory for it.
-    pub(crate) fn equip(&mut self, policy: &RecoveryPolicy) {
+    pub(crate) fn equip(&mut self, now: Instant, policy: &RecoveryPolicy) {
+        if self.ack_delay.is_none() && policy.rto.ack_delay.is_some() {
+            self.ack_delay = Some(Box::new(AckDelay::new(now, self.rtt.srtt())));
+        }
         if self.mechanisms.is_none() && MechanismStates::is_wanted(policy) {
             self.mechanisms = Some(Box::default());
         }

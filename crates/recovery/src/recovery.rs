@@ -23,7 +23,7 @@ use std::sync::Arc;
 use base::{Duration, Instant, Probability};
 use smallvec::SmallVec;
 
-pub use self::bundles::{Bundle, Ride};
+pub use self::bundles::{Bundle, Ride, Space};
 use self::heard::Heard;
 use self::losses::Lost;
 use self::response::AckContext;
@@ -270,12 +270,12 @@ impl Recovery {
     fn delayed_ack(&self, path: PathIndex) -> Option<Duration> {
         let most = self.policy.rto.ack_delay?;
         let state = &self.paths[usize::from(path)];
-        let delay = state.ack_delay.as_deref()?;
         // Asked several times a packet: what is cheap to know comes first.
         if self.ledger.flight(path).packets != 1 || self.asked_for_last(path) {
             return None;
         }
-        Some(delay.round_trip(most, state.rtt.srtt())?.min(self.policy.rto.max))
+        let (delay, smoothed) = (state.ack_delay.as_deref()?, state.rtt.srtt());
+        Some(delay.round_trip(most, smoothed)?.min(self.policy.rto.max))
     }
 
     /// The path's maximum chunk size changed. Windows in bytes stay as they are, windows in packets of as many packets.

@@ -3,7 +3,7 @@
 use base::{Duration, Instant};
 
 use crate::margin::Margin;
-use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoPolicy, ThinBackoff};
+use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoMargin, RtoPolicy, ThinBackoff};
 use crate::rtt::RttEstimator;
 
 /// The timeout before back-off: what the round-trip times give, within the policy's bounds.
@@ -15,6 +15,9 @@ pub(crate) fn compute_rto(
 ) -> Duration {
     let least_variation = policy.granularity.max(policy.min_variation);
     let Some(timeout) = rtt.timeout(least_variation, margin) else { return policy.initial };
+    // A variation that was small for long says nothing of a queue that comes and goes.
+    let longest = rtt.longest() + least_variation;
+    let timeout = if policy.margin == RtoMargin::Learned { timeout.max(longest) } else { timeout };
     let min = policy.min_while_thin.filter(|_| thin).unwrap_or(policy.min);
     timeout.max(min).min(policy.max)
 }
@@ -236,6 +239,29 @@ mod tests {
             assert_eq!([expire(true), expire(true)], [(true, thin_ms); 2], "{while_thin:?}");
             assert_eq!(expire(false), (false, 2 * thin_ms));
         }
+    }
+
+    #[test]
+    fn the_upper_bound_of_thin_streams_never_cuts_the_timeout_itself() {
+        let bounded = RtoPolicy { max_while_thin: Some(RTO / 2), ..rto() };
+        let mut backoff = Backoff::default();
+        assert_eq!(backoff.apply(RTO, &bounded, true), RTO);
+        backoff.on_expiry(Instant::ZERO, every_error(ThinBackoff::Exponential), true, RTO, MAX);
+        assert_eq!([true, false].map(|thin| backoff.apply(RTO, &bounded, thin)), [RTO, RTO * 2]);
+    }
+
+    #[test]
+    fn an_acknowledgement_ends_the_back_off_of_an_outage_only_where_the_policy_says_so() {
+        let after = |ends| {
+            let policy = BackoffPolicy { ends, ..every_error(ThinBackoff::Exponential) };
+            let mut backoff = Backoff::default();
+            for _ in 0..3 {
+                backoff.on_expiry(Instant::ZERO, policy, true, RTO, MAX);
+            }
+            backoff.on_acknowledged(policy);
+            backoff.apply(RTO, &rto(), true)
+        };
+        assert_eq!([BackoffEnd::Sample, BackoffEnd::Acknowledgement].map(after), [RTO * 8, RTO]);
     }
 
     #[test]

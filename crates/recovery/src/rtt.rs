@@ -59,12 +59,28 @@ pub enum Deviation {
     Truncated,
 }
 
+/// The variation before a measurement.
+const UNMEASURED: i64 = i64::MIN;
+/// The longest round trip comes down to the smoothed one by a share of 1/32 with each measurement: a queue that comes and
+/// goes every few seconds is remembered from one time to the next.
+const FALL: i64 = 32;
+
 /// SRTT and RTTVAR of one path.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// Smoothed time and its variation in nanoseconds, once there was a measurement.
-    state: Option<(i64, i64)>,
+    /// Smoothed time and its variation in nanoseconds. There is one of these for each path of each idle association: no
+    /// `Option`, which would take eight bytes more.
+    srtt: i64,
+    rttvar: i64,
     latest: Duration,
+    /// The longest recent round trip, in nanoseconds.
+    longest: i64,
+}
+
+impl Default for RttEstimator {
+    fn default() -> Self {
+        RttEstimator { srtt: 0, rttvar: UNMEASURED, latest: Duration::ZERO, longest: 0 }
+    }
 }
 
 impl RttEstimator {
@@ -72,46 +88,63 @@ impl RttEstimator {
     pub fn on_sample(&mut self, sample: Duration, alpha: Ratio, beta: Ratio, deviation: Deviation) {
         let measured = i64::try_from(sample.as_nanos()).unwrap_or(i64::MAX);
         self.latest = sample;
-        self.state = Some(match self.state {
+        let Some((srtt, rttvar)) = self.measured() else {
             // C2: the first measurement stands for itself.
-            None => (measured, measured / 2),
-            // C3: the variation is updated with the old smoothed time.
-            Some((srtt, rttvar)) => {
-                let distance = srtt.saturating_sub(measured);
-                let distance = match deviation {
-                    Deviation::Absolute => distance.saturating_abs(),
-                    Deviation::Signed => distance,
-                    Deviation::Truncated => distance.saturating_abs() / SECOND * SECOND,
-                };
-                (alpha.blend(srtt, measured), beta.blend(rttvar, distance))
-            }
-        });
+            (self.srtt, self.rttvar) = (measured, measured / 2);
+            return;
+        };
+        // C3: the variation is updated with the old smoothed time.
+        let distance = srtt.saturating_sub(measured);
+        let distance = match deviation {
+            Deviation::Absolute => distance.saturating_abs(),
+            Deviation::Signed => distance,
+            Deviation::Truncated => distance.saturating_abs() / SECOND * SECOND,
+        };
+        self.longest = measured.max(self.longest - self.longest.saturating_sub(srtt) / FALL);
+        self.srtt = alpha.blend(srtt, measured);
+        self.rttvar = beta.blend(rttvar, distance).max(-i64::MAX);
+    }
+
+    /// SRTT and RTTVAR, once measured.
+    fn measured(&self) -> Option<(i64, i64)> {
+        (self.rttvar != UNMEASURED).then_some((self.srtt, self.rttvar))
     }
 
     /// Smoothed round-trip time, once measured.
     pub fn srtt(&self) -> Option<Duration> {
-        self.state.map(|(srtt, _)| Duration::from_nanos(srtt.max(0) as u64))
+        self.measured().map(|(srtt, _)| Duration::from_nanos(srtt.max(0) as u64))
     }
 
     /// Round-trip time variation, once measured; a negative (signed) one reads as zero.
     pub fn rttvar(&self) -> Option<Duration> {
-        self.state.map(|(_, rttvar)| Duration::from_nanos(rttvar.max(0) as u64))
+        self.measured().map(|(_, rttvar)| Duration::from_nanos(rttvar.max(0) as u64))
     }
 
     /// The latest RTT sample; none before the first.
     pub fn latest(&self) -> Option<Duration> {
-        self.state.map(|_| self.latest)
+        self.measured().map(|_| self.latest)
+    }
+
+    /// What was measured last counts as no longest round trip: [`longest`](RttEstimator::longest) is what it was before.
+    pub(crate) fn set_longest(&mut self, longest: Duration) {
+        self.longest = i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX);
     }
 
     /// `SRTT + 4 · RTTVAR`, or more variations by what `margin` learned, which together are no less than `floor`, the
     /// clock's granularity or more; none before a measurement. A variation that is negative (signed) stays as it is.
     pub fn timeout(&self, floor: Duration, margin: Margin) -> Option<Duration> {
-        let (srtt, rttvar) = self.state?;
+        let (srtt, rttvar) = self.measured()?;
         let variation = margin.of(rttvar);
         // RFC 9260, C3: a variation that rounds to nothing counts as one tick.
         let floor = i64::try_from(floor.as_nanos()).unwrap_or(i64::MAX);
         let variation = if rttvar >= 0 { variation.max(floor) } else { variation };
         Some(Duration::from_nanos(srtt.saturating_add(variation).max(0) as u64))
+    }
+
+    /// The longest recent round trip: the longest measured, which comes down to the smoothed one by a share of 1/32 with each
+    /// further measurement. The first one, of the handshake, stands for no queue.
+    pub fn longest(&self) -> Duration {
+        Duration::from_nanos(self.longest.max(0) as u64)
     }
 
     /// `SRTT + 2 · RTTVAR`: how long FreeBSD waits before it takes an unacknowledged chunk for old.
@@ -184,6 +217,32 @@ mod tests {
             Some(Duration::from_micros(528_125)),
             "3/4 of 37.5 and 1/4 of 2000"
         );
+    }
+
+    #[test]
+    fn the_longest_round_trip_is_half_forgotten_after_22_measurements() {
+        let mut rtt = RttEstimator::default();
+        let mut measure = |sample, times| {
+            for _ in 0..times {
+                rtt.on_sample(millis(sample), ALPHA, BETA, Deviation::Absolute);
+            }
+            rtt.longest()
+        };
+        assert_eq!(measure(300, 1), Duration::ZERO, "the handshake's");
+        assert_eq!(measure(100, 2000).as_micros(), 100_000);
+        assert_eq!(measure(164, 1), millis(164));
+        let left = measure(100, 22).as_micros();
+        assert!((132_000..140_000).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn a_variation_of_nothing_counts_as_one_tick() {
+        let mut rtt = RttEstimator::default();
+        let whole = Ratio::new(1, 1);
+        for _ in 0..2 {
+            rtt.on_sample(millis(100), ALPHA, whole, Deviation::Absolute);
+        }
+        assert_eq!((rtt.rttvar(), timeout(&rtt)), (Some(millis(0)), Some(millis(101))));
     }
 
     #[test]

@@ -54,31 +54,64 @@ pub fn is_slow(
 }
 
 /// A running estimate of the share of packets that are lost: a moving average over packets whose fate
-/// is known, each counting for 1/64, never above one half.
-#[derive(Clone, Debug, Default)]
+/// is known, each counting for 1/64, never above one half; and how long ago the last one was lost.
+#[derive(Clone, Debug)]
 pub struct LossEstimator {
     /// In units of 2⁻³².
-    loss: u64,
+    loss: u32,
+    /// Packets whose fate became known since the last loss; [`LossEstimator::NONE`] and more: there was none.
+    since_loss: u16,
+    /// What that was when the last one was lost; 0 once that one had arrived after all.
+    before_loss: u16,
+}
+
+impl Default for LossEstimator {
+    fn default() -> Self {
+        LossEstimator { loss: 0, since_loss: Self::NONE, before_loss: 0 }
+    }
 }
 
 impl LossEstimator {
     const WEIGHT: u64 = 64;
+    const MOST: u64 = 1 << 31;
+    /// Packets since a loss if there was none, when a path is new; the last number before is as many as are counted.
+    const NONE: u16 = u16::MAX - 255;
 
     /// A packet's fate is known.
     pub fn on_fate(&mut self, lost: bool) {
         let target = if lost { Probability::ONE.to_fixed_point() } else { 0 };
-        self.loss = (self.loss * (Self::WEIGHT - 1) + target) / Self::WEIGHT;
-        self.loss = self.loss.min(Probability::ONE.to_fixed_point() / 2);
+        let loss = (u64::from(self.loss) * (Self::WEIGHT - 1) + target) / Self::WEIGHT;
+        self.loss = loss.min(Self::MOST) as u32;
+        if lost {
+            // Of several in a row, none may have been lost.
+            let since = core::mem::take(&mut self.since_loss);
+            self.before_loss = if since == 0 { self.before_loss } else { since };
+        } else if self.since_loss != Self::NONE - 1 {
+            self.since_loss = self.since_loss.saturating_add(1);
+        }
     }
 
     /// A packet that was taken for lost had arrived after all.
     pub fn on_spurious(&mut self) {
-        self.loss = self.loss.saturating_sub(Probability::ONE.to_fixed_point() / Self::WEIGHT);
+        let one = Probability::ONE.to_fixed_point() / Self::WEIGHT;
+        self.loss = u64::from(self.loss).saturating_sub(one) as u32;
+        self.since_loss = self.since_loss.saturating_add(self.before_loss);
+        self.before_loss = 0;
+    }
+
+    /// Whether a packet was lost among the last `packets`.
+    pub fn is_recent(&self, packets: u16) -> bool {
+        self.since_loss < packets.min(Self::NONE - 1)
+    }
+
+    /// Whether the path lost nothing, and the fate of too few packets is known to tell that it does not.
+    pub fn is_new(&self) -> bool {
+        (Self::NONE..u16::MAX).contains(&self.since_loss)
     }
 
     /// The estimated share of packets lost, at most one half.
     pub fn estimate(&self) -> Probability {
-        Probability::from_fixed_point(self.loss)
+        Probability::from_fixed_point(self.loss.into())
     }
 }
 
@@ -126,6 +159,41 @@ mod tests {
             loss.on_fate(true);
         }
         assert_eq!(loss.estimate(), Probability::from_ratio(1, 2));
+    }
+
+    fn fates(loss: &mut LossEstimator, delivered: u32) {
+        (0..delivered).for_each(|_| loss.on_fate(false));
+    }
+
+    #[test]
+    fn a_loss_is_recent_for_as_many_packets_as_asked_and_a_path_is_new_for_255() {
+        let mut loss = LossEstimator::default();
+        assert!(loss.is_new() && !loss.is_recent(u16::MAX));
+        fates(&mut loss, 254);
+        assert!(loss.is_new());
+        fates(&mut loss, 1);
+        assert!(!loss.is_new() && !loss.is_recent(u16::MAX));
+        loss.on_fate(true);
+        fates(&mut loss, 999);
+        assert!(loss.is_recent(1000) && !loss.is_new());
+        fates(&mut loss, 1);
+        assert!(!loss.is_recent(1000) && loss.is_recent(1001));
+        fates(&mut loss, 200_000);
+        assert!(!loss.is_recent(u16::MAX) && !loss.is_new(), "not even by an overflow");
+    }
+
+    #[test]
+    fn what_was_not_lost_after_all_is_no_recent_loss_but_the_one_before_it_is() {
+        let mut loss = LossEstimator::default();
+        (0..2).for_each(|_| loss.on_fate(true));
+        (0..3).for_each(|_| loss.on_spurious());
+        assert!(!loss.is_recent(u16::MAX));
+        loss.on_fate(true);
+        fates(&mut loss, 100);
+        loss.on_fate(true);
+        fates(&mut loss, 10);
+        (0..2).for_each(|_| loss.on_spurious());
+        assert!(!loss.is_recent(110) && loss.is_recent(111));
     }
 
     #[test]

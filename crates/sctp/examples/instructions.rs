@@ -6,7 +6,7 @@
 //! valgrind --tool=callgrind target/release/examples/instructions thin 1000 20
 //! ```
 //!
-//! `bulk SIZE MIB` transfers messages of SIZE bytes on one association; `thin ASSOCIATIONS ROUNDS [PRESET]` sends a
+//! `bulk SIZE MIB [PRESET]` transfers messages of SIZE bytes on one association; `thin ASSOCIATIONS ROUNDS [PRESET]` sends a
 //! message of 100 bytes each 250 ms on each association, with `latency` unless another preset is named.
 //! The difference between two runs of other lengths is free of the set-up; `benches/instructions` takes it.
 
@@ -19,16 +19,22 @@ mod thin;
 #[path = "cost/throughput.rs"]
 mod throughput;
 
+use std::sync::Arc;
+
+use recovery::RecoveryPolicy;
+use sctp::AssociationOptions;
+
 use self::pair::Pair;
 
 const USAGE: &str =
-    "usage: instructions bulk SIZE MIB | instructions thin ASSOCIATIONS ROUNDS [PRESET]";
+    "usage: instructions bulk SIZE MIB [PRESET] | instructions thin ASSOCIATIONS ROUNDS [PRESET]";
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (units, packets) = match words[..] {
-        ["bulk", size, mib] => bulk(number(size)?, number(mib)?),
+        ["bulk", size, mib] => bulk("latency", number(size)?, number(mib)?)?,
+        ["bulk", size, mib, preset] => bulk(preset, number(size)?, number(mib)?)?,
         ["thin", associations, rounds] => thin("latency", number(associations)?, number(rounds)?)?,
         ["thin", associations, rounds, preset] => {
             thin(preset, number(associations)?, number(rounds)?)?
@@ -44,10 +50,13 @@ fn number(word: &str) -> Result<u32, String> {
 }
 
 /// `measure` transfers an eighth of the volume before, to open the window, and counts its packets apart.
-fn bulk(size: u32, mib: u32) -> (u64, u64) {
+fn bulk(preset: &str, size: u32, mib: u32) -> Result<(u64, u64), String> {
+    let policy =
+        RecoveryPolicy::preset(preset).ok_or_else(|| format!("{preset:?} is no preset of SCTP"))?;
+    let options = AssociationOptions { policy: Arc::new(policy), ..AssociationOptions::default() };
     let total = u64::from(mib) << 20;
-    let (_, packets) = throughput::measure(size as usize, total);
-    (total * 9 / 8 / u64::from(size), packets * 9 / 8)
+    let (_, packets) = throughput::measure_with(&options, size as usize, total);
+    Ok((total * 9 / 8 / u64::from(size), packets * 9 / 8))
 }
 
 fn thin(preset: &str, associations: u32, rounds: u32) -> Result<(u64, u64), String> {

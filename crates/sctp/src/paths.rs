@@ -370,8 +370,8 @@ impl Paths {
         let row_or_first = row.unwrap_or(0);
         let path = &mut self.list[row_or_first];
         let mut encapsulation_changed = false;
-        if row.is_some() && path.remote().port() != meta.remote.port() {
-            encapsulation_changed = (path.remote().port() == 0) != (meta.remote.port() == 0);
+        if row.is_some() && path.remote_port() != meta.remote.port() {
+            encapsulation_changed = (path.remote_port() == 0) != (meta.remote.port() == 0);
             path.set_remote_port(meta.remote.port());
             self.readdressed = true;
             if !path.confirmed {
@@ -381,7 +381,7 @@ impl Paths {
             }
         }
         // Where this side's addresses were named, they belong to their paths.
-        if !several || path.local().is_none() {
+        if !several || !path.has_local() {
             path.set_local(Some(meta.local));
         }
         (PathId::at(row_or_first), encapsulation_changed)

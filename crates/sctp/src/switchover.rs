@@ -147,7 +147,7 @@ pub(crate) struct Charges {
     /// Errors in a row.
     pub(crate) errors: u8,
     /// Timers of the path that expired in a row, those that count for no error too.
-    pub(crate) strikes: u8,
+    pub(crate) expiries: u8,
     /// A heartbeat that an expiry gave rise to was not answered in time.
     pub(crate) unanswered: bool,
     /// The application says that it is down.
@@ -164,7 +164,7 @@ pub(crate) fn judge(
         PotentiallyFailed::Never => false,
         PotentiallyFailed::AfterErrors(limit) => charges.errors > limit,
         PotentiallyFailed::OnEvidence => {
-            charges.strikes >= 2 || (charges.strikes == 1 && charges.unanswered)
+            charges.expiries >= 2 || (charges.expiries == 1 && charges.unanswered)
         }
     };
     if charges.errors > path_max_retrans {
@@ -319,9 +319,9 @@ mod tests {
     }
 
     #[test]
-    fn evidence_is_two_strikes_or_one_and_silence() {
-        let judged = |strikes, unanswered| {
-            let charges = Charges { errors: 1, strikes, unanswered, hinted_down: false };
+    fn evidence_is_two_expiries_or_one_and_silence() {
+        let judged = |expiries, unanswered| {
+            let charges = Charges { errors: 1, expiries, unanswered, hinted_down: false };
             judge(super::PotentiallyFailed::OnEvidence, charges, 5)
         };
         assert_eq!(

@@ -77,7 +77,8 @@ pub enum Failure {
     Unreachable,
     /// The peer stopped acknowledging.
     TimedOut,
-    /// The peer stopped answering keep-alives.
+    /// The peer stopped answering keep-alive probes ([`keep_alive`](crate::ConnectionOptions::keep_alive),
+    /// [`dead_after`](crate::ConnectionOptions::dead_after)).
     KeepAlive,
     /// Data stayed unacknowledged for as long as the user timeout allows.
     UserTimeout,

@@ -7,7 +7,7 @@ use crate::options::KeepAlive;
 /// How long the peer has been silent, and how often it was asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Silence {
-    /// When the last segment of the peer arrived.
+    /// When the last segment of the peer arrived, later by the time that this process was stopped since.
     since: Instant,
     /// Probes since.
     probes: u8,
@@ -50,12 +50,23 @@ impl Silence {
         self.since + options.idle + options.interval * u64::from(self.probes)
     }
 
-    /// What is due at `now`; a probe counts as sent.
+    /// What is due at `now`; a probe counts as sent. A process that was stopped probes the peer for as long as any other
+    /// before it gives it up: silence that it could not hear does not count.
     pub(crate) fn on_timeout(&mut self, now: Instant, options: &KeepAlive) -> Due {
-        if now < self.due(options) {
+        let due = self.due(options);
+        if now < due {
             return Due::Nothing;
         }
-        if self.probes >= options.probes {
+        let (late, last) = (now.since(due), self.probes >= options.probes);
+        if late > options.interval {
+            self.since += late;
+            if last {
+                // The answer to the last probe may have come meanwhile.
+                self.since += options.interval;
+                return Due::Nothing;
+            }
+        }
+        if last {
             return Due::GiveUp;
         }
         self.probes += 1;
@@ -83,5 +94,20 @@ mod tests {
         assert_eq!(silence.on_timeout(at(170), &options), Due::GiveUp);
         silence.on_heard(at(170));
         assert_eq!(silence.due(&options), at(270));
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_probes_as_often_as_any_other_before_it_gives_up() {
+        let second = Duration::from_secs(1);
+        let options = KeepAlive { idle: second * 100, interval: second * 10, probes: 2 };
+        let at = |seconds| Instant::ZERO + second * seconds;
+        let mut silence = Silence::new(at(0));
+        assert_eq!(silence.on_timeout(at(5_000), &options), Due::Probe);
+        assert_eq!(silence.due(&options), at(5_010));
+        assert_eq!(silence.on_timeout(at(5_010), &options), Due::Probe);
+        // Stopped again: what it asked may have been answered.
+        assert_eq!(silence.on_timeout(at(9_000), &options), Due::Nothing);
+        assert_eq!(silence.on_timeout(at(9_009), &options), Due::Nothing);
+        assert_eq!(silence.on_timeout(at(9_010), &options), Due::GiveUp);
     }
 }

@@ -12,7 +12,7 @@ use netsim::LinkConfig;
 use recovery::RecoveryPolicy;
 use recovery::policy::ThinBackoff;
 
-use super::edge::{LIMIT, Running};
+use super::edge::{LIMIT, Running, greet, is_reset, patient};
 
 const SIZE: usize = 30;
 const DELAY: base::Duration = base::Duration::from_millis(65);
@@ -156,4 +156,35 @@ fn the_schedule_is_that_of_linear_timeouts_with_a_cap() {
         [0, 1, 7, 7, 8, 10, 10]
     );
     assert_eq!([199, 200, 600, 1400, 3000, 6199].map(|span| at(0, span)), [0, 1, 2, 3, 4, 4]);
+}
+
+#[test]
+fn clients_that_vanish_idle_or_not_are_given_up_after_dead_after_and_their_services_hear_of_it() {
+    let Some(()) = available(Wire::find()) else { return };
+    let begin = Instant::ZERO + BEGIN;
+    let for_ever = begin..begin + base::Duration::from_secs(100_000);
+    let link = LinkConfig { blackouts: vec![for_ever], ..LinkConfig::with_delay(DELAY) };
+    let place = EdgePlace::with_way(WirePlan { link, seed: 1 }).unwrap();
+    let service = SocketAddr::from(([127, 0, 0, 1], EDGE_PORT));
+    let listener = place.far.enter(|| TcpListener::bind(service)).unwrap().unwrap();
+    let edge = Running::start(&place.far, service, |options| {
+        assert_eq!(options.services[0].dead_after, Some(base::Duration::from_secs(30)));
+        options.services[0].dead_after = Some(base::Duration::from_secs(1));
+    });
+    let pair = || {
+        let mut client = patient(place.connect().unwrap());
+        let mut server = patient(listener.accept().unwrap().0);
+        greet(&mut client, &mut server);
+        (client, server)
+    };
+    let ((_idle, mut idle), (_busy, mut busy)) = (pair(), pair());
+    let dropped = || place.wire.statistics().iter().map(|link| link.dropped().packets).sum::<u64>();
+    assert_eq!(dropped(), 0, "everything is set up in the light");
+    // A probe of the idle connection is the first packet that is lost; the other has data for its client from then on.
+    while dropped() == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    busy.write_all(&[7; SIZE]).unwrap();
+    assert!(is_reset(&mut idle) && is_reset(&mut busy));
+    assert_eq!(edge.end().services[0].tally.client_lost, 2);
 }

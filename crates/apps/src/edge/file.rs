@@ -71,7 +71,9 @@ pub struct ServiceFile {
     pub max_per_client: Option<usize>,
     /// Bytes kept for each connection and direction.
     pub buffer_bytes: Option<usize>,
-    /// Silence after which a client is probed; `off` never probes.
+    /// Silence of a client after which its connection is reset; `off` leaves it to `keep_alive`.
+    pub dead_after: Option<String>,
+    /// Silence after which an idle client is probed, instead of `dead_after`; `off` never probes.
     pub keep_alive: Option<String>,
 }
 

@@ -43,7 +43,7 @@ async fn serve(registry: &Registry, accepted: &Accepted, entry: &Entry) -> End {
         Ok(stream) => stream,
         Err(end) => return end,
     };
-    let mut stream = ToService::new(stream, service.finished_probe.into());
+    let mut stream = ToService::new(stream, service);
     if service.proxy_protocol && stream.write_all(proxy_line(accepted).as_bytes()).await.is_err() {
         return End::NoService;
     }

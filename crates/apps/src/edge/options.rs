@@ -34,7 +34,12 @@ pub struct Service {
     pub max_per_client: usize,
     /// Bytes kept for each connection and direction in the stack; at least 4096.
     pub buffer: usize,
-    /// Silence after which a client is probed, at least a second; none never probes.
+    /// Silence of a client after which its connection is reset, idle or not, at least a second
+    /// ([`tcp::ConnectionOptions::dead_after`]); a service on another machine is probed as often. None leaves a dead
+    /// client to `keep_alive` and to the limit of retransmissions.
+    pub dead_after: Option<Duration>,
+    /// Silence after which an idle client is probed where there is no `dead_after`, at least a second; none never
+    /// probes.
     pub keep_alive: Option<Duration>,
     /// How often a service that has finished is asked whether it is still there, in whole seconds. One that has
     /// closed altogether answers with a reset once its system has forgotten the connection.
@@ -54,6 +59,7 @@ impl Service {
             max_connections: 65_536,
             max_per_client: 256,
             buffer: 1 << 20,
+            dead_after: Some(thinstream::DEAD_AFTER),
             keep_alive: Some(Duration::from_secs(7200)),
             finished_probe: Duration::from_secs(60),
         }
@@ -73,6 +79,7 @@ impl Service {
         at_least(of("max_connections"), self.max_connections, 1)?;
         at_least(of("max_per_client"), self.max_per_client, 1)?;
         at_least(of("buffer_bytes"), self.buffer, LEAST_BUFFER)?;
+        at_least(of("dead_after"), self.dead_after.unwrap_or(LEAST_SILENCE), LEAST_SILENCE)?;
         at_least(of("keep_alive"), self.keep_alive.unwrap_or(LEAST_SILENCE), LEAST_SILENCE)?;
         at_least(of("finished_probe"), self.finished_probe, LEAST_SILENCE)
     }
@@ -85,6 +92,7 @@ impl Service {
             no_delay: true,
             send_buffer: self.buffer,
             receive_buffer: self.buffer,
+            dead_after: self.dead_after,
             keep_alive: self.keep_alive.map(|idle| KeepAlive { idle, ..KeepAlive::default() }),
             path_mtu: mtu,
             ..ConnectionOptions::default()

@@ -80,6 +80,13 @@ fn numbers_with_which_nothing_works_are_refused_with_what_would_be_right() {
     ] {
         assert_eq!(of_service(&|service| service.keep_alive = idle), error);
     }
+    for (silence, error) in [
+        (None, None),
+        (Some(millis(1000)), None),
+        (Some(millis(999)), wrong("dead_after is 999ms: it should be at least 1s")),
+    ] {
+        assert_eq!(of_service(&|service| service.dead_after = silence), error);
+    }
     let probe =
         |millis| of_service(&|service| service.finished_probe = Duration::from_millis(millis));
     assert_eq!((probe(1000), probe(0).is_some()), (None, true));

@@ -79,7 +79,7 @@ impl Tun {
         self.offload
     }
 
-    /// A carrier of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine with these
+    /// A transport of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine with these
     /// addresses, of which the first of each family is where it sends from unless it says otherwise. The unspecified
     /// address stands for all of its family outside the device's own networks: what the system is made to hand over
     /// for them is the machine's, too, but for pings. Needs a tokio runtime with I/O enabled.
@@ -103,7 +103,7 @@ impl Tun {
             mailboxes,
             identifications: Identifications::new(seed),
         });
-        let carrier = |(index, queue)| {
+        let transport = |(index, queue)| {
             let device = AsyncDevice::new(queue)?;
             Ok(TunTransport {
                 device,
@@ -113,8 +113,9 @@ impl Tun {
                 tally: Tally::default(),
             })
         };
-        let carriers: io::Result<_> = self.queues.into_iter().enumerate().map(carrier).collect();
-        carriers.map_err(during(format!("wait for packets of {}", self.name)))
+        let transports: io::Result<_> =
+            self.queues.into_iter().enumerate().map(transport).collect();
+        transports.map_err(during(format!("wait for packets of {}", self.name)))
     }
 }
 
@@ -220,7 +221,7 @@ struct Common {
     identifications: Identifications,
 }
 
-/// A queue of a TUN device as carrier of one protocol. Ports in its addresses are 0.
+/// A queue of a TUN device as the transport of one protocol. Ports in its addresses are 0.
 pub struct TunTransport {
     device: AsyncDevice,
     common: Arc<Common>,

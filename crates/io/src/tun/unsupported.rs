@@ -34,7 +34,7 @@ impl Tun {
         match self.0 {}
     }
 
-    /// The carriers.
+    /// The transports.
     ///
     /// # Errors
     /// None: there is no such value.
@@ -43,7 +43,7 @@ impl Tun {
     }
 }
 
-/// A carrier over a TUN device; there is none on this system.
+/// A transport over a TUN device; there is none on this system.
 #[derive(Debug)]
 pub struct TunTransport(Infallible);
 

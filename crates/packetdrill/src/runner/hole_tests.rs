@@ -64,6 +64,17 @@ fn what_hides_events_is_an_error() {
 }
 
 #[test]
+fn a_further_peer_has_an_address() {
+    let script = |option: &str| {
+        format!(
+            "{option}0 socket(..., SOCK_SEQPACKET, IPPROTO_SCTP) = 3\n+0 bind(3, ..., ...) = 0\n"
+        )
+    };
+    let (right, wrong) = (script("--peer=192.0.2.9\n"), script("--peer=nobody\n"));
+    check("", &[(&right, &wrong, "should name an address of a further peer")]);
+}
+
+#[test]
 fn options_are_given_once_and_in_front() {
     let script = |options: &str| format!("{options}{TCP}");
     check(

@@ -7,6 +7,9 @@ mod icmp;
 mod inject;
 mod matching;
 
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+
 use base::{Duration, Instant};
 
 use self::authentication::Keys;
@@ -16,7 +19,7 @@ use crate::element::Memory;
 use crate::mapping::Role;
 use crate::mapping::{Mapping, Side};
 use crate::script::{Call, Checksum, Content, Event, Packet, ScriptOption};
-use crate::sockets::sctp::Sockets;
+use crate::sockets::sctp::{Peer, Sockets, UserData};
 use crate::sockets::{Application, Emitted, Outcome, Output};
 use crate::stop::Stop;
 use crate::{options, sysctl};
@@ -24,6 +27,16 @@ use crate::{options, sysctl};
 /// SCTP's part of a run.
 pub(super) struct Sctp {
     pub(super) sockets: Sockets,
+    /// What was said to the peer of the packet at hand, and by it.
+    pub(super) talk: Talk,
+    peer: Peer,
+    /// What was said to other peers, and by them.
+    others: BTreeMap<Peer, Talk>,
+    shifts: (u32, u32),
+}
+
+/// What a peer and the stack said to each other.
+pub(super) struct Talk {
     pub(super) mapping: Mapping,
     memory: Memory,
     /// What both sides authenticate with.
@@ -40,11 +53,9 @@ pub(super) struct Sctp {
     cookie_returned: bool,
 }
 
-impl Party for Sctp {
-    fn new(config: &RunConfig) -> Self {
-        let (tag, tsn) = shifts(config.seed);
-        Sctp {
-            sockets: Sockets::new(config.stack.clone(), config.seed),
+impl Talk {
+    fn new((tag, tsn): (u32, u32)) -> Self {
+        Talk {
             mapping: Mapping::new(tag, tsn),
             memory: Memory::default(),
             keys: Keys::default(),
@@ -55,11 +66,47 @@ impl Party for Sctp {
             cookie_returned: false,
         }
     }
+}
+
+impl Sctp {
+    /// What follows is about the peer that has this address.
+    fn turn_to(&mut self, address: IpAddr) {
+        let peer = self.sockets.peer_at(address);
+        if peer != self.peer {
+            let talk = self.others.remove(&peer).unwrap_or_else(|| Talk::new(self.shifts));
+            let before = core::mem::replace(&mut self.talk, talk);
+            self.others.insert(core::mem::replace(&mut self.peer, peer), before);
+        }
+    }
+
+    /// The user data of the peer of the packet at hand.
+    fn user_data(&mut self) -> &mut UserData {
+        self.sockets.user_data(self.peer)
+    }
+}
+
+impl Party for Sctp {
+    fn new(config: &RunConfig) -> Self {
+        let shifts = shifts(config.seed);
+        Sctp {
+            sockets: Sockets::new(config.stack.clone(), config.seed),
+            talk: Talk::new(shifts),
+            peer: None,
+            others: BTreeMap::new(),
+            shifts,
+        }
+    }
 
     fn set_option(&mut self, option: &ScriptOption) -> Result<Option<Duration>, String> {
         let value = option.value.as_deref().unwrap_or_default();
         match option.name.as_str() {
             "ip_version" if value == "ipv6" => self.sockets.hosts.set_v6(),
+            "peer" => {
+                let address = value.parse().map_err(|_| {
+                    format!("the option --peer={value} should name an address of a further peer")
+                })?;
+                self.sockets.add_peer(address);
+            }
             // Packets say themselves whether they are encapsulated.
             "udp_encapsulation" if value.trim_matches('"') == "sctp" => {}
             _ => return options::apply(option, &mut self.sockets.config),
@@ -115,7 +162,7 @@ impl Party for Sctp {
     }
 
     fn symbolic(&self, output: &Output) -> Option<u32> {
-        let perspective = self.mapping.perspective(Side::Script);
+        let perspective = self.talk.mapping.perspective(Side::Script);
         match output {
             Output::Tsn(live) => Some(perspective.script(Role::OwnTsn, *live)),
             Output::OwnTsn(live) => Some(perspective.script(Role::PeerTsn, *live)),

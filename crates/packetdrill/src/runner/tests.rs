@@ -338,7 +338,7 @@ fn the_second_seed_wraps_the_tsns_of_both_sides() {
     let Verdict::Fail(found) = report.verdict else { panic!() };
     assert!(found.message.contains("DATA.tsn: expected 9, found 1"), "{found}");
     let config = RunConfig { seed: WRAPPING_SEED, ..strict() };
-    let mut mapping = Runner::<Sctp>::new(&config).party.mapping;
+    let mut mapping = Runner::<Sctp>::new(&config).party.talk.mapping;
     mapping.bind_tsn(1, u32::MAX - 1);
     use crate::mapping::Role;
     for side in [Side::Stack, Side::Script] {

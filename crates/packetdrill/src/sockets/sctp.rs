@@ -25,7 +25,7 @@ use sctp::{
 };
 
 use self::notifications::Notification;
-use self::user_data::UserData;
+pub(crate) use self::user_data::UserData;
 use super::descriptors::{Descriptors, Progress, Waits};
 use super::{
     Application, EPHEMERAL_PORT, Emitted, Hosts, Outcome, Output, PORT, Returned, WRAPPING_SEED,
@@ -130,9 +130,14 @@ pub(crate) struct Sockets {
     seed: u64,
     sockets: Descriptors<Socket>,
     stacks: Vec<Stack>,
-    /// What is in the messages, both ways.
-    pub(crate) user_data: UserData,
+    /// What is in the messages, both ways, of each peer.
+    user_data: BTreeMap<Peer, UserData>,
+    /// Addresses of further peers.
+    further_peers: BTreeSet<IpAddr>,
 }
+
+/// Which peer: the usual one, which has all addresses that are no other's, or the one at this address.
+pub(crate) type Peer = Option<IpAddr>;
 
 impl Sockets {
     pub(crate) fn new(config: StackConfig, seed: u64) -> Self {
@@ -143,8 +148,32 @@ impl Sockets {
             seed,
             sockets: Descriptors::default(),
             stacks: Vec::new(),
-            user_data: UserData::default(),
+            user_data: BTreeMap::new(),
+            further_peers: BTreeSet::new(),
         }
+    }
+
+    /// A further host is a peer of its own, with an association of its own.
+    pub(crate) fn add_peer(&mut self, address: IpAddr) {
+        self.further_peers.insert(address);
+    }
+
+    /// The peer that has an address.
+    pub(crate) fn peer_at(&self, address: IpAddr) -> Peer {
+        self.further_peers.get(&address).copied()
+    }
+
+    /// The user data of a peer's association.
+    pub(crate) fn user_data(&mut self, peer: Peer) -> &mut UserData {
+        self.user_data.entry(peer).or_default()
+    }
+
+    /// The user data of an association.
+    fn user_data_of(&mut self, stack: usize, id: AssociationId) -> &mut UserData {
+        let paths = self.stacks[stack].endpoint.association(id).map(|own| own.stats().paths);
+        let remote = paths.and_then(|paths| Some(paths.first()?.remote.ip()));
+        let peer = remote.and_then(|address| self.peer_at(address));
+        self.user_data(peer)
     }
 
     // ---- as a machine --------------------------------------------------------------------------

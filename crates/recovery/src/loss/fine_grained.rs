@@ -93,6 +93,19 @@ mod tests {
     }
 
     #[test]
+    fn a_worry_is_kept_while_nothing_is_outstanding() {
+        let mut fine = FineGrained::default();
+        assert!(fine.is_blank());
+        fine.on_retransmission(true, 3);
+        fine.on_sample();
+        assert!(!fine.is_blank());
+        for _ in 0..WORRIED {
+            fine.on_advance();
+        }
+        assert!(fine.is_blank());
+    }
+
+    #[test]
     fn the_timeout_is_the_round_trip_and_twice_its_variation_and_a_sixteenth() {
         assert_eq!(fine_timeout(&estimator(&[])), None);
         // 17/16 (100 + 2 · 50).

@@ -124,6 +124,17 @@ mod tests {
     }
 
     #[test]
+    fn an_acknowledgement_of_all_that_was_outstanding_ends_the_suspicion() {
+        for (cumulative, verdict) in
+            [(9, Verdict::Wait), (10, Verdict::Conventional { sent_new: true })]
+        {
+            let mut frto = suspicion(true);
+            frto.on_ack(advanced(1));
+            assert_eq!(frto.on_ack(advanced(cumulative)), verdict, "{cumulative}");
+        }
+    }
+
+    #[test]
     fn the_first_advance_alone_proves_nothing() {
         // The retransmission may have filled a hole in front of what had arrived.
         let first = AfterTimeout { original: true, ..advanced(4) };

@@ -226,10 +226,12 @@ impl RecentMinimum {
     }
 }
 
-/// Is an acknowledgement too soon to be for what was sent again? For that, undo asks as well.
+/// Is an acknowledgement too soon to be for what was sent again? For that, undo asks as well. Linear timeouts ask whether
+/// the round trip is a queue's.
 impl Mechanism for RecentMinimum {
     fn is_wanted(policy: &RecoveryPolicy) -> bool {
-        policy.congestion.undo || policy.rto.samples == RttSamples::Proven
+        let linear_queue = policy.backoff.linear_queue > 0;
+        policy.congestion.undo || policy.rto.samples == RttSamples::Proven || linear_queue
     }
 }
 

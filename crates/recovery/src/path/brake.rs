@@ -20,7 +20,9 @@ const SAMPLES: usize = 4;
 const TRIAL: u8 = 16;
 const SHORT_TRIAL: u8 = 8;
 /// What the measurements of a trial may exceed the mean of before by in sum, in the policy's share of the least one.
-const TRIAL_SHARES: u64 = 4;
+const TRIAL_SHARES: u64 = 3;
+/// Round trips of which the mean is known.
+const KNOWN: u8 = 8;
 /// Measurements before the first trial, which tell what the round trip is without copies.
 const FIRST: u8 = 4;
 /// The first steps: copies of the previous packet ride along with every eighth packet, fourth, and second.
@@ -55,10 +57,16 @@ pub(crate) struct Brake {
     /// The smoothed round trip, and what it was when copies were last allowed to reach further.
     mean: Duration,
     before: Duration,
-    /// Measurements since then, and by how much in sum they exceed it.
+    /// Mean distance of round trips from it.
+    spread: Duration,
+    /// Round trips without a delay of the receiver, as many as it takes to know their mean.
+    known: u8,
+    /// Measurements since copies were last allowed to reach further, and by how much in sum they exceed it.
     judged: u8,
     /// Whether the retransmission timer expired since the last measurement of a trial.
     expired: bool,
+    /// Whether it expired twice or more since any.
+    silent: bool,
     excess: Duration,
     /// How far copies go: in how many packets, and how many packets back.
     step: u8,
@@ -72,11 +80,6 @@ pub(crate) struct Brake {
     hold: Duration,
 }
 
-/// An eighth for each packet number, in no order that a pattern of packets could be in step with (Fibonacci hashing).
-fn drawn(packet: PacketNumber) -> u64 {
-    packet.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61
-}
-
 impl Default for Brake {
     fn default() -> Self {
         Brake {
@@ -85,8 +88,11 @@ impl Default for Brake {
             next: 0,
             mean: Duration::ZERO,
             before: Duration::ZERO,
+            spread: Duration::ZERO,
+            known: 0,
             judged: SHORT_TRIAL - FIRST,
             expired: false,
+            silent: false,
             excess: Duration::ZERO,
             step: 0,
             limit: 0,
@@ -102,19 +108,27 @@ impl Brake {
     /// Previous packets whose data may ride along in a packet of this number.
     pub(crate) fn reach(&self, packet: PacketNumber) -> u8 {
         match usize::from(self.step).checked_sub(1) {
+            _ if self.silent => 0,
             None => 0,
             Some(step) => match SHARED.get(step) {
-                Some(share) => u8::from(drawn(packet) < 8 / share),
+                Some(share) => u8::from(self.drawn(packet) < 8 / share),
                 None => self.step - (EACH - 1),
             },
         }
+    }
+
+    /// An eighth for each number, in no order that a pattern of packets could be in step with (Fibonacci hashing), nor another
+    /// stream over the same bottleneck, whose round trip is not the same to the nanosecond.
+    fn drawn(&self, number: u64) -> u64 {
+        let own = self.base.get().unwrap_or_default().as_nanos();
+        (number ^ own).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61
     }
 
     /// The round trip of the handshake, before any of data was measured.
     pub(crate) fn begin(&mut self, now: Instant, handshake: Duration) {
         if self.base.get().is_none() {
             self.base.on_sample(now, handshake);
-            (self.mean, self.before) = (handshake, handshake);
+            (self.mean, self.before, self.known) = (handshake, handshake, 1);
             self.judged += 1;
         }
     }
@@ -123,19 +137,20 @@ impl Brake {
     /// trip tells. Once it did so `again`, nothing is known of the path until one is measured.
     pub(crate) fn on_expiry(&mut self, again: bool) {
         self.expired = self.step > 0 && self.judged < TRIAL;
-        if again {
-            self.step = 0;
-        }
+        self.silent |= again;
     }
 
-    /// A round trip was measured, or one that tells nothing of the path (none).
+    /// A round trip was measured, or one that tells nothing of the path (none). `furthest`: how many packets back copies reach
+    /// at most; 0 while there are none, after which they are tried step by step.
     pub(crate) fn on_round_trip(
         &mut self,
         now: Instant,
         share: Ratio,
         round_trip: Option<RoundTrip>,
+        furthest: u8,
     ) {
         self.judged = self.judged.saturating_add(1);
+        self.silent = false;
         if let Some(RoundTrip { measured, delay }) = round_trip {
             self.base.on_sample(now, measured);
             if let Some(slot) = self.recent.get_mut(usize::from(self.next)) {
@@ -148,24 +163,37 @@ impl Brake {
         let mut late = false;
         if let Some(RoundTrip { measured, delay: Duration::ZERO }) = round_trip {
             self.judge(measured, most);
-            late = core::mem::take(&mut self.expired) && measured > base + most;
+            late = core::mem::take(&mut self.expired)
+                && self.known == KNOWN
+                && measured > base + most + (self.spread * 2).min(most);
         }
-        if late || self.queued(base) > most || self.rises(most) {
+        if late || self.queued(base) > most + (self.spread * 2).min(most) || self.rises(most) {
             self.stop(now);
+        } else if furthest == 0 {
+            self.step = 0;
         } else {
-            self.grow(now, base);
+            self.grow(now, base, (EACH - 1).saturating_add(furthest).min(LAST));
         }
     }
 
     /// What a round trip that contains no delay of the receiver adds to a trial: `most` at most, so that an outlier is no
     /// queue.
     fn judge(&mut self, measured: Duration, most: Duration) {
-        if self.mean == Duration::ZERO {
-            (self.mean, self.before) = (measured, measured);
+        if self.known < KNOWN {
+            let known = u64::from(self.known);
+            let off = measured.saturating_sub(self.mean) + self.mean.saturating_sub(measured);
+            self.spread = (self.spread * known + off) / (known + 1);
+            self.mean = (self.mean * known + measured) / (known + 1);
+            (self.before, self.known) = (self.mean, self.known + 1);
+            return;
         }
+        let off = measured.saturating_sub(self.mean) + self.mean.saturating_sub(measured);
+        self.spread = (self.spread * 7 + off) / 8;
         self.mean = (self.mean * 7 + measured) / 8;
         let measured = measured.min(self.before + most);
-        self.excess = (self.excess + measured).saturating_sub(self.before);
+        // What varies anyway sums up to nothing.
+        let drift = (self.spread / 2).min(most / 4);
+        self.excess = (self.excess + measured).saturating_sub(self.before + drift);
     }
 
     /// Whether round trips exceed what they were before copies reached further, summed up (Page's cumulative sum): a queue
@@ -186,12 +214,13 @@ impl Brake {
         if least == Duration::MAX { Duration::ZERO } else { least.saturating_sub(base) }
     }
 
-    /// There is no queue: one packet further back each round trip, up to the limit, which is raised from time to time.
-    fn grow(&mut self, now: Instant, base: Duration) {
+    /// There is no queue: one packet further back each round trip, up to the limit, which is raised from time to time up to the
+    /// step `last`.
+    fn grow(&mut self, now: Instant, base: Duration, last: u8) {
         if now < self.grows_at {
             return;
         }
-        let may_raise = self.step >= self.limit && self.limit < LAST;
+        let may_raise = self.step >= self.limit && self.limit < last;
         let trial = if self.step < EACH { SHORT_TRIAL } else { TRIAL };
         if may_raise && now >= self.raised_at && self.judged >= trial {
             self.limit += 1;
@@ -219,7 +248,7 @@ impl Brake {
             self.failed = step;
             let factor = if back > 1 { LONGER_HOLD } else { MUCH_LONGER_HOLD };
             self.hold = (self.hold * factor).min(LONGEST_HOLD);
-            self.raised_at = now + self.hold;
+            self.raised_at = now + self.hold + self.hold / 8 * self.drawn(self.hold.as_nanos());
             self.judged = SHORT_TRIAL - FIRST;
         }
     }
@@ -240,13 +269,13 @@ mod tests {
         for (index, measured) in measured.iter().enumerate() {
             let round_trip =
                 RoundTrip { measured: Duration::from_millis(*measured), delay: Duration::ZERO };
-            brake.on_round_trip(ms(from + 50 * index as u64), QUARTER, Some(round_trip));
+            brake.on_round_trip(ms(from + 50 * index as u64), QUARTER, Some(round_trip), 64);
         }
     }
 
     /// Packets back in a packet that carries copies.
     fn reach(brake: &Brake) -> u8 {
-        brake.reach(0)
+        (0..64).map(|packet| brake.reach(packet)).max().unwrap_or_default()
     }
 
     /// One whose copies reach back five packets, at 5.5 s.
@@ -263,8 +292,9 @@ mod tests {
      {
         let mut brake = Brake::default();
         brake.begin(ms(0), Duration::from_millis(100));
-        let riding =
-            |brake: &Brake| (0..8000).filter(|packet| brake.reach(*packet) > 0).count() / 1000;
+        let riding = |brake: &Brake| {
+            (0..8000).filter(|packet| brake.reach(*packet) > 0).count().div_ceil(1001)
+        };
         let mut steps = vec![];
         for at in 1..=200 {
             let before = (riding(&brake), reach(&brake));
@@ -282,16 +312,22 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_a_quarter_above_its_least_ends_them_at_once() {
+    fn a_round_trip_a_quarter_above_its_least_and_twice_what_it_varies_by_ends_them_at_once() {
         let mut brake = grown();
         (brake.judged, brake.raised_at) = (TRIAL, ms(60_000));
         feed(&mut brake, 5550, &[125; 8]);
         assert!(reach(&brake) > 0, "no more than a quarter");
-        feed(&mut brake, 5950, &[126; 3]);
+        feed(&mut brake, 5950, &[151; 3]);
         assert!(reach(&brake) > 0, "jitter is no queue");
-        feed(&mut brake, 6100, &[126]);
-        assert_eq!(reach(&brake), 0);
+        feed(&mut brake, 6100, &[151]);
+        assert_eq!(reach(&brake), 0, "however much it varies: half");
         feed(&mut brake, 6150, &[200, 200]);
+        assert_eq!(reach(&brake), 0);
+        let mut brake = grown();
+        (brake.judged, brake.raised_at) = (TRIAL, ms(60_000));
+        feed(&mut brake, 5550, &[126; 8]);
+        assert!(reach(&brake) > 0, "it varied");
+        feed(&mut brake, 5950, &[126; 40]);
         assert_eq!(reach(&brake), 0);
     }
 
@@ -312,21 +348,22 @@ mod tests {
     }
 
     #[test]
-    fn they_come_back_when_the_queue_is_gone_half_as_far_and_further_eight_seconds_later() {
+    fn they_come_back_when_the_queue_is_gone_half_as_far_and_further_eight_to_sixteen_seconds_later()
+     {
         let mut brake = grown();
         feed(&mut brake, 5550, &[150; 4]);
         assert_eq!(reach(&brake), 0, "at 5.7 s");
         feed(&mut brake, 5750, &[100; 158]);
         assert_eq!(reach(&brake), 2);
-        feed(&mut brake, 13_650, &[100; 2]);
-        assert_eq!(reach(&brake), 3, "at 13.7 s");
+        feed(&mut brake, 13_650, &[100; 160]);
+        assert_eq!(reach(&brake), 3, "at 21.6 s");
     }
 
     #[test]
-    fn where_the_path_has_no_room_they_are_tried_again_after_32_and_960_seconds() {
+    fn where_the_path_has_no_room_they_are_tried_again_after_32_to_64_and_960_to_1920_seconds() {
         let (mut brake, mut tried) = (Brake::default(), Vec::new());
         brake.begin(ms(0), Duration::from_millis(100));
-        for at in 1..54_000 {
+        for at in 1..72_000 {
             let before = reach(&brake);
             let queued = if before > 0 { 200 } else { 100 };
             feed(&mut brake, at * 50, &[queued]);
@@ -334,7 +371,10 @@ mod tests {
                 tried.push(at / 20);
             }
         }
-        assert_eq!(tried, [0, 32, 992, 1952]);
+        let holds: Vec<_> = tried.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!((32..64).contains(&holds[0]), "{holds:?}");
+        assert!(holds[1..].iter().all(|hold| (960..1920).contains(hold)), "{holds:?}");
+        assert!((2..5).contains(&holds.len()), "{holds:?}");
     }
 
     #[test]
@@ -344,7 +384,7 @@ mod tests {
         let delayed =
             RoundTrip { measured: Duration::from_millis(300), delay: Duration::from_millis(200) };
         for at in 1..40 {
-            brake.on_round_trip(ms(100 * at), QUARTER, Some(delayed));
+            brake.on_round_trip(ms(100 * at), QUARTER, Some(delayed), 64);
         }
         assert!(reach(&brake) > 0);
     }
@@ -355,9 +395,54 @@ mod tests {
         brake.begin(ms(0), Duration::from_millis(100));
         for at in 1..=3 {
             assert_eq!(reach(&brake), 0);
-            brake.on_round_trip(ms(250 * at), QUARTER, None);
+            brake.on_round_trip(ms(250 * at), QUARTER, None, 64);
         }
         assert_eq!(reach(&brake), 1);
+    }
+
+    #[test]
+    fn jitter_that_was_there_before_copies_stops_none() {
+        let mut brake = Brake::default();
+        brake.begin(ms(0), Duration::from_millis(100));
+        let jitter: Vec<_> = (0..20_000).map(|at: u64| 100 + at * 37 % 41).collect();
+        for (at, measured) in jitter.iter().enumerate() {
+            feed(&mut brake, 50 * at as u64, &[*measured]);
+            assert!(at < 200 || reach(&brake) > 0, "{at}");
+        }
+    }
+
+    #[test]
+    fn streams_of_other_round_trips_try_copies_with_other_packets() {
+        let of = |base: u64| -> Vec<u64> {
+            let mut brake = Brake::default();
+            brake.begin(ms(0), Duration::from_nanos(base));
+            brake.step = 1;
+            (0..64).filter(|packet| brake.reach(*packet) > 0).collect()
+        };
+        assert_ne!(of(100_000_000), of(100_000_321));
+        assert_eq!(of(100_000_000).len(), 8);
+    }
+
+    #[test]
+    fn while_there_is_nothing_to_copy_no_trial_goes_on_and_none_begins_further_than_copies_reach() {
+        let feed_all = |furthest, times| {
+            let mut brake = grown();
+            let round_trip =
+                RoundTrip { measured: Duration::from_millis(100), delay: Duration::ZERO };
+            for at in 0..times {
+                brake.on_round_trip(ms(5550 + 50 * at), QUARTER, Some(round_trip), furthest);
+            }
+            reach(&brake)
+        };
+        assert_eq!((feed_all(0, 1), feed_all(2, 1000)), (0, 5));
+        let mut brake = Brake::default();
+        brake.begin(ms(0), Duration::from_millis(100));
+        for at in 0..1000 {
+            let round_trip =
+                RoundTrip { measured: Duration::from_millis(100), delay: Duration::ZERO };
+            brake.on_round_trip(ms(50 * at), QUARTER, Some(round_trip), 2);
+        }
+        assert_eq!(reach(&brake), 2);
     }
 
     #[test]
@@ -386,11 +471,11 @@ mod tests {
             feed(&mut brake, 5550, &[next]);
             reach(&brake)
         };
-        assert_eq!((trial(126), trial(125)), (0, 5));
+        assert_eq!((trial(140), trial(125)), (0, 5));
         let mut brake = grown();
         brake.judged = TRIAL;
         brake.on_expiry(false);
-        feed(&mut brake, 5550, &[126]);
+        feed(&mut brake, 5550, &[140]);
         assert_eq!(reach(&brake), 5, "what was tried for long is not to blame");
     }
 }

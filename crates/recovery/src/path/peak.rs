@@ -29,3 +29,27 @@ impl Peak {
         self.current.max(self.before)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_in_flight_of_this_round_trip_and_the_one_before_counts() {
+        let mut peak = Peak::default();
+        for flight in [1000, 3000, 2000] {
+            peak.on_sent(flight);
+        }
+        assert_eq!(peak.get(), 3000);
+        // Packet 0 ends the first round trip, packet 3 the second; packet 2 is of the second.
+        peak.on_delivered(0, 3, 500);
+        assert_eq!(peak.get(), 3000, "of the one before");
+        peak.on_sent(1500);
+        peak.on_delivered(2, 5, 500);
+        assert_eq!(peak.get(), 3000);
+        peak.on_delivered(3, 5, 500);
+        assert_eq!(peak.get(), 1500);
+        peak.on_sent(2500);
+        assert_eq!(peak.get(), 2500);
+    }
+}

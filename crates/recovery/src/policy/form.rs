@@ -84,6 +84,19 @@ impl Form<u8> for Number {
     }
 }
 
+impl Form<u16> for Number {
+    const VALUE: &'static str = <Number as Form<u8>>::VALUE;
+    const EXPECTED: &'static str = "a whole number from 0 to 65535";
+
+    fn read(text: &str) -> Option<u16> {
+        text.parse().ok()
+    }
+
+    fn write(value: &u16) -> String {
+        value.to_string()
+    }
+}
+
 impl Form<u16> for Bytes {
     const VALUE: &'static str = "SIZE";
     const EXPECTED: &'static str = "a size from 0B to 65535B";

@@ -35,6 +35,13 @@ pub struct BundlingPolicy {
     /// The share of the smoothed round trip after which data that nothing followed is sent once more while the stream is
     /// thin, in a packet of its own. None: copies ride along with other data only.
     pub alone: Option<Ratio>,
+    /// The share of the smoothed round trip within which the last packet must have left for copies to ride along: what is in
+    /// flight for longer waits for an acknowledgement that the peer delays, or is lost, and the timer is as soon. None: at
+    /// any time.
+    pub age: Option<Ratio>,
+    /// Packets delivered after a loss for which copies go on: where nothing is lost, nothing is copied. 0: copies do not
+    /// wait for a loss.
+    pub after_loss: u16,
 }
 
 /// What a loss does to the window that only shows by the copy that repaired it.
@@ -64,6 +71,11 @@ impl RedundancyPolicy {
         self.bundling?.alone
     }
 
+    /// The packets after a loss for which copies go on; 0: always.
+    pub(crate) fn after_loss(&self) -> u16 {
+        self.bundling.map_or(0, |bundling| bundling.after_loss)
+    }
+
     /// The share of the least round trip at which copies stop, if there are any, and anything stops them.
     pub(crate) fn brake(&self) -> Option<Ratio> {
         self.bundling?.brake
@@ -81,6 +93,8 @@ impl BundlingPolicy {
         reaction: BundleReaction::Ignore,
         brake: None,
         alone: None,
+        age: None,
+        after_loss: 0,
     };
 
     /// Two packets back, as [`LINUX`](BundlingPolicy::LINUX) otherwise, but for losses that must be proven, and with a brake.
@@ -90,6 +104,8 @@ impl BundlingPolicy {
         charged: true,
         reaction: BundleReaction::Verified,
         brake: Some(Ratio::new(1, 4)),
+        age: Some(Ratio::new(1, 1)),
+        after_loss: 2000,
         ..BundlingPolicy::LINUX
     };
 
@@ -109,5 +125,7 @@ impl BundlingPolicy {
         reaction: BundleReaction::Presume,
         brake: None,
         alone: None,
+        age: None,
+        after_loss: 0,
     };
 }

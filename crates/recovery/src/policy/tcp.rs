@@ -6,8 +6,9 @@ use base::Duration;
 use super::sctp::{LEAST_TIMEOUT, LINEAR_QUEUE, LINEAR_STEP};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, PathMtuPolicy, RecoveryPolicy, ReorderingWindow, RtoMargin,
-    RttSamples, ThinBackoff, ThinDetector, TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, PathMtuPolicy, RecoveryPolicy,
+    ReorderingWindow, RtoMargin, RttSamples, ThinBackoff, ThinDetector, TimeoutResends,
+    TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::Ratio;
 
@@ -128,10 +129,12 @@ impl RecoveryPolicy {
     }
 
     /// [`tcp_latency_lean`](RecoveryPolicy::tcp_latency_lean) whose packets carry the data of the last two along, as
-    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) does.
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) does, and which asks for the acknowledgement of a message that travels
+    /// alone: while the path loses packets and has room, where the peer is seen to delay.
     pub fn tcp_latency() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency_lean();
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
+        policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
         policy
     }
 
@@ -148,9 +151,10 @@ impl RecoveryPolicy {
     }
 
     /// [`tcp_latency`](RecoveryPolicy::tcp_latency) with copies as [`sctp_latency_max`](RecoveryPolicy::sctp_latency_max) has
-    /// them.
+    /// them: what arrives twice is acknowledged at once, so that nothing has to ask for it.
     pub fn tcp_latency_max() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency();
+        policy.acknowledgement.request_immediate = ImmediateRequest::Never;
         policy.redundancy.bundling = Some(BundlingPolicy::MAX);
         policy
     }

@@ -305,8 +305,15 @@ impl Recovery {
         let believes =
             mechanisms.is_some_and(|mechanisms| mechanisms.doubts.believes(doubtful, loss));
         let proven = proven.map(|trip| trip.took);
-        if let Some(sample) = proven.or(news.doubtful_rtt.filter(|_| believes)) {
+        let doubted = news.doubtful_rtt.filter(|_| believes && proven.is_none());
+        if let Some(sample) = proven {
             self.on_rtt_sample(path, sample);
+        }
+        if let Some(sample) = doubted {
+            let longest = self.paths[usize::from(path)].rtt.longest();
+            self.on_rtt_sample(path, sample);
+            // The round trip may be that of what was sent again.
+            self.paths[usize::from(path)].rtt.set_longest(longest);
         }
     }
 
@@ -331,11 +338,7 @@ impl Recovery {
     /// The round trip of the latest packet found delivered, unless it was sent before: what it tells of the
     /// peer's delay and of a queue.
     fn watch_round_trip(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
-        let asks = self.policy.acknowledgement.request_immediate != ImmediateRequest::Never;
         let state = &mut self.paths[usize::from(path)];
-        if asks && self.policy.rto.ack_delay.is_some() {
-            state.ack_delay.get_or_insert_default();
-        }
         if state.ack_delay.is_none() && state.brake.is_none() {
             return;
         }
@@ -344,12 +347,16 @@ impl Recovery {
         let measured = now.since(sent_at);
         let next_sent_at = self.ledger.next_sent_at(packet);
         let asked = state.was_asked_for(packet);
+        let mut in_vain = false;
         if let Some(delay) = state.ack_delay.as_deref_mut() {
             let alone = news.delivered == 1 && next_sent_at.is_none();
             delay.on_round_trip(now, measured, alone, asked);
+            in_vain = alone && asked && delay.requests.is_in_vain();
         }
         // The last of several made the receiver acknowledge them; a single one may have waited for the next.
         let delay = match next_sent_at {
+            // The request was lost.
+            _ if in_vain => return self.watch_queue(now, path, None),
             _ if news.delivered > 1 || asked => Duration::ZERO,
             Some(next) => next.since(sent_at),
             None => return self.watch_queue(now, path, None),

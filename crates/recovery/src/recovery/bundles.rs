@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::ledger::{AckReport, PathIndex};
 use crate::path::RoundTrip;
 use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
+use crate::rtt::Ratio;
 
 /// Units that are to ride along, and their weights.
 pub type Bundle = SmallVec<[(u64, u32); 2]>;
@@ -22,39 +23,47 @@ pub enum Ride {
     Apart,
 }
 
+/// What a packet has room for, besides what it is sent for.
+#[derive(Clone, Copy, Debug)]
+pub struct Space<C> {
+    /// Bytes.
+    pub room: u32,
+    /// How copies ride in it.
+    pub ride: Ride,
+    /// The bytes of `room` that a unit of this length takes.
+    pub cost: C,
+}
+
 impl Recovery {
     /// Which units in flight on `path` are to ride along before new data that begins at unit `before` and has
-    /// `bytes` bytes, the nearest first; `room`: bytes for them that the packet has. `cost` maps the length of a unit to
-    /// the bytes of `room` that it takes.
+    /// `bytes` bytes, the nearest first.
     pub fn bundle_before(
         &self,
+        now: Instant,
         path: PathIndex,
         before: u64,
         bytes: u32,
-        room: u32,
-        ride: Ride,
-        cost: impl Fn(u32) -> u32,
+        space: Space<impl Fn(u32) -> u32>,
     ) -> Bundle {
-        let Some(policy) = self.bundles_now(path) else { return Bundle::new() };
-        let units = self.ledger.units_before(path, before, ride == Ride::Apart);
-        self.pick(path, policy, bytes, room, cost, units)
+        let policy = self.bundles_now(path).filter(|policy| self.is_young(now, path, policy.age));
+        let Some(policy) = policy else { return Bundle::new() };
+        let units = self.ledger.units_before(path, before, space.ride == Ride::Apart);
+        self.pick(path, policy, bytes, space, units)
     }
 
     /// Which units in flight on `path` are to ride along behind data that is sent again, has `bytes` bytes and
-    /// ends at `from`; `room` and `cost` as before new data.
+    /// ends at `from`.
     pub fn bundle_behind(
         &self,
         path: PathIndex,
         from: u64,
         bytes: u32,
-        room: u32,
-        ride: Ride,
-        cost: impl Fn(u32) -> u32,
+        space: Space<impl Fn(u32) -> u32>,
     ) -> Bundle {
         match self.bundles_now(path).filter(|policy| policy.on_retransmission) {
             Some(policy) => {
-                let units = self.ledger.units_from(path, from, ride == Ride::Apart);
-                self.pick(path, policy, bytes, room, cost, units)
+                let units = self.ledger.units_from(path, from, space.ride == Ride::Apart);
+                self.pick(path, policy, bytes, space, units)
             }
             None => Bundle::new(),
         }
@@ -64,10 +73,39 @@ impl Recovery {
     fn bundles_now(&self, path: PathIndex) -> Option<BundlingPolicy> {
         let policy = self.policy.redundancy.bundling?;
         // Of a stream whose messages are further apart than a round trip, nothing is there to be copied.
-        if self.ledger.is_empty() {
+        let pays = || self.copies_pay(path) || self.copies_pay_at_first(path);
+        if self.ledger.is_empty() || !pays() {
             return None;
         }
         self.detects_thin(policy.when, path).then_some(policy)
+    }
+
+    /// How many packets back copies on `path` reach at most now, whatever the brake says.
+    fn furthest_copy(&self, path: PathIndex) -> u8 {
+        let packets = self.policy.redundancy.bundling.map_or(0, |policy| policy.packets);
+        let furthest = if packets == 0 { u8::MAX } else { packets };
+        let pays = self.copies_pay(path) || self.copies_pay_at_first(path);
+        if pays { furthest } else { 0 }
+    }
+
+    /// Whether `path` loses packets often enough for copies.
+    pub(super) fn copies_pay(&self, path: PathIndex) -> bool {
+        let after_loss = self.policy.redundancy.after_loss();
+        after_loss == 0 || self.paths[usize::from(path)].loss.is_recent(after_loss)
+    }
+
+    /// Whether it may, as too few packets were sent to tell.
+    fn copies_pay_at_first(&self, path: PathIndex) -> bool {
+        self.paths[usize::from(path)].loss.is_new()
+    }
+
+    /// Whether the last packet left within a share of the round trip.
+    fn is_young(&self, now: Instant, path: PathIndex, share: Option<Ratio>) -> bool {
+        let Some(share) = share else { return true };
+        let last = self.ledger.next_packet().checked_sub(1);
+        let left = last.and_then(|last| self.ledger.sent_at(last));
+        let srtt = self.paths[usize::from(path)].rtt.srtt();
+        left.zip(srtt).is_some_and(|(left, srtt)| now.since(left) <= share.of(srtt))
     }
 
     fn pick(
@@ -75,8 +113,7 @@ impl Recovery {
         path: PathIndex,
         policy: BundlingPolicy,
         bytes: u32,
-        room: u32,
-        cost: impl Fn(u32) -> u32,
+        space: Space<impl Fn(u32) -> u32>,
         units: impl Iterator<Item = (u64, u32)>,
     ) -> Bundle {
         let state = &self.paths[usize::from(path)];
@@ -89,13 +126,13 @@ impl Recovery {
         let (mut bundle, mut copied, mut used) = (Bundle::new(), 0u32, 0u32);
         for (unit, weight) in units.take(most) {
             let total = u64::from(bytes) + u64::from(copied) + u64::from(weight);
-            let fits = used + cost(weight) <= room
+            let fits = used + (space.cost)(weight) <= space.room
                 && (policy.bytes == 0 || total <= u64::from(policy.bytes))
                 && (!charged || held + total <= state.window());
             if !fits {
                 break;
             }
-            used += cost(weight);
+            used += (space.cost)(weight);
             copied += weight;
             bundle.push((unit, weight));
         }
@@ -123,12 +160,13 @@ impl Recovery {
         round_trip: Option<RoundTrip>,
     ) {
         let Some(share) = self.policy.redundancy.brake() else { return };
+        let furthest = self.furthest_copy(path);
         let state = &mut self.paths[usize::from(path)];
         let (srtt, Some(brake)) = (state.rtt.srtt(), state.brake.as_deref_mut()) else { return };
         if let Some(handshake) = srtt {
             brake.begin(now, handshake);
         }
-        brake.on_round_trip(now, share, round_trip);
+        brake.on_round_trip(now, share, round_trip, furthest);
     }
 
     /// What an acknowledgement tells of copies that rode along on `path`.

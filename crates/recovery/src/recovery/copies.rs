@@ -16,7 +16,7 @@ impl Recovery {
     pub(super) fn arm_copy(&mut self, now: Instant, path: PathIndex, packet: PacketNumber) {
         let Some(share) = self.policy.redundancy.alone() else { return };
         // Where more follows soon, copies ride along with that.
-        let few = self.detects_few(self.policy.thin, path);
+        let few = self.detects_few(self.policy.thin, path) && self.copies_pay(path);
         let granularity = self.policy.rto.granularity;
         let state = &mut self.paths[usize::from(path)];
         let allowed = few

@@ -82,11 +82,14 @@ impl Recovery {
     /// that have no flag for it. Not if a copy follows, which is acknowledged at once as well.
     pub fn asks_behind(&self, now: Instant, path: PathIndex) -> bool {
         let delay = || self.paths[usize::from(path)].ack_delay.as_ref();
+        let brake = || self.paths[usize::from(path)].brake.as_ref();
         let wanted = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => return false,
             ImmediateRequest::WhileThin => {
                 delay().is_some_and(|delay| delay.requests.is_wanted())
                     && self.detects_few(self.policy.thin, path)
+                    && self.copies_pay(path)
+                    && brake().is_none_or(|brake| brake.reach(self.ledger.next_packet()) > 0)
             }
             ImmediateRequest::Always => true,
         };
@@ -182,7 +185,7 @@ impl Recovery {
         let Draft { new, again, bytes, resends_oldest, mends_oldest, .. } =
             core::mem::take(&mut self.draft);
         let bytes = u64::from(bytes);
-        self.paths[usize::from(path)].equip(&self.policy);
+        self.paths[usize::from(path)].equip(now, &self.policy);
         self.note_delayed_ack(now, path);
         let beyond_window = self.window_taken(path) >= self.paths[usize::from(path)].window();
         let number = self.ledger.commit(now, path);

@@ -101,9 +101,9 @@ impl Recovery {
     /// The timer expires: perhaps for the acknowledgement of a packet that travelled alone, which the peer delays.
     fn suspect_ack_delay(&mut self, path: PathIndex) {
         let alone = self.ledger.flight(path).packets == 1 && !self.asked_for_last(path);
-        if alone && self.policy.rto.ack_delay.is_some() {
-            // Before one expired there is nothing to learn, and no memory taken for it.
-            self.paths[usize::from(path)].ack_delay.get_or_insert_default().on_expiry();
+        let delay = self.paths[usize::from(path)].ack_delay.as_deref_mut();
+        if let Some(delay) = delay.filter(|_| alone) {
+            delay.on_expiry();
         }
     }
 

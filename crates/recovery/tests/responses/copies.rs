@@ -23,6 +23,7 @@ impl Sender {
         policy.redundancy.bundling = Some(BundlingPolicy {
             brake: None,
             alone: Some(Ratio::new(1, 5)),
+            after_loss: 0,
             ..BundlingPolicy::MAX
         });
         let mut sender =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Instant;
 use recovery::policy::BundlingPolicy;
-use recovery::{Bundle, Feedback, GapRanges, Recovery, RecoveryPolicy, Ride, Silence};
+use recovery::{Bundle, Feedback, GapRanges, Recovery, RecoveryPolicy, Ride, Silence, Space};
 
 /// Of four units of `len` bytes in packets of their own, from 1000 on, the third is reported: what rides along with the
 /// next.
@@ -23,7 +23,8 @@ fn rides(len: u32, ride: Ride) -> Bundle {
     let report = Feedback { ranges: Some(&ranges), ..Feedback::up_to(1000) };
     recovery.on_feedback(Instant::from_millis(100), &report, 0);
     let next = recovery.ledger().next_unit();
-    recovery.bundle_before(0, next, len, 500, ride, |weight| weight)
+    let space = Space { room: 500, ride, cost: |weight| weight };
+    recovery.bundle_before(Instant::from_millis(100), 0, next, len, space)
 }
 
 #[test]

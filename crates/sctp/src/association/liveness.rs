@@ -26,7 +26,7 @@ const STEPS: u8 = 36;
 
 /// Steps of silence after which it is asked. Fewer would ask idle peers more often, and more would leave a
 /// smaller part of the time in which answers may come.
-const QUIET: u8 = 3;
+const IDLE_STEPS: u8 = 3;
 
 /// Round trips, each with four times its variation, that the whole time has at least: a peer that is only
 /// far away can answer.
@@ -41,7 +41,7 @@ pub(super) struct Liveness {
     due: Option<Instant>,
     /// Names the HEARTBEATs of this silence.
     nonce: u64,
-    /// Steps that have passed, from [`QUIET`] on; 0 while the peer is not asked.
+    /// Steps that have passed, from [`IDLE_STEPS`] on; 0 while the peer is not asked.
     steps: u8,
     /// Errors in a row on all paths (Association.Max.Retrans).
     error_count: u8,
@@ -88,7 +88,7 @@ impl Association {
         self.liveness.steps = 0;
         match self.silence_step().filter(|_| waits) {
             Some(step) => {
-                self.liveness.due = Some(self.liveness.heard_at + step * u64::from(QUIET))
+                self.liveness.due = Some(self.liveness.heard_at + step * u64::from(IDLE_STEPS))
             }
             None => self.liveness.stop(),
         }
@@ -120,11 +120,11 @@ impl Association {
             return;
         }
         let Some(step) = self.silence_step() else { return self.liveness.stop() };
-        let quiet_until = self.liveness.heard_at + step * u64::from(QUIET);
+        let idle_until = self.liveness.heard_at + step * u64::from(IDLE_STEPS);
         match self.liveness.steps {
-            0 if now < quiet_until => return self.liveness.due = Some(quiet_until),
+            0 if now < idle_until => return self.liveness.due = Some(idle_until),
             0 => {
-                self.liveness.steps = QUIET;
+                self.liveness.steps = IDLE_STEPS;
                 self.liveness.nonce = random.next_u64();
             }
             steps => self.liveness.steps = steps + 1,

@@ -194,7 +194,7 @@ impl Association {
                 let of_association = path == paths.data();
                 self.on_path_error(now, path, of_association);
                 let (paths, mut context) = self.paths_in_context();
-                paths.count_strike(now, &mut context, path);
+                paths.count_expiry(now, &mut context, path);
             }
             if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
                 // Section 8.3: none once SHUTDOWN or SHUTDOWN ACK was sent, whose timer asks for as much.
@@ -209,10 +209,15 @@ impl Association {
     }
 
     /// The retransmission timer of a path expired, whether that counts as an error or not.
-    pub(super) fn on_strike(&mut self, now: Instant, path: PathId, random: &mut RandomStream) {
+    pub(super) fn on_timer_expiry(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        random: &mut RandomStream,
+    ) {
         if !self.is_closed() {
             let (paths, mut context) = self.paths_in_context();
-            if let Some(asked) = paths.on_strike(now, &mut context, path, random) {
+            if let Some(asked) = paths.on_timer_expiry(now, &mut context, path, random) {
                 self.push_heartbeat(asked);
             }
         }

@@ -37,7 +37,7 @@ impl Association {
                 self.on_path_error(now, path, true);
             }
             self.tx.on_timeout(now);
-            self.on_strike(now, path, random);
+            self.on_timer_expiry(now, path, random);
         }
         self.handle_sending_timers(now);
         self.handle_heartbeat_timers(now, random);

@@ -2,7 +2,7 @@
 //! [`::endpoint::memory`].
 
 use ::endpoint::memory::{
-    Budget, Direction, Held, Holder, MUCH, MemoryLimits, MemoryState, Waiters, Watch,
+    Budget, Direction, Held, Holder, MUCH, MemoryLimits, MemoryState, StallDetector, Waiters,
 };
 use base::Instant;
 
@@ -18,15 +18,15 @@ const PART: usize = 16;
 pub(super) struct Memory {
     budget: Budget,
     /// Associations that hold much while nothing comes of it.
-    watch: Watch<AssociationId>,
+    stall_detector: StallDetector<AssociationId>,
     /// Associations whose applications were refused for want of memory.
     writers: Waiters<AssociationId>,
 }
 
 impl Memory {
     pub(super) fn new(limits: MemoryLimits) -> Memory {
-        let (budget, watch) = (Budget::new(limits), Watch::new(Some(PART)));
-        Memory { budget, watch, writers: Waiters::default() }
+        let (budget, stall_detector) = (Budget::new(limits), StallDetector::new(Some(PART)));
+        Memory { budget, stall_detector, writers: Waiters::default() }
     }
 
     /// What associations hold together.
@@ -36,7 +36,7 @@ impl Memory {
 
     /// When those that hold much are to be looked at, or some that wait for memory are told that there is some.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        Instant::earliest(&[self.watch.next_at(), self.writers.next_at()])
+        Instant::earliest(&[self.stall_detector.next_at(), self.writers.next_at()])
     }
 
     /// An association that is to do something, and knows how much memory there is for it.
@@ -95,7 +95,9 @@ impl Memory {
     /// Whether there is nothing to take back, and no association to look at or to wake.
     #[inline]
     pub(super) fn is_at_rest(&self) -> bool {
-        self.budget.is_at_ease() && self.watch.next_at().is_none() && self.writers.is_empty()
+        self.budget.is_at_ease()
+            && self.stall_detector.next_at().is_none()
+            && self.writers.is_empty()
     }
 }
 
@@ -150,7 +152,7 @@ impl Endpoint {
     #[cold]
     fn take_back(&mut self, now: Instant) {
         let state = self.memory.budget.state();
-        if self.memory.watch.is_due(now, state) {
+        if self.memory.stall_detector.is_due(now, state) {
             self.look_at_holders(state);
         }
         while let Some(id) = self.memory.budget.worst_revocable().and_then(|row| self.table.id(row))
@@ -190,7 +192,7 @@ impl Endpoint {
     #[cold]
     fn look_at_holders(&mut self, state: MemoryState) {
         let holders = self.table.iter().map(|(id, slot)| holder(id, slot));
-        let mut stalled = self.memory.watch.look(holders);
+        let mut stalled = self.memory.stall_detector.look(holders);
         if state != MemoryState::Full {
             return;
         }

@@ -30,12 +30,12 @@ pub(crate) struct Path {
     pub(super) heartbeat: Heartbeat,
     pub(super) counters: PathCounters,
     /// Timers of the path (T3-rtx, heartbeats) that expired in a row, those that count for no error too.
-    pub(super) strikes: u8,
+    pub(super) expiries: u8,
     /// A heartbeat that an expiry gave rise to was not answered in time.
     pub(super) unanswered: bool,
-    /// What an expiry since the first strike sent again had arrived.
+    /// What was sent again since `expiries` left 0 had arrived before.
     pub(super) needless: bool,
-    /// A packet came on the path since the first strike.
+    /// A packet came on the path since `expiries` left 0.
     pub(super) heard: bool,
     /// What the application knows from outside: [`PathHint::Down`], [`PathHint::Weak`] or nothing.
     pub(super) hint: Option<PathHint>,
@@ -108,7 +108,7 @@ impl Path {
             removed: false,
             heartbeat: Heartbeat::default(),
             counters: PathCounters::default(),
-            strikes: 0,
+            expiries: 0,
             unanswered: false,
             needless: false,
             heard: false,
@@ -120,8 +120,14 @@ impl Path {
     }
 
     /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
+    #[inline]
     pub(crate) fn remote(&self) -> SocketAddr {
         self.remote.into()
+    }
+
+    /// The port of the UDP encapsulation at the peer, 0 for raw IP.
+    pub(super) fn remote_port(&self) -> u16 {
+        self.remote.port
     }
 
     /// The peer's address has another port now.
@@ -130,8 +136,14 @@ impl Path {
     }
 
     /// The local address in use, once known.
+    #[inline]
     pub(crate) fn local(&self) -> Option<SocketAddr> {
         self.local.map(SocketAddr::from)
+    }
+
+    /// Whether the local address in use is known.
+    pub(super) fn has_local(&self) -> bool {
+        self.local.is_some()
     }
 
     /// The local address in use is known now, or is another one.

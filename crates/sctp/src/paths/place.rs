@@ -13,6 +13,7 @@ pub(super) struct Place {
 }
 
 impl From<SocketAddr> for Place {
+    #[inline]
     fn from(address: SocketAddr) -> Place {
         let scope = match address {
             SocketAddr::V4(_) => 0,
@@ -23,6 +24,7 @@ impl From<SocketAddr> for Place {
 }
 
 impl From<Place> for SocketAddr {
+    #[inline]
     fn from(place: Place) -> SocketAddr {
         match place.ip {
             IpAddr::V4(ip) => (ip, place.port).into(),

@@ -55,7 +55,7 @@ impl Paths {
         let own = state.options.as_ref().and_then(|own| own.potentially_failed);
         let charges = Charges {
             errors: state.error_count,
-            strikes: state.strikes,
+            expiries: state.expiries,
             unanswered: state.unanswered,
             hinted_down: state.hint == Some(PathHint::Down),
         };
@@ -98,9 +98,9 @@ impl Paths {
     /// The peer acknowledged something sent on this path and on no other, or answered its heartbeat.
     pub(crate) fn on_alive(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
-        let charged = state.error_count > 0 || state.strikes > 0 || state.unanswered;
+        let charged = state.error_count > 0 || state.expiries > 0 || state.unanswered;
         if charged || state.state != PathState::Active {
-            (state.error_count, state.strikes, state.unanswered) = (0, 0, false);
+            (state.error_count, state.expiries, state.unanswered) = (0, 0, false);
             self.judge(now, context, path);
         }
     }
@@ -127,7 +127,7 @@ impl Paths {
 
     /// The retransmission timer of a path expired, whether that counts as an error or not. The answer is a
     /// HEARTBEAT that is to ask the path at once.
-    pub(crate) fn on_strike(
+    pub(crate) fn on_timer_expiry(
         &mut self,
         now: Instant,
         context: &mut Context<'_>,
@@ -141,25 +141,25 @@ impl Paths {
             context.recovery.srtt(path.number()).zip(context.recovery.rttvar(path.number()));
         let mut asked = None;
         if context.options.switchover.potentially_failed == PotentiallyFailed::OnEvidence
-            && self[path].strikes == 0
+            && self[path].expiries == 0
             && let Some((srtt, rttvar)) = measured
         {
             let due = now + switchover::answer_due_after(srtt, rttvar);
             asked = Some(self.ask(now, context, path, random));
             self.list[path.row()].heartbeat.set_evidence_at(Some(due));
         }
-        self.count_strike(now, context, path);
+        self.count_expiry(now, context, path);
         asked
     }
 
     /// A timer of the path expired: T3-rtx, or that of a heartbeat.
-    pub(crate) fn count_strike(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
+    pub(crate) fn count_expiry(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         if self.list.len() > 1 {
             let state = &mut self.list[path.row()];
-            if state.strikes == 0 {
+            if state.expiries == 0 {
                 (state.needless, state.heard) = (false, false);
             }
-            state.strikes = state.strikes.saturating_add(1);
+            state.expiries = state.expiries.saturating_add(1);
             self.judge(now, context, path);
         }
     }
@@ -216,11 +216,11 @@ impl Paths {
     fn excuse(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
         let excused = state.needless && state.heard && state.state == PathState::Active;
-        if excused && state.strikes > 0 {
+        if excused && state.expiries > 0 {
             state.needless = false;
-            state.strikes -= 1;
+            state.expiries -= 1;
             state.error_count = state.error_count.saturating_sub(1);
-            if state.strikes == 0 {
+            if state.expiries == 0 {
                 state.heartbeat.set_evidence_at(None);
             }
             self.judge(now, context, path);

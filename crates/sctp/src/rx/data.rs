@@ -51,20 +51,10 @@ pub(crate) struct Data {
 impl Data {
     /// A DATA chunk of a packet of `packet_len` bytes.
     pub(crate) fn from_data(data: chunk::Data<Bytes>, packet_len: usize) -> Data {
-        Data {
-            tsn: data.tsn,
-            stream: data.stream,
-            mid: Mid(u32::from(data.ssn.0)),
-            fsn: Fsn(0),
-            ppid: data.ppid,
-            beginning: data.flags.contains(DataFlags::BEGINNING),
-            ending: data.flags.contains(DataFlags::ENDING),
-            unordered: data.flags.contains(DataFlags::UNORDERED),
-            immediate: data.flags.contains(DataFlags::IMMEDIATE),
-            sparse: is_sparse(&data.payload, packet_len),
-            wasteful: data.payload.len() + SPARE < packet_len,
-            payload: data.payload,
-        }
+        let chunk::Data { tsn, stream, ssn, ppid, flags, payload } = data;
+        let (mid, fsn) = (Mid(u32::from(ssn.0)), Fsn(0));
+        let data = chunk::IData { tsn, stream, mid, ppid, fsn, flags, payload };
+        Data::from_i_data(data, packet_len)
     }
 
     /// An I-DATA chunk of a packet of `packet_len` bytes.

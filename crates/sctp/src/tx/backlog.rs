@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::endpoint::footprint;
 
 use super::message::{MessageQueue, Queued};
-use super::scheduler::{Clock, Scheduler, Served, StreamValue, Turn};
+use super::scheduler::{Clock, Rank, Scheduler, Served, StreamValue};
 use crate::wire::ids::StreamId;
 
 /// Priorities and weights that the application set.
@@ -61,7 +61,7 @@ impl Backlog {
                 size_of::<Streams>()
                     + messages * size_of::<Queued>() * 4 / 3
                     + footprint::of_tree(streams.queues.len(), size_of::<(StreamId, StreamQueue)>())
-                    + footprint::of_tree(streams.order.len(), size_of::<(Turn, StreamId)>())
+                    + footprint::of_tree(streams.order.len(), size_of::<(Rank, StreamId)>())
             }
         }
     }
@@ -214,9 +214,9 @@ pub(super) struct Streams {
     scheduler: Scheduler,
     interleaving: bool,
     queues: BTreeMap<StreamId, StreamQueue>,
-    /// Streams that wait. One whose messages have run out keeps its place until its turn comes, so
+    /// Streams that wait. One whose messages have run out keeps its rank until it is the lowest, so
     /// that it gains nothing by returning in between.
-    order: BTreeSet<(Turn, StreamId)>,
+    order: BTreeSet<(Rank, StreamId)>,
     clock: Clock,
     /// The stream that goes on, whatever the order says: of the message that must be finished, or of
     /// the packet that is being filled.
@@ -228,7 +228,7 @@ pub(super) struct Streams {
 #[derive(Debug, Default)]
 struct StreamQueue {
     messages: MessageQueue,
-    turn: Turn,
+    rank: Rank,
     /// Whether it is in the order.
     ordered: bool,
 }
@@ -260,9 +260,9 @@ impl Streams {
         let Some(front) = queue.messages.front().filter(|front| front.len() > 0) else { return };
         if !queue.ordered {
             let value = value_of(values, stream);
-            queue.turn = self.scheduler.enter(&mut self.clock, value, front.id);
+            queue.rank = self.scheduler.enter(&mut self.clock, value, front.id);
             queue.ordered = true;
-            self.order.insert((queue.turn, stream));
+            self.order.insert((queue.rank, stream));
         }
     }
 
@@ -289,10 +289,10 @@ impl Streams {
         let next_message = queue.messages.front().map(|message| message.id);
         let served = Served { bytes, yields, next_message };
         let value = value_of(values, stream);
-        let turn = self.scheduler.pass(&mut self.clock, value, queue.turn, served);
+        let rank = self.scheduler.pass(&mut self.clock, value, queue.rank, served);
         self.in_packet = true;
         self.holder = (!yields || self.scheduler.holds_packets()).then_some(stream);
-        self.reorder(stream, turn);
+        self.reorder(stream, rank);
         self.drop_idle();
     }
 
@@ -307,23 +307,23 @@ impl Streams {
         };
         let unfinished = queue.messages.front().is_some_and(|message| message.mid().is_some());
         if core::mem::take(&mut self.in_packet) && (self.interleaving || !unfinished) {
-            let turn = self.scheduler.pass_packet(&mut self.clock, queue.turn);
+            let rank = self.scheduler.pass_packet(&mut self.clock, queue.rank);
             self.holder = None;
-            self.reorder(stream, turn);
+            self.reorder(stream, rank);
             self.drop_idle();
         }
     }
 
-    fn reorder(&mut self, stream: StreamId, turn: Turn) {
+    fn reorder(&mut self, stream: StreamId, rank: Rank) {
         let Some(queue) = self.queues.get_mut(&stream) else { return };
-        if turn != queue.turn && queue.ordered {
-            self.order.remove(&(queue.turn, stream));
-            self.order.insert((turn, stream));
+        if rank != queue.rank && queue.ordered {
+            self.order.remove(&(queue.rank, stream));
+            self.order.insert((rank, stream));
         }
-        queue.turn = turn;
+        queue.rank = rank;
     }
 
-    /// Streams whose turn has come and which have nothing leave; when none is left, all is forgotten.
+    /// Streams of the lowest rank that have nothing leave; when none is left, all is forgotten.
     fn drop_idle(&mut self) {
         while self.holder.is_none()
             && let Some((_, stream)) = self.order.first().copied()
@@ -356,8 +356,8 @@ impl Streams {
             self.in_packet = false;
         }
         let next_message = queue.messages.front().map(|message| message.id);
-        let turn = self.scheduler.skip(queue.turn, next_message);
-        self.reorder(stream, turn);
+        let rank = self.scheduler.skip(queue.rank, next_message);
+        self.reorder(stream, rank);
         self.wait(stream, values);
         self.drop_idle();
         Some(message)
@@ -365,8 +365,8 @@ impl Streams {
 
     fn revalue(&mut self, stream: StreamId, value: StreamValue) {
         let Some(queue) = self.queues.get(&stream) else { return };
-        let turn = self.scheduler.revalue(value, queue.turn);
-        self.reorder(stream, turn);
+        let rank = self.scheduler.revalue(value, queue.rank);
+        self.reorder(stream, rank);
         self.drop_idle();
     }
 }

@@ -2,7 +2,7 @@
 //! window and the peer's window allow (RFC 9260, section 6.1).
 
 use base::Instant;
-use recovery::{Load, Ride};
+use recovery::{Load, Ride, Space};
 
 use super::message::Fragment;
 use super::outstanding::OutstandingChunk;
@@ -129,7 +129,7 @@ impl Sender {
                 break;
             }
             if !any && !follows_data {
-                self.append_bundle(path, packet, length);
+                self.append_bundle(now, path, packet, length);
             }
             let Some(fragment) = self.queue.next_fragment(room) else { break };
             let last = self.queue.is_empty();
@@ -145,7 +145,13 @@ impl Sender {
 
     /// Appends copies of chunks in flight on `path`, as the policy says, before a new chunk of `length` bytes:
     /// the order of their TSNs (section 6.10), and no change of the wire. The receiver drops what it has.
-    fn append_bundle(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, length: usize) {
+    fn append_bundle(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        packet: &mut PacketBuilder<'_>,
+        length: usize,
+    ) {
         if self.recovery.policy().redundancy.bundling.is_none() {
             return;
         }
@@ -153,12 +159,11 @@ impl Sender {
         let room = (self.remaining(packet) as u32).saturating_sub(cost(length as u32));
         let next = self.recovery.ledger().next_unit();
         let bundle = self.recovery.bundle_before(
+            now,
             path.number(),
             next,
             length as u32,
-            room,
-            Ride::Apart,
-            cost,
+            Space { room, ride: Ride::Apart, cost },
         );
         for (unit, _) in bundle.iter().rev() {
             self.append_along(path, packet, *unit);
@@ -170,9 +175,12 @@ impl Sender {
     fn append_bundle_behind(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, from: u64) {
         let (bytes, room) = (self.recovery.drafted_bytes() as u32, self.remaining(packet) as u32);
         let cost = self.cost_of_copies();
-        for (unit, _) in
-            self.recovery.bundle_behind(path.number(), from, bytes, room, Ride::Apart, cost)
-        {
+        for (unit, _) in self.recovery.bundle_behind(
+            path.number(),
+            from,
+            bytes,
+            Space { room, ride: Ride::Apart, cost },
+        ) {
             self.append_along(path, packet, unit);
         }
     }

@@ -1,9 +1,8 @@
 //! Which stream sends next (RFC 8260, section 3).
 //!
-//! Every scheduler answers the same two questions with a [`Turn`]: when does a stream that begins to
-//! wait come to its turn, and when again after it was served? The stream with the lowest turn goes
-//! first. So the choice costs the logarithm of the streams that wait, and a stream that does not wait
-//! costs nothing.
+//! Every scheduler answers the same two questions with a [`Rank`]: what is the rank of a stream that begins to wait, and
+//! what is it after the stream was served? The stream with the lowest rank goes first. So the choice costs the logarithm of
+//! the streams that wait, and a stream that does not wait costs nothing.
 
 mod first_come;
 mod priority;
@@ -34,9 +33,9 @@ pub enum Scheduler {
     WeightedFair,
 }
 
-/// When a stream is served: the lowest first.
+/// The place of a stream in the order of service: the lowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Turn {
+pub(super) struct Rank {
     class: u16,
     at: u64,
 }
@@ -61,8 +60,8 @@ impl Default for StreamValue {
 /// What goes on in all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock {
-    /// Turns given out.
-    turns: u64,
+    /// Ranks given out by the schedulers that serve streams in rotation.
+    ranks: u64,
     /// Virtual time of the fair schedulers.
     time: u64,
 }
@@ -79,8 +78,8 @@ pub(super) struct Served {
 }
 
 impl Scheduler {
-    /// The turn of a stream that begins to wait with `message`.
-    pub(super) fn enter(self, clock: &mut Clock, value: StreamValue, message: u64) -> Turn {
+    /// The rank of a stream that begins to wait with `message`.
+    pub(super) fn enter(self, clock: &mut Clock, value: StreamValue, message: u64) -> Rank {
         match self {
             Scheduler::FirstCome => first_come::enter(message),
             Scheduler::RoundRobin | Scheduler::RoundRobinPerPacket => round_robin::next(clock),
@@ -89,44 +88,44 @@ impl Scheduler {
         }
     }
 
-    /// The turn of a stream after it was served in `turn`.
+    /// The rank of a stream after it was served in `rank`.
     pub(super) fn pass(
         self,
         clock: &mut Clock,
         value: StreamValue,
-        turn: Turn,
+        rank: Rank,
         served: Served,
-    ) -> Turn {
+    ) -> Rank {
         match self {
-            Scheduler::FirstCome => first_come::pass(turn, served.next_message),
+            Scheduler::FirstCome => first_come::pass(rank, served.next_message),
             Scheduler::RoundRobin if served.yields => round_robin::next(clock),
             Scheduler::Priority if served.yields => priority::next(clock, value.priority),
-            Scheduler::RoundRobin | Scheduler::RoundRobinPerPacket | Scheduler::Priority => turn,
+            Scheduler::RoundRobin | Scheduler::RoundRobinPerPacket | Scheduler::Priority => rank,
             Scheduler::FairBandwidth => {
-                weighted_fair::pass(clock, turn, served.bytes, DEFAULT_STREAM_VALUE)
+                weighted_fair::pass(clock, rank, served.bytes, DEFAULT_STREAM_VALUE)
             }
-            Scheduler::WeightedFair => weighted_fair::pass(clock, turn, served.bytes, value.weight),
+            Scheduler::WeightedFair => weighted_fair::pass(clock, rank, served.bytes, value.weight),
         }
     }
 
-    /// The turn of a stream of which a message was dropped.
-    pub(super) fn skip(self, turn: Turn, next_message: Option<u64>) -> Turn {
+    /// The rank of a stream of which a message was dropped.
+    pub(super) fn skip(self, rank: Rank, next_message: Option<u64>) -> Rank {
         match self {
-            Scheduler::FirstCome => first_come::pass(turn, next_message),
-            _ => turn,
+            Scheduler::FirstCome => first_come::pass(rank, next_message),
+            _ => rank,
         }
     }
 
-    /// The turn of a stream whose packet is full.
-    pub(super) fn pass_packet(self, clock: &mut Clock, turn: Turn) -> Turn {
-        if self.holds_packets() { round_robin::next(clock) } else { turn }
+    /// The rank of a stream whose packet is full.
+    pub(super) fn pass_packet(self, clock: &mut Clock, rank: Rank) -> Rank {
+        if self.holds_packets() { round_robin::next(clock) } else { rank }
     }
 
-    /// The turn of a stream that waits, after its value changed.
-    pub(super) fn revalue(self, value: StreamValue, turn: Turn) -> Turn {
+    /// The rank of a stream that waits, after its value changed.
+    pub(super) fn revalue(self, value: StreamValue, rank: Rank) -> Rank {
         match self {
-            Scheduler::Priority => priority::revalue(turn, value.priority),
-            _ => turn,
+            Scheduler::Priority => priority::revalue(rank, value.priority),
+            _ => rank,
         }
     }
 

@@ -171,6 +171,25 @@ fn a_path_whose_mtu_shrinks_in_mid_life_is_a_black_hole_for_two_timeouts() {
 }
 
 #[test]
+fn the_policy_says_how_many_timeouts_make_a_black_hole() {
+    for timeouts in [1, 2, 4] {
+        let mut policy = plain();
+        policy.path_mtu.black_hole_timeouts = timeouts;
+        let own = AssociationOptions { path_mtu_discovery: true, ..options(policy) };
+        let mut path = Path::new(1500, own);
+        path.run_for(Duration::from_secs(5));
+        path.sim.set_link_mtu(path.forward, Some(1300));
+        path.send(5_000);
+        // Timeouts of 1, 2, 4 and 8 s: the last one that counts comes after 2^n - 1 of them.
+        let until = Duration::from_secs((1 << timeouts) - 1);
+        path.run_for(until.saturating_sub(Duration::from_millis(100)));
+        assert_eq!(path.found().0, 1500, "{timeouts}");
+        path.run_for(Duration::from_millis(250));
+        assert_eq!(path.found().0, 1200, "{timeouts}");
+    }
+}
+
+#[test]
 fn a_path_whose_mtu_grows_is_used_after_ten_minutes() {
     let mut path = Path::new(1300, discovering());
     path.run_for(Duration::from_secs(60));

@@ -1,5 +1,7 @@
 //! Section 5: set-up, with losses at every step.
 
+use std::collections::BTreeSet;
+
 use base::{Duration, Instant};
 use netsim::topology::Directions;
 use netsim::{LinkConfig, LossModel};
@@ -97,11 +99,22 @@ fn a_cookie_echo_is_given_up_after_nine_attempts() {
 }
 
 #[test]
-fn any_number_of_inits_leaves_no_state() {
+fn any_number_of_inits_leaves_no_state_and_each_has_a_random_tag_and_tsn_in_its_answer() {
     let mut bench = Bench::listening();
+    let (mut tags, mut tsns) = (BTreeSet::new(), BTreeSet::new());
     for index in 0..10_000u32 {
         bench.remote.set_port(1024 + (index % 60_000) as u16);
         bench.init(sctp::wire::VerificationTag(index + 1));
+        assert_ne!(bench.tag.0, 0);
+        tags.insert(bench.tag.0);
+        tsns.insert(bench.tsn.0);
+    }
+    // Of 10,000 numbers of 32 bits, about 9,999.99 are different, spread over all of the range.
+    for numbers in [&tags, &tsns] {
+        assert!(numbers.len() > 9_990, "{}", numbers.len());
+        let quarters =
+            [0, 1, 2, 3].map(|quarter| numbers.iter().filter(|n| **n >> 30 == quarter).count());
+        assert!(quarters.iter().all(|count| (2_200..2_800).contains(count)), "{quarters:?}");
     }
     assert_eq!(bench.endpoint.association_count(), 0);
     assert_eq!(base::Machine::poll_timeout(&bench.endpoint), None);

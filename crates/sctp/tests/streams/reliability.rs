@@ -225,6 +225,7 @@ fn a_copy_ahead_of_any_sign_of_a_loss_is_no_retransmission() {
         policy.redundancy.bundling = Some(BundlingPolicy {
             brake: None,
             alone: Some(Ratio::new(1, 4)),
+            after_loss: 0,
             ..BundlingPolicy::MAX
         });
         options.policy = Arc::new(policy);

@@ -173,13 +173,13 @@ impl Connection {
     }
 
     /// A keep-alive probe: a number that was acknowledged long ago, so that the peer answers (RFC 9293,
-    /// section 3.8.4).
+    /// section 3.8.4), whatever else is outstanding.
     fn poll_probe(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         if !core::mem::take(&mut self.probes) {
             return None;
         }
         self.tally.keep_alive_probes = self.tally.keep_alive_probes.saturating_add(1);
-        let segment = self.acknowledging(now, self.tx.snd_nxt().saturating_sub(1), 0);
+        let segment = self.acknowledging(now, self.tx.snd_una().saturating_sub(1), 0);
         Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 

@@ -5,6 +5,7 @@ use base::Instant;
 use super::{Connection, State};
 use crate::event::{Failure, SoftError};
 use crate::keep_alive::Due;
+use crate::options::KeepAlive;
 use crate::tx::GiveUp;
 
 impl Connection {
@@ -77,19 +78,25 @@ impl Connection {
         Some(self.progress_at + self.options.orphan_timeout.filter(|_| waits)?)
     }
 
-    /// When a keep-alive probe is due; none while data is outstanding, whose retransmissions ask as well.
+    /// How a silent peer is probed now: by `dead_after` always; by `keep_alive` while no data is outstanding, whose
+    /// retransmissions ask as well.
+    fn probing(&self) -> Option<KeepAlive> {
+        if !self.state.is_synchronized() || self.state == State::TimeWait {
+            return None;
+        }
+        match self.options.dead_after {
+            Some(span) => Some(KeepAlive::within(span.max(self.tx.longest_answer()))),
+            None => self.options.keep_alive.filter(|_| self.tx.is_settled()),
+        }
+    }
+
+    /// When a keep-alive probe is due.
     fn keep_alive_due(&self) -> Option<Instant> {
-        let options = self.options.keep_alive.as_ref()?;
-        let synchronized = self.state.is_synchronized() && self.state != State::TimeWait;
-        let idle = synchronized && self.tx.is_settled();
-        idle.then(|| self.silence.due(options))
+        Some(self.silence.due(&self.probing()?))
     }
 
     fn on_keep_alive(&mut self, now: Instant) {
-        let Some(options) = self.options.keep_alive.filter(|_| self.keep_alive_due().is_some())
-        else {
-            return;
-        };
+        let Some(options) = self.probing() else { return };
         match self.silence.on_timeout(now, &options) {
             Due::Nothing => {}
             Due::Probe => self.probes = true,

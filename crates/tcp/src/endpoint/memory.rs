@@ -1,7 +1,7 @@
 //! What all connections hold together, and who is to give something back when that is too much: the budget is that of
 //! [`::endpoint::memory`].
 
-use ::endpoint::memory::{Budget, Direction, Held, Holder, MemoryState, Waiters, Watch};
+use ::endpoint::memory::{Budget, Direction, Held, Holder, MemoryState, StallDetector, Waiters};
 use base::{Host, Instant};
 
 use super::table::Slot;
@@ -12,14 +12,18 @@ use crate::memory::MemoryLimits;
 pub(super) struct Memory {
     budget: Budget,
     /// Connections that hold much while nothing comes of it.
-    watch: Watch<ConnectionId>,
+    stall_detector: StallDetector<ConnectionId>,
     /// Connections whose applications were refused for want of memory.
     writers: Waiters<ConnectionId>,
 }
 
 impl Memory {
     pub(super) fn new(limits: MemoryLimits) -> Memory {
-        Memory { budget: Budget::new(limits), watch: Watch::new(None), writers: Waiters::default() }
+        Memory {
+            budget: Budget::new(limits),
+            stall_detector: StallDetector::new(None),
+            writers: Waiters::default(),
+        }
     }
 
     /// Limits from now on, and bytes beyond them up to which connections may come to be.
@@ -34,7 +38,7 @@ impl Memory {
 
     /// When those that hold much are to be looked at, or some that wait for memory are told that there is some.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        Instant::earliest(&[self.watch.next_at(), self.writers.next_at()])
+        Instant::earliest(&[self.stall_detector.next_at(), self.writers.next_at()])
     }
 
     /// Takes note of what a connection holds.
@@ -107,11 +111,11 @@ impl Endpoint {
     /// memory again.
     fn look_at_holders(&mut self, now: Instant) {
         let state = self.memory.budget.state();
-        if !self.memory.watch.is_due(now, state) {
+        if !self.memory.stall_detector.is_due(now, state) {
             return;
         }
         let holders = self.table.iter().map(|(id, slot)| holder(id, slot));
-        let mut stalled = self.memory.watch.look(holders);
+        let mut stalled = self.memory.stall_detector.look(holders);
         if state != MemoryState::Full {
             return;
         }

@@ -103,6 +103,23 @@ fn a_size_that_is_lost_three_times_waits_for_ten_minutes() {
 }
 
 #[test]
+fn the_policy_says_how_many_probes_are_sent_and_how_far_apart() {
+    let probe_timer = Duration::from_secs(4);
+    let policy = PathMtuPolicy { max_probes: 2, probe_timer, ..POLICY };
+    let mut path = PathMtu::new(1500, false);
+    path.on_expiry(NOW, 3, 1500, &policy);
+    path.on_progress(NOW);
+    path.on_confirmed(NOW, 1400, &policy);
+    for (seconds, next) in [(0, 4), (4, 604)] {
+        assert_eq!(path.due(at(seconds)), Some(1492));
+        path.on_probe_sent(1492, 4000..5000);
+        path.on_sent_again(at(seconds), 4000..4500, &policy);
+        assert_eq!(path.due(at(next).before(Duration::from_nanos(1))), None);
+    }
+    assert_eq!((path.get(), path.due(at(604))), (1400, Some(1492)));
+}
+
+#[test]
 fn what_a_router_says_of_a_probe_comes_next_and_then_holds() {
     let mut path = PathMtu::new(1500, false);
     path.on_too_big(NOW, 1400, 1500, &POLICY);

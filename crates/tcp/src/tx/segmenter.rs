@@ -2,7 +2,7 @@
 
 use base::Instant;
 use bytes::Bytes;
-use recovery::{Cause, Load, Ride};
+use recovery::{Cause, Load, Ride, Space};
 
 use super::buffer::Pieces;
 use super::options::Nagle;
@@ -39,6 +39,11 @@ impl Outgoing {
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
+}
+
+/// Room for copies in a segment, which holds one run of bytes.
+fn space(room: u32) -> Space<impl Fn(u32) -> u32> {
+    Space { room, ride: Ride::Joined, cost: |length| length }
 }
 
 impl Sender {
@@ -92,9 +97,7 @@ impl Sender {
             left -= weight;
         }
         self.counters.bytes_retransmitted += end.min(self.buffer.end()) - start;
-        let bundle =
-            self.recovery
-                .bundle_behind(PATH, end, most - left, left, Ride::Joined, |weight| weight);
+        let bundle = self.recovery.bundle_behind(PATH, end, most - left, space(left));
         for (unit, weight) in bundle {
             if self.recovery.draft_along(PATH, unit) {
                 end += u64::from(weight);
@@ -126,7 +129,7 @@ impl Sender {
             return None;
         }
         let with_fin = with_fin && len == unsent;
-        let start = self.bundle_before(next, len as u32);
+        let start = self.bundle_before(now, next, len as u32);
         if len > 0 {
             self.recovery.draft_new(PATH, len as u32, len as u32);
         }
@@ -151,13 +154,12 @@ impl Sender {
 
     /// Puts copies of what is in flight before `len` bytes of new data, as the policy says, and answers where
     /// the segment begins then: whole earlier segments, without a hole, down to the oldest that fits.
-    fn bundle_before(&mut self, next: u64, len: u32) -> u64 {
+    fn bundle_before(&mut self, now: Instant, next: u64, len: u32) -> u64 {
         if len == 0 {
             return next;
         }
         let room = self.mss.saturating_sub(len);
-        let bundle =
-            self.recovery.bundle_before(PATH, next, len, room, Ride::Joined, |weight| weight);
+        let bundle = self.recovery.bundle_before(now, PATH, next, len, space(room));
         let mut start = next;
         for (unit, _) in bundle {
             if !self.recovery.draft_along(PATH, unit) {

@@ -219,6 +219,14 @@ impl Sender {
 
     // ---- questions -----------------------------------------------------------------------------
 
+    /// Time in which a peer that is only far away answers a probe: four round trips, each with four times its
+    /// variation, or as many initial timeouts before one is measured.
+    pub fn longest_answer(&self) -> Duration {
+        let measured = self.recovery.srtt(PATH).zip(self.recovery.rttvar(PATH));
+        let round_trip = measured.map(|(srtt, rttvar)| srtt + rttvar * 4);
+        round_trip.unwrap_or(self.recovery.policy().rto.initial) * 4
+    }
+
     /// Offset of the oldest byte not acknowledged (SND.UNA).
     pub fn snd_una(&self) -> u64 {
         self.recovery.ledger().cumulative()

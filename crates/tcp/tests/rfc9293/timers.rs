@@ -1,6 +1,7 @@
 //! Keep-alive, user timeout, limits of retransmission, ICMP: exact times.
 
 use base::{Duration, Icmp, IcmpError, Machine};
+use tcp::wire::Flags;
 use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, KeepAlive, SoftError, State};
 
 use crate::support::{Bench, LOCAL, address};
@@ -23,6 +24,27 @@ fn a_silent_peer_is_asked_and_then_given_up() {
         [(100_000, probe), (110_000, probe), (120_000, probe), (130_000, "R. 1:1(0) ack 1")];
     bench.expect_at(start, &expected);
     assert_eq!(bench.take_events(), [Event::Failed(Failure::KeepAlive)]);
+}
+
+#[test]
+fn a_silent_peer_is_probed_below_what_is_outstanding_and_given_up_after_dead_after() {
+    let options = ConnectionOptions { dead_after: Some(SECOND * 30), ..Bench::plain() };
+    let mut bench = Bench::accepted(options);
+    let start = bench.now;
+    bench.send(10);
+    bench.wait(100_000);
+    let sent = std::mem::take(&mut bench.sent);
+    // The retransmissions are left aside, and so is the reset in the end.
+    let probes = sent.iter().filter(|(_, segment, _)| segment.flags == Flags::ACK);
+    let first = sent[0].1.seq;
+    let seen: Vec<_> =
+        probes.map(|(at, probe, _)| (at.since(start), first.0.wrapping_sub(probe.seq.0))).collect();
+    let expected: Vec<_> = (10..30).map(|seconds| (SECOND * seconds, 1)).collect();
+    assert_eq!(seen, expected);
+    let (at, reset, _) = sent.last().unwrap();
+    assert_eq!((at.since(start), reset.flags), (SECOND * 30, Flags::RST | Flags::ACK));
+    let told = [Event::SoftError(SoftError::Retransmissions), Event::Failed(Failure::KeepAlive)];
+    assert_eq!(bench.take_events(), told);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
 
 use crate::edge::carry::{PIECE, Read, Service, Written};
+use crate::edge::options::Service as Options;
 
 thread_local! {
     /// Memory to read into, of all connections that this thread serves.
@@ -28,11 +29,16 @@ pub(super) struct ToService {
 }
 
 impl ToService {
-    /// A connection whose service is asked each `probe` whether it is still there, once it has finished.
-    pub(super) fn new(stream: TcpStream, probe: Duration) -> ToService {
+    /// A connection to `service`, which is asked each `finished_probe` whether it is still there, once it has finished.
+    pub(super) fn new(stream: TcpStream, service: &Options) -> ToService {
         // The client's TCP has put together what it wanted to.
         let _ = stream.set_nodelay(true);
-        ToService { stream, complete: false, probe }
+        // This machine's own system never falls silent: it resets connections whose process is gone.
+        let remote = !service.forward.ip().is_loopback();
+        if let Some(silence) = service.dead_after.filter(|_| remote) {
+            let _ = SockRef::from(&stream).set_tcp_keepalive(&probes_within(silence));
+        }
+        ToService { stream, complete: false, probe: service.finished_probe.into() }
     }
 
     /// Everything was carried: it ends in order.
@@ -64,6 +70,18 @@ impl ToService {
         // Without it, the connection lasts as long as the client wants.
         let _ = SockRef::from(&self.stream).set_tcp_keepalive(&often);
     }
+}
+
+/// Probes by which the system finds an idle service dead once it has been silent for `span`. TCP_USER_TIMEOUT would bound
+/// unacknowledged data, too, but Linux also ends connections by it whose peer only keeps its window closed.
+fn probes_within(span: base::Duration) -> TcpKeepalive {
+    /// The shortest spans that the system takes.
+    const LEAST: Duration = Duration::from_secs(1);
+    let probes = tcp::KeepAlive::within(span);
+    TcpKeepalive::new()
+        .with_time(Duration::from(probes.idle).max(LEAST))
+        .with_interval(Duration::from(probes.interval).max(LEAST))
+        .with_retries(probes.probes.into())
 }
 
 impl Service for ToService {

@@ -30,6 +30,7 @@ impl Runner<'_, Sctp> {
         let Content::Sctp(sctp) = &packet.content else { return Ok(false) };
         let hosts = self.party.sockets.hosts;
         let (local, remote) = packet.addresses.unwrap_or((hosts.local, hosts.remote));
+        self.party.turn_to(remote);
         loop {
             let found = self.next_packet(sctp, due)?;
             let elsewhere = (found.local, found.remote) != (local, remote);
@@ -86,11 +87,12 @@ impl Runner<'_, Sctp> {
         }
         let chunks = split(&found.bytes[HEADER..]).unwrap_or_default();
         self.follow(&chunks);
-        self.party.keys.note(Side::Stack, &chunks);
-        let authentic = self.party.keys.check(&self.party.sockets.secrets, &found.bytes[HEADER..]);
+        self.party.talk.keys.note(Side::Stack, &chunks);
+        let authentic =
+            self.party.talk.keys.check(&self.party.sockets.secrets, &found.bytes[HEADER..]);
         authentic.map_err(Stop::Fail)?;
-        self.party.sockets.user_data.check_sent(&chunks).map_err(|why| {
-            let shown = describe(&chunks, self.party.mapping.perspective(Side::Stack));
+        self.party.user_data().check_sent(&chunks).map_err(|why| {
+            let shown = describe(&chunks, self.party.talk.mapping.perspective(Side::Stack));
             Stop::fail(format!("{why}\n  found:    sctp: {shown}"))
         })?;
         Ok(found)
@@ -103,17 +105,17 @@ impl Runner<'_, Sctp> {
         let is_another = match chunk.first().copied() {
             Some(INIT) => {
                 let tag = word(chunk, 4);
-                let known = self.party.mapping.stack_tag();
-                known.is_some() && self.party.bound_by_init && tag.is_some() && tag != known
+                let known = self.party.talk.mapping.stack_tag();
+                known.is_some() && self.party.talk.bound_by_init && tag.is_some() && tag != known
             }
-            Some(COOKIE_ACK) => self.party.mapping.accept_offer(),
+            Some(COOKIE_ACK) => self.party.talk.mapping.accept_offer(),
             _ => false,
         };
         if is_another {
             if chunk.first() == Some(&INIT) {
-                self.party.mapping.unbind();
+                self.party.talk.mapping.unbind();
             }
-            self.party.sockets.user_data.restart();
+            self.party.user_data().restart();
         }
     }
 
@@ -127,12 +129,12 @@ impl Runner<'_, Sctp> {
         let outcome = match &wanted.body {
             SctpBody::Chunks(patterns) => {
                 let is_offer = chunks.first().and_then(|chunk| chunk.first()) == Some(&INIT_ACK);
-                let known = self.party.mapping.clone();
+                let known = self.party.talk.mapping.clone();
                 if is_offer {
-                    self.party.mapping.apply_offer();
+                    self.party.talk.mapping.apply_offer();
                 }
                 let outcome = self.match_chunks(patterns, &chunks);
-                self.party.mapping = known;
+                self.party.talk.mapping = known;
                 outcome
             }
             SctpBody::Raw(raw) if raw.as_slice() == &found.bytes[HEADER..] => Ok(()),
@@ -155,10 +157,10 @@ impl Runner<'_, Sctp> {
         self.remember(&chunks);
         if outcome.is_ok() {
             let first = chunks.first().and_then(|chunk| chunk.first().copied());
-            self.party.agreed.note_sent(first, tag);
+            self.party.talk.agreed.note_sent(first, tag);
         }
         outcome.map_err(|why| {
-            let shown = describe(&chunks, self.party.mapping.perspective(Side::Stack));
+            let shown = describe(&chunks, self.party.talk.mapping.perspective(Side::Stack));
             Stop::fail(format!(
                 "{why}\n  expected: {}\n  found:    sctp: {shown}",
                 show_wanted(wanted)
@@ -176,19 +178,19 @@ impl Runner<'_, Sctp> {
             word(chunk, 4),
             word(chunk, 16),
         ) {
-            let mapping = &mut self.party.mapping;
+            let mapping = &mut self.party.talk.mapping;
             if pattern.name() == "INIT" {
-                self.party.bound_by_init = true;
-            } else if !self.party.bound_by_init && !self.party.cookie_returned {
+                self.party.talk.bound_by_init = true;
+            } else if !self.party.talk.bound_by_init && !self.party.talk.cookie_returned {
                 mapping.unbind();
             } else if mapping.stack_tag() != Some(tag) {
                 // The association that there is goes on, unless the script returns this one's cookie.
                 mapping.offer((pattern.number("tag"), tag), (pattern.number("tsn"), tsn));
                 return;
             }
-            self.party.mapping.bind_tag(pattern.number("tag"), tag);
+            self.party.talk.mapping.bind_tag(pattern.number("tag"), tag);
             if let Some(script) = pattern.number("tsn") {
-                self.party.mapping.bind_tsn(script, tsn);
+                self.party.talk.mapping.bind_tsn(script, tsn);
             }
         }
     }
@@ -202,16 +204,21 @@ impl Runner<'_, Sctp> {
         first: Option<&&[u8]>,
     ) -> Result<(), String> {
         if let Some(tag) = wanted {
-            let live = self.party.mapping.live_tag(Side::Script, tag);
+            let live = self.party.talk.mapping.live_tag(Side::Script, tag);
             return if live == found { Ok(()) } else { Err(wrong_tag(found, &[live])) };
         }
         let allowed = match first {
             Some([1, ..]) => vec![0],
-            Some([6 | 14, flags, ..]) if flags & 1 != 0 => vec![self.party.last_tag],
+            Some([6 | 14, flags, ..]) if flags & 1 != 0 => vec![self.party.talk.last_tag],
             first => {
-                match self.party.agreed.required(first.and_then(|chunk| chunk.first().copied())) {
+                match self
+                    .party
+                    .talk
+                    .agreed
+                    .required(first.and_then(|chunk| chunk.first().copied()))
+                {
                     Some(tag) => vec![tag],
-                    None => self.party.script_tags.clone(),
+                    None => self.party.talk.script_tags.clone(),
                 }
             }
         };
@@ -223,14 +230,14 @@ impl Runner<'_, Sctp> {
         for chunk in chunks {
             match chunk {
                 [2, ..] => {
-                    let perspective = self.party.mapping.perspective(Side::Stack);
+                    let perspective = self.party.talk.mapping.perspective(Side::Stack);
                     let element = decode(chunk, Kind::Chunk, perspective);
                     if let Some(cookie) = element.ok().as_ref().and_then(cookie_of) {
-                        self.party.memory.cookie = cookie;
+                        self.party.talk.memory.cookie = cookie;
                     }
                 }
                 [4, _, _, _, information @ ..] => {
-                    self.party.memory.heartbeat = information.to_vec()
+                    self.party.talk.memory.heartbeat = information.to_vec()
                 }
                 _ => {}
             }
@@ -276,7 +283,7 @@ pub(super) fn show(party: &Sctp, packet: &Emitted) -> String {
     let without = packet.bytes.get(8..HEADER) == Some(&[0; 4]);
     let checksum = if without { Checksum::Zero } else { Checksum::Good };
     match party.dissect(&packet.bytes, checksum) {
-        Ok((_, chunks)) => describe(&chunks, party.mapping.perspective(Side::Stack)),
+        Ok((_, chunks)) => describe(&chunks, party.talk.mapping.perspective(Side::Stack)),
         Err(why) => format!("a packet that {why}"),
     }
 }

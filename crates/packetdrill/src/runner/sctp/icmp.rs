@@ -42,13 +42,14 @@ impl Runner<'_, Sctp> {
         let Some((error, tag)) = read(message) else {
             return Err(Stop::skip("this ICMP message is not supported"));
         };
+        self.party.turn_to(self.party.sockets.hosts.remote);
         let mut quoted = Vec::new();
         quoted.extend(self.party.sockets.port().to_be_bytes());
         quoted.extend(PORT.to_be_bytes());
-        quoted.extend(self.party.mapping.live_tag(Side::Script, tag).to_be_bytes());
+        quoted.extend(self.party.talk.mapping.live_tag(Side::Script, tag).to_be_bytes());
         if tag == 0 {
             quoted.extend([0, 0, 0, 0, 1, 0, 0, 20]);
-            quoted.extend(self.party.mapping.stack_tag().unwrap_or_default().to_be_bytes());
+            quoted.extend(self.party.talk.mapping.stack_tag().unwrap_or_default().to_be_bytes());
         }
         let remote = SocketAddr::new(self.party.sockets.hosts.remote, 0);
         self.party.sockets.handle_icmp(self.now, remote, error, &quoted);

@@ -27,6 +27,9 @@ impl Runner<'_, Sctp> {
         {
             return Err(Stop::fail(format!("a packet to send needs {key} of {name}")));
         }
+        let hosts = self.party.sockets.hosts;
+        let (source, destination) = packet.addresses.unwrap_or((hosts.remote, hosts.local));
+        self.party.turn_to(source);
         // Bytes that are chunks are symbolic like chunks.
         let symbolic = match &sctp.body {
             SctpBody::Raw(raw) => chunks_of(raw).filter(|chunks| !chunks.is_empty()),
@@ -38,8 +41,6 @@ impl Runner<'_, Sctp> {
             }
             None => self.assemble(sctp),
         };
-        let hosts = self.party.sockets.hosts;
-        let (source, destination) = packet.addresses.unwrap_or((hosts.remote, hosts.local));
         let (from, to) = sctp.udp.unwrap_or_default();
         if sctp.udp.is_some() && to != self.party.sockets.config.udp_port {
             // UDP has nobody there who would take it.
@@ -57,12 +58,12 @@ impl Runner<'_, Sctp> {
         };
         let tag = match (packet.tag, first) {
             (None, Some(first)) if first.name() == "COOKIE_ECHO" => {
-                self.party.mapping.return_offer()
+                self.party.talk.mapping.return_offer()
             }
             _ => None,
         };
         let tag = tag.unwrap_or_else(|| self.tag_for(packet.tag, first, is_init(&packet.body)));
-        self.party.last_tag = tag;
+        self.party.talk.last_tag = tag;
         let mut bytes = Vec::new();
         bytes.extend(PORT.to_be_bytes());
         bytes.extend(self.party.sockets.port().to_be_bytes());
@@ -72,31 +73,31 @@ impl Runner<'_, Sctp> {
             SctpBody::Chunks(chunks) => {
                 for chunk in chunks {
                     if chunk.name() == "COOKIE_ECHO" {
-                        self.party.cookie_returned = true;
+                        self.party.talk.cookie_returned = true;
                         let is_last =
                             chunk.value("val") == Some(&Value::Any) && chunk.length.is_none();
-                        self.party.agreed.note_returned(is_last);
+                        self.party.talk.agreed.note_returned(is_last);
                     }
-                    let perspective = self.party.mapping.perspective(Side::Script);
-                    encode(chunk, perspective, &self.party.memory, &mut bytes);
+                    let perspective = self.party.talk.mapping.perspective(Side::Script);
+                    encode(chunk, perspective, &self.party.talk.memory, &mut bytes);
                 }
             }
             SctpBody::Raw(raw) => bytes.extend(raw),
         }
-        self.party.keys.note(Side::Script, &split(&bytes[12..]).unwrap_or_default());
+        self.party.talk.keys.note(Side::Script, &split(&bytes[12..]).unwrap_or_default());
         if let SctpBody::Chunks(chunks) = &packet.body
             && chunks
                 .iter()
                 .any(|chunk| chunk.code == AUTH && chunk.value("hmac") == Some(&Value::Any))
         {
-            self.party.keys.sign(&self.party.sockets.secrets, &mut bytes[12..]);
+            self.party.talk.keys.sign(&self.party.sockets.secrets, &mut bytes[12..]);
         }
         self.note_own_tag(bytes.get(12..).unwrap_or_default());
         let is_right =
-            packet.checksum != Checksum::Bad && Some(tag) == self.party.mapping.stack_tag();
+            packet.checksum != Checksum::Bad && Some(tag) == self.party.talk.mapping.stack_tag();
         if is_right || first.is_some_and(|chunk| chunk.name() == "COOKIE_ECHO") {
             let chunks = split(&bytes[12..]).unwrap_or_default();
-            self.party.sockets.user_data.note_arrived(&chunks);
+            self.party.user_data().note_arrived(&chunks);
         }
         let good = crc32c::crc32c(&bytes);
         let checksum = match packet.checksum {
@@ -111,14 +112,14 @@ impl Runner<'_, Sctp> {
     /// The verification tag: as the script says, or what section 8.5 of RFC 9260 asks for.
     fn tag_for(&self, wanted: Option<u32>, first: Option<&Element>, is_init: bool) -> u32 {
         if let Some(tag) = wanted {
-            return self.party.mapping.live_tag(Side::Stack, tag);
+            return self.party.talk.mapping.live_tag(Side::Stack, tag);
         }
         let reflects = first.is_some_and(|chunk| {
             matches!(chunk.name(), "ABORT" | "SHUTDOWN_COMPLETE") && chunk.flags == Some(1)
         });
-        match self.party.mapping.stack_tag() {
+        match self.party.talk.mapping.stack_tag() {
             _ if is_init => 0,
-            _ if reflects => self.party.script_tags.first().copied().unwrap_or(ANY_TAG),
+            _ if reflects => self.party.talk.script_tags.first().copied().unwrap_or(ANY_TAG),
             tag => tag.unwrap_or(ANY_TAG),
         }
     }
@@ -126,7 +127,7 @@ impl Runner<'_, Sctp> {
     /// The tag that an INIT or INIT ACK offers, however malformed, is the one to answer with.
     fn note_own_tag(&mut self, chunk: &[u8]) {
         if let [1 | 2, _, _, _, t0, t1, t2, t3, ..] = *chunk {
-            self.party.script_tags.push(u32::from_be_bytes([t0, t1, t2, t3]));
+            self.party.talk.script_tags.push(u32::from_be_bytes([t0, t1, t2, t3]));
         }
     }
 }

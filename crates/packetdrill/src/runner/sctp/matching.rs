@@ -20,7 +20,7 @@ impl Runner<'_, Sctp> {
         patterns: &[Element],
         chunks: &[&[u8]],
     ) -> Result<(), String> {
-        let perspective = self.party.mapping.perspective(Side::Stack);
+        let perspective = self.party.talk.mapping.perspective(Side::Stack);
         let strict = compare_list(patterns, false, chunks, Kind::Chunk, perspective);
         let Err(mismatch) = strict else { return Ok(()) };
         let lenient = self.lenient(patterns, chunks, perspective);

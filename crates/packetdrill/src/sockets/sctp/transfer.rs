@@ -31,7 +31,7 @@ impl Sockets {
         if shut {
             return Ok(Returned::error("EPIPE"));
         }
-        let payload = Bytes::from(self.user_data.next_message(outgoing.length));
+        let payload = Bytes::from(self.user_data_of(stack, id).next_message(outgoing.length));
         let written = Written {
             stream: outgoing.stream.0,
             unordered: outgoing.options.unordered,
@@ -44,7 +44,7 @@ impl Sockets {
         });
         Ok(match sent {
             Ok(()) => {
-                self.user_data.note_written(written);
+                self.user_data_of(stack, id).note_written(written);
                 Returned::value(outgoing.length as i64)
             }
             Err(SendError::BufferFull) => self.sockets.would_block(descriptor),
@@ -93,8 +93,8 @@ impl Sockets {
         });
         if let Some((id, message)) = message {
             let bytes = message.payload.clone().into_bytes();
-            let checked =
-                self.user_data.check_delivered(message.stream.0, message.unordered, &bytes);
+            let user_data = self.user_data_of(stack, id);
+            let checked = user_data.check_delivered(message.stream.0, message.unordered, &bytes);
             checked.map_err(Stop::Fail)?;
             return Ok(self.deliver(descriptor, call, (id, message), (0, room)));
         }

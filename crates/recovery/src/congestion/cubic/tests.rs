@@ -114,6 +114,15 @@ fn congestion_leaves_seven_tenths_and_the_plateau_where_it_was() {
 }
 
 #[test]
+fn congestion_at_the_plateau_itself_leaves_it_where_it_is() {
+    let mut path = cubic(100 * MSS, MSS);
+    path.on_congestion(congested(100 * MSS));
+    path.set_windows(100 * MSS, MSS);
+    path.on_congestion(congested(100 * MSS));
+    assert_eq!(path.w_max(), 100 * MSS);
+}
+
+#[test]
 fn a_second_congestion_below_the_plateau_lowers_it_by_fast_convergence() {
     let mut path = cubic(100 * MSS, MSS);
     path.on_congestion(congested(100 * MSS));

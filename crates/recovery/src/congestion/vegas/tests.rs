@@ -69,6 +69,26 @@ fn congestion_avoidance_keeps_between_one_and_three_packets_in_the_queue() {
 }
 
 #[test]
+fn a_round_trip_ends_with_the_acknowledgement_of_the_last_byte_that_it_began_with() {
+    let mut path = vegas(10 * MSS, MSS);
+    path.base_rtt = Some(Duration::from_millis(100));
+    let acked = |cumulative| Acked {
+        bytes: MSS,
+        flight_peak: 10 * MSS,
+        advanced: true,
+        rtt: Some(Duration::from_millis(100)),
+        cumulative,
+        next_unit: cumulative + 10 * MSS,
+        ..Acked::default()
+    };
+    path.round.end = Some(10 * MSS);
+    path.on_acked(acked(10 * MSS - 1));
+    assert_eq!(path.cwnd(), 10 * MSS);
+    path.on_acked(acked(10 * MSS));
+    assert_eq!(path.cwnd(), 11 * MSS);
+}
+
+#[test]
 fn the_window_changes_once_per_round_trip() {
     let mut path = vegas(10 * MSS, MSS);
     let windows = rounds(&mut path, &[100, 100, 100, 100]);

@@ -159,3 +159,22 @@ fn the_shortest_round_trip_is_forgotten_after_five_to_ten_minutes() {
     least.on_sample(secs(5000), millis(100));
     assert_eq!(least.get(), Some(millis(100)));
 }
+
+#[test]
+fn a_packet_that_is_delivered_in_two_parts_keeps_the_round_trip_of_the_first() {
+    let mut rack = Rack::default();
+    rack.on_delivered(at(100), delivery(5, 0, false), MIN_RTT);
+    rack.on_delivered(at(150), delivery(5, 0, false), MIN_RTT);
+    assert_eq!(rack.deadline(4, at(10), Duration::ZERO), Some(at(110)));
+}
+
+#[test]
+fn what_was_learned_of_reordering_is_kept_while_nothing_is_outstanding() {
+    let mut rack = Rack::default();
+    assert!(rack.is_blank());
+    rack.on_duplicate(10);
+    assert!(!rack.is_blank());
+    let mut rack = Rack::default();
+    rack.on_reordering(at(0), at(0));
+    assert!(!rack.is_blank());
+}

@@ -69,6 +69,8 @@ fn strange() -> RecoveryPolicy {
         reaction: BundleReaction::Verified,
         brake: Some(Ratio::new(3, 7)),
         alone: Some(Ratio::new(2, 7)),
+        age: Some(Ratio::new(1, 7)),
+        after_loss: 300,
     });
     policy
 }
@@ -98,11 +100,11 @@ fn no_field_is_missing_from_the_table() {
     let count = |words: &[&str]| -> usize {
         words.iter().map(|word| written.matches(&format!("{word} {{")).count()).sum()
     };
-    // Two numbers each of four ratios, two of a detector, three of Vegas, one of an interval.
-    assert_eq!(count(&values), 7);
+    // Two numbers each of five ratios, two of a detector, three of Vegas, one of an interval.
+    assert_eq!(count(&values), 8);
     let nested = count(&structs) + count(&more) - 1;
     // A policy's name stands before the struct that it is, but for that of the bundling, which is a field.
-    assert_eq!(names - (4 * 2 + 2 + 3 + 1) - (nested - 1), FIELDS.len(), "{written}");
+    assert_eq!(names - (5 * 2 + 2 + 3 + 1) - (nested - 1), FIELDS.len(), "{written}");
 }
 
 #[test]

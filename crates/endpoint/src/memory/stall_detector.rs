@@ -32,7 +32,7 @@ pub struct Holder<Id> {
 
 /// Looks once in a minute, from the pressure on, at how far those got that hold much.
 #[derive(Debug)]
-pub struct Watch<Id> {
+pub struct StallDetector<Id> {
     /// When the next look is due; none while there is enough.
     look_at: Option<Instant>,
     /// How far each had got at the last look.
@@ -42,11 +42,11 @@ pub struct Watch<Id> {
     part: Option<usize>,
 }
 
-impl<Id: Copy + Ord> Watch<Id> {
-    /// A watch for which a direction stands still in which less than [`LEAST`] bytes left between two looks, and, where
+impl<Id: Copy + Ord> StallDetector<Id> {
+    /// A detector for which a direction stands still in which less than [`LEAST`] bytes left between two looks, and, where
     /// that is more, less than the `part`-th part of what it holds.
-    pub fn new(part: Option<usize>) -> Watch<Id> {
-        Watch { look_at: None, marks: BTreeMap::new(), part }
+    pub fn new(part: Option<usize>) -> StallDetector<Id> {
+        StallDetector { look_at: None, marks: BTreeMap::new(), part }
     }
 
     /// When the next look is due.
@@ -54,7 +54,7 @@ impl<Id: Copy + Ord> Watch<Id> {
         self.look_at
     }
 
-    /// Whether a look is due now, in this state of memory; if so, [`Watch::look`] has to follow.
+    /// Whether a look is due now, in this state of memory; if so, [`StallDetector::look`] has to follow.
     pub fn is_due(&mut self, now: Instant, state: MemoryState) -> bool {
         if state == MemoryState::Ease {
             if self.look_at.take().is_some() {
@@ -104,27 +104,29 @@ mod tests {
 
     #[test]
     fn those_that_hold_much_and_move_little_between_two_looks_are_found_the_worst_last() {
-        let mut watch = Watch::new(None);
+        let mut detector = StallDetector::new(None);
         let (now, later) = (Instant::ZERO, Instant::ZERO + INTERVAL);
-        assert!(!watch.is_due(now, MemoryState::Ease));
-        assert!(watch.is_due(now, MemoryState::Pressure));
+        assert!(!detector.is_due(now, MemoryState::Ease));
+        assert!(detector.is_due(now, MemoryState::Pressure));
         let all = [holder(1, 1 << 20, 0), holder(2, MUCH, 0), holder(3, 9000, 0)];
-        assert_eq!(watch.look(all.into_iter()), []);
-        assert!(!watch.is_due(now, MemoryState::Full) && watch.is_due(later, MemoryState::Full));
+        assert_eq!(detector.look(all.into_iter()), []);
+        assert!(
+            !detector.is_due(now, MemoryState::Full) && detector.is_due(later, MemoryState::Full)
+        );
         let all = [holder(1, 1 << 20, 4095), holder(2, MUCH, 0), holder(3, 9000, 0)];
-        assert_eq!(watch.look(all.into_iter()), [(9000, 3), (1 << 20, 1)]);
+        assert_eq!(detector.look(all.into_iter()), [(9000, 3), (1 << 20, 1)]);
         // One that moves as little as is asked for, and a newcomer.
         let all = [holder(1, 1 << 20, 4095 + 4096), holder(4, 1 << 20, 0)];
-        assert_eq!(watch.look(all.into_iter()), []);
-        assert!(!watch.is_due(later, MemoryState::Ease) && watch.next_at().is_none());
-        assert_eq!(watch.look([holder(4, 1 << 20, 0)].into_iter()), [], "all is forgotten");
+        assert_eq!(detector.look(all.into_iter()), []);
+        assert!(!detector.is_due(later, MemoryState::Ease) && detector.next_at().is_none());
+        assert_eq!(detector.look([holder(4, 1 << 20, 0)].into_iter()), [], "all is forgotten");
     }
 
     #[test]
     fn who_holds_more_may_have_to_move_more() {
-        let mut watch = Watch::new(Some(16));
-        watch.look([holder(1, 1 << 20, 0), holder(2, 1 << 20, 0)].into_iter());
+        let mut detector = StallDetector::new(Some(16));
+        detector.look([holder(1, 1 << 20, 0), holder(2, 1 << 20, 0)].into_iter());
         let all = [holder(1, 1 << 20, (1 << 16) - 1), holder(2, 1 << 20, 1 << 16)];
-        assert_eq!(watch.look(all.into_iter()), [(1 << 20, 1)]);
+        assert_eq!(detector.look(all.into_iter()), [(1 << 20, 1)]);
     }
 }
