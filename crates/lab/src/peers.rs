@@ -70,7 +70,7 @@ pub struct Pair {
 /// A transport of a registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// Its name in plans.
+    /// Value of `transport` in plans.
     pub name: &'static str,
     /// Whether its ends speak SCTP (RFC 9260) directly over IP, and so receive from ours.
     pub speaks_sctp: bool,

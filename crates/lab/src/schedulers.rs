@@ -35,7 +35,7 @@ const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)
 /// A run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// Who goes next.
+    /// Order of the streams.
     pub scheduler: Scheduler,
     /// Whether the two sides agree on I-DATA.
     pub interleaving: bool,

@@ -13,7 +13,7 @@ use lab::peers::PeerEnd;
 
 use crate::ends::{Side, transmit};
 
-/// The same conversation at both ends.
+/// Conversation number, equal at both ends.
 const CONVERSATION: u32 = 1;
 /// Packets of the window: what KCP's page gives as an example.
 const WINDOW: u16 = 256;

@@ -39,7 +39,7 @@ pub(crate) fn dcsctp(side: Side, tuned: bool) -> OtherSctp<DcSctp> {
 /// delays acknowledgements by up to 200 ms, which cannot be set; a timeout below that and the round trip would send
 /// everything twice.
 pub(crate) fn sctp_proto(side: Side, tuned: bool) -> OtherSctp<SctpProto> {
-    /// Its payload leaves out the common header and that of a DATA chunk.
+    /// Common header and DATA chunk header, which the crate's payload size leaves out, in bytes.
     const HEADERS: u32 = 28;
     let mut transport = TransportConfig::default();
     if tuned {

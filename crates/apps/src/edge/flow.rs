@@ -131,7 +131,7 @@ impl Client<'_> {
 }
 
 /// How long a client may take for the last `bytes`: five minutes, as long as the stack waits without any progress,
-/// and so much more that a kilobyte a second suffices.
+/// and a second more for each kilobyte.
 fn rest_limit(bytes: u64) -> Duration {
     Duration::from_secs(300 + bytes / 1024)
 }

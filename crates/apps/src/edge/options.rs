@@ -259,7 +259,7 @@ pub enum EdgeOptionsError {
     /// A number that is too small or too large.
     #[error("{what} is {given}: it should be {fitting}")]
     Range {
-        /// Whose number, and which.
+        /// Option or key, with its service.
         what: String,
         /// Asked for.
         given: String,

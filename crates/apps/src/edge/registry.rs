@@ -1,4 +1,4 @@
-//! Who is connected, and what all connections together did.
+//! Connections of the edge, and totals over all of them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ pub(super) struct Registry {
     present: Mutex<Present>,
 }
 
-/// Who is there, and what those did that are gone. Behind one lock: a connection goes from one to the other at
+/// Open connections, and totals of the ended ones. Behind one lock: a connection goes from one to the other at
 /// once, and figures that only grow are never seen to shrink.
 struct Present {
     entries: BTreeMap<(usize, tcp::ConnectionId), Arc<Entry>>,

@@ -109,7 +109,7 @@ pub enum Figure {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         marks: Vec<CellMark>,
     },
-    /// Who sent what when; time runs downwards.
+    /// Packets between two hosts as arrows; time runs downwards.
     Ladder {
         /// Of its files.
         name: String,

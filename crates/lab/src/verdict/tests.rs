@@ -4,7 +4,7 @@ fn expectation(text: &str) -> Expectation {
     toml::from_str(&format!("measure = \"x\"\nsource = \"s\"\n{text}")).unwrap()
 }
 
-/// What becomes of an expectation beside a mean with so much on either side.
+/// Verdict on an expectation beside a mean and half the width of its interval.
 fn word(text: &str, mean: f64, half: f64) -> Word {
     weigh(&expectation(text), Found { mean, low: mean - half, high: mean + half })
 }

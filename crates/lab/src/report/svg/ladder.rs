@@ -1,4 +1,4 @@
-//! Who sent what when: two lines of life with arrows between them, time running downwards.
+//! Ladder of packets: two hosts as vertical lines with an arrow for each packet; time runs downwards.
 
 use maud::{Markup, html};
 

@@ -23,7 +23,7 @@ struct Plot<'a> {
     x: Axis<'a>,
     y: Axis<'a>,
     series: &'a [Series],
-    /// Where names of the horizontal axis stand slanted, so much room they take downwards.
+    /// Height of the names below the horizontal axis where they are slanted, in pixels.
     slant: Option<f64>,
     layout: Layout,
 }
