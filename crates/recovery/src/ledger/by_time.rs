@@ -78,27 +78,29 @@ impl Ledger {
         copied
     }
 
-    /// What an expired timer took for lost, and is still to be sent again on `path`, is in flight after all.
-    /// It counts as sent now, so that later evidence or the timer decides.
+    /// Units of `path` that an expired timer took for lost, and that still wait to be sent again, on whatever path, are in
+    /// flight after all. They count as sent now, so that later evidence or the timer decides.
     pub fn revive(&mut self, now: Instant, path: PathIndex) {
-        let Some(list) = self.paths.get_mut(usize::from(path)) else { return };
-        let lost = core::mem::take(&mut list.lost);
-        for start in lost {
-            let Some(index) = self.locate(start) else { continue };
-            let next_packet = self.next_packet;
-            let unit = &mut self.units[index];
-            if !matches!(unit.state, UnitState::Lost(Cause::Timeout | Cause::Bundled)) {
-                self.path_mut(path).lost.insert(start);
-                continue;
+        for target in 0..self.paths.len() {
+            for start in core::mem::take(&mut self.paths[target].lost) {
+                let Some(index) = self.locate(start) else { continue };
+                let next_packet = self.next_packet;
+                let unit = &mut self.units[index];
+                let timed_out =
+                    matches!(unit.state, UnitState::Lost(Cause::Timeout | Cause::Bundled));
+                if unit.path != path || !timed_out {
+                    self.paths[target].lost.insert(start);
+                    continue;
+                }
+                unit.state = UnitState::Outstanding;
+                unit.packet = next_packet;
+                unit.other_path = path;
+                unit.traits.set(Traits::RENEGED);
+                let (len, weight) = (unit.len, unit.weight);
+                let mut draft = Draft::default();
+                draft.push(start, len, weight, true);
+                self.push_packet(now, path, draft);
             }
-            unit.state = UnitState::Outstanding;
-            unit.packet = next_packet;
-            unit.other_path = unit.path;
-            unit.traits.set(Traits::RENEGED);
-            let (len, weight, own) = (unit.len, unit.weight, unit.path);
-            let mut draft = Draft::default();
-            draft.push(start, len, weight, true);
-            self.push_packet(now, own, draft);
         }
     }
 

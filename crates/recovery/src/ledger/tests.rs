@@ -92,6 +92,20 @@ fn what_is_lost_on_one_path_waits_on_its_target_until_it_is_rerouted() {
 }
 
 #[test]
+fn a_needless_timeout_brings_back_what_its_own_path_lost_wherever_that_waits() {
+    let mut ledger = Ledger::new(0);
+    send(&mut ledger, 0, 2);
+    ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
+    // The timeout of the path on which they are to go again says nothing of the path that lost them.
+    ledger.revive(Instant::from_millis(5), 1);
+    assert_eq!((lost_count(&ledger), ledger.flight(0)), (2, Flight::default()));
+    ledger.revive(Instant::from_millis(5), 0);
+    assert_eq!((lost_count(&ledger), ledger.next_lost(1, 0)), (0, None));
+    assert_eq!(ledger.flight(0), Flight { packets: 2, bytes: 200 });
+    assert_eq!(ack(&mut ledger, 20, 2, &[]).paths[0].acked_bytes, 200);
+}
+
+#[test]
 fn a_unit_that_travelled_on_two_paths_proves_neither_and_one_on_its_own_proves_its_path() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 1);
