@@ -109,6 +109,8 @@ const ELSEWHERE: &[(Only, &str, &str)] = &[
     (Only::Sctp, "mtu-probes", "sctp/path-mtu/lost-probes"),
     (Only::Sctp, "mtu-probe-timer", "sctp/path-mtu/lost-probes"),
     (Only::Sctp, "mtu-raise-timer", "sctp/path-mtu/too-big"),
+    (Only::Sctp, "mtu-base", "sctp/path-mtu/search"),
+    (Only::Sctp, "mtu-sizes", "sctp/path-mtu/search"),
     (Only::Sctp, "linear-queue", "sctp/thin/linear-queue"),
     (
         Only::Sctp,
@@ -134,6 +136,13 @@ const ELSEWHERE: &[(Only, &str, &str)] = &[
     ),
     (Only::Tcp, "mtu-raise-timer", "tcp/icmp/path-mtu-raised"),
     (Only::Tcp, "mtu-timeouts", "tcp/icmp/black-hole"),
+    (Only::Tcp, "mtu-base", "tcp/icmp/black-hole"),
+    (
+        Only::Tcp,
+        "mtu-sizes",
+        "crates/tcp/src/path_mtu/tests.rs::the_policy_says_which_sizes_are_tried_and_where_the_search_begins",
+    ),
+    (Only::Tcp, "mtu-patience", "tcp/icmp/path-mtu-patience"),
 ];
 
 /// Whether a test holds the effect of this field elsewhere.

@@ -285,6 +285,11 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/icmp/path-mtu-raised", "mtu-raise-timer=599s"),
     ("tcp/icmp/black-hole", "mtu-timeouts=4"),
     ("tcp/icmp/black-hole", "mtu-timeouts=2"),
+    ("tcp/icmp/black-hole", "mtu-base=600B"),
+    ("sctp/path-mtu/search", "mtu-base=1300B"),
+    ("sctp/path-mtu/search", "mtu-sizes=common"),
+    ("tcp/icmp/path-mtu-patience", "mtu-patience=9s"),
+    ("tcp/icmp/path-mtu-patience", "mtu-patience=12s"),
 ];
 
 /// The fields and values of a row.

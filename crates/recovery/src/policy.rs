@@ -19,7 +19,7 @@ use base::Duration;
 pub use self::changes::Changes;
 pub use self::defaults::{SCTP_DEFAULT, TCP_DEFAULT};
 pub use self::fields::{FIELDS, Field, FieldError, Only, Topic};
-pub use self::path_mtu::PathMtuPolicy;
+pub use self::path_mtu::{IPV4_MIN_MTU, IPV6_MIN_MTU, PathMtuPolicy, ProbeSizes};
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
 pub use self::sctp::PRESETS;
 pub use self::tcp::TCP_PRESETS;

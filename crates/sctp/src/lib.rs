@@ -94,9 +94,9 @@ pub use options::{
     AssociationOptions, EndpointOptions, PathHeartbeats, PathOptions, ReconfigurationPolicy,
 };
 pub use paths::addresses::PeerAddresses;
-pub use paths::mtu_discovery::PathMtuState;
 pub use paths::path::PathCounters;
 pub use reconfigure::error::ReconfigureError;
+pub use recovery::path_mtu::PathMtuState;
 pub use rx::message::{Message, Part, Payload};
 pub use switchover::{
     PathHint, PathState, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,

@@ -5,9 +5,9 @@ use base::{Duration, ParseQuantityError};
 use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switch, Time, Words};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, RecoveryPolicy, ReorderingWindow,
-    RepeatFast, RetransmissionPath, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
-    TimeoutResends, TimerRestart, WindowCounts,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, ProbeSizes, RecoveryPolicy,
+    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples, ThinBackoff,
+    ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -347,6 +347,12 @@ pub static FIELDS: &[Field] = &[
         "How long a path MTU holds before a larger one is tried (PMTU_RAISE_TIMER, RFC 8899)."),
     field!(PathMtu, None, "mtu-timeouts", Count, u8, path_mtu.black_hole_timeouts,
         "Timeouts in a row after which large packets are thought to vanish (RFC 8899, section 4.3)."),
+    field!(PathMtu, None, "mtu-base", Bytes, u16, path_mtu.base,
+        "IPv4 packet that nearly every path carries: where the search begins (BASE_PLPMTU), and where large ones vanish."),
+    field!(PathMtu, None, "mtu-sizes", Words, ProbeSizes, path_mtu.sizes,
+        "Packet sizes that are probed: halving what is left, or those that are common."),
+    field!(PathMtu, TCP, "mtu-patience", Time, Duration, path_mtu.patience,
+        "How long a probe waits for data to follow it (RFC 4821, section 7.4)."),
 ];
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use base::{ByteCount, Duration};
 
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, ReorderingWindow, RepeatFast,
-    RetransmissionPath, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, ProbeSizes, ReorderingWindow,
+    RepeatFast, RetransmissionPath, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
     TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
@@ -238,6 +238,8 @@ words!(FineGrainedTimer, "off|on|robust", "off, on or robust",
     "off" => Off, "on" => On, "robust" => Robust);
 words!(ReorderingWindow, "quarter|measured", "quarter or measured",
     "quarter" => Quarter, "measured" => Measured);
+words!(ProbeSizes, "halving|common", "halving or common",
+    "halving" => Halving, "common" => Common);
 words!(PartialAck, "first|every", "first or every",
     "first" => First, "every" => Every);
 words!(BundleReaction, "ignore|presume|verified", "ignore, presume or verified",

@@ -2,6 +2,22 @@
 
 use base::Duration;
 
+/// Bytes of an IP packet that every link of IPv6 carries (RFC 8200, section 5).
+pub const IPV6_MIN_MTU: u16 = 1280;
+
+/// Bytes of an IP packet that every link of IPv4 carries (RFC 791, section 3.2).
+pub const IPV4_MIN_MTU: u16 = 68;
+
+/// Which sizes are probed (RFC 8899, section 5.3.2, leaves the choice open).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeSizes {
+    /// The largest, which mostly passes; then the middle of the sizes that are left, until the path MTU is known exactly.
+    Halving,
+    /// Sizes that links commonly have, from the least upwards, and the largest (RFC 4821, section 7.6): one of them only is
+    /// lost.
+    Common,
+}
+
 /// Thresholds of the search for the path MTU (RFC 8899, section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathMtuPolicy {
@@ -16,6 +32,14 @@ pub struct PathMtuPolicy {
     /// Expiries of the retransmission timer in a row, without progress, after which large packets are thought to vanish:
     /// 1 or more (black hole detection, section 4.3).
     pub black_hole_timeouts: u8,
+    /// Bytes of an IPv4 packet that nearly every path carries: where a search begins, and what is used while large packets
+    /// are thought to vanish (BASE_PLPMTU, section 5.1.2). Of IPv6 the base is 1280, which every link carries.
+    pub base: u16,
+    /// Which sizes are probed.
+    pub sizes: ProbeSizes,
+    /// How long a probe that is data waits for data to follow it, by which its loss would be noticed (RFC 4821, section
+    /// 7.4), before it goes without.
+    pub patience: Duration,
 }
 
 impl PathMtuPolicy {
@@ -25,12 +49,22 @@ impl PathMtuPolicy {
         probe_timer: Duration::from_secs(1),
         raise_timer: Duration::from_secs(600),
         black_hole_timeouts: 2,
+        base: 1200,
+        sizes: ProbeSizes::Halving,
+        patience: Duration::from_secs(10),
     };
 
     /// TCP: a probe is data, and its loss delays what follows it. Three expiries are R1 of RFC 9293, section 3.8.3.
     pub const TCP: PathMtuPolicy = PathMtuPolicy {
         probe_timer: Duration::from_secs(15),
         black_hole_timeouts: 3,
+        base: 552,
+        sizes: ProbeSizes::Common,
         ..PathMtuPolicy::SCTP
     };
+
+    /// The base size: bytes of an IP packet.
+    pub fn base_mtu(&self, is_ipv6: bool) -> u16 {
+        if is_ipv6 { IPV6_MIN_MTU } else { self.base.max(IPV4_MIN_MTU) }
+    }
 }

@@ -56,6 +56,7 @@ impl Field {
                 "SCTP counts chunks, and each SACK chunk tells which arrived"
             }
             "handshake-losses" => "RFC 9260 knows no such rule",
+            "mtu-patience" => "a HEARTBEAT is answered whether data follows it or not",
             "quick-acks" => "RFC 9260, section 6.2, knows no such phase",
             _ => "",
         }

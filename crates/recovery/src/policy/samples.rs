@@ -65,6 +65,8 @@ const SAMPLES: &[&str] = &[
     "halve",
     "controller",
     "tcp-er",
+    "halving",
+    "common",
     // Copies that ride along.
     "paper",
     "linux",

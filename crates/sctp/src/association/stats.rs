@@ -2,10 +2,10 @@
 
 use core::net::SocketAddr;
 
+use recovery::path_mtu::PathMtuState;
 use recovery::{PathSnapshot, RecoveryStats};
 
 use super::Association;
-use crate::paths::mtu_discovery::PathMtuState;
 use crate::paths::path::PathCounters;
 use crate::switchover::PathState;
 use crate::tx::partial_reliability::AbandonCounts;

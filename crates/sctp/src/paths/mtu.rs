@@ -2,21 +2,17 @@
 //! a path. What to probe is decided in [`mtu_discovery`](super::mtu_discovery).
 
 use base::{Instant, RandomStream};
+use recovery::path_mtu::SizeLimits;
+use recovery::policy::{IPV6_MIN_MTU, PathMtuPolicy};
 
 use super::heartbeat::Asked;
-use super::mtu_discovery::{PathMtuDiscovery, SizeLimits};
-use super::path::{Path, max_packet};
+use super::mtu_discovery::PathMtuDiscovery;
+use super::path::{Path, WORD, headers, max_packet};
 use super::{Context, PathId, Paths};
 use crate::options::AssociationOptions;
 
-/// Bytes of an IP packet that nearly every path carries (BASE_PLPMTU; RFC 8899, section 5.1.2).
-const BASE_MTU: u16 = 1200;
-
-/// Bytes of an IP packet below which discovery does not go: what IPv4 hosts must take.
+/// Bytes of an IPv4 packet below which discovery does not go: what hosts must take (MIN_PLPMTU).
 const MIN_MTU: u16 = 576;
-
-/// Likewise what links of IPv6 must carry (RFC 8200, section 5).
-const MIN_MTU_V6: u16 = 1280;
 
 /// A probe of a path that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,16 +25,17 @@ pub(crate) struct Probe {
 }
 
 impl Path {
-    fn size_limits(&self, path_mtu: u16) -> SizeLimits {
-        // Every path of IPv6 carries as much (RFC 8899, section 5.1.2).
-        let (min, base) = match self.remote().is_ipv4() {
-            true => (MIN_MTU, BASE_MTU),
-            false => (MIN_MTU_V6, MIN_MTU_V6),
-        };
+    fn size_limits(&self, path_mtu: u16, policy: &PathMtuPolicy) -> SizeLimits {
+        let remote = self.remote();
+        let is_ipv6 = !remote.is_ipv4();
+        // Every path of IPv6 carries the base (RFC 8899, section 5.1.2).
+        let min = if is_ipv6 { IPV6_MIN_MTU } else { MIN_MTU };
         SizeLimits {
-            min: max_packet(self.remote(), min).into(),
-            base: max_packet(self.remote(), base).into(),
-            max: max_packet(self.remote(), path_mtu).into(),
+            min: max_packet(remote, min),
+            base: max_packet(remote, policy.base_mtu(is_ipv6)),
+            max: max_packet(remote, path_mtu),
+            headers: headers(remote),
+            multiple: WORD,
         }
     }
 
@@ -57,7 +54,8 @@ impl Paths {
         }
         for id in self.ids() {
             if self[id].confirmed && self[id].discovery.is_none() {
-                let limits = self[id].size_limits(self.largest_mtu(context.options, id));
+                let policy = &context.recovery.policy().path_mtu;
+                let limits = self[id].size_limits(self.largest_mtu(context.options, id), policy);
                 let discovery = PathMtuDiscovery::new(now, limits);
                 self.list[id.row()].discovery = Some(Box::new(discovery));
                 self.apply_path_mtu(context, id);
@@ -105,7 +103,7 @@ impl Paths {
         let nonce = random.next_u64();
         let probe = discovery.take_probe(now, rto, nonce, &policy);
         self.apply_path_mtu(context, path);
-        Some(Probe { heartbeat: Asked { path, nonce }, size: probe? as u16 })
+        Some(Probe { heartbeat: Asked { path, nonce }, size: probe? })
     }
 
     /// A HEARTBEAT came back that may have been a probe; false if it was none.
@@ -117,12 +115,12 @@ impl Paths {
     ) -> bool {
         let Some(Asked { path, nonce }) = Asked::read(answer) else { return false };
         let discovery = self.list.get_mut(path.row()).and_then(|path| path.discovery.as_mut());
-        let Some(discovery) = discovery.filter(|discovery| discovery.is_probe(nonce)) else {
-            return false;
-        };
-        discovery.on_probe_acked(now, &context.recovery.policy().path_mtu);
-        self.apply_path_mtu(context, path);
-        true
+        let policy = &context.recovery.policy().path_mtu;
+        let is_probe = discovery.is_some_and(|discovery| discovery.on_answer(now, nonce, policy));
+        if is_probe {
+            self.apply_path_mtu(context, path);
+        }
+        is_probe
     }
 
     /// The retransmission timer of a path expired: large packets may be vanishing. `outstanding`: bytes of a packet
@@ -135,10 +133,9 @@ impl Paths {
         outstanding: usize,
     ) {
         let cumulative = context.recovery.ledger().cumulative();
-        // Less than the floor cannot have filled a larger packet.
+        let policy = &context.recovery.policy().path_mtu;
         if let Some(discovery) = &mut self.list[path.row()].discovery
-            && outstanding > discovery.floor()
-            && discovery.on_data_timeout(now, cumulative, &context.recovery.policy().path_mtu)
+            && discovery.on_data_timeout(now, cumulative, outstanding, policy)
         {
             self.apply_path_mtu(context, path);
         }
@@ -154,7 +151,7 @@ impl Paths {
         mtu: u32,
     ) {
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-        let size = max_packet(self[path].remote(), mtu).into();
+        let size = max_packet(self[path].remote(), mtu);
         if let Some(discovery) = &mut self.list[path.row()].discovery
             && mtu >= MIN_MTU
         {

@@ -3,9 +3,10 @@
 use core::net::{IpAddr, SocketAddr};
 
 use base::{Duration, Instant};
+use recovery::path_mtu::PathMtuState;
 
 use crate::options::{AssociationOptions, PathHeartbeats, PathOptions};
-use crate::paths::mtu_discovery::{PathMtuDiscovery, PathMtuState};
+use crate::paths::mtu_discovery::PathMtuDiscovery;
 use crate::paths::place::Place;
 use crate::switchover::{PathHint, PathState, RttTrend};
 use crate::wire::CommonHeader;
@@ -89,6 +90,9 @@ pub(super) struct UnderWay {
 const IPV4_HEADER: u16 = 20;
 const IPV6_HEADER: u16 = 40;
 const UDP_HEADER: u16 = 8;
+
+/// SCTP packets are multiples of this many bytes (RFC 9260, section 3.2).
+pub(super) const WORD: u16 = 4;
 
 impl Path {
     /// A path that is thought to work; confirmed or not.
@@ -210,8 +214,8 @@ impl Path {
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
         self.max_packet = max_packet(self.remote(), path_mtu);
         if let Some(discovery) = &mut self.discovery {
-            discovery.set_max(self.max_packet.into());
-            self.max_packet = discovery.size() as u16;
+            discovery.set_max(self.max_packet);
+            self.max_packet = discovery.size();
         }
     }
 
@@ -238,10 +242,15 @@ impl Path {
 
 /// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, a multiple of 4.
 pub(crate) fn max_packet(remote: SocketAddr, path_mtu: u16) -> u16 {
+    // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.
+    (path_mtu.max(576) - headers(remote)) / WORD * WORD
+}
+
+/// Bytes of the headers that precede an SCTP packet towards `remote`.
+pub(super) fn headers(remote: SocketAddr) -> u16 {
     let ip = if remote.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
     let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
-    // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.
-    (path_mtu.max(576) - ip - udp) & !3
+    ip + udp
 }
 
 impl Heartbeat {

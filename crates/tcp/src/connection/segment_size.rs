@@ -3,10 +3,10 @@
 use core::ops::Range;
 
 use base::Instant;
+use recovery::path_mtu::Suspicion;
 use recovery::policy::PathMtuPolicy;
 
 use super::{Connection, headers};
-use crate::path_mtu::Suspicion;
 use crate::tx::{Outgoing, Sender};
 
 /// Full segments that should follow a probe, so that its loss is seen before the timer expires (RFC 4821, section 7.4).
@@ -32,7 +32,7 @@ impl Connection {
             return;
         }
         let data = self.tx.unacked_bytes().min(u64::from(self.tx.mss())) as u32;
-        match self.path_mtu.on_expiry(now, expiries, self.packet_of(data), mtu_policy(&self.tx)) {
+        match self.path_mtu.on_expiry(expiries, self.packet_of(data), mtu_policy(&self.tx)) {
             Suspicion::None => {}
             Suspicion::Arisen => self.resize(now, true),
             Suspicion::Refuted => self.resize(now, false),
@@ -41,7 +41,7 @@ impl Connection {
 
     /// The peer acknowledged what it had not before.
     pub(super) fn on_mtu_progress(&mut self, now: Instant) {
-        if self.path_mtu.on_progress(now) {
+        if self.path_mtu.on_progress(now, mtu_policy(&self.tx)) {
             self.count_reduction();
         }
         if self.path_mtu.on_acked(now, self.tx.snd_una(), mtu_policy(&self.tx)) {
@@ -81,7 +81,8 @@ impl Connection {
     /// The size of packet that is to be tried with the next new data, and the bytes of data in it. Nothing that
     /// waits to be repaired and no narrow window may stand in its way.
     fn due_probe(&mut self, now: Instant) -> Option<(u16, u32)> {
-        let size = self.path_mtu.due(now).filter(|_| self.options.path_mtu_discovery)?;
+        let due = self.path_mtu.due(now, mtu_policy(&self.tx));
+        let size = due.filter(|_| self.options.path_mtu_discovery)?;
         let (mss, usual) = (self.mss_in(size).into(), self.tx.mss());
         if mss <= usual {
             // The peer takes no larger segments: nothing is to be found out.
@@ -107,7 +108,7 @@ impl Connection {
     fn probe_of(&self, now: Instant, most: u32, unsent: u64) -> (u32, u64) {
         let wanted = u64::from(most) + FOLLOWERS * u64::from(self.tx.mss());
         let alone = unsent < wanted && self.tx.unacked_bytes() == 0;
-        if !alone && !self.path_mtu.is_overdue(now) {
+        if !alone && !self.path_mtu.is_overdue(now, mtu_policy(&self.tx)) {
             return (most, wanted);
         }
         let at_hand = most.min(u32::try_from(unsent).unwrap_or(most));

@@ -60,6 +60,7 @@ fn strange() -> RecoveryPolicy {
     let path_mtu = &mut policy.path_mtu;
     (path_mtu.max_probes, path_mtu.black_hole_timeouts) = (9, 8);
     (path_mtu.probe_timer, path_mtu.raise_timer) = (millis(11), Duration::from_secs(12));
+    (path_mtu.base, path_mtu.sizes, path_mtu.patience) = (999, ProbeSizes::Common, millis(13));
     policy.redundancy.bundling = Some(BundlingPolicy {
         packets: 3,
         bytes: 999,
