@@ -1,11 +1,13 @@
 //! The files that show why a message was late: a capture of packets and a list of events.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use io::{Clock, PcapTap};
+use ::io::{Clock, PcapTap};
+use base::{DatagramMeta, Instant, Transmit};
+use bytes::Bytes;
 use lab::events::EventLine;
 use thinstream::{PacketTap, TimedEvent};
 
@@ -61,24 +63,96 @@ pub(crate) fn unwritten(ended: impl IntoIterator<Item = Result<(), FileError>>) 
     ended.into_iter().filter_map(Result::err).map(Unwritten::from).collect()
 }
 
-type Capture = Arc<Mutex<Option<PcapTap<BufWriter<File>>>>>;
+/// A file that keeps what it had until something is written, so that a run that fails at once costs no earlier result.
+struct ResultFile {
+    file: File,
+    begun: bool,
+}
+
+impl ResultFile {
+    fn open(path: &Path) -> io::Result<ResultFile> {
+        let file = File::options().write(true).create(true).truncate(false).open(path)?;
+        Ok(ResultFile { file, begun: false })
+    }
+
+    /// Removes what an earlier run wrote.
+    fn begin(&mut self) -> io::Result<()> {
+        if !core::mem::replace(&mut self.begun, true) && self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for ResultFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begin()?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A capture that begins with the first packet.
+struct Capture {
+    waiting: Option<(ResultFile, String, Clock)>,
+    begun: Option<PcapTap<BufWriter<ResultFile>>>,
+    failure: Option<io::Error>,
+}
+
+impl Capture {
+    fn begin(&mut self) -> Option<&mut PcapTap<BufWriter<ResultFile>>> {
+        if let Some((file, name, clock)) = self.waiting.take() {
+            match PcapTap::new(BufWriter::new(file), &name, clock) {
+                Ok(tap) => self.begun = Some(tap),
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        self.begun.as_mut()
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.begin();
+        match (self.failure, self.begun) {
+            (Some(failure), _) => Err(failure),
+            (None, begun) => begun.map_or(Ok(()), |tap| tap.finish().map(drop)),
+        }
+    }
+}
+
+impl PacketTap for Capture {
+    fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]) {
+        if let Some(tap) = self.begin() {
+            tap.on_sent(now, transmit, datagram);
+        }
+    }
+
+    fn on_received(&mut self, now: Instant, meta: &DatagramMeta, datagram: &Bytes) {
+        if let Some(tap) = self.begin() {
+            tap.on_received(now, meta, datagram);
+        }
+    }
+}
 
 /// A capture of an endpoint's packets in the making, if one was asked for.
 pub(crate) struct PacketFile {
-    open: Option<(PathBuf, Capture)>,
+    open: Option<(PathBuf, Arc<Mutex<Option<Capture>>>)>,
 }
 
 impl PacketFile {
-    /// Begins the file, if there is a path.
+    /// Opens the file, if there is a path.
     pub(crate) fn create(
         path: Option<&Path>,
         name: &str,
         clock: Clock,
     ) -> Result<PacketFile, FileError> {
         let Some(path) = path else { return Ok(PacketFile { open: None }) };
-        let begin = || PcapTap::new(BufWriter::new(File::create(path)?), name, clock);
-        let tap = begin().map_err(|error| FileError::new("write", path, error))?;
-        Ok(PacketFile { open: Some((path.to_owned(), Arc::new(Mutex::new(Some(tap))))) })
+        let file = ResultFile::open(path).map_err(|error| FileError::new("write", path, error))?;
+        let waiting = Some((file, name.to_owned(), clock));
+        let capture = Capture { waiting, begun: None, failure: None };
+        Ok(PacketFile { open: Some((path.to_owned(), Arc::new(Mutex::new(Some(capture))))) })
     }
 
     /// What the endpoint shows its packets to.
@@ -90,15 +164,14 @@ impl PacketFile {
     /// Ends the file.
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let Some((path, capture)) = self.open else { return Ok(()) };
-        let tap = lock(&capture).take();
-        let finished = tap.map_or(Ok(()), |tap| tap.finish().map(drop));
+        let finished = lock(&capture).take().map_or(Ok(()), Capture::finish);
         finished.map_err(|error| FileError::new("write", &path, error))
     }
 }
 
 /// Recovery's events as they come, written to a file.
 pub(crate) struct EventFile {
-    file: Option<(PathBuf, BufWriter<File>)>,
+    file: Option<(PathBuf, BufWriter<ResultFile>)>,
     failure: Option<FileError>,
 }
 
@@ -106,12 +179,12 @@ pub(crate) struct EventFile {
 pub(crate) type SharedEventFile = Arc<Mutex<EventFile>>;
 
 impl EventFile {
-    /// Begins the file, if there is a path.
+    /// Opens the file, if there is a path.
     pub(crate) fn create(path: Option<&Path>) -> Result<EventFile, FileError> {
         let file = match path {
             None => None,
             Some(path) => {
-                let file = File::create(path);
+                let file = ResultFile::open(path);
                 let file = file.map_err(|error| FileError::new("write", path, error))?;
                 Some((path.to_owned(), BufWriter::new(file)))
             }
@@ -142,7 +215,8 @@ impl EventFile {
         }
         match &mut self.file {
             Some((path, file)) => {
-                file.flush().map_err(|error| FileError::new("write", path, error))
+                let written = file.flush().and_then(|()| file.get_mut().begin());
+                written.map_err(|error| FileError::new("write", path, error))
             }
             None => Ok(()),
         }
@@ -152,4 +226,36 @@ impl EventFile {
 /// A panic while a lock was held leaves counters and files as they were.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn earlier(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("thinstream-{}-{name}", std::process::id()));
+        std::fs::write(&path, "an earlier result").unwrap();
+        path
+    }
+
+    #[test]
+    fn files_of_a_run_that_fails_at_once_keep_what_they_had() {
+        let (packets, events) = (earlier("kept.pcapng"), earlier("kept.sqlog"));
+        drop(PacketFile::create(Some(&packets), "send", Clock::start()).unwrap());
+        drop(EventFile::create(Some(&events)).unwrap());
+        for path in [packets, events] {
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "an earlier result");
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn files_of_a_run_that_ends_have_what_it_wrote_and_nothing_else() {
+        let (packets, events) = (earlier("new.pcapng"), earlier("new.sqlog"));
+        PacketFile::create(Some(&packets), "send", Clock::start()).unwrap().finish().unwrap();
+        EventFile::create(Some(&events)).unwrap().finish().unwrap();
+        assert_eq!(std::fs::read(&packets).unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+        assert!(std::fs::read(&events).unwrap().is_empty());
+        [packets, events].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    }
 }
