@@ -80,11 +80,18 @@ pub struct Tally<'a> {
     pub higher: Vec<(&'a Labels, &'a Difference)>,
 }
 
+/// Messages that never arrived, by the measure of latency.
+const UNDELIVERED: &str = "messages.undelivered";
+
 /// Counts in how many cells the numbers of these names (`latency.mean`) are higher or lower beyond chance. Numbers
 /// that are less than `least` of their unit apart count as alike: in virtual time a nanosecond in each run is beyond chance.
+/// More messages that never arrived are higher, too, whatever names are asked for: latencies are those of the others.
 pub fn tally<'a>(all: &'a [Comparison], names: &[&str], least: f64) -> Tally<'a> {
     let mut tally = Tally::default();
     for comparison in all {
+        let loses = |one: &&Difference| one.name == UNDELIVERED && one.one > one.other;
+        let lost = comparison.differences.iter().filter(loses);
+        tally.higher.extend(lost.map(|one| (&comparison.keys, one)));
         let wanted = |one: &&Difference| names.contains(&one.name.as_str());
         for one in comparison.differences.iter().filter(wanted) {
             tally.compared += 1;
@@ -225,12 +232,27 @@ latency = { of = "thin", limits = ["fps", "150ms"] }
             one("latency.mean", (8.0, 10.0), 1.0),
             one("latency.mean", (10.0001, 10.0), 0.0),
             one("latency.max", (12.0, 10.0), 1.0),
+            one(UNDELIVERED, (0.0, 2.0), 1.0),
         ];
         let all = [Comparison { keys, differences, quantiles: Vec::new() }];
         let found = tally(&all, &["latency.mean"], 0.01);
         assert_eq!((found.compared, found.lower), (5, 1));
         let higher: Vec<f64> = found.higher.iter().map(|(_, one)| one.one).collect();
         assert_eq!(higher, [30.0, 12.0]);
+    }
+
+    #[test]
+    fn messages_that_never_arrive_are_worse_whatever_the_others_took() {
+        let one = |name: &str, (one, other): (f64, f64)| {
+            let mean = one - other;
+            let interval = MeanInterval { mean, low: mean, high: mean };
+            let (of, name, unit) = ("game".to_owned(), name.to_owned(), Unit::Borrowed(""));
+            Difference { of, name, unit, one, other, difference: Some(interval), pairs: 5 }
+        };
+        let differences = vec![one("latency.mean", (1.0, 10.0)), one(UNDELIVERED, (0.2, 0.0))];
+        let all = [Comparison { keys: Labels::new(), differences, quantiles: Vec::new() }];
+        let found = tally(&all, &["latency.mean"], 0.01);
+        assert_eq!((found.compared, found.lower, found.higher.len()), (1, 1, 1));
     }
 
     #[test]

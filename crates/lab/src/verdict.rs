@@ -5,7 +5,7 @@ mod worst;
 use core::fmt;
 
 use results::{
-    BySeed, MeanInterval, full_name, mean, paired_differences, paired_ratio, seed_interval,
+    BySeed, MeanInterval, Row, full_name, mean, paired_differences, paired_ratio, seed_interval,
 };
 use serde::{Deserialize, Serialize};
 
@@ -132,6 +132,12 @@ fn verdict<'a>(plan: &Plan, finished: &Finished, expectation: &'a Expectation) -
         (Some(_), None) => Word::NotDecided,
         (Some(here), Some(interval)) => weigh(expectation, Found::new(here, interval)),
     };
+    let agreement = match agreement {
+        Word::Same | Word::SameDirection if is_of_survivors(plan, finished, expectation) => {
+            Word::NotDecided
+        }
+        other => other,
+    };
     let word = match agreement {
         Word::NotReported | Word::NotMeasured => agreement,
         _ => Word::of_kind(expectation.kind).unwrap_or(agreement),
@@ -203,6 +209,24 @@ fn weigh_number(paper: f64, room: f64, neutral: Option<f64>, found: Found) -> Wo
         (paper > neutral && found.low > neutral) || (paper < neutral && found.high < neutral)
     });
     if is_same_way { Word::SameDirection } else { Word::Differs }
+}
+
+/// Whether the expectation is about latencies and a flow of them ended otherwise than by plan: its latencies are those of
+/// the messages before, and say nothing of the rest.
+fn is_of_survivors(plan: &Plan, finished: &Finished, expectation: &Expectation) -> bool {
+    let failed_of = |number: Number<'_>| {
+        let is_latency = number.measure.contains("latency") || number.measure.contains("delay");
+        let is_meant =
+            |texts: &[(String, String)]| number.matches(texts) || number.matches_other(texts);
+        let failed =
+            |row: &Row| row.measure == "flows.failed" && number.of.is_none_or(|of| row.of == of);
+        is_latency
+            && finished.iter().any(|(job, results)| {
+                results.rows.iter().any(failed)
+                    && plan.cells.get(job.cell).is_some_and(|(cell, _)| is_meant(&cell.texts()))
+            })
+    };
+    failed_of(expectation.number()) || expectation.other_number().is_some_and(failed_of)
 }
 
 /// What an expectation is about, by seed: its number, or how much more that is than the one it is compared with.

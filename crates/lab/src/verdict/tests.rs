@@ -114,6 +114,19 @@ fn only(plan: &Plan) -> (Word, Word, bool) {
 }
 
 #[test]
+fn the_latency_of_a_run_that_lost_a_flow_is_never_the_same() {
+    let plan = plan("measure = \"latency.mean\"\nabove = 0\n", "seeds = 3", None);
+    let mut finished =
+        crate::engine::tests::run_all(&plan, Default::default(), &Default::default(), 1);
+    assert_eq!(judge(&plan, &finished)[0].word, Word::Same);
+    for (of, expected) in [("tcp", Word::Same), ("sctp", Word::NotDecided)] {
+        let results = finished.values_mut().next().unwrap();
+        results.sheet(of).add("flows.failed", &[], 1.0, "");
+        assert_eq!(judge(&plan, &finished)[0].word, expected, "{of}");
+    }
+}
+
+#[test]
 fn one_run_decides_nothing_whether_the_plan_or_the_command_asks_for_it() {
     let row = "measure = \"latency.mean\"\nabove = 0\n";
     for (seeds, asked, expected) in [
