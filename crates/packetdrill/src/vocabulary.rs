@@ -84,15 +84,32 @@ fn unknown_option(level: &Expression, name: &Expression, value: &Expression) -> 
     }
 }
 
-/// Whether the option of a getsockopt() or setsockopt() is one of the level that the call names. A call that gives
-/// either as a number is not judged.
+/// Whether the option of a getsockopt() or setsockopt() is one of the level that the call gives, by name or number. An option
+/// that is a number is not judged.
 pub(crate) fn is_of_level(call: &Call) -> bool {
-    match (call.arguments.get(1), call.arguments.get(2)) {
-        (Some(Expression::Name(level)), Some(Expression::Name(name))) => {
-            option(name).is_none_or(|(family, _)| names_of_level(level) == Some(family))
-        }
+    let family = match call.arguments.get(1) {
+        Some(Expression::Name(level)) => names_of_level(level),
+        Some(Expression::Integer(level)) => number_of_level(*level),
+        _ => return true,
+    };
+    match call.arguments.get(2) {
+        Some(Expression::Name(name)) => option(name).is_none_or(|(of, _)| family == Some(of)),
         _ => true,
     }
+}
+
+/// The level that a number stands for: IANA's protocol numbers, and SOL_SOCKET of Linux and FreeBSD.
+fn number_of_level(number: i64) -> Option<&'static str> {
+    Some(match number {
+        1 | 0xffff => "socket",
+        132 => "sctp",
+        6 => "tcp",
+        0 => "ip",
+        41 => "ipv6",
+        17 => "udp",
+        136 => "udplite",
+        _ => return None,
+    })
 }
 
 /// The level that a name stands for.
@@ -201,6 +218,11 @@ mod tests {
         let (word, reason) = verdict("setsockopt(3, SOL_SOCKET, SCTP_NODELAY, [1], 4) = 0");
         assert_eq!(word, Word::Fail, "{reason}");
         assert!(reason.contains("ENOPROTOOPT"), "{reason}");
+        for (level, expected) in [("132", Word::Pass), ("99", Word::Fail), ("1", Word::Fail)] {
+            let (word, reason) =
+                verdict(&format!("setsockopt(3, {level}, SCTP_NODELAY, [1], 4) = 0"));
+            assert_eq!(word, expected, "{level}: {reason}");
+        }
         let (word, reason) =
             verdict("setsockopt(3, SOL_SOCKET, SCTP_NODELAY, [1], 4) = -1 ENOPROTOOPT");
         assert_eq!(word, Word::Pass, "{reason}");
