@@ -62,8 +62,8 @@ impl Run {
         let mut runs = vec![];
         for exercise in exercises {
             let policies: &[&str] = match exercise.loss_percent {
-                0 => &["thin"],
-                _ => &["thin", "rfc"],
+                0 => &["latency"],
+                _ => &["latency", "rfc"],
             };
             for policy in policies {
                 for part in [Part::Client, Part::Server] {
@@ -77,10 +77,10 @@ impl Run {
         runs
     }
 
-    /// The quick ones of these columns: exercises that are, with the policy `thin`.
+    /// The quick ones of these columns: exercises that are, with the policy `latency`.
     pub fn quick(columns: &[Column]) -> Vec<Run> {
         let mut runs = Run::all(EXERCISES.iter().filter(|exercise| exercise.quick), columns);
-        runs.retain(|run| run.policy == "thin");
+        runs.retain(|run| run.policy == "latency");
         runs
     }
 
@@ -287,7 +287,7 @@ impl Run {
     }
 
     pub(super) fn options(&self, plan: &EchoPlan) -> AssociationOptions {
-        let policy = RecoveryPolicy::preset(self.policy).unwrap_or_default();
+        let policy = RecoveryPolicy::preset(self.policy).expect("a preset of `Run::all`");
         AssociationOptions {
             heartbeat_interval: Some(to_base(plan.heartbeat)),
             path_max_retrans: plan.path_max_retrans,

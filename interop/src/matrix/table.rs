@@ -142,7 +142,7 @@ This page lists the exercises of thinstream with other SCTP stacks and their res
 tested peers of its TCP. `make interop` writes this page (as root, on Linux; four minutes on two processors). Every number counts
 completed runs, and the command fails if one of them failed. Quick rows are also part of `make test`.
 
-Our side is the endpoint of the crate `sctp` with the policy `thin`, and with losses also with `rfc`; it is the client
+Our side is the endpoint of the crate `sctp` with the policy `latency`, and with losses also with `rfc`; it is the client
 in one half of the runs and the server in the other. The other side is a program on the peer's own interface. Both check every
 message byte by byte, its stream and its order, and how the association ended. If tshark is installed, it checks that every
 packet is well-formed with a correct checksum, and that the chunks in question appear on the wire.
