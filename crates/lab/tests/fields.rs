@@ -104,6 +104,7 @@ const VALUES: [&str; 19] = [
 /// `conformance/` that fails with another value, or a test by its name.
 const ELSEWHERE: &[(Only, &str, &str)] = &[
     (Only::Sctp, "linear-setup", "sctp/thin/linear-setup"),
+    (Only::Tcp, "linear-setup", "tcp/open/linear-syns"),
     (Only::Sctp, "retransmission-path", "sctp/multihoming/alternate"),
     (Only::Sctp, "congestion", "sctp/cwnd/congestion-avoidance"),
     (Only::Sctp, "mtu-probes", "sctp/path-mtu/lost-probes"),

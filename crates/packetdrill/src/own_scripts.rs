@@ -156,6 +156,7 @@ const SPOILT: &[Spoilt] = &[
     ("sctp/thin/errors-by-the-exponential-schedule", "error-counting=every"),
     ("sctp/thin/immediate-sack", "request-sack=always"),
     ("sctp/thin/linear-setup", "linear-setup=0"),
+    ("tcp/open/linear-syns", "linear-setup=3"),
     ("sctp/thin/alone", "bundling-alone=off"),
     ("sctp/thin/alone", "bundling-alone=1/5"),
     ("tcp/redundancy/alone", "bundling-alone=off"),

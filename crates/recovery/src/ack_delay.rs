@@ -42,6 +42,8 @@ pub(crate) struct AckDelay {
     needless: u8,
     /// The timer expired for a packet that travelled alone, and nothing is known of it yet.
     suspected: bool,
+    /// When the packet was sent first whose hasty expiry the peer's delay explains: one since a round trip was measured.
+    excused: Option<Instant>,
     /// Requests for acknowledgements that are not delayed.
     pub(crate) requests: AckRequests,
 }
@@ -66,6 +68,7 @@ impl AckDelay {
         asked: bool,
     ) {
         self.base.on_sample(now, measured);
+        self.excused = None;
         if !alone {
             return;
         }
@@ -108,6 +111,23 @@ impl AckDelay {
     /// The peer says that it received something twice.
     pub(crate) fn on_needless(&mut self) {
         self.needless = self.needless.saturating_add(core::mem::take(&mut self.suspected).into());
+    }
+
+    /// The timer expired too soon for what was sent first at `sent_at` and acknowledged `took` later: whether a request that
+    /// was lost may be why, so that the peer waited. The arguments `most` and `smoothed` as for [`AckDelay::round_trip`]. The
+    /// second such expiry before a round trip of what was sent once tells of a longer path.
+    pub(crate) fn excuses(
+        &mut self,
+        sent_at: Instant,
+        took: Duration,
+        most: Duration,
+        smoothed: Option<Duration>,
+    ) -> bool {
+        if self.excused.is_none() {
+            let waits = self.round_trip(most, smoothed).is_some_and(|longest| took <= longest);
+            self.excused = waits.then_some(sent_at);
+        }
+        self.excused == Some(sent_at)
     }
 
     /// How long the acknowledgement of a packet that travels alone takes, of which the peer's delay is `most` at most; none

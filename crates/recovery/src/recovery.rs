@@ -275,7 +275,10 @@ impl Recovery {
             return None;
         }
         let (delay, smoothed) = (state.ack_delay.as_deref()?, state.rtt.srtt());
-        Some(delay.round_trip(most, smoothed)?.min(self.policy.rto.max))
+        let waits = delay.round_trip(most, smoothed)?.min(self.policy.rto.max);
+        // In an outage the timer asks, and a needless copy is acknowledged at once.
+        let outage = self.asks_by_timeout(path) && state.backoff.expiries() > 1;
+        Some(if outage { waits / 2 } else { waits })
     }
 
     /// The path's maximum chunk size changed. Windows in bytes stay as they are, windows in packets of as many packets.

@@ -22,8 +22,15 @@ pub(crate) fn compute_rto(
     timeout.max(min).min(policy.max)
 }
 
+/// The upper bound of thin streams is this many times as high while the path may be longer than what was measured.
+const DOUBTFUL_BOUND: u64 = 8;
+
 /// Doublings for expiries that came too soon, at most.
 const MOST_EARLY: u8 = 4;
+
+/// The schedule by which errors count begins with this at least: hosts and their programs stop for seconds, however short
+/// the round trip is.
+const LEAST_ERROR_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// How often in a row the timer expired, and what that does to the next timeout.
 ///
@@ -66,9 +73,11 @@ impl Backoff {
     /// The timeout with back-off applied.
     pub fn apply(&self, rto: Duration, policy: &RtoPolicy, thin: bool) -> Duration {
         // A closed window is no outage: probes back off as far as any timeout does.
-        // What proved to come too soon says that the path is longer.
-        let bounded = thin && !self.forgiven && !self.probing && self.early == 0;
+        let bounded = thin && !self.probing;
+        // What proved to come too soon says that the path is longer, perhaps than the bound.
+        let doubtful = self.forgiven || self.early > 0;
         let lower = policy.max_while_thin.filter(|_| bounded);
+        let lower = lower.map(|lower| if doubtful { lower * DOUBTFUL_BOUND } else { lower });
         let max = lower.map_or(policy.max, |lower| lower.max(rto).min(policy.max));
         let doublings = u32::from(self.exponent) + u32::from(self.early);
         (rto * 1u64.checked_shl(doublings).unwrap_or(u64::MAX)).min(max)
@@ -123,7 +132,7 @@ impl Backoff {
         self.first_at.is_some_and(|at| now < at + span)
     }
 
-    /// Whether this expiry is one that the exponential schedule has too: at 1, 3, 7, … RTO.
+    /// Whether this expiry is one that the exponential schedule has too: at 1, 3, 7, … RTO, which is 200 ms at least.
     fn count_error(
         &mut self,
         now: Instant,
@@ -135,7 +144,8 @@ impl Backoff {
         let counts = counting == ErrorCounting::EveryExpiry || due;
         if counts {
             self.errors = self.errors.saturating_add(1);
-            let doubled = rto * 1u64.checked_shl(self.errors.into()).unwrap_or(u64::MAX);
+            let base = rto.max(LEAST_ERROR_TIMEOUT);
+            let doubled = base * 1u64.checked_shl(self.errors.into()).unwrap_or(u64::MAX);
             self.next_error = Some(now + doubled.min(max));
         }
         counts
@@ -223,6 +233,25 @@ mod tests {
         assert_eq!(timeouts(policy, true, 15), (vec![200; 15], 4));
         let every = BackoffPolicy { errors: ErrorCounting::EveryExpiry, ..policy };
         assert_eq!(timeouts(every, true, 15).1, 15);
+    }
+
+    #[test]
+    fn errors_over_a_short_round_trip_count_as_over_one_of_200_ms() {
+        let policy = RecoveryPolicy::sctp_latency().backoff;
+        let (mut backoff, mut now, mut counted) = (Backoff::default(), Instant::ZERO, vec![]);
+        let rto = Duration::from_millis(2);
+        while now < Instant::from_millis(20_000) {
+            now += backoff.apply(rto, &rto_policy_of_latency(), true);
+            if backoff.on_expiry(now, policy, true, rto, MAX).counts_as_error {
+                counted.push(now.as_nanos() / 1_000_000);
+            }
+        }
+        // The first expiry; then the next one 400, 800, 1600, … ms later.
+        assert_eq!(counted, [2, 522, 1546, 4058, 8058, 15_058]);
+    }
+
+    fn rto_policy_of_latency() -> RtoPolicy {
+        RecoveryPolicy::sctp_latency().rto
     }
 
     #[test]

@@ -46,10 +46,8 @@ impl Field {
     /// Why the other protocol has no use for it; empty if it has.
     fn reason(&self) -> &'static str {
         match self.name {
-            "linear-setup" => "its SYN has a schedule of its own",
             "retransmission-path" => "a TCP connection has one path",
             "repeat-fast-retransmit" => "TCP's SACK recovery, or rack, decides that",
-            "timeout-thin" => "tail-probe is what TCP has",
             "use-sack" => "SACK is a part of SCTP that cannot be switched off",
             "forget-sack-at-timeout" => "each SACK chunk tells all that arrived",
             "early-retransmit-by-bytes" | "rescue" | "partial-ack" => {
@@ -180,8 +178,8 @@ mod tests {
             "use-sack has no effect on SCTP, it is a field of TCP: \
              SACK is a part of SCTP that cannot be switched off"
         );
-        let text = told(Only::Tcp, "linux; timeout-thin = probe");
-        assert!(text.contains("timeout-thin") && text.contains("tail-probe"), "{text}");
+        let text = told(Only::Tcp, "linux; retransmission-path = same");
+        assert!(text.contains("retransmission-path") && text.contains("one path"), "{text}");
         let mut policy = RecoveryPolicy::sctp_rfc();
         policy.loss.rescue = true;
         let refused = Err(FieldError::Elsewhere("rescue", Only::Sctp));

@@ -59,6 +59,13 @@ const LOSS: LossPolicy = LossPolicy {
 /// The least timeout of the `latency` presets while the stream is thin: what the clock can tell from the round trip.
 pub(super) const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
 
+/// A stream that waits for a lost packet has more of them in flight than before, and is as thin.
+pub(super) const FEW_OR_SLOW: ThinDetector =
+    ThinDetector::FewOrSlow { least: Duration::from_millis(5) };
+
+/// Expiries of the timer of the set-up at which it does not double, as in Linux (`tcp_syn_linear_timeouts`).
+pub(super) const LINEAR_SETUP: u8 = 4;
+
 /// The round trip of a path changes by less than this, that of a path with a queue by more.
 pub(super) const LINEAR_QUEUE: u8 = 3;
 
@@ -175,9 +182,9 @@ impl RecoveryPolicy {
         policy.rto.margin = RtoMargin::Learned;
         policy.backoff.while_thin = ThinBackoff::LinearFor(6);
         policy.backoff.ends = BackoffEnd::Acknowledgement;
-        policy.backoff.linear_setup = 4;
+        policy.backoff.linear_setup = LINEAR_SETUP;
         policy.backoff.linear_queue = LINEAR_QUEUE;
-        policy.thin = ThinDetector::FewOrSlow { least: Duration::from_millis(5) };
+        policy.thin = FEW_OR_SLOW;
         policy.loss.repeat_fast_retransmit = RepeatFast::WhileThin;
         policy.timeout_while_thin = ThinTimeout::Probe;
         policy.congestion.undo = true;

@@ -3,12 +3,12 @@
 
 use base::Duration;
 
-use super::sctp::{LEAST_TIMEOUT, LINEAR_QUEUE, LINEAR_STEP};
+use super::sctp::{FEW_OR_SLOW, LEAST_TIMEOUT, LINEAR_QUEUE, LINEAR_SETUP, LINEAR_STEP};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, PathMtuPolicy, RecoveryPolicy,
-    ReorderingWindow, RtoMargin, RttSamples, ThinBackoff, ThinDetector, TimeoutResends,
-    TimerRestart, VegasPolicy, WindowCounts,
+    ReorderingWindow, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
+    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::Ratio;
 
@@ -139,7 +139,8 @@ impl RecoveryPolicy {
     }
 
     /// `tcp_thin` with timeouts of little more than the round trip, which is taken from the latest segment that was
-    /// delivered; an expiry that timestamps prove to have come too soon widens the margin.
+    /// delivered; an expiry that timestamps prove to have come too soon widens the margin. While timeouts are linear they ask,
+    /// and leave the window alone, so that new messages keep leaving behind a burst of losses.
     pub fn tcp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
@@ -147,6 +148,9 @@ impl RecoveryPolicy {
         policy.rto.samples = RttSamples::Proven;
         policy.rto.margin = RtoMargin::Learned;
         policy.timeout_resends = TimeoutResends::ByRack;
+        policy.timeout_while_thin = ThinTimeout::Probe;
+        policy.thin = FEW_OR_SLOW;
+        policy.backoff.linear_setup = LINEAR_SETUP;
         policy
     }
 

@@ -237,14 +237,14 @@ impl Recovery {
                 self.take_proven_of(index as PathIndex, news);
             }
             let path = index as PathIndex;
-            let overtaken = news.early.is_none_or(|sent_at| self.overtook(path, sent_at));
-            let state = &mut self.paths[index];
-            if learned && !overtaken {
-                state.backoff.on_early();
+            let early =
+                news.early.filter(|sent_at| learned && !self.is_excused(now, path, *sent_at));
+            if early.is_some_and(|sent_at| !self.overtook(path, sent_at)) {
+                self.paths[index].backoff.on_early();
             }
             // A copy that left ahead of any sign of a loss proves a round trip, and nothing of the timer.
-            if learned && news.proven_rtt.is_some() && news.early.is_some() {
-                state.margin.on_early();
+            if early.is_some() && news.proven_rtt.is_some() {
+                self.paths[index].margin.on_early();
             }
         }
         if self.heard.silence == Silence::Nothing {
@@ -281,13 +281,25 @@ impl Recovery {
         let Some(((again, _), path)) = early.zip(path) else { return };
         // A peer that is not asked may have waited with the acknowledgement: its delay is allowed for by other means.
         let asks = self.policy.acknowledgement.request_immediate != ImmediateRequest::Never;
-        if !asks && self.paths[path].ack_delay.is_some() {
+        let delays = !asks && self.paths[path].ack_delay.is_some();
+        if delays || self.is_excused(now, path as PathIndex, again.first_at) {
             return;
         }
         if !self.overtook(path as PathIndex, again.first_at) {
             self.paths[path].backoff.on_early();
         }
         self.paths[path].margin.on_early();
+    }
+
+    /// Whether the peer's delay explains that the timer expired before what was sent first at `sent_at` was acknowledged.
+    fn is_excused(&mut self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
+        let state = &mut self.paths[usize::from(path)];
+        let (most, smoothed) = (self.policy.rto.ack_delay, state.rtt.srtt());
+        state
+            .ack_delay
+            .as_deref_mut()
+            .zip(most)
+            .is_some_and(|(delay, most)| delay.excuses(sent_at, now.since(sent_at), most, smoothed))
     }
 
     /// Whether a round trip counts for what it proves of the path.
@@ -388,8 +400,13 @@ impl Recovery {
     ) {
         let rtt = news.timed_sent_at.map(|sent_at| now.since(sent_at));
         let backoff = self.policy.backoff;
-        if let Some(sample) = rtt.filter(|sample| !self.waited(path, news, *sample)) {
-            self.on_rtt_sample(path, sample);
+        match rtt {
+            // It says nothing of the path, but that it is no longer than the peer's delay explains.
+            Some(sample) if self.waited(path, news, sample) => {
+                self.paths[usize::from(path)].backoff.on_sample();
+            }
+            Some(sample) => self.on_rtt_sample(path, sample),
+            None => {}
         }
         self.watch_round_trip(now, path, news);
         let cumulative = self.ledger.cumulative();

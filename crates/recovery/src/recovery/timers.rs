@@ -261,7 +261,7 @@ impl Recovery {
     }
 
     /// Whether a timeout is a question for now: not if another path repairs what it tells of.
-    fn asks_by_timeout(&self, path: PathIndex) -> bool {
+    pub(super) fn asks_by_timeout(&self, path: PathIndex) -> bool {
         let stays = self.paths[usize::from(path)].routes.timeout == path;
         self.policy.timeout_while_thin == ThinTimeout::Probe && stays
     }

@@ -124,6 +124,29 @@ fn outages_shorter_than_it_are_survived() {
 }
 
 #[test]
+fn a_busy_peer_that_stops_for_twenty_seconds_lives_over_any_round_trip_under_every_preset() {
+    for (policy, _) in PRESETS {
+        for rtt in [500, 1_000, 5_000, 20_000].map(Duration::from_micros) {
+            let stopped = vec![at_s(10)..at_s(30)];
+            let link = LinkConfig { blackouts: stopped, ..half(rtt) };
+            let own = AssociationOptions { dead_after: Some(LIMIT), ..options(preset(policy)) };
+            let peer = options(preset(policy));
+            let mut pair = Pair::with_server(Directions::both(link), own, peer, 1);
+            for message in 0..1_000 {
+                pair.sim.run_until(Instant::from_millis(1_000 + message * 50)).unwrap();
+                let _ = pair.send(vec![1; 100]);
+            }
+            run_to(&mut pair, 300);
+            assert_eq!(
+                (end(&pair), pair.server().messages.len()),
+                (None, 1_000),
+                "{policy}, {rtt}"
+            );
+        }
+    }
+}
+
+#[test]
 fn an_idle_day_behind_thirty_percent_of_loss_each_way_is_survived() {
     for seed in 0..4 {
         let loss = LossModel::Bernoulli(Probability::from_ratio(3, 10));

@@ -206,7 +206,8 @@ impl Handshake {
         }
     }
 
-    /// A SYN leaves. Each is given twice the time of the one before (RFC 6298, section 5.5).
+    /// A SYN leaves. Each is given twice the time of the one before (RFC 6298, section 5.5), but for as many of this side's
+    /// own as the policy's `linear_setup` says.
     pub(crate) fn on_sent(&mut self, now: Instant, options: &ConnectionOptions) {
         if self.sent == 0 {
             self.ends_at = options.syn_time_limit.map(|limit| now + limit);
@@ -218,8 +219,15 @@ impl Handshake {
         if self.due.is_none() {
             let slack = if self.expiries == 0 { Duration::ZERO } else { options.syn_timeout_slack };
             self.due = Some(now + self.timeout.min(options.syn_timeout_max) + slack);
-            self.timeout = (self.timeout * 2).min(options.syn_timeout_max);
+            if self.expiries >= self.linear_timeouts(options) {
+                self.timeout = (self.timeout * 2).min(options.syn_timeout_max);
+            }
         }
+    }
+
+    /// Expiries at which the timeout does not double: none for an answer to a SYN, whose sender asks again itself.
+    pub(crate) fn linear_timeouts(&self, options: &ConnectionOptions) -> u8 {
+        if self.listener.is_none() { options.policy.backoff.linear_setup } else { 0 }
     }
 
     /// When something is due.

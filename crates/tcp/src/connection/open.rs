@@ -101,6 +101,8 @@ impl Connection {
             None => self.options.syn_retries,
         };
         let Some(handshake) = &mut self.handshake else { return };
+        // As Linux counts them (`tcp_syn_linear_timeouts`): an attempt takes no less time than with doubled timeouts.
+        let limit = limit.saturating_add(handshake.linear_timeouts(&self.options));
         let too_long = handshake.ends_at.is_some_and(|at| at <= now);
         if !handshake.expire(now) && !too_long {
             return;
