@@ -9,7 +9,7 @@ use crate::congestion::Congestion;
 use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::{PacketNumber, PathIndex};
-use crate::policy::{ImmediateRequest, TimerRestart, WindowCounts};
+use crate::policy::{ImmediateRequest, ThinDetector, TimerRestart, WindowCounts};
 use crate::stats::Cause;
 
 impl Recovery {
@@ -88,6 +88,8 @@ impl Recovery {
             ImmediateRequest::WhileThin => {
                 delay().is_some_and(|delay| delay.requests.is_wanted())
                     && self.detects_few(self.policy.thin, path)
+                    // Further ones make the peer answer.
+                    && self.detects_few(ThinDetector::FewerThanFour, path)
                     && self.copies_pay(path)
                     && brake().is_none_or(|brake| brake.reach(self.ledger.next_packet()) > 0)
             }
