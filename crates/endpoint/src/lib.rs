@@ -3,13 +3,17 @@
 //! - [`memory`]: the bytes that all members hold together, and which of them give some back when that is too much.
 //! - [`population`]: how many members each host has, and which of them makes room for a newcomer.
 //! - [`turns`]: which member sends next.
+//! - [`table`]: the members by row, and their names.
+//! - [`answers`]: packets that no member sends, until they leave.
 //! - [`footprint`]: what containers take from the allocator; [`fifo`]: a queue that mostly has one entry.
 //!
 //! Nothing here knows a wire format, reads a clock or walks over all members for a packet: an account changes in constant
 //! time, and the order of the largest holders in the logarithm of their number, when a magnitude changes.
 
+pub mod answers;
 pub mod fifo;
 pub mod footprint;
 pub mod memory;
 pub mod population;
+pub mod table;
 pub mod turns;

@@ -24,6 +24,7 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ::endpoint::answers::Answers;
 use ::endpoint::population::Population;
 use ::endpoint::turns::Turns;
 use base::{
@@ -34,7 +35,7 @@ use bytes::Bytes;
 
 pub use self::association_mut::AssociationMut;
 use self::memory::Memory;
-use self::out_of_the_blue::Reply;
+use self::out_of_the_blue::{MAX_INIT_ACK, Reply};
 pub use self::stats::EndpointStats;
 pub use self::table::AssociationId;
 use self::table::Table;
@@ -46,8 +47,9 @@ use crate::paths::addresses::{PeerAddresses, local_for};
 use crate::setup::{self, Tags};
 use crate::wire::{Packet, Tsn, VerificationTag};
 
-/// Stateless answers that may wait to be sent; more are not worth the memory.
-const REPLY_LIMIT: usize = 256;
+/// Bytes of answers without an association that may wait to be sent, with what keeping them costs: a burst of 10,000 INITs
+/// is answered in full.
+const ANSWERS: usize = 8 << 20;
 
 /// How long cookies are signed with one key.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
@@ -75,7 +77,7 @@ pub struct Endpoint {
     /// Associations that may have something to send.
     turns: Turns<AssociationId>,
     events: VecDeque<(AssociationId, Event)>,
-    replies: VecDeque<Reply>,
+    replies: Answers,
     stats: EndpointStats,
 }
 
@@ -125,7 +127,7 @@ impl Endpoint {
             deadlines: Deadlines::default(),
             turns: Turns::default(),
             events: VecDeque::new(),
-            replies: VecDeque::new(),
+            replies: Answers::new(usize::MAX, ANSWERS),
             stats: EndpointStats::default(),
         }
     }
@@ -289,18 +291,17 @@ impl Endpoint {
     }
 
     fn reply(&mut self, reply: Reply) {
-        if self.has_room_for_answers() {
-            self.replies.push_back(reply);
-        } else {
+        if !self.replies.push(|buffer| reply.emit(buffer)) {
             self.stats.answers_dropped += 1;
         }
     }
 
     /// Whether one more packet from a stranger would be answered. Answers wait for
-    /// [`poll_transmit`](base::Machine::poll_transmit), and more than 256 are not kept: a driver that hands over many
-    /// datagrams before it fetches what is to be sent stops while this is false, and loses none of them.
+    /// [`poll_transmit`](base::Machine::poll_transmit), and not more than 8 MiB of them are kept, with what keeping them
+    /// costs: a driver that hands over more than some 10,000 datagrams before it fetches what is to be sent stops while
+    /// this is false, and loses no answer.
     pub fn has_room_for_answers(&self) -> bool {
-        self.replies.len() < REPLY_LIMIT
+        self.replies.has_room_for(MAX_INIT_ACK)
     }
 
     fn reply_out_of_the_blue(&mut self, meta: DatagramMeta, packet: &Packet) {

@@ -25,6 +25,7 @@ mod time_wait;
 
 use std::sync::Arc;
 
+use ::endpoint::answers::Answers;
 use ::endpoint::fifo::Fifo;
 use ::endpoint::turns::Turns;
 use base::{
@@ -36,7 +37,7 @@ pub use self::connect::ConnectError;
 pub use self::listeners::ListenError;
 use self::listeners::Listeners;
 use self::memory::Memory;
-use self::replies::{Replies, ResetLimit};
+use self::replies::ResetLimit;
 use self::secrets::Secrets;
 pub use self::stats::EndpointStats;
 pub use self::table::ConnectionId;
@@ -47,6 +48,9 @@ use crate::event::Event;
 use crate::memory::{MemoryLimits, MemoryState};
 use crate::options::{ConnectionOptions, EndpointOptions};
 use crate::wire::{Pseudo, Segment};
+
+/// Answers without a connection that may wait to be sent, each no longer than a header; more are not worth the memory.
+const ANSWERS: usize = 256;
 
 /// A TCP endpoint: any number of connections and listeners on any of its addresses.
 #[derive(Debug)]
@@ -65,7 +69,7 @@ pub struct Endpoint {
     turns: Turns<ConnectionId>,
     memory: Memory,
     events: Fifo<(ConnectionId, Event)>,
-    replies: Replies,
+    replies: Answers,
     resets: ResetLimit,
     /// Connections that are half open.
     half_open: usize,
@@ -91,7 +95,7 @@ impl Endpoint {
             deadlines: Deadlines::default(),
             turns: Turns::default(),
             events: Fifo::default(),
-            replies: Replies::default(),
+            replies: Answers::new(ANSWERS, usize::MAX),
             half_open: 0,
             cookies_until: Instant::ZERO,
             stats: EndpointStats::default(),

@@ -19,7 +19,7 @@ const MAX_SIZE: usize = 1400;
 
 /// Longer than any INIT ACK: cookie and reports are bounded, by far the most of a usual one being the
 /// cookie of some hundred bytes. IP fragments one that is longer than a packet of the path.
-const MAX_INIT_ACK: usize = 4096;
+pub(super) const MAX_INIT_ACK: usize = 4096;
 
 /// A packet that answers another without an association.
 #[derive(Clone, Debug)]

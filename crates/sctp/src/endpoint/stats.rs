@@ -22,7 +22,7 @@ pub struct EndpointStats {
     pub zero_checksums: u64,
     /// COOKIE ECHOs refused: malformed, forged, stale or late.
     pub cookies_refused: u64,
-    /// Answers without an association that were not sent, since too many waited already.
+    /// Answers without an association that were not sent, since 8 MiB of them waited already.
     pub answers_dropped: u64,
     /// Associations refused because peers at the same host had as many as they may
     /// ([`EndpointOptions::max_per_peer`](crate::EndpointOptions::max_per_peer)).

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use ::endpoint::memory::{Account, Glance};
 use ::endpoint::population::Membership;
+use ::endpoint::table::{self, Name};
 use base::Host;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
@@ -15,15 +16,12 @@ use crate::wire::VerificationTag;
 
 /// Names an association of an endpoint. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AssociationId {
-    slot: u32,
-    generation: u32,
-}
+pub struct AssociationId(Name);
 
 impl AssociationId {
     /// The row of the table.
     pub(super) fn row(self) -> u32 {
-        self.slot
+        self.0.row()
     }
 }
 
@@ -90,8 +88,7 @@ type Peer = (IpAddr, u16, u16);
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    slots: Vec<(u32, Option<Box<Slot>>)>,
-    free: Vec<u32>,
+    slots: table::Table<Slot>,
     /// Every packet asks here, and one lookup in a tree is several in memory. Never walked, so that
     /// the order of its rows does not matter.
     by_tag: HashTable<(VerificationTag, AssociationId)>,
@@ -102,7 +99,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len()
     }
 
     /// Associations that are over but for what they have left to send.
@@ -112,25 +109,11 @@ impl Table {
 
     /// All associations.
     pub(super) fn iter(&self) -> impl Iterator<Item = (AssociationId, &Slot)> {
-        self.slots.iter().enumerate().filter_map(|(row, (generation, slot))| {
-            let id = AssociationId { slot: row as u32, generation: *generation };
-            slot.as_deref().map(|slot| (id, slot))
-        })
+        self.slots.iter().map(|(name, slot)| (AssociationId(name), slot))
     }
 
     pub(super) fn insert(&mut self, association: Association) -> AssociationId {
-        let slot = Box::new(Slot::new(association));
-        let id = match self.free.pop() {
-            Some(index) => {
-                let entry = &mut self.slots[index as usize];
-                entry.1 = Some(slot);
-                AssociationId { slot: index, generation: entry.0 }
-            }
-            None => {
-                self.slots.push((0, Some(slot)));
-                AssociationId { slot: (self.slots.len() - 1) as u32, generation: 0 }
-            }
-        };
+        let id = AssociationId(self.slots.insert(Slot::new(association)));
         self.list(id);
         id
     }
@@ -190,15 +173,10 @@ impl Table {
         }
     }
 
-    pub(super) fn remove(&mut self, id: AssociationId) -> Option<Box<Slot>> {
+    pub(super) fn remove(&mut self, id: AssociationId) {
         self.unlist(id);
-        self.slot_mut(id)?;
-        let entry = self.slots.get_mut(id.slot as usize)?;
-        entry.0 = entry.0.wrapping_add(1);
-        self.free.push(id.slot);
-        let slot = entry.1.take();
-        self.leaving -= usize::from(slot.as_ref().is_some_and(|slot| slot.released));
-        slot
+        let slot = self.slots.remove(id.0);
+        self.leaving -= usize::from(slot.is_some_and(|slot| slot.released));
     }
 
     pub(super) fn mark_released(&mut self, id: AssociationId) {
@@ -209,20 +187,18 @@ impl Table {
         }
     }
 
+    #[inline]
     pub(super) fn slot_mut(&mut self, id: AssociationId) -> Option<&mut Slot> {
-        let (generation, slot) = self.slots.get_mut(id.slot as usize)?;
-        slot.as_deref_mut().filter(|_| *generation == id.generation)
+        self.slots.get_mut(id.0)
     }
 
     /// The association in a row.
     pub(super) fn id(&self, row: u32) -> Option<AssociationId> {
-        let (generation, slot) = self.slots.get(row as usize)?;
-        slot.as_ref().map(|_| AssociationId { slot: row, generation: *generation })
+        self.slots.name(row).map(AssociationId)
     }
 
     pub(super) fn get(&self, id: AssociationId) -> Option<&Association> {
-        let (generation, slot) = self.slots.get(id.slot as usize)?;
-        slot.as_deref().filter(|_| *generation == id.generation).map(|slot| &slot.association)
+        self.slots.get(id.0).map(|slot| &slot.association)
     }
 
     pub(super) fn get_mut(&mut self, id: AssociationId) -> Option<&mut Association> {

@@ -1,6 +1,6 @@
 //! Peers that set up as many associations as they can: from one address, from many, with and without a message.
 
-use base::Duration;
+use base::{Duration, Machine as _};
 use sctp::EndpointOptions;
 use sctp::wire::chunk::DataFlags;
 
@@ -171,8 +171,9 @@ fn one_that_was_driven_out_is_told_why_and_so_is_the_application() {
     crowd.bench.endpoint.release(first.id);
 }
 
-#[test]
-fn a_burst_of_strangers_loses_no_answer_to_a_driver_that_stops_when_there_is_no_room() {
+/// INITs of `count` strangers before the driver asks for packets, unless it `heeds` that there is no room for their
+/// answers: sizes of the answers, and the number of those dropped.
+fn burst(count: u32, heeds: bool) -> (Vec<usize>, u64) {
     let mut crowd = crowd(10);
     let meta = |remote| base::DatagramMeta {
         local: crate::support::address(crate::support::SERVER),
@@ -185,19 +186,37 @@ fn a_burst_of_strangers_loses_no_answer_to_a_driver_that_stops_when_there_is_no_
             packet.append(crate::support::wire::init(sctp::VerificationTag(index + 1))).unwrap();
         })
     };
-    let mut answers = 0;
-    for index in 0..10_000 {
-        if !crowd.bench.endpoint.has_room_for_answers() {
-            answers += crowd.bench.drain().len();
+    let (now, endpoint) = (crowd.now(), &mut crowd.bench.endpoint);
+    let mut sizes = Vec::new();
+    let mut drain = |endpoint: &mut sctp::Endpoint| {
+        let sent = core::iter::from_fn(|| endpoint.poll_transmit(now, &mut Vec::new()));
+        sizes.extend(sent.map(|transmit| transmit.size).take(count as usize));
+    };
+    for index in 0..count {
+        if heeds && !endpoint.has_room_for_answers() {
+            drain(endpoint);
         }
-        let (now, datagram) = (crowd.now(), init(index).into());
-        base::Machine::handle_datagram(
-            &mut crowd.bench.endpoint,
-            now,
-            meta(stranger(index)),
-            datagram,
-        );
+        endpoint.handle_datagram(now, meta(stranger(index)), init(index).into());
     }
-    answers += crowd.bench.drain().len();
-    assert_eq!((answers, crowd.bench.endpoint.stats().answers_dropped), (10_000, 0));
+    drain(endpoint);
+    (sizes, endpoint.stats().answers_dropped)
+}
+
+#[test]
+fn a_burst_of_ten_thousand_inits_is_answered_in_full_by_a_driver_that_drains_late() {
+    let (answers, dropped) = burst(10_000, false);
+    assert_eq!((answers.len(), dropped), (10_000, 0));
+}
+
+#[test]
+fn answers_that_wait_take_eight_mebibytes_at_most_and_those_dropped_are_counted() {
+    let (answers, dropped) = burst(60_000, false);
+    assert!(dropped > 0 && answers.len() as u64 + dropped == 60_000, "{dropped} dropped");
+    assert!(answers.iter().sum::<usize>() < 8 << 20 && answers.len() > 10_000);
+}
+
+#[test]
+fn a_burst_of_strangers_loses_no_answer_to_a_driver_that_stops_when_there_is_no_room() {
+    let (answers, dropped) = burst(60_000, true);
+    assert_eq!((answers.len(), dropped), (60_000, 0));
 }

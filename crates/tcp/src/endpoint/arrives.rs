@@ -85,7 +85,7 @@ impl Endpoint {
         self.stats.no_connection += 1;
         let Some(reset) = reset_for(segment) else { return };
         if self.resets.take(now, remote.ip(), self.options.resets_per_second)
-            && self.replies.push(local, remote, reset, IpService::default())
+            && self.reply(local, remote, &reset, IpService::default())
         {
             self.stats.resets += 1;
         }
@@ -111,7 +111,7 @@ impl Endpoint {
         }
         self.stats.time_wait += 1;
         if let Some(answer) = answer {
-            self.replies.push(local, remote, answer, IpService::default());
+            self.reply(local, remote, &answer, IpService::default());
         }
         true
     }
@@ -245,7 +245,7 @@ impl Endpoint {
         if peer.ecn && options.ecn != crate::options::EcnMode::Off {
             answer.flags |= Flags::ECE;
         }
-        if self.replies.push(local, remote, answer, options.service()) {
+        if self.reply(local, remote, &answer, options.service()) {
             self.stats.cookies_sent += 1;
             self.cookies_until = now + syn_cookies::LIFE;
         }

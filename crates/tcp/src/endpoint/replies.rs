@@ -1,55 +1,42 @@
 //! Answers that need no connection: resets, SYN cookies, what TIME-WAIT says.
 
 use core::net::{IpAddr, SocketAddr};
-use std::collections::VecDeque;
 
 use base::{Duration, Ecn, HashKey, Host, Instant, IpService, Transmit};
 
+use super::Endpoint;
 use crate::connection::output::transmit;
 use crate::wire::{Flags, Pseudo, Segment};
 
-/// Answers that may wait to be sent; more are not worth the memory.
-const LIMIT: usize = 256;
-
-/// A segment that waits to be sent, and between which addresses.
-#[derive(Debug)]
-struct Reply {
-    local: SocketAddr,
-    remote: SocketAddr,
-    segment: Segment,
-    service: IpService,
-}
-
-/// Answers that wait to be sent.
-#[derive(Debug, Default)]
-pub(super) struct Replies(VecDeque<Reply>);
-
-impl Replies {
-    /// Queues a segment; true if there was room.
-    pub(super) fn push(
+impl Endpoint {
+    /// Queues an answer; false if there was no room for it.
+    pub(super) fn reply(
         &mut self,
         local: SocketAddr,
         remote: SocketAddr,
-        segment: Segment,
+        answer: &Segment,
         service: IpService,
     ) -> bool {
-        let room = self.0.len() < LIMIT;
-        if room {
-            self.0.push_back(Reply { local, remote, segment, service });
-        }
-        room
+        let queued = self.replies.push(|buffer| emit(local, remote, answer, service, buffer));
+        self.stats.answers_dropped += u64::from(!queued);
+        queued
     }
+}
 
-    /// Appends the next answer to `buffer`.
-    pub(super) fn emit(&mut self, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let Reply { local, remote, segment, service } = self.0.pop_front()?;
-        let start = buffer.len();
-        segment.emit(Pseudo::new(local.ip(), remote.ip()), buffer);
-        // It is never large enough to be fragmented, and then its IP header needs no identification, which would
-        // tell strangers how many there were (RFC 6864, section 4).
-        let size = buffer.len() - start;
-        Some(Transmit { service, ..transmit(local, remote, Ecn::NotEct, true, size) })
-    }
+/// Appends an answer to `buffer`.
+fn emit(
+    local: SocketAddr,
+    remote: SocketAddr,
+    answer: &Segment,
+    service: IpService,
+    buffer: &mut Vec<u8>,
+) -> Transmit {
+    let start = buffer.len();
+    answer.emit(Pseudo::new(local.ip(), remote.ip()), buffer);
+    // It is never large enough to be fragmented, and then its IP header needs no identification, which would
+    // tell strangers how many there were (RFC 6864, section 4).
+    let size = buffer.len() - start;
+    Transmit { service, ..transmit(local, remote, Ecn::NotEct, true, size) }
 }
 
 /// The reset for a segment that belongs to no connection (RFC 9293, section 3.5.2, group 1, and section
@@ -152,10 +139,9 @@ mod tests {
 
     #[test]
     fn an_answer_is_never_to_be_fragmented() {
-        let mut replies = Replies::default();
         let (local, remote) = ("10.0.0.1:80".parse().unwrap(), "10.0.0.2:4000".parse().unwrap());
-        assert!(replies.push(local, remote, Segment::new(80, 4000), IpService::default()));
-        assert!(replies.emit(&mut Vec::new()).unwrap().dont_fragment);
+        let answer = Segment::new(80, 4000);
+        assert!(emit(local, remote, &answer, IpService::default(), &mut Vec::new()).dont_fragment);
     }
 
     #[test]

@@ -98,8 +98,8 @@ impl Endpoint {
         now: Instant,
         buffer: &mut dyn TransmitBuffer,
     ) -> Option<Transmit> {
-        if let Some(transmit) = self.replies.emit(buffer.head()) {
-            return Some(transmit);
+        if let Some(answer) = self.replies.pop_front() {
+            return Some(answer.emit(buffer.head()));
         }
         while let Some(id) = self.turns.current() {
             let connection = self.connection_mut(id);

@@ -31,6 +31,8 @@ pub struct EndpointStats {
     pub cookies_refused: u64,
     /// Challenge ACKs not sent because of their limit (RFC 5961, section 7).
     pub challenge_acks_limited: u64,
+    /// Answers without a connection that were not sent, since 256 waited already.
+    pub answers_dropped: u64,
     /// Segments that TIME-WAIT answered or swallowed.
     pub time_wait: u64,
     /// ICMP messages that proved to be about a segment of a connection.

@@ -3,23 +3,20 @@
 use core::net::SocketAddr;
 
 use ::endpoint::memory::Account;
+use ::endpoint::table::{self, Name};
 use base::HashKey;
 use hashbrown::HashTable;
-use smallvec::SmallVec;
 
 use crate::connection::Connection;
 
 /// Names a connection of an endpoint. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId {
-    row: u32,
-    generation: u32,
-}
+pub struct ConnectionId(Name);
 
 impl ConnectionId {
     /// The row of the table.
     pub(super) fn row(self) -> u32 {
-        self.row
+        self.0.row()
     }
 }
 
@@ -43,9 +40,7 @@ pub(super) struct Slot {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    /// A single one, as of a host of a virtual network, has its place here.
-    slots: SmallVec<[(u32, Option<Box<Slot>>); 1]>,
-    free: Vec<u32>,
+    slots: table::Table<Slot>,
     /// Peers choose their ports and with IPv6 their addresses: the hash has a key that they do not know.
     key: HashKey,
     /// Every segment asks here. Never walked, so that the order of its rows does not matter.
@@ -58,8 +53,7 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(key: HashKey) -> Table {
         Table {
-            slots: SmallVec::new(),
-            free: Vec::new(),
+            slots: table::Table::default(),
             key,
             by_addresses: HashTable::new(),
             #[cfg(test)]
@@ -68,12 +62,12 @@ impl Table {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len()
     }
 
     pub(super) fn insert(&mut self, connection: Connection) -> ConnectionId {
         let hash = self.hash(connection.local, connection.remote);
-        let slot = Box::new(Slot {
+        let slot = Slot {
             announced: connection.listener().is_none(),
             half_open: false,
             connection,
@@ -81,18 +75,8 @@ impl Table {
             listed: true,
             released: false,
             account: Account::default(),
-        });
-        let id = match self.free.pop() {
-            Some(row) => {
-                let entry = &mut self.slots[row as usize];
-                entry.1 = Some(slot);
-                ConnectionId { row, generation: entry.0 }
-            }
-            None => {
-                self.slots.push((0, Some(slot)));
-                ConnectionId { row: (self.slots.len() - 1) as u32, generation: 0 }
-            }
         };
+        let id = ConnectionId(self.slots.insert(slot));
         self.by_addresses.insert_unique(hash, (hash, id), |(hash, _)| *hash);
         id
     }
@@ -110,32 +94,27 @@ impl Table {
         }
     }
 
-    pub(super) fn remove(&mut self, id: ConnectionId) -> Option<Box<Slot>> {
+    pub(super) fn remove(&mut self, id: ConnectionId) {
         self.unlist(id);
-        self.slot_mut(id)?;
-        let entry = self.slots.get_mut(id.row as usize)?;
-        entry.0 = entry.0.wrapping_add(1);
-        self.free.push(id.row);
-        entry.1.take()
+        self.slots.remove(id.0);
     }
 
+    #[inline]
     pub(super) fn slot(&self, id: ConnectionId) -> Option<&Slot> {
         self.count_look();
-        let (generation, slot) = self.slots.get(id.row as usize)?;
-        slot.as_deref().filter(|_| *generation == id.generation)
+        self.slots.get(id.0)
     }
 
+    #[inline]
     pub(super) fn slot_mut(&mut self, id: ConnectionId) -> Option<&mut Slot> {
         self.count_look();
-        let (generation, slot) = self.slots.get_mut(id.row as usize)?;
-        slot.as_deref_mut().filter(|_| *generation == id.generation)
+        self.slots.get_mut(id.0)
     }
 
     /// The connection in a row.
     pub(super) fn id(&self, row: u32) -> Option<ConnectionId> {
         self.count_look();
-        let (generation, slot) = self.slots.get(row as usize)?;
-        slot.as_ref().map(|_| ConnectionId { row, generation: *generation })
+        self.slots.name(row).map(ConnectionId)
     }
 
     pub(super) fn get(&self, id: ConnectionId) -> Option<&Connection> {
@@ -147,10 +126,9 @@ impl Table {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Slot)> {
-        self.slots.iter().enumerate().filter_map(|(row, (generation, slot))| {
+        self.slots.iter().map(|(name, slot)| {
             self.count_look();
-            let id = ConnectionId { row: row as u32, generation: *generation };
-            slot.as_deref().map(|slot| (id, slot))
+            (ConnectionId(name), slot)
         })
     }
 
@@ -159,7 +137,7 @@ impl Table {
             self.get(*id).is_some_and(|own| own.local == local && own.remote == remote)
         };
         // Where there is only one, as on a host of a virtual network, there is nothing to look up.
-        if self.slots.len() == 1 {
+        if self.slots.rows() == 1 {
             let id = self.id(0).filter(|id| self.slot(*id).is_some_and(|slot| slot.listed));
             return id.filter(|id| is_it(&(0, *id)));
         }
@@ -169,6 +147,7 @@ impl Table {
     fn hash(&self, local: SocketAddr, remote: SocketAddr) -> u64 {
         self.key.hash_addresses(local, remote, 0)
     }
+
     /// Work that must not grow with the number of connections.
     fn count_look(&self) {
         #[cfg(test)]

@@ -1,0 +1,139 @@
+//! Answers that no member sends: to strangers, and about members that are over. Each is kept as the packet's bytes until
+//! the driver asks for it.
+
+use std::collections::VecDeque;
+
+use base::Transmit;
+
+use crate::footprint::ALLOCATION;
+
+/// Half of the entries for which a queue that shrinks goes on having room.
+const KEPT: usize = 256;
+
+/// What an answer takes beside its bytes: its entry in the queue, which may be half empty, and its allocation.
+const ENTRY: usize = 2 * size_of::<Answer>() + ALLOCATION;
+
+/// A packet that waits to be sent.
+#[derive(Debug)]
+pub struct Answer {
+    transmit: Transmit,
+    packet: Box<[u8]>,
+}
+
+impl Answer {
+    /// Appends the packet to `buffer`.
+    pub fn emit(self, buffer: &mut Vec<u8>) -> Transmit {
+        buffer.extend_from_slice(&self.packet);
+        self.transmit
+    }
+}
+
+/// Packets that wait to be sent, within a budget: strangers cause most of them, and may be many at once.
+#[derive(Debug)]
+pub struct Answers {
+    waiting: VecDeque<Answer>,
+    /// Answers that may wait.
+    most: usize,
+    /// Bytes that may wait, and that do, with what keeping them costs.
+    budget: usize,
+    held: usize,
+    scratch: Vec<u8>,
+}
+
+impl Answers {
+    /// A queue for up to `most` answers, which take up to `budget` bytes with what keeping them costs.
+    pub fn new(most: usize, budget: usize) -> Answers {
+        Answers { waiting: VecDeque::new(), most, budget, held: 0, scratch: Vec::new() }
+    }
+
+    /// Whether an answer of this many bytes would be kept.
+    pub fn has_room_for(&self, bytes: usize) -> bool {
+        self.waiting.len() < self.most && self.held + bytes + ENTRY <= self.budget
+    }
+
+    /// Queues the packet that `emit` appends to a buffer. False if there is no room for it: it is dropped, which the caller
+    /// counts.
+    #[must_use]
+    pub fn push(&mut self, emit: impl FnOnce(&mut Vec<u8>) -> Transmit) -> bool {
+        self.scratch.clear();
+        let transmit = emit(&mut self.scratch);
+        let has_room = self.has_room_for(self.scratch.len());
+        if has_room {
+            self.held += self.scratch.len() + ENTRY;
+            self.waiting.push_back(Answer { transmit, packet: self.scratch.as_slice().into() });
+        }
+        has_room
+    }
+
+    /// Takes the answer out that waits the longest.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<Answer> {
+        let answer = self.waiting.pop_front()?;
+        self.held -= answer.packet.len() + ENTRY;
+        let capacity = self.waiting.capacity();
+        if capacity > 2 * KEPT && self.waiting.len() < capacity / 4 {
+            self.waiting.shrink_to(capacity / 2);
+        }
+        Some(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::{Ecn, IpService};
+
+    use super::*;
+
+    fn push(answers: &mut Answers, packet: &[u8]) -> bool {
+        answers.push(|buffer| {
+            buffer.extend_from_slice(packet);
+            Transmit {
+                local: None,
+                remote: ([192, 0, 2, 1], 9).into(),
+                ecn: Ecn::NotEct,
+                dont_fragment: false,
+                service: IpService::default(),
+                size: packet.len(),
+            }
+        })
+    }
+
+    #[test]
+    fn answers_leave_as_they_came_behind_what_the_buffer_holds() {
+        let mut answers = Answers::new(256, 10_000);
+        assert!(push(&mut answers, b"first") && push(&mut answers, b"next"));
+        let mut buffer = b"before ".to_vec();
+        let mut sizes = Vec::new();
+        while let Some(answer) = answers.pop_front() {
+            sizes.push(answer.emit(&mut buffer).size);
+        }
+        assert_eq!((buffer.as_slice(), sizes.as_slice()), (&b"before firstnext"[..], &[5, 4][..]));
+    }
+
+    #[test]
+    fn answers_beyond_the_budget_are_dropped_and_those_that_wait_stay() {
+        let mut answers = Answers::new(256, 3 * (100 + ENTRY));
+        assert!(answers.has_room_for(100));
+        let kept = (0..5u8).filter(|number| push(&mut answers, &[*number; 100])).count();
+        assert_eq!((kept, answers.has_room_for(0)), (3, false));
+        let mut buffer = Vec::new();
+        answers.pop_front().unwrap().emit(&mut buffer);
+        assert_eq!((buffer[0], answers.has_room_for(101)), (0, false));
+        assert!(push(&mut answers, &[9; 100]), "as large as the one that left");
+    }
+
+    #[test]
+    fn there_are_never_more_answers_than_may_wait() {
+        let mut answers = Answers::new(2, 10_000);
+        let kept = (0..5).filter(|_| push(&mut answers, b"answer")).count();
+        assert_eq!((kept, answers.waiting.len()), (2, 2));
+    }
+
+    #[test]
+    fn a_burst_leaves_no_memory_behind() {
+        let mut answers = Answers::new(usize::MAX, usize::MAX);
+        assert!((0..10_000).all(|_| push(&mut answers, &[0; 20])));
+        while answers.pop_front().is_some() {}
+        assert!(answers.held == 0 && answers.waiting.capacity() <= 2 * KEPT);
+    }
+}
