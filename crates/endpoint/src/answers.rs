@@ -10,7 +10,7 @@ use crate::footprint::ALLOCATION;
 /// Half of the entries for which a queue that shrinks goes on having room.
 const KEPT: usize = 256;
 
-/// What an answer takes beside its bytes: its entry in the queue, which may be half empty, and its allocation.
+/// Bytes that an answer takes beside its packet: an entry in the queue, which may be half empty, and its allocation.
 const ENTRY: usize = 2 * size_of::<Answer>() + ALLOCATION;
 
 /// A packet that waits to be sent.

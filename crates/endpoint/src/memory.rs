@@ -2,11 +2,13 @@
 
 mod budget;
 mod glance;
+mod reclaim;
 mod stall_detector;
 mod waiters;
 
 pub use self::budget::{Account, Budget, Held};
 pub use self::glance::Glance;
+pub use self::reclaim::{Pool, Reason, Reclaim};
 pub use self::stall_detector::{Direction, Holder, StallDetector};
 pub use self::waiters::Waiters;
 

@@ -117,7 +117,7 @@ impl Endpoint {
             shared_options: Arc::new(options.accepted.clone()),
             locals: Arc::new(options.addresses.clone()),
             population: Population::new(options.per_peer()),
-            memory: Memory::new(options.memory),
+            memory: memory::within(options.memory),
             options,
             random,
             keys,
@@ -240,7 +240,7 @@ impl Endpoint {
 
     /// Runs an input of an association and takes note of what it changed.
     fn with(&mut self, id: AssociationId, input: impl FnOnce(&mut Association, &mut RandomStream)) {
-        if let Some(association) = self.memory.inform(&mut self.table, id) {
+        if let Some(association) = memory::inform(&self.memory, &mut self.table, id) {
             input(association, &mut self.random);
             self.settle(id);
         }
@@ -252,7 +252,7 @@ impl Endpoint {
         while let Some(event) = slot.association.poll_event() {
             self.events.push_back((id, event));
         }
-        self.memory.note(id, slot);
+        memory::note(&mut self.memory, id, slot);
         admission::note_use(&mut self.population, id, slot);
         if !slot.dirty {
             slot.dirty = true;
@@ -265,7 +265,7 @@ impl Endpoint {
 
     fn forget(&mut self, id: AssociationId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
-        self.memory.forget(id, slot);
+        memory::forget(&mut self.memory, id, slot);
         if let Some(membership) = slot.membership {
             self.population.leave(id.row(), slot.host, membership);
         }

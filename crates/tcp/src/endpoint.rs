@@ -88,7 +88,7 @@ impl Endpoint {
             table: Table::new(HashKey::draw(&mut random)),
             time_waits: TimeWaits::new(HashKey::draw(&mut random)),
             resets: ResetLimit::new(HashKey::draw(&mut random)),
-            memory: Memory::new(options.memory),
+            memory: Memory::new(options.memory, None),
             options,
             random,
             listeners: Listeners::default(),
@@ -142,7 +142,7 @@ impl Endpoint {
     /// limit, which is an eighth of it otherwise. What connections hold already they keep, as far as the limits let
     /// them at what happens next.
     pub fn set_memory_limits(&mut self, limits: MemoryLimits, reserve: usize) {
-        self.memory.set_limits(limits, reserve);
+        self.memory.budget_mut().set_limits(limits, reserve);
     }
 
     /// How much memory is left for connections.

@@ -11,6 +11,7 @@ use base::{Instant, RandomStream};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
+use super::memory::{inform, note};
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
 use crate::options::AssociationOptions;
@@ -72,7 +73,7 @@ impl<'a> AssociationMut<'a> {
     pub fn set_kept(&mut self, bytes: usize) {
         let Some(slot) = self.endpoint.table.slot_mut(self.id) else { return };
         if core::mem::replace(&mut slot.kept, bytes) != bytes {
-            self.endpoint.memory.note(self.id, slot);
+            note(&mut self.endpoint.memory, self.id, slot);
         }
     }
 
@@ -83,7 +84,7 @@ impl<'a> AssociationMut<'a> {
     ) -> Option<R> {
         self.settle();
         let Endpoint { memory, table, random, .. } = &mut *self.endpoint;
-        let answer = input(memory.inform(table, self.id)?, random);
+        let answer = input(inform(memory, table, self.id)?, random);
         self.unsettled = true;
         Some(answer)
     }

@@ -2,6 +2,7 @@
 
 use base::{Host, Instant, Transmit, TransmitBuffer};
 
+use super::memory::note;
 use super::{ConnectionId, Endpoint};
 use crate::connection::{Connection, State};
 use crate::event::Event;
@@ -41,7 +42,7 @@ impl Endpoint {
     pub(super) fn take_note(&mut self, now: Instant, id: ConnectionId) {
         self.take_events(id);
         let Some(slot) = self.table.slot_mut(id) else { return };
-        self.memory.note(id, slot);
+        note(&mut self.memory, id, slot);
         let half_open = slot.connection.listener().is_some();
         let was_half_open = core::mem::replace(&mut slot.half_open, half_open);
         self.half_open = self.half_open + usize::from(half_open) - usize::from(was_half_open);

@@ -5,6 +5,7 @@ use bytes::Bytes;
 
 use super::AssociationMut;
 use crate::association::Association;
+use crate::endpoint::memory::note;
 use crate::rx::message::Message;
 use crate::tx::send_options::{MessagePart, SendError, SendOptions};
 use crate::wire::{Ppid, StreamId};
@@ -87,7 +88,7 @@ impl AssociationMut<'_> {
         if slot.association.next_timeout().is_some_and(|at| at <= now) {
             self.unsettled = true;
         } else {
-            self.endpoint.memory.note(self.id, slot);
+            note(&mut self.endpoint.memory, self.id, slot);
         }
         Some(message)
     }
