@@ -26,7 +26,7 @@ packages:        ## the Debian packages that the tests with real peers need
 	ci/install-packages
 
 report-page:     ## the page of the laboratory's reports, built from web/ to the file that the command embeds (needs npm)
-	cd web && npm ci --silent && npm run --silent build && cp dist/index.html ../crates/lab/src/report/document.html
+	cd web && npm ci --silent && npm run --silent build && cp dist/index.html ../crates/report/src/document.html
 
 pictures:        ## README's picture and the numbers under it, drawn anew by the code as it is
 	THINSTREAM_BLESS=1 $(CARGO) test --locked -p thinstream-cli --bin thinstream the_picture_in_the_readme

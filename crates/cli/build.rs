@@ -19,7 +19,7 @@ const SOURCES: [&str; 8] = [
 ];
 
 /// What stands there and only shows or judges them.
-const SHOWS: [&str; 2] = ["crates/lab/src/report", "crates/lab/src/verdict"];
+const SHOWS: [&str; 1] = ["crates/lab/src/verdict"];
 
 fn main() {
     let own = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());

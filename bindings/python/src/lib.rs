@@ -5,7 +5,7 @@
 //! - [`results`]: results of finished runs; [`table`]: as Arrow.
 //! - [`trace`]: packet captures.
 //!
-//! Nothing is computed here: what there is to know stands in `lab` and `trace`.
+//! Nothing is computed here: what there is to know stands in `lab`, `report` and `trace`.
 
 mod errors;
 mod interrupt;

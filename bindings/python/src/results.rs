@@ -11,9 +11,9 @@ use ::lab::archive::{
 use ::lab::compare::{Comparison, compare};
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
-use ::lab::report::section::{Study, comparisons, document};
-use ::lab::report::svg::to_svg;
-use ::lab::report::tally::counts;
+use ::report::section::{Study, comparisons, document};
+use ::report::svg::to_svg;
+use ::report::tally::counts;
 use ::lab::statistics;
 use ::lab::verdict::judge;
 use ::results::{CONFIDENCE, Labels, QuantileInterval, full_name};

@@ -7,10 +7,10 @@ mod real_time;
 mod report;
 mod virtual_time;
 
+pub use self::report::Report;
 pub use numbers::{PolicyReport, PolicyResults};
 pub use plan::MAX_SIZE;
 pub use real_time::{LivePolicy, LiveView, run_real_time};
-pub use report::Report;
 pub use virtual_time::run_virtual;
 
 use std::path::PathBuf;

@@ -3,13 +3,13 @@
 mod options;
 mod report;
 
+pub use self::report::{DirectionReport, EmulateReport, LatenessReport, PathReport};
 /// What there is to say of a link, and how it is written.
 pub use netsim::link::{
     CrossTraffic, Framing, GilbertElliott, Jitter, LossModel, ProfileStep, QueueText, Reorder,
     parse_profile,
 };
 pub use options::{EmulateOptions, LinkOptions, PathOptions, PerDirection};
-pub use report::{DirectionReport, EmulateReport, LatenessReport, PathReport};
 
 use std::future::poll_fn;
 use std::net::SocketAddr;

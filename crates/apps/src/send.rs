@@ -10,9 +10,9 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use self::report::SendReport;
 pub use failure::SendFailure;
 pub use reconnecting::LossReport;
-pub use report::SendReport;
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;

@@ -5,7 +5,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use report::{Limits, ServeReport};
+pub use self::report::{Limits, ServeReport};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ use ::lab::archive::{Existing, Folder, Manifest, Stored, merge};
 use ::lab::engine::{self, Shard};
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::{Plan, PlanError, Size};
-use ::lab::report::section::Study;
+use ::report::section::Study;
 use base::Probability;
 use clap::Subcommand;
 

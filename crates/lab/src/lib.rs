@@ -20,7 +20,6 @@
 //! - [`schedulers`]: what stream schedulers do for a thin stream beside a bulk transfer.
 //! - [`study`]: what is no simulation of flows: gains of the timeout, tanks, pictures.
 //! - [`events`]: recovery's events as JSON lines.
-//! - [`report`]: results of plans as a page, as Markdown and as pictures.
 //!
 //! Nothing here reads a clock or draws ambient randomness.
 
@@ -40,7 +39,6 @@ pub mod policy_text;
 pub mod probe;
 pub mod record;
 pub mod replay;
-pub mod report;
 pub mod schedulers;
 pub mod statistics;
 pub mod study;

@@ -39,8 +39,7 @@ pub use link::LinkSection;
 pub use network::{HopsText, Kind, NetworkSection};
 pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
 pub use receiver::ReceiverSection;
-pub(crate) use sweep::value_text;
-pub use sweep::{Cell, Key, text_of};
+pub use sweep::{Cell, Key, text_of, value_text};
 pub use traffic::{FlowSection, WorkloadSection};
 pub use transport::TransportText;
 

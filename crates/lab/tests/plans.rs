@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use lab::archive::golden;
 use lab::engine::{Finished, conclude};
 use lab::plan::{Plan, Size, Subject};
-use lab::report::figures::figures;
+use report::figures::figures;
 use results::{Labels, full_name};
 
 use self::support::finish;

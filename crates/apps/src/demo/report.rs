@@ -3,9 +3,9 @@
 use lab::archive::{Manifest, Surroundings};
 use lab::engine::{Finished, Shard};
 use lab::plan::Plan;
-use lab::report::document::{Document, Entry, Figure};
-use lab::report::section::{Study, document};
-use lab::report::{short, svg};
+use report::document::{Document, Entry, Figure};
+use report::section::{Study, document};
+use report::{short, svg};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -65,8 +65,8 @@ mod tests {
     use crate::demo::Length;
     use base::{Duration, Probability};
     use lab::Arrivals;
-    use lab::report::document::Figure;
     use recovery::{PRESETS, RecoveryPolicy};
+    use report::document::Figure;
     use std::sync::Arc;
 
     fn options() -> DemoOptions {

@@ -1,6 +1,6 @@
 //! The numbers of a demo as text: a policy in each column, aligned, without colour.
 
-use ::lab::report::grouped;
+use ::report::grouped;
 use apps::Table;
 use apps::demo::{PolicyReport, PolicyResults};
 use results::{LatencySummary, RetransmissionLatency};

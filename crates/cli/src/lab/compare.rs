@@ -10,8 +10,8 @@ use ::lab::compare::{
 };
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::Plan;
-use ::lab::report::four_digits;
-use ::lab::report::section::Study;
+use ::report::four_digits;
+use ::report::section::Study;
 use base::Duration;
 use results::QuantileInterval;
 use serde_json::{Value, json};

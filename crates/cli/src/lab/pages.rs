@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::lab::report::section::{Study, document};
-use ::lab::report::svg::to_svg;
+use ::report::section::{Study, document};
+use ::report::svg::to_svg;
 
 use crate::failure::Failure;
 use crate::file::OutFile;

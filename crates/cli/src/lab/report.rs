@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use ::lab::archive::{Manifest, Stored, read};
 use ::lab::engine;
 use ::lab::experiments::natural_order;
-use ::lab::report::document::Comparison;
-use ::lab::report::section::{Study, comparisons};
+use ::report::document::Comparison;
+use ::report::section::{Study, comparisons};
 
 use super::pages::Page;
 use crate::failure::Failure;

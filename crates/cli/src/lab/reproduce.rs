@@ -8,9 +8,9 @@ use ::lab::archive::{Existing, Folder, Manifest, Stored, read};
 use ::lab::engine::Shard;
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::Plan;
-use ::lab::report::document::Comparison;
-use ::lab::report::section::{Study, comparisons};
-use ::lab::report::tally::counts;
+use ::report::document::Comparison;
+use ::report::section::{Study, comparisons};
+use ::report::tally::counts;
 use serde_json::json;
 
 use super::pages::Page;

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use ::lab::archive::golden::six_digits;
 use ::lab::engine::{self, Finished};
 use ::lab::plan::{Plan, Subject};
-use ::lab::report::document::Comparison;
-use ::lab::report::four_digits;
-use ::lab::report::section::comparisons;
 use ::lab::statistics;
 use ::lab::verdict::{Verdict, judge};
+use ::report::document::Comparison;
+use ::report::four_digits;
+use ::report::section::comparisons;
 use results::{SeedsNeeded, Series, full_name, seeds_for_quantile};
 use serde_json::{Value, json};
 

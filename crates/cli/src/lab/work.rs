@@ -8,7 +8,7 @@ use std::time::Instant;
 use ::lab::archive::{Existing, Folder, FolderError, Manifest, Stored};
 use ::lab::engine::{self, EngineError, Finished, Shard};
 use ::lab::plan::Plan;
-use ::lab::report::section::Study;
+use ::report::section::Study;
 
 use super::pages::Page;
 use super::{BUILD, surroundings, typed};

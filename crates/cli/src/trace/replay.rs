@@ -7,7 +7,7 @@ use ::lab::archive::Existing;
 use ::lab::plan::Plan;
 use ::lab::policy_text::TransportName;
 use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Replay, outcomes};
-use ::lab::report::four_digits;
+use ::report::four_digits;
 use apps::Table;
 use base::Probability;
 use recovery::policy::{SCTP_DEFAULT, TCP_DEFAULT};

@@ -4,35 +4,7 @@ use super::*;
 use crate::archive::golden;
 use crate::plan::Size;
 
-pub(crate) const PLAN: &str = r#"
-title = "Two transports over loss"
-[run]
-duration = "30s"
-seeds = 3
-[network]
-kind = "pair"
-rtt = "100ms"
-loss = "5%"
-[[flow]]
-name = "sctp"
-count = 3
-transport = "sctp"
-policy = "lksctp"
-workload = { arrivals = "100ms", size = 100 }
-[[flow]]
-name = "tcp"
-transport = "tcp"
-policy = "thin"
-workload = { arrivals = "~100ms", size = 30 }
-[sweep]
-"flow.sctp.policy" = ["lksctp", "thin"]
-[measure]
-latency = { by = "retransmission", at = ["application", "transport", "in-order"], quantiles = [0.5, 0.99], limits = ["500ms"], distribution = true }
-retransmissions = {}
-goodput = { interval = "1s" }
-overhead = {}
-links = true
-"#;
+pub(crate) const PLAN: &str = include_str!("../../tests/two-transports.toml");
 
 pub(crate) fn plan() -> Plan {
     Plan::parse(PLAN, Size::Normal, None).unwrap()

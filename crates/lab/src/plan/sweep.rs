@@ -77,7 +77,7 @@ pub fn text_of(written: &str) -> String {
 }
 
 /// A value as it stands in rows: text without quotes.
-pub(crate) fn value_text(value: &toml::Value) -> String {
+pub fn value_text(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         // A policy with changes goes by its name, if it has one.

@@ -3,9 +3,9 @@ use std::future::pending;
 use base::Probability;
 use lab::Arrivals;
 use lab::fate::first_transmission_lost;
-use lab::report::document::Figure;
 use lab::world::path_seed;
 use recovery::RecoveryPolicy;
+use report::document::Figure;
 
 use super::*;
 use crate::demo::{Contender, Length};

@@ -18,7 +18,7 @@ use super::document::Figure;
 use super::scale::{px, text_width};
 
 /// Colours of the page, which stand in one file for it and for us.
-const COLOURS: &str = include_str!("../../../../web/src/colours.json");
+const COLOURS: &str = include_str!("../../../web/src/colours.json");
 
 /// How much room a plot has.
 #[derive(Clone, Copy, Debug)]
@@ -287,9 +287,9 @@ fn heading(label: &str, unit: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::document::{Axis, Document, Point, Scale, Series, Shape};
+    use crate::document::{Axis, Document, Point, Scale, Series, Shape};
 
-    const SAMPLE: &str = include_str!("../../../../web/tests/sample.json");
+    const SAMPLE: &str = include_str!("../../../web/tests/sample.json");
 
     fn figures() -> Vec<Figure> {
         let sample: Document = serde_json::from_str(SAMPLE).unwrap();

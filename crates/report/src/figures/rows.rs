@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::places::{Places, axis};
 use super::spot::{Query, SeriesKey, Spot, Texts, parse_name, told};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
-use crate::plan::{AxisSection, FigureKind, FigureSection, ShapeName};
-use crate::report::document::{Axis, Figure, Point, Quantity, Scale, Series, Shape};
+use crate::document::{Axis, Figure, Point, Quantity, Scale, Series, Shape};
+use lab::plan::{AxisSection, FigureKind, FigureSection, ShapeName};
 
 /// A row's numbers over the seeds, and where they stand.
 struct Found<'a> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use results::Labels;
 
 use super::Results;
-use crate::plan::{FigureKind, FigureSection};
+use lab::plan::{FigureKind, FigureSection};
 
 /// Keys and their values as text.
 pub(super) type Texts = Vec<(String, String)>;
@@ -121,7 +121,7 @@ pub(super) fn parse_name(name: &str) -> (&str, Texts) {
 }
 
 /// A value with what it is of, where it does not say so itself: `loss 5%`, but `thin`.
-pub(in crate::report) fn told((key, text): (&str, &str)) -> String {
+pub(crate) fn told((key, text): (&str, &str)) -> String {
     let says_itself =
         text.starts_with(|c: char| c.is_alphabetic()) && text != "true" && text != "false";
     match says_itself {

@@ -10,9 +10,9 @@ use super::places::axis;
 use super::rows::{named, order, shape};
 use super::spot::{Query, SeriesKey, Texts, all_told};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
-use crate::engine::Job;
-use crate::plan::{AxisSection, FigureSection};
-use crate::report::document::{Axis, Figure, GalleryRow, Image, Point, Series, Shape};
+use crate::document::{Axis, Figure, GalleryRow, Image, Point, Series, Shape};
+use lab::engine::Job;
+use lab::plan::{AxisSection, FigureSection};
 
 /// More points than can be told apart across.
 const MOST_POINTS: usize = 400;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::places::numbers;
 use super::{Grouped, Results};
-use crate::plan::{
+use lab::plan::{
     AxesSection, AxisSection, FigureKind, FigureSection, Key, Names, ScaleName, ShapeName,
 };
 

@@ -1,9 +1,9 @@
 use results::{Picture, Results, Row};
 
 use super::*;
-use crate::plan::Size;
-use crate::report::document::{Axis, Point, Scale, Series as Drawn, Shape};
-use crate::report::section::tests::study;
+use crate::document::{Axis, Point, Scale, Series as Drawn, Shape};
+use crate::section::tests::study;
+use lab::plan::Size;
 
 /// The figures of the plan of two transports, with these sections.
 fn drawn(sections: &str) -> Figures {
@@ -160,7 +160,7 @@ fn a_figure_of_what_nobody_measured_is_a_problem_and_no_figure() {
 
 #[test]
 fn a_gallery_shows_the_run_that_is_the_median_by_the_number_that_its_plan_names() {
-    use crate::engine::{Finished, Job};
+    use lab::engine::{Finished, Job};
 
     let plan = |more: &str| {
         let text = format!(

@@ -4,11 +4,11 @@
 use super::document::{Comparison, Document, Entry, Section};
 use super::figures::{Figures, figures};
 use super::numbers::four_digits;
-use crate::archive::{Manifest, Stored};
-use crate::engine::{Finished, count};
-use crate::experiments;
-use crate::plan::{Cells, Expectation, Number, Plan, RowKind, Size, Stated, value_text};
-use crate::verdict::{Verdict, Word, judge};
+use lab::archive::{Manifest, Stored};
+use lab::engine::{Finished, count};
+use lab::experiments;
+use lab::plan::{Cells, Expectation, Number, Plan, RowKind, Size, Stated, value_text};
+use lab::verdict::{Verdict, Word, judge};
 
 /// A plan with what became of it.
 #[derive(Clone, Debug)]
@@ -371,4 +371,4 @@ pub fn slug(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub(in crate::report) mod tests;
+pub(crate) mod tests;

@@ -2,8 +2,8 @@
 
 use super::spot::last_word;
 use super::{rounded, units};
-use crate::plan::{AxisSection, Place, ScaleName};
-use crate::report::document::{Axis, Scale};
+use crate::document::{Axis, Scale};
+use lab::plan::{AxisSection, Place, ScaleName};
 
 /// An axis and the places of its values.
 #[derive(Clone, Debug)]

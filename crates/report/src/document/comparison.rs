@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
-use crate::plan::{Claim, RowKind};
-use crate::verdict::Word;
+use lab::plan::{Claim, RowKind};
+use lab::verdict::Word;
 
 /// A row of the table paper/here. Values are text with their units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl Comparison {
 
     /// A row about nothing, for tests to change.
     #[cfg(test)]
-    pub(in crate::report) fn sample() -> Comparison {
+    pub(crate) fn sample() -> Comparison {
         Comparison {
             measure: "latency.mean".to_owned(),
             case: String::new(),

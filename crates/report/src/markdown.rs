@@ -120,7 +120,7 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const SAMPLE: &str = include_str!("../../../../web/tests/sample.json");
+    const SAMPLE: &str = include_str!("../../../web/tests/sample.json");
 
     #[test]
     fn a_report_as_markdown_has_its_figures_as_links_and_its_rows_as_a_table() {

@@ -5,7 +5,7 @@ use super::super::document::Scale;
 use super::super::numbers::{grouped, tick};
 use super::super::scale::{LogAxis, text_width};
 use super::FONT;
-use crate::report::figures::rounded;
+use crate::figures::rounded;
 
 /// Room at the ends of an axis, as a part of what lies between the least and the greatest value.
 const ROOM: f64 = 0.04;

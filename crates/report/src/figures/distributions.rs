@@ -8,8 +8,8 @@ use super::places::axis;
 use super::rows::{named, order};
 use super::spot::{Query, SeriesKey, Texts, parse_name};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
-use crate::plan::{FigureKind, FigureSection};
-use crate::report::document::{Axis, Figure, Point, Scale, Shape};
+use crate::document::{Axis, Figure, Point, Scale, Shape};
+use lab::plan::{FigureKind, FigureSection};
 
 /// Steps that can be told apart across and upwards.
 const STEPS: (f64, f64) = (300.0, 200.0);

@@ -12,10 +12,10 @@ mod units;
 
 use results::Series;
 
-use crate::engine::Finished;
-use crate::plan::{FigureKind, FigureSection, Plan};
-use crate::report::document::{AxisName, Figure, Mark};
-use crate::statistics;
+use crate::document::{AxisName, Figure, Mark};
+use lab::engine::Finished;
+use lab::plan::{FigureKind, FigureSection, Plan};
+use lab::statistics;
 
 pub(super) use spot::told;
 use spot::{Texts, all_told};
@@ -56,8 +56,7 @@ pub fn figures(plan: &Plan, finished: &Finished, name: &str) -> Figures {
     let keys = plan.cells.first().map_or(&[][..], |(cell, _)| &cell.0);
     let swept: Vec<&str> = keys.iter().map(|(key, _)| key.as_str()).collect();
     let is_varied = |place: &usize| {
-        let value =
-            |cell: &(crate::plan::Cell, crate::plan::CellPlan)| cell.0.0.get(*place).cloned();
+        let value = |cell: &(lab::plan::Cell, lab::plan::CellPlan)| cell.0.0.get(*place).cloned();
         plan.cells.windows(2).any(|pair| value(&pair[0]) != value(&pair[1]))
     };
     let varied = (0..swept.len()).filter(is_varied).map(|place| swept[place]).collect();
@@ -118,10 +117,10 @@ fn title(section: &FigureSection, panel: &[(String, String)]) -> String {
 }
 
 fn marks(section: &FigureSection) -> Vec<Mark> {
-    let mark = |one: &crate::plan::MarkSection| Mark {
+    let mark = |one: &lab::plan::MarkSection| Mark {
         axis: match one.axis {
-            crate::plan::MarkAxis::X => AxisName::X,
-            crate::plan::MarkAxis::Y => AxisName::Y,
+            lab::plan::MarkAxis::X => AxisName::X,
+            lab::plan::MarkAxis::Y => AxisName::Y,
         },
         value: one.value,
         label: one.label.clone(),

@@ -8,8 +8,8 @@ use std::path::Path;
 use lab::engine::{Finished, journal};
 use lab::experiments;
 use lab::plan::{Plan, Size};
-use lab::report::markdown::expected_cells;
-use lab::report::section::comparisons;
+use report::markdown::expected_cells;
+use report::section::comparisons;
 
 fn page() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,8 +1,11 @@
 use super::*;
-use crate::archive::manifest::Surroundings;
-use crate::engine::{Shard, tests as engine};
-use crate::plan::Size;
-use crate::verdict::Word;
+use lab::archive::manifest::Surroundings;
+use lab::engine::{Shard, run};
+use lab::plan::Size;
+use lab::verdict::Word;
+
+/// Also run by the tests of the engine.
+const PLAN: &str = include_str!("../../../lab/tests/two-transports.toml");
 
 const EXPECTED: &str = r#"
 [[expect]]
@@ -40,12 +43,16 @@ source = "made up"
 "network.queue" = "nothing is said of one"
 "#;
 
-pub(in crate::report) fn study() -> Study {
+pub(crate) fn study() -> Study {
     let text =
-        engine::PLAN.replacen("[run]", "paper = \"sctp-thin\"\nreproduces = \"8a\"\n[run]", 1)
-            + EXPECTED;
+        PLAN.replacen("[run]", "paper = \"sctp-thin\"\nreproduces = \"8a\"\n[run]", 1) + EXPECTED;
     let plan = Plan::parse(&text, Size::Normal, None).unwrap();
-    let finished = engine::run_all(&plan, Shard::default(), &Default::default(), 1);
+    let mut finished = Finished::new();
+    run(&plan, Shard::default(), &Default::default(), 1, |job, results| {
+        finished.insert(job, results);
+        Ok(())
+    })
+    .unwrap();
     let around =
         Surroundings { time_s: Some(1_795_287_600), wall_s: Some(2.4), ..Surroundings::default() };
     let manifest = Manifest::new(&plan, Shard::default(), finished.len() as u64, around);
@@ -137,8 +144,7 @@ fn the_papers_number_is_printed_as_the_paper_has_it() {
             "29085 ms, derived: 30 s less three times 305 ms",
         ),
     ] {
-        study.plan =
-            Plan::parse(&(engine::PLAN.to_owned() + &row(value)), Size::Normal, None).unwrap();
+        study.plan = Plan::parse(&(PLAN.to_owned() + &row(value)), Size::Normal, None).unwrap();
         let rows = comparisons(&study.plan, &study.finished);
         assert_eq!(rows[0].paper.as_deref(), Some(shown));
     }
@@ -150,7 +156,7 @@ fn a_row_says_what_it_is_of_how_many_seeds_and_why_it_is_not_judged() {
     let rows = "\n[[expect]]\nof = \"sctp\"\nmeasure = \"messages.undelivered\"\nsource = \"s\"\nvalue = 0\nkind = \"input\"\n\
         [[expect]]\nof = \"sctp\"\nmeasure = \"latency.mean\"\nsource = \"s\"\nvalue = 1\nfull = true\nnote = \"of the value\"\n\
         [[expect]]\nof = \"sctp\"\nmeasure = \"latency.max\"\nversus = { \"flow.sctp.policy\" = \"lksctp\" }\nwhere = { \"flow.sctp.policy\" = \"thin\" }\nthan = { measure = \"latency.mean\" }\nsource = \"s\"\nbelow = 0\n";
-    study.plan = Plan::parse(&(engine::PLAN.to_owned() + rows), Size::Normal, None).unwrap();
+    study.plan = Plan::parse(&(PLAN.to_owned() + rows), Size::Normal, None).unwrap();
     let rows = comparisons(&study.plan, &study.finished);
     assert_eq!((rows[0].verdict, rows[0].agreement), (Word::Input, Some(Word::Same)));
     assert_eq!(rows[0].interval.as_deref(), Some("3 seeds alike"));

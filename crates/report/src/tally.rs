@@ -4,8 +4,8 @@
 use core::fmt::Write as _;
 
 use super::document::{Comparison, Section};
-use crate::plan::{Claim, RowKind};
-use crate::verdict::Word;
+use lab::plan::{Claim, RowKind};
+use lab::verdict::Word;
 
 /// The words that a prediction can earn, in the order of the columns.
 const EARNED: [Word; 5] =

@@ -392,7 +392,7 @@ mod tests {
     }
 
     /// The report that the page's own tests show; they write it to this file.
-    const SAMPLE: &str = include_str!("../../../../web/tests/sample.json");
+    const SAMPLE: &str = include_str!("../../../web/tests/sample.json");
 
     #[test]
     fn the_report_that_the_page_is_tested_with_reads_and_writes_without_a_field_lost() {
