@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What results depend on, from the root.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "Cargo.lock",
     "crates/base/src",
     "crates/lab/src",
     "crates/netsim/src",
     "crates/recovery/src",
     "crates/sctp/src",
+    "crates/studies/src",
     "crates/tcp/src",
     "crates/trace/src",
 ];

@@ -123,6 +123,7 @@ struct Merge {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    studies::register();
     #[cfg(feature = "peers")]
     peers::register();
     match &arguments.command {

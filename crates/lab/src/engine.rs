@@ -123,6 +123,19 @@ pub fn run(
     run_unless_stopped(plan, shard, done, threads, &AtomicBool::new(false), finish)
 }
 
+/// Runs all jobs of a plan on up to `threads` threads and keeps the results in memory.
+///
+/// # Errors
+/// As [`run()`].
+pub fn run_all(plan: &Plan, threads: usize) -> Result<Finished, EngineError> {
+    let mut finished = Finished::new();
+    run(plan, Shard::default(), &BTreeSet::new(), threads, |job, results| {
+        finished.insert(job, results);
+        Ok(())
+    })?;
+    Ok(finished)
+}
+
 /// [`run()`] that can be stopped: once `stopped` is set, runs that are under way end without a result: flows within a second of
 /// virtual time, studies when they are done.
 ///

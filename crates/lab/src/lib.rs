@@ -16,9 +16,8 @@
 //! - [`statistics`]: what the runs of a cell gave, over its seeds; [`verdict`]: paper beside here.
 //! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: what is measured of groups of flows, as rows.
-//! - [`partial_order`]: what partial order gains over streams, after Caro et al. (2001).
 //! - [`schedulers`]: what stream schedulers do for a thin stream beside a bulk transfer.
-//! - [`study`]: what is no simulation of flows: gains of the timeout, tanks, pictures.
+//! - [`study`]: what is no simulation of flows, once a crate that has studies registers them.
 //! - [`events`]: recovery's events as JSON lines.
 //!
 //! Nothing here reads a clock or draws ambient randomness.
@@ -32,7 +31,6 @@ pub mod fate;
 pub mod flow;
 mod hash;
 pub mod measure;
-pub mod partial_order;
 pub mod peers;
 pub mod plan;
 pub mod policy_text;

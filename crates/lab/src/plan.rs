@@ -21,6 +21,7 @@ mod transport;
 mod written;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -44,7 +45,7 @@ pub use traffic::{FlowSection, WorkloadSection};
 pub use transport::TransportText;
 
 pub use crate::measure::MeasureSection;
-use crate::study::Study;
+use crate::study::{self, Study};
 pub use crate::text::{Names, Several, Span, Text};
 use crate::toml_text;
 
@@ -148,7 +149,7 @@ pub enum Subject {
     /// Flows over a network.
     Flows(Box<FlowsPlan>),
     /// A study.
-    Study(Box<Study>),
+    Study(Arc<dyn Study>),
 }
 
 /// Runs of a plan at most: who runs it holds the list of them.
@@ -288,8 +289,8 @@ impl CellPlan {
         }
         match &self.subject {
             Subject::Flows(flows) => flows.check(),
-            Subject::Study(study) => {
-                study.check().map_err(|error| PlanError::new(error.to_string()))
+            Subject::Study(one) => {
+                study::check(&**one).map_err(|error| PlanError::new(error.to_string()))
             }
         }
     }

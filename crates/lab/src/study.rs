@@ -1,31 +1,23 @@
-//! Studies that are no simulation of flows over a network, or that are more than one: pure functions of
-//! parameters and a seed.
+//! Studies: subjects of plans that are no simulation of flows over a network, or that are more than one. A study is
+//! a pure function of its parameters and a seed.
 //!
-//! - [`rto_wlan`]: a station walks out of its cell; what the gains of the retransmission timeout make of its
-//!   round-trip times, and of a transfer over two paths (Fallon et al., 2009).
-//! - [`tank`]: how far from its true place a tank is seen when latency varies (Petlund et al., 2008).
-//! - [`pictures`]: eight progressive pictures over a slow line, in one stream or eight (Caro et al., 2001).
-//!
-//! A plan names a study (`study = "tank"`) and gives its `[parameters]`.
+//! A plan names a study (`study = "tank"`) and gives its `[parameters]`. The laboratory knows none by itself: a crate
+//! with studies implements [`Study`] and calls [`register`] once, as [`peers`](crate::peers) are registered.
 
-mod form;
-pub mod pictures;
-pub mod rto_wlan;
-pub mod tank;
+use core::fmt::Debug;
+use std::sync::{Arc, OnceLock};
 
-use results::{Labels, Results, Row};
+use results::{Labels, Results, Row, Sheet};
+use serde::de::DeserializeOwned;
+use thiserror::Error;
 
 use crate::world::WorldError;
-use base::Duration;
-use serde::Deserialize;
-use serde::de::Deserializer;
-use thiserror::Error;
 
 /// Why a study could not be done.
 #[derive(Debug, Error)]
 pub enum StudyError {
-    /// A plan names a study that there is not.
-    #[error("no study \"{0}\": there are {all}", all = NAMES.join(", "))]
+    /// A plan names an unknown study.
+    #[error("no study \"{0}\": there are {all}", all = names().join(", "))]
     Unknown(String),
     /// A parameter is missing, unknown or wrong.
     #[error("parameters of study \"{study}\": {reason}")]
@@ -38,26 +30,10 @@ pub enum StudyError {
     /// The study's network contradicts itself.
     #[error(transparent)]
     Network(#[from] WorldError),
-    /// A picture could not be made.
-    #[error("a picture: {0}")]
-    Picture(String),
+    /// Another reason of the study's own.
+    #[error("{0}")]
+    Failed(String),
 }
-
-/// A study with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Study {
-    /// What the gains of the timeout make of a walk.
-    RtoWlan(rto_wlan::Parameters),
-    /// What they make of a transfer over two paths.
-    Transfer(rto_wlan::transfer::Parameters),
-    /// A game of tanks.
-    Tank(tank::Parameters),
-    /// Progressive pictures.
-    Pictures(pictures::Parameters),
-}
-
-/// The names of all studies.
-pub const NAMES: [&str; 4] = [rto_wlan::NAME, rto_wlan::transfer::NAME, tank::NAME, pictures::NAME];
 
 /// What a run of a cell of a plan found.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,110 +44,98 @@ pub struct CellResults<'a> {
     pub results: &'a Results,
 }
 
-impl Study {
-    /// The study of this name with these parameters.
-    ///
-    /// # Errors
-    /// [`StudyError`] where there is no such study, or its parameters are unknown or wrong.
-    pub fn read<'de, D: Deserializer<'de>>(name: &str, parameters: D) -> Result<Study, StudyError> {
-        match name {
-            rto_wlan::NAME => read(rto_wlan::NAME, parameters).map(Study::RtoWlan),
-            rto_wlan::transfer::NAME => {
-                read(rto_wlan::transfer::NAME, parameters).map(Study::Transfer)
-            }
-            tank::NAME => read(tank::NAME, parameters).map(Study::Tank),
-            pictures::NAME => read(pictures::NAME, parameters).map(Study::Pictures),
-            _ => Err(StudyError::Unknown(name.to_owned())),
-        }
-    }
-
+/// A study with its parameters.
+pub trait Study: Debug + Send + Sync {
     /// Name of the study in plans.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Study::RtoWlan(_) => rto_wlan::NAME,
-            Study::Transfer(_) => rto_wlan::transfer::NAME,
-            Study::Tank(_) => tank::NAME,
-            Study::Pictures(_) => pictures::NAME,
-        }
-    }
+    fn name(&self) -> &'static str;
 
-    /// Whether its parameters make sense together.
+    /// Whether the parameters make sense together.
     ///
     /// # Errors
-    /// [`StudyError::Parameters`] that names the one that does not.
-    pub fn check(&self) -> Result<(), StudyError> {
-        let checked = match self {
-            Study::RtoWlan(parameters) => parameters.check(),
-            Study::Transfer(parameters) => parameters.check(),
-            Study::Tank(parameters) => parameters.check(),
-            Study::Pictures(parameters) => parameters.check(),
-        };
-        checked.map_err(|reason| StudyError::Parameters { study: self.name(), reason })
-    }
+    /// The parameter that does not, and what would.
+    fn check(&self) -> Result<(), String>;
 
     /// About how much work a run is, to compare runs of one study: what it simulates in seconds, and at what rate.
-    pub fn effort(&self) -> f64 {
-        match self {
-            Study::RtoWlan(_) => 1.0,
-            Study::Transfer(parameters) => {
-                let rate = parameters.rate.map_or(1.0, |rate| rate.bits_per_second() as f64);
-                parameters.duration.as_secs_f64() * rate
-            }
-            Study::Tank(parameters) => parameters.duration.as_secs_f64(),
-            Study::Pictures(parameters) => parameters.duration.as_secs_f64(),
-        }
-    }
+    fn effort(&self) -> f64;
 
-    /// Does it; the same seed gives the same.
+    /// Runs the study with parameters that pass [`Study::check`]; the same seed gives the same.
     ///
     /// # Errors
-    /// [`StudyError`] where its parameters or its network contradict themselves.
-    pub fn run(&self, seed: u64) -> Result<Results, StudyError> {
-        self.check()?;
-        let mut results = Results::default();
-        let sheet = &mut results.sheet(self.name());
-        match self {
-            Study::RtoWlan(parameters) => rto_wlan::run(parameters, seed, sheet),
-            Study::Transfer(parameters) => rto_wlan::transfer::run(parameters, seed, sheet)?,
-            Study::Tank(parameters) => tank::run(parameters, seed, sheet)?,
-            Study::Pictures(parameters) => pictures::run(parameters, seed, sheet)?,
-        }
-        Ok(results)
-    }
+    /// [`StudyError`] where parameters or network contradict themselves.
+    fn run(&self, seed: u64, sheet: &mut Sheet<'_>) -> Result<(), StudyError>;
 
     /// The measures that [`Study::conclude`] adds.
-    pub fn conclusions(&self) -> &'static [&'static str] {
-        match self {
-            Study::Transfer(_) => &rto_wlan::transfer::CONCLUSIONS,
-            Study::Pictures(_) => &pictures::CONCLUSIONS,
-            Study::RtoWlan(_) | Study::Tank(_) => &[],
-        }
+    fn conclusions(&self) -> &'static [&'static str] {
+        &[]
     }
 
-    /// What can be said only of all cells of a seed together, each row with the place of the cell that it is of.
-    pub fn conclude(&self, cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
-        match self {
-            Study::Transfer(_) => rto_wlan::transfer::rank(cells),
-            Study::Pictures(_) => pictures::compare(cells),
-            Study::RtoWlan(_) | Study::Tank(_) => Vec::new(),
-        }
+    /// What can be said only of all cells of a seed together, each row with the place of its cell.
+    fn conclude(&self, _cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
+        Vec::new()
     }
 }
 
-fn read<'de, P: Deserialize<'de>, D: Deserializer<'de>>(
-    study: &'static str,
-    parameters: D,
-) -> Result<P, StudyError> {
-    let wrong = |error: D::Error| StudyError::Parameters { study, reason: error.to_string() };
-    P::deserialize(parameters).map_err(wrong)
+/// A study of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Described {
+    /// Name of the study in plans.
+    pub name: &'static str,
+    read: fn(toml::Table) -> Result<Arc<dyn Study>, toml::de::Error>,
 }
 
-fn whole_seconds(span: Duration) -> usize {
-    (span.as_nanos() / 1_000_000_000) as usize
+impl Described {
+    /// A study whose parameters are a `P`.
+    pub const fn of<P: Study + DeserializeOwned + 'static>(name: &'static str) -> Described {
+        Described { name, read: |parameters| Ok(Arc::new(P::deserialize(parameters)?)) }
+    }
 }
 
-/// Reads and does a study.
-#[cfg(test)]
-fn run(name: &str, parameters: serde_json::Value, seed: u64) -> Result<Results, StudyError> {
-    Study::read(name, parameters)?.run(seed)
+static REGISTRY: OnceLock<&'static [Described]> = OnceLock::new();
+
+/// Makes these studies known to plans of this process. The first call counts: the meaning of a plan does not change
+/// while it runs.
+pub fn register(studies: &'static [Described]) {
+    REGISTRY.get_or_init(|| studies);
+}
+
+fn known() -> &'static [Described] {
+    REGISTRY.get().copied().unwrap_or_default()
+}
+
+fn names() -> Vec<&'static str> {
+    known().iter().map(|one| one.name).collect()
+}
+
+/// The registered study of this name with these parameters.
+///
+/// # Errors
+/// [`StudyError`] where the study is unknown, or its parameters are unknown or wrong.
+pub fn read(name: &str, parameters: toml::Table) -> Result<Arc<dyn Study>, StudyError> {
+    let found = known().iter().find(|one| one.name == name);
+    let study = found.ok_or_else(|| StudyError::Unknown(name.to_owned()))?;
+    let wrong = |error: toml::de::Error| StudyError::Parameters {
+        study: study.name,
+        reason: error.to_string(),
+    };
+    (study.read)(parameters).map_err(wrong)
+}
+
+/// Checks the parameters of a study.
+///
+/// # Errors
+/// [`StudyError::Parameters`] with the parameter that makes no sense.
+pub fn check(study: &dyn Study) -> Result<(), StudyError> {
+    let wrong = |reason| StudyError::Parameters { study: study.name(), reason };
+    study.check().map_err(wrong)
+}
+
+/// Checks a study and runs it; the same seed gives the same results.
+///
+/// # Errors
+/// [`StudyError`] where parameters or network contradict themselves.
+pub fn run(study: &dyn Study, seed: u64) -> Result<Results, StudyError> {
+    check(study)?;
+    let mut results = Results::default();
+    study.run(seed, &mut results.sheet(study.name()))?;
+    Ok(results)
 }

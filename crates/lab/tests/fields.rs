@@ -6,10 +6,11 @@ mod support;
 
 use std::fmt::Write as _;
 
+use lab::engine::run_all;
 use lab::plan::{Plan, Size};
 use recovery::policy::{FIELDS, Field, Only};
 
-use self::support::{finish, text_of};
+use self::support::text_of;
 
 /// Networks, with what flows over them.
 const SCENES: [(&str, &str); 10] = [
@@ -176,7 +177,7 @@ fn results(protocol: Only, (network, flow): (&str, &str), policy: &str) -> Optio
     );
     // A detail of copies needs copies.
     let plan = Plan::parse(&text, Size::Full, None).ok()?;
-    Some(format!("{:?}", finish(&plan)))
+    Some(format!("{:?}", run_all(&plan, 2).unwrap()))
 }
 
 /// The values of a field that are tried.

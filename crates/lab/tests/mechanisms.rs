@@ -4,10 +4,11 @@
 mod support;
 
 use lab::compare::compare;
+use lab::engine::run_all;
 use lab::plan::{Plan, Size};
 use lab::verdict::{Word, judge};
 
-use self::support::{finish, text_of};
+use self::support::text_of;
 
 const KEY: &str = "flow.thin.policy";
 
@@ -21,7 +22,7 @@ fn plan() -> Plan {
 #[test]
 fn each_mechanism_improves_what_the_paper_says_and_thin_beats_lksctp_throughout() {
     let plan = plan();
-    let finished = finish(&plan);
+    let finished = run_all(&plan, 2).unwrap();
     let verdicts = judge(&plan, &finished);
     assert_eq!(verdicts.len(), 8);
     for verdict in verdicts {

@@ -3,19 +3,15 @@
 //! writes golden/ anew: the diff shows what changed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use lab::archive::golden;
-use lab::engine::{Finished, conclude};
+use lab::engine::{Finished, conclude, run_all};
 use lab::plan::{Plan, Size, Subject};
 use report::figures::figures;
 use results::{Labels, full_name};
-
-use self::support::finish;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -64,6 +60,7 @@ fn name(path: &Path) -> String {
 
 #[test]
 fn every_plan_can_be_read_in_every_size() {
+    studies::register();
     for path in plans() {
         let text = lab::plan::read(&path).unwrap();
         for size in [Size::Normal, Size::Full, Size::Small] {
@@ -80,12 +77,13 @@ fn every_plan_can_be_read_in_every_size() {
 
 #[test]
 fn small_versions_give_the_golden_numbers() {
+    studies::register();
     let bless = std::env::var_os("THINSTREAM_BLESS").is_some();
     let mut wrong = Vec::new();
     for path in plans() {
         let text = lab::plan::read(&path).unwrap();
         let plan = Plan::parse(&text, Size::Small, None).unwrap();
-        let mut finished = finish(&plan);
+        let mut finished = run_all(&plan, 2).unwrap();
         conclude(&plan, &mut finished);
         wrong.extend(unmeasured(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
         wrong.extend(ambiguous(&plan, &finished).map(|what| format!("{}: {what}", name(&path))));
@@ -168,6 +166,7 @@ fn undrawn<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = Stri
 
 #[test]
 fn every_study_has_a_plan() {
+    studies::register();
     let names: BTreeSet<&str> = plans()
         .iter()
         .filter_map(|path| {
@@ -178,7 +177,7 @@ fn every_study_has_a_plan() {
             }
         })
         .collect();
-    assert_eq!(names, BTreeSet::from(lab::study::NAMES));
+    assert_eq!(names, studies::ALL.iter().map(|one| one.name).collect());
 }
 
 /// Number and text of the first line in which two texts differ.

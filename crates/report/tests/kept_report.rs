@@ -19,6 +19,7 @@ fn page() -> String {
 /// Runs are known by the fingerprint of their plan, rows by what they are compared with.
 #[test]
 fn every_plan_is_in_the_kept_report_as_it_is_now() {
+    studies::register();
     let page = page();
     let mut missing = Vec::new();
     for experiment in experiments::all() {

@@ -119,7 +119,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::lab::engine::{Finished, Shard, run};
+    use ::lab::engine::{Shard, run_all};
     use ::lab::plan::{Plan, Size};
 
     const PLAN: &str = r#"
@@ -145,13 +145,9 @@ source = "invented"
 
     #[test]
     fn a_row_that_differs_without_a_note_is_named_and_no_other() {
+        studies::register();
         let plan = Plan::parse(PLAN, Size::Normal, None).unwrap();
-        let mut finished = Finished::new();
-        run(&plan, Shard::default(), &Default::default(), 1, |job, results| {
-            finished.insert(job, results);
-            Ok(())
-        })
-        .unwrap();
+        let finished = run_all(&plan, 1).unwrap();
         let manifest = Manifest::new(&plan, Shard::default(), 2, Default::default());
         let found = without_note(&Study::new(Stored { plan, finished, manifest }));
         assert_eq!(found.len(), 1, "{found:?}");
@@ -160,6 +156,7 @@ source = "invented"
 
     #[test]
     fn shards_are_of_the_same_words_too() {
+        studies::register();
         let manifest = |text: &str| {
             let plan = Plan::parse(text, Size::Normal, None).unwrap();
             Manifest::new(&plan, Shard::default(), 0, Default::default())

@@ -7,6 +7,7 @@ use results::Results;
 use super::{EngineError, Job};
 use crate::measure::FlowMeter;
 use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
+use crate::study;
 use crate::watch::{watch_ladders, watch_traces};
 
 /// Runs one cell with one seed; the same gives the same.
@@ -27,9 +28,9 @@ pub(super) fn cell_unless_stopped(
     let place = || format!("{cell}, seed {}", job.seed);
     match &plan.subject {
         Subject::Flows(flows) => run_flows(flows, job.seed, stopped, &place),
-        Subject::Study(study) => {
+        Subject::Study(one) => {
             let failed = |error| EngineError::Study { place: place(), error };
-            study.run(job.seed).map_err(failed)
+            study::run(&**one, job.seed).map_err(failed)
         }
     }
 }

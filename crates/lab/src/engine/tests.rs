@@ -129,50 +129,6 @@ fn shards_read_as_people_write_them() {
 }
 
 #[test]
-fn a_study_runs_like_flows_and_its_pictures_come_back_from_the_journal() {
-    let text = r#"
-title = "Pictures"
-study = "pictures"
-run = { seeds = 2 }
-parameters = { width = 16, height = 12, looks = [1, 2], duration = "3s", sheets = true }
-sweep = { "parameters.carriage" = ["one-stream", "streams"] }
-"#;
-    let plan = Plan::parse(text, Size::Normal, None).unwrap();
-    let finished = run_all(&plan, Shard::default(), &BTreeSet::new(), 2);
-    assert_eq!(finished.len(), 4);
-    let results = &finished[&Job { cell: 1, seed: 2 }];
-    assert_eq!((results.curves.len(), results.pictures.len()), (2, 1));
-    assert!(results.rows.iter().all(|row| row.of == "pictures"));
-    let mut bytes = Vec::new();
-    let mut journal = Journal::begin(&mut bytes, &plan, "").unwrap();
-    finished.iter().for_each(|(job, results)| journal.add(*job, results).unwrap());
-    assert_eq!(journal::read(&bytes[..]).unwrap().finished, finished);
-}
-
-#[test]
-fn what_follows_from_all_cells_of_a_seed_is_of_that_seed_and_is_made_anew_each_time() {
-    let text = r#"
-title = "Transfers"
-study = "rto-wlan-transfer"
-run = { seeds = 2 }
-parameters = { input = "constant", from = "0s", lost_after = "1s", duration = "4s", rate = "1mbit" }
-sweep = { "parameters.alpha" = [0.1, 0.7] }
-"#;
-    let plan = Plan::parse(text, Size::Normal, None).unwrap();
-    let mut finished = run_all(&plan, Shard::default(), &BTreeSet::new(), 2);
-    // One cell of the second seed is missing: the order of the rest is not that of all.
-    finished.remove(&Job { cell: 1, seed: 2 });
-    conclude(&plan, &mut finished);
-    conclude(&plan, &mut finished);
-    assert_eq!((finished.len(), count(&finished)), (3, 3));
-    let ranks = |cell, seed| {
-        let rows = &finished[&Job { cell, seed }].rows;
-        rows.iter().filter(|row| row.measure == "rank.simulated").count()
-    };
-    assert_eq!((ranks(0, 1), ranks(1, 1), ranks(0, 2)), (1, 1, 0));
-}
-
-#[test]
 fn losses_spare_the_set_up_and_a_limit_ends_each_flow() {
     let text = PLAN
         .replace("loss = \"5%\"", "loss = \"100%\"\nspared = \"2s\"")

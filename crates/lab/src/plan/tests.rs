@@ -271,40 +271,6 @@ fn keys_that_belong_to_other_kinds_are_refused() {
     }
 }
 
-#[test]
-fn a_study_stands_in_the_place_of_flows() {
-    let plan = r#"
-title = "Tanks"
-study = "tank"
-[run]
-seeds = 2
-[full]
-seeds = 9
-[parameters]
-tanks = 3
-[sweep]
-"parameters.policy" = ["sack", "thin"]
-"#;
-    let full = Plan::parse(plan, Size::Full, None).unwrap();
-    assert_eq!((full.cells.len(), full.seeds), (2, 9));
-    let Subject::Study(study) = &full.cells[1].1.subject else { panic!() };
-    assert!(
-        matches!(&**study, Study::Tank(tank) if tank.policy == PolicySection::preset("thin") && tank.tanks == 3)
-    );
-    for (from, to, parts) in [
-        ("\"tank\"", "\"tanks\"", &["tanks", "rto-wlan-transfer"][..]),
-        ("tanks = 3", "tonks = 3", &["tonks", "did you mean \"tanks\""]),
-        ("tanks = 3", "tanks = 1", &["`tanks`", "2 to 1000", "parameters.policy = sack"]),
-        ("\"thin\"]", "\"fast\"]", &["fast", "parameters.policy = fast", "thin-rdb"]),
-        ("seeds = 2", "seeds = 2\nduration = \"1s\"", &["run.duration", "tank"]),
-        ("seeds = 9", "seeds = 9\nwarm_up = \"1s\"", &["run.warm_up", "tank"]),
-    ] {
-        let error = Plan::parse(&plan.replacen(from, to, 1), Size::Full, None).unwrap_err();
-        let error = error.to_string();
-        assert!(parts.iter().all(|part| error.contains(part)), "{to}: {error}");
-    }
-}
-
 const FIGURE: &str = r#"
 [[figure]]
 kind = "lines"

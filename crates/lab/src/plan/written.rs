@@ -9,7 +9,7 @@ use super::{
     CellPlan, Expectation, FigureSection, Files, FlowSection, FlowsPlan, Lists, MeasureSection,
     NetworkSection, Subject, Text,
 };
-use crate::study::Study;
+use crate::study;
 
 /// All that may stand in a plan.
 #[derive(Debug, Deserialize)]
@@ -121,8 +121,8 @@ impl Written {
             ));
         }
         let parameters = self.parameters.take().unwrap_or_default();
-        let study = Study::read(name, parameters).map_err(|error| error.to_string())?;
-        Ok(Subject::Study(Box::new(study)))
+        let read = study::read(name, parameters);
+        read.map(Subject::Study).map_err(|error| error.to_string())
     }
 
     fn take_flows(&mut self) -> Result<Subject, String> {

@@ -2,10 +2,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use lab::engine::{Finished, Shard, run};
+use lab::engine::{Finished, run_all};
 use lab::plan::{Plan, Size};
 
 /// The text of a plan, by its path from this crate.
@@ -13,20 +12,9 @@ pub(crate) fn text_of(file: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
 
-/// The results of all runs of a plan.
-pub(crate) fn finish(plan: &Plan) -> Finished {
-    let mut finished = Finished::new();
-    run(plan, Shard::default(), &BTreeSet::new(), 2, |job, results| {
-        finished.insert(job, results);
-        Ok(())
-    })
-    .unwrap();
-    finished
-}
-
 /// The small version of a plan, by its path from this crate, and its results.
 pub(crate) fn results_of(file: &str) -> (Plan, Finished) {
     let plan = Plan::parse(&text_of(file), Size::Small, None).unwrap();
-    let finished = finish(&plan);
+    let finished = run_all(&plan, 2).unwrap();
     (plan, finished)
 }

@@ -162,6 +162,8 @@ fn a_figure_of_what_nobody_measured_is_a_problem_and_no_figure() {
 fn a_gallery_shows_the_run_that_is_the_median_by_the_number_that_its_plan_names() {
     use lab::engine::{Finished, Job};
 
+    studies::register();
+
     let plan = |more: &str| {
         let text = format!(
             "title = \"t\"\nstudy = \"pictures\"\nrun = {{ seeds = 4 }}\nparameters = {{}}\nsweep = {{ \"parameters.carriage\" = [\"one-stream\", \"streams\"] }}\n[[figure]]\nkind = \"gallery\"\ntitle = \"t\"\ncaption = \"c.\"\nmeasure = \"sheet\"\nby = [\"parameters.carriage\"]\n{more}"

@@ -1,6 +1,6 @@
 use super::*;
 use lab::archive::manifest::Surroundings;
-use lab::engine::{Shard, run};
+use lab::engine::{Shard, run_all};
 use lab::plan::Size;
 use lab::verdict::Word;
 
@@ -47,12 +47,7 @@ pub(crate) fn study() -> Study {
     let text =
         PLAN.replacen("[run]", "paper = \"sctp-thin\"\nreproduces = \"8a\"\n[run]", 1) + EXPECTED;
     let plan = Plan::parse(&text, Size::Normal, None).unwrap();
-    let mut finished = Finished::new();
-    run(&plan, Shard::default(), &Default::default(), 1, |job, results| {
-        finished.insert(job, results);
-        Ok(())
-    })
-    .unwrap();
+    let finished = run_all(&plan, 1).unwrap();
     let around =
         Surroundings { time_s: Some(1_795_287_600), wall_s: Some(2.4), ..Surroundings::default() };
     let manifest = Manifest::new(&plan, Shard::default(), finished.len() as u64, around);

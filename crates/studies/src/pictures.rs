@@ -23,8 +23,9 @@ use serde::Deserialize;
 
 use self::progressive::Shown;
 use self::scenes::SCENES;
-use super::{CellResults, StudyError, form, whole_seconds};
+use crate::form::{self, whole_seconds};
 use crate::partial_order::{Arrival, Item, Network, Service, carry};
+use lab::study::{CellResults, Study, StudyError};
 
 /// The study's name in a plan.
 pub const NAME: &str = "pictures";
@@ -124,22 +125,6 @@ impl Default for Parameters {
     }
 }
 
-impl Parameters {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let pixels = u32::from(self.width) * u32::from(self.height);
-        if pixels == 0 || pixels > 1 << 20 {
-            return Err(format!("a picture of {pixels} pixels: 1 to 1048576"));
-        }
-        if !(1..=1 << 16).contains(&self.part()) {
-            return Err(format!("`part` is {}: 1 to 65536 bytes", self.part()));
-        }
-        if whole_seconds(self.duration) > 86_400 {
-            return Err(format!("`duration` is {}: up to 86400s", self.duration));
-        }
-        Ok(())
-    }
-}
-
 /// Bytes of a packet that a part leaves to headers, with room to spare: of IP, SCTP, the chunk and the item.
 const HEADERS: usize = 96;
 
@@ -159,57 +144,86 @@ impl Parameters {
     }
 }
 
-/// Carries the pictures once. The seed is that of the losses; the pictures are always the same.
-///
-/// # Errors
-/// [`StudyError`] where the network contradicts itself.
-pub(super) fn run(
-    parameters: &Parameters,
-    seed: u64,
-    sheet: &mut Sheet<'_>,
-) -> Result<(), StudyError> {
-    let (width, height) = (parameters.width, parameters.height);
-    let gifs: Result<Vec<Bytes>, _> = (0..SCENES)
-        .map(|index| progressive::encode(&scenes::paint(index, width, height)).map(Bytes::from))
-        .collect();
-    let gifs = gifs.map_err(StudyError::Picture)?;
-    let reliability = match parameters.carriage {
-        Carriage::PartialReliability => Reliability::Retransmissions(parameters.retransmissions),
-        _ => Reliability::Full,
-    };
-    let items = to_items(&gifs, parameters.part(), parameters.order, reliability);
-    let items: Arc<[Item]> = items.into();
-    let service = match parameters.carriage {
-        Carriage::OneStream => Service::OneStream,
-        Carriage::PartialOrder => Service::PartialOrder,
-        Carriage::Streams | Carriage::PartialReliability => Service::StreamPerObject,
-    };
-    let network = Network {
-        rtt: parameters.rtt,
-        loss: parameters.loss,
-        rate: parameters.rate,
-        framing: parameters.framing,
-        queue: parameters.queue,
-        path_mtu: parameters.path_mtu,
-    };
-    let outcome = carry(&items, service, &Arc::new(parameters.policy()), network, seed)?;
-    let viewer = Viewer { items: &items, arrivals: &outcome.arrivals, pixels: (width, height) };
-    let total: usize = gifs.iter().map(Bytes::len).sum();
-    let pixels = SCENES as f64 * f64::from(width) * f64::from(height);
-    sheet.add("bytes.all", &[], total as f64, "B");
-    sheet.add("pixels.all", &[], pixels, "pixels");
-    viewer.watch(parameters, sheet)
+impl Study for Parameters {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let pixels = u32::from(self.width) * u32::from(self.height);
+        if pixels == 0 || pixels > 1 << 20 {
+            return Err(format!("a picture of {pixels} pixels: 1 to 1048576"));
+        }
+        if !(1..=1 << 16).contains(&self.part()) {
+            return Err(format!("`part` is {}: 1 to 65536 bytes", self.part()));
+        }
+        if whole_seconds(self.duration) > 86_400 {
+            return Err(format!("`duration` is {}: up to 86400s", self.duration));
+        }
+        Ok(())
+    }
+
+    fn effort(&self) -> f64 {
+        self.duration.as_secs_f64()
+    }
+
+    /// Carries the pictures once. The seed is that of the losses; the pictures are always the same.
+    fn run(&self, seed: u64, sheet: &mut Sheet<'_>) -> Result<(), StudyError> {
+        let (width, height) = (self.width, self.height);
+        let gifs: Result<Vec<Bytes>, _> = (0..SCENES)
+            .map(|index| progressive::encode(&scenes::paint(index, width, height)).map(Bytes::from))
+            .collect();
+        let gifs = gifs.map_err(no_picture)?;
+        let reliability = match self.carriage {
+            Carriage::PartialReliability => Reliability::Retransmissions(self.retransmissions),
+            _ => Reliability::Full,
+        };
+        let items = to_items(&gifs, self.part(), self.order, reliability);
+        let items: Arc<[Item]> = items.into();
+        let service = match self.carriage {
+            Carriage::OneStream => Service::OneStream,
+            Carriage::PartialOrder => Service::PartialOrder,
+            Carriage::Streams | Carriage::PartialReliability => Service::StreamPerObject,
+        };
+        let network = Network {
+            rtt: self.rtt,
+            loss: self.loss,
+            rate: self.rate,
+            framing: self.framing,
+            queue: self.queue,
+            path_mtu: self.path_mtu,
+        };
+        let outcome = carry(&items, service, &Arc::new(self.policy()), network, seed)?;
+        let viewer = Viewer { items: &items, arrivals: &outcome.arrivals, pixels: (width, height) };
+        let total: usize = gifs.iter().map(Bytes::len).sum();
+        let pixels = SCENES as f64 * f64::from(width) * f64::from(height);
+        sheet.add("bytes.all", &[], total as f64, "B");
+        sheet.add("pixels.all", &[], pixels, "pixels");
+        viewer.watch(self, sheet)
+    }
+
+    fn conclusions(&self) -> &'static [&'static str] {
+        &CONCLUSIONS
+    }
+
+    fn conclude(&self, cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
+        compare(cells)
+    }
+}
+
+fn no_picture(reason: String) -> StudyError {
+    StudyError::Failed(format!("a picture: {reason}"))
 }
 
 /// What [`compare`] adds.
-pub(super) const CONCLUSIONS: [&str; 1] = ["ahead"];
+const CONCLUSIONS: [&str; 1] = ["ahead"];
 
 /// The key that says how the pictures travel.
 const CARRIAGE: &str = "parameters.carriage";
 
 /// For each cell with a stream for each picture, and the one that differs from it in that all are in one stream:
 /// of the seconds in which one of the two shows more, the share in which the streams do.
-pub(super) fn compare(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
+fn compare(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let carriage = |cell: &CellResults<'_>| {
         cell.keys.iter().find(|(key, _)| key == CARRIAGE).map(|(_, value)| value.clone())
     };
@@ -339,7 +353,7 @@ impl Viewer<'_> {
             bytes,
         );
         if parameters.sheets {
-            let png = sheet::draw(&looks, self.pixels).map_err(StudyError::Picture)?;
+            let png = sheet::draw(&looks, self.pixels).map_err(no_picture)?;
             sheet.add_picture("sheet", "The eight pictures, a row for each look", png);
         }
         Ok(())

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use base::{Duration, Probability};
-use lab::partial_order::{Item, Network, Outcome, Service, carry, mean_ms, scene};
 use netsim::link::Framing;
 use recovery::RecoveryPolicy;
+use studies::partial_order::{Item, Network, Outcome, Service, carry, mean_ms, scene};
 
 fn outcome(items: &Arc<[Item]>, service: Service, percent: u64) -> Outcome {
     let network = Network {

@@ -10,7 +10,7 @@
 use base::{Duration, Purpose, RandomStream};
 use serde::Deserialize;
 
-use super::super::{form, whole_seconds};
+use crate::form::{self, whole_seconds};
 
 /// How walks go. Times are from the beginning of the walk.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

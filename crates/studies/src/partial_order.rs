@@ -3,7 +3,7 @@
 //! ([`layers::PartialOrder`](layers::partial_order::PartialOrder)).
 //!
 //! [`scene`] is a case that streams cannot express: objects that send updates and sometimes refer to each other.
-//! The paper's own experiment is [`study::pictures`](crate::study::pictures).
+//! The paper's own experiment is [`pictures`](crate::pictures).
 
 mod side;
 
@@ -21,7 +21,7 @@ use sctp::Reliability;
 
 use self::side::{Receiver, Sender, Side};
 
-use crate::world::WorldError;
+use lab::world::WorldError;
 
 /// A message of the comparison.
 #[derive(Clone, Debug)]

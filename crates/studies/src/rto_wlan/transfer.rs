@@ -22,15 +22,16 @@ use results::{Labels, Quantity, Row, Sheet};
 use sctp::{AssociationOptions, PathHint, RisingRtt, SwitchoverPolicy};
 use serde::Deserialize;
 
-use super::super::{CellResults, StudyError, form, whole_seconds};
 use super::gains::Pair;
 use super::walk::{Profile, Walk};
 use super::{SECONDS, gains};
-use crate::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
-use crate::measure::switchover::Leaving;
-use crate::measure::{Group, GroupMeter, Measure, Seen, Setting};
-use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
-use crate::world::{Network, World};
+use crate::form::{self, whole_seconds};
+use lab::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
+use lab::measure::switchover::Leaving;
+use lab::measure::{Group, GroupMeter, Measure, Seen, Setting};
+use lab::study::{CellResults, Study, StudyError};
+use lab::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
+use lab::world::{Network, World};
 
 /// The study's name in a plan.
 pub const NAME: &str = "rto-wlan-transfer";
@@ -151,36 +152,12 @@ impl Default for Parameters {
     }
 }
 
-/// Transfers.
-///
-/// # Errors
-/// [`StudyError`] where the network contradicts itself.
-pub(in super::super) fn run(
-    parameters: &Parameters,
-    seed: u64,
-    sheet: &mut Sheet<'_>,
-) -> Result<(), StudyError> {
-    let (flow, network) = (parameters.to_flow(), parameters.to_network(seed));
-    let mut world = World::new(&network, core::slice::from_ref(&flow), None, seed)?;
-    let end = BEGIN + parameters.duration;
-    world.run_until(end)?;
-    if let Some(ends) = world.flows.first() {
-        ends.log.borrow_mut().finish(end);
-        flow.group.borrow().rows(&[ends.log.borrow().meter.clone()], sheet);
+impl Study for Parameters {
+    fn name(&self) -> &'static str {
+        NAME
     }
-    let (alpha, beta) = (parameters.alpha, parameters.beta);
-    let average = parameters.walk.average(seed);
-    let last = average.round_trips.len().min(221);
-    let ranked = gains::rank(&average.round_trips[..last], parameters.deviation);
-    let same = |one: &&gains::Ranked| one.pair.alpha() == alpha && one.pair.beta() == beta;
-    if let Some(one) = ranked.iter().find(same) {
-        sheet.add("rank.analytical", &[], f64::from(one.rank), "");
-    }
-    Ok(())
-}
 
-impl Parameters {
-    pub(in super::super) fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         self.walk.check()?;
         match self.duration < self.lost_after {
             true => Err("`duration` ends before `lost_after`".to_owned()),
@@ -188,6 +165,41 @@ impl Parameters {
         }
     }
 
+    fn effort(&self) -> f64 {
+        let rate = self.rate.map_or(1.0, |rate| rate.bits_per_second() as f64);
+        self.duration.as_secs_f64() * rate
+    }
+
+    fn run(&self, seed: u64, sheet: &mut Sheet<'_>) -> Result<(), StudyError> {
+        let (flow, network) = (self.to_flow(), self.to_network(seed));
+        let mut world = World::new(&network, core::slice::from_ref(&flow), None, seed)?;
+        let end = BEGIN + self.duration;
+        world.run_until(end)?;
+        if let Some(ends) = world.flows.first() {
+            ends.log.borrow_mut().finish(end);
+            flow.group.borrow().rows(&[ends.log.borrow().meter.clone()], sheet);
+        }
+        let (alpha, beta) = (self.alpha, self.beta);
+        let average = self.walk.average(seed);
+        let last = average.round_trips.len().min(221);
+        let ranked = gains::rank(&average.round_trips[..last], self.deviation);
+        let same = |one: &&gains::Ranked| one.pair.alpha() == alpha && one.pair.beta() == beta;
+        if let Some(one) = ranked.iter().find(same) {
+            sheet.add("rank.analytical", &[], f64::from(one.rank), "");
+        }
+        Ok(())
+    }
+
+    fn conclusions(&self) -> &'static [&'static str] {
+        &CONCLUSIONS
+    }
+
+    fn conclude(&self, cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
+        rank(cells)
+    }
+}
+
+impl Parameters {
     fn profile(&self, seed: u64) -> Profile {
         let gone = whole_seconds(self.from + self.lost_after);
         match self.input {
@@ -339,14 +351,13 @@ impl Measure for Transferred {
 const GAINS: [&str; 2] = ["parameters.alpha", "parameters.beta"];
 
 /// What [`rank`] adds.
-pub(in super::super) const CONCLUSIONS: [&str; 3] =
-    ["rank.simulated", "rank.agreement", "rank.correlation"];
+const CONCLUSIONS: [&str; 3] = ["rank.simulated", "rank.agreement", "rank.correlation"];
 
 /// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most: apart for whatever else
 /// was swept. Equals share the mean of their ranks. The first cell of each group has how far this is the order of
 /// the paper's Table 2, if all of its pairs are there, and how what was transferred goes with the time at which
 /// data left the path.
-pub(in super::super) fn rank(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
+pub(super) fn rank(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let is_gain = |key: &str| GAINS.contains(&key);
     let mut groups: BTreeMap<Labels, Vec<(usize, f64)>> = BTreeMap::new();
     for (place, cell) in cells.iter().enumerate() {

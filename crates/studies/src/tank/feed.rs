@@ -9,10 +9,10 @@ use netsim::LinkConfig;
 use netsim::topology::Directions;
 use recovery::RecoveryPolicy;
 
-use crate::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
-use crate::measure::GroupMeter;
-use crate::workload::DueMessage;
-use crate::world::{Network, World, WorldError};
+use lab::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
+use lab::measure::GroupMeter;
+use lab::workload::DueMessage;
+use lab::world::{Network, World, WorldError};
 
 /// Time for the connection to be set up.
 const BEGIN: Instant = Instant::from_millis(20_000);

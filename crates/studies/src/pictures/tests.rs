@@ -5,7 +5,7 @@ use serde_json::json;
 use super::progressive::{decode, encode};
 use super::scenes::paint;
 use super::*;
-use crate::study;
+use crate::run;
 
 const SMALL: (u16, u16) = (24, 20);
 
@@ -103,7 +103,7 @@ fn small(carriage: &str, loss: &str, seed: u64) -> Results {
         "carriage": carriage, "loss": loss, "width": 48, "height": 36, "looks": [3, 6, 9], "part": 200,
         "rate": "19200bit", "duration": "60s",
     });
-    study::run(NAME, parameters, seed).unwrap()
+    run(NAME, parameters, seed).unwrap()
 }
 
 fn pixels(findings: &Results, at: &str) -> f64 {
@@ -144,7 +144,7 @@ fn a_contact_sheet_has_a_row_for_each_look() {
     let parameters = json!({
         "width": 16, "height": 12, "looks": [1, 2], "duration": "3s", "rate": "9600bit", "sheets": true,
     });
-    let findings = study::run(NAME, parameters, 1).unwrap();
+    let findings = run(NAME, parameters, 1).unwrap();
     let decoder = png::Decoder::new(std::io::Cursor::new(&findings.pictures[0].png));
     let reader = decoder.read_info().unwrap();
     assert_eq!((reader.info().width, reader.info().height), (6 + 8 * 22, 6 + 2 * 18));
@@ -175,7 +175,7 @@ fn how_often_eight_streams_are_ahead_of_one_is_counted_where_the_two_differ() {
         .map(|(carriage, loss, results)| {
             let keys = [("parameters.carriage", *carriage), ("parameters.loss", *loss)];
             let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-            study::CellResults { keys, results }
+            CellResults { keys, results }
         })
         .collect();
     // Bytes nowhere differ, and at 9 % there is no run in one stream.

@@ -5,14 +5,15 @@ use serde_json::json;
 
 use super::gains::{Analysis, Pair, analyse, grid, rank};
 use super::*;
-use crate::study;
+use crate::run;
+use lab::study::CellResults;
 
 fn millis(values: &[u64]) -> Vec<Duration> {
     values.iter().copied().map(Duration::from_millis).collect()
 }
 
 fn default_findings(seed: u64) -> Results {
-    study::run(NAME, json!({}), seed).unwrap()
+    run(NAME, json!({}), seed).unwrap()
 }
 
 #[test]
@@ -114,12 +115,12 @@ fn the_same_seed_gives_the_same_and_another_seed_another() {
 
 #[test]
 fn a_wrong_parameter_is_named() {
-    let refused = |parameters| study::run(NAME, parameters, 1).unwrap_err().to_string();
+    let refused = |parameters| run(NAME, parameters, 1).unwrap_err().to_string();
     assert!(refused(json!({ "unti": "3s" })).contains("unti"));
     assert!(refused(json!({ "until": "300s" })).contains("250 s"));
     assert!(refused(json!({ "deviation": "square" })).contains("truncated"));
     assert!(refused(json!({ "walk": { "long_stalls": 2.0 } })).contains("walk.long_stalls"));
-    assert!(study::run("rto", json!({}), 1).unwrap_err().to_string().contains("rto-wlan"));
+    assert!(run("rto", json!({}), 1).unwrap_err().to_string().contains("rto-wlan"));
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn data_stays_on_a_dead_path_as_long_as_the_sums_of_the_paper_say() {
             "from": "0s", "lost_after": "1s", "duration": "160s",
             "path_max_retrans": path_max_retrans,
         });
-        let findings = study::run(transfer::NAME, parameters, 1).unwrap();
+        let findings = run(transfer::NAME, parameters, 1).unwrap();
         let here = findings.value("switchover", &[]).unwrap();
         assert!((here - expected).abs() < 0.15, "{here} instead of {expected}");
     }
@@ -164,7 +165,7 @@ fn a_hint_moves_data_before_the_path_is_lost() {
             "rate": "1mbit", "lost_after": "10s", "duration": "60s", "hint": hint,
             "switchover": "evidence",
         });
-        study::run(transfer::NAME, parameters, 1).unwrap()
+        run(transfer::NAME, parameters, 1).unwrap()
     };
     let (told, untold) = (with("2s"), with("none"));
     assert_eq!(told.value("switchover", &[]), Some(-2.0));
@@ -172,8 +173,8 @@ fn a_hint_moves_data_before_the_path_is_lost() {
     assert!(told.value("megabytes", &[]) > untold.value("megabytes", &[]));
 }
 
-fn as_results(cells: &[(Labels, Results)]) -> Vec<study::CellResults<'_>> {
-    let cell = |(keys, results)| study::CellResults { keys: Labels::clone(keys), results };
+fn as_results(cells: &[(Labels, Results)]) -> Vec<CellResults<'_>> {
+    let cell = |(keys, results)| CellResults { keys: Labels::clone(keys), results };
     cells.iter().map(|(keys, results)| cell((keys, results))).collect()
 }
 
@@ -236,9 +237,8 @@ fn a_sweep_over_all_pairs_of_table_2_says_how_far_its_order_is_that_of_the_paper
 
 #[test]
 fn a_transfer_begins_with_the_first_timeout_of_the_paper() {
-    let read = |parameters| match study::Study::read(transfer::NAME, parameters).unwrap() {
-        study::Study::Transfer(parameters) => parameters.rto_initial,
-        other => panic!("{other:?}"),
+    let read = |parameters| {
+        serde_json::from_value::<transfer::Parameters>(parameters).unwrap().rto_initial
     };
     assert_eq!(read(json!({})), Duration::from_secs(3));
     assert_eq!(read(json!({ "rto_initial": "1s" })), Duration::from_secs(1));

@@ -2,7 +2,7 @@ use results::Results;
 use serde_json::json;
 
 use super::*;
-use crate::study;
+use crate::run;
 
 fn near(here: f64, expected: f64, by: f64) {
     assert!((here - expected).abs() <= by, "{here} instead of {expected}");
@@ -83,7 +83,7 @@ fn losses_delay_what_follows_and_everything_is_read_in_order() {
 
 fn game(policy: &str, duration: &str, seed: u64) -> Results {
     let parameters = json!({ "policy": policy, "duration": duration, "tanks": 8 });
-    study::run(NAME, parameters, seed).unwrap()
+    run(NAME, parameters, seed).unwrap()
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn without_latency_and_turns_everything_is_where_it_seems() {
         "rtt": "0ms", "loss": "0%", "tanks": 3, "duration": "30s",
         "field": { "decides": "100000s", "update_within": "20ms", "speed": 25.0 },
     });
-    let findings = study::run(NAME, parameters, 1).unwrap();
+    let findings = run(NAME, parameters, 1).unwrap();
     assert!(findings.value("looks", &[]).unwrap() >= 16.0);
     assert!(findings.value("angle.mean", &[]).unwrap() < 1e-3);
     assert_eq!(findings.value("hit", &[("distance", "100"), ("side", "front")]), Some(100.0));
@@ -123,7 +123,7 @@ fn the_same_seed_plays_the_same_game() {
 fn a_game_is_played_with_a_policy_of_ones_own_as_with_a_preset() {
     let play = |policy: serde_json::Value| {
         let parameters = json!({ "policy": policy, "duration": "60s", "tanks": 6 });
-        study::run(NAME, parameters, 1).unwrap().rows
+        run(NAME, parameters, 1).unwrap().rows
     };
     let preset = play(json!("sack"));
     assert_eq!(preset, play(json!({ "name": "unmodified", "preset": "sack" })));
@@ -135,7 +135,7 @@ fn a_game_is_played_with_a_policy_of_ones_own_as_with_a_preset() {
 
 #[test]
 fn wrong_parameters_are_named() {
-    let refused = |parameters| study::run(NAME, parameters, 1).unwrap_err().to_string();
+    let refused = |parameters| run(NAME, parameters, 1).unwrap_err().to_string();
     assert!(refused(json!({ "policy": "fast" })).contains("thin-rdb"));
     let field = refused(json!({ "policy": { "preset": "sack", "dup-treshold": 1 } }));
     assert!(field.contains("dup-treshold"), "{field}");

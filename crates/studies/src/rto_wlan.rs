@@ -12,6 +12,7 @@ pub mod transfer;
 pub mod walk;
 
 use base::{Duration, Instant};
+use lab::study::{Study, StudyError};
 use recovery::RecoveryPolicy;
 use recovery::margin::Margin;
 use recovery::policy::RtoPolicy;
@@ -21,7 +22,7 @@ use serde::Deserialize;
 
 use self::gains::{Pair, Ranked, to_timeouts};
 use self::walk::Walk;
-use super::{form, whole_seconds};
+use crate::form::{self, whole_seconds};
 
 /// The study's name in a plan.
 pub const NAME: &str = "rto-wlan";
@@ -57,8 +58,12 @@ impl Default for Parameters {
     }
 }
 
-impl Parameters {
-    pub(super) fn check(&self) -> Result<(), String> {
+impl Study for Parameters {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn check(&self) -> Result<(), String> {
         self.walk.check()?;
         let (last, seconds) = (whole_seconds(self.until), self.walk.seconds());
         match (1..=seconds).contains(&last) {
@@ -66,18 +71,23 @@ impl Parameters {
             false => Err(format!("`until` is {last} s: 1 s to the walk's {seconds} s")),
         }
     }
-}
 
-/// Does the study with the average over the walks of `seed`.
-pub(super) fn run(parameters: &Parameters, seed: u64, sheet: &mut Sheet<'_>) {
-    let last = whole_seconds(parameters.until);
-    let profile = parameters.walk.average(seed);
-    show_example(parameters, seed, sheet);
-    show_profile(&profile, last, sheet);
-    let round_trips = &profile.round_trips[..=last];
-    let ranked = gains::rank(round_trips, parameters.deviation);
-    show_deviations(round_trips, parameters.deviation, sheet);
-    show_ranking(&ranked, sheet);
+    fn effort(&self) -> f64 {
+        1.0
+    }
+
+    /// Uses the average over the walks of `seed`.
+    fn run(&self, seed: u64, sheet: &mut Sheet<'_>) -> Result<(), StudyError> {
+        let last = whole_seconds(self.until);
+        let profile = self.walk.average(seed);
+        show_example(self, seed, sheet);
+        show_profile(&profile, last, sheet);
+        let round_trips = &profile.round_trips[..=last];
+        let ranked = gains::rank(round_trips, self.deviation);
+        show_deviations(round_trips, self.deviation, sheet);
+        show_ranking(&ranked, sheet);
+        Ok(())
+    }
 }
 
 // ---- section 5 -------------------------------------------------------------------------------

@@ -1,16 +1,16 @@
 //! Writes the tables of `docs/partial-order.md`:
-//! `cargo run --release -p lab --example partial_order -- [SEEDS]`
+//! `cargo run --release -p studies --example partial_order -- [SEEDS]`
 //!
 //! A scene of ten objects over a path with a round-trip time of 100 ms; by default 20 seeds. Caro's eight pictures
-//! are a study of their own (`lab::study::pictures`).
+//! are a study of their own (`studies::pictures`).
 
 use std::error::Error;
 use std::sync::Arc;
 
 use base::{Duration, Probability};
-use lab::partial_order::{Item, Network, Outcome, Service, carry, scene, to_row};
 use netsim::link::Framing;
 use recovery::RecoveryPolicy;
+use studies::partial_order::{Item, Network, Outcome, Service, carry, scene, to_row};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seeds = std::env::args().nth(1).map_or(Ok(20), |text| text.parse::<u64>())?;

@@ -3,6 +3,7 @@
 use core::fmt::{self, Display};
 use core::str::FromStr;
 
+use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::Field;
 use recovery::rtt::{Deviation, Ratio};
@@ -66,6 +67,10 @@ pub(super) fn gain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ratio, 
 /// What the variation of round-trip times follows, as policies write it.
 pub(super) fn deviation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Deviation, D::Error> {
     policy_with("rto-deviation", deserializer).map(|policy| policy.rto.deviation)
+}
+
+pub(super) fn whole_seconds(span: Duration) -> usize {
+    (span.as_nanos() / 1_000_000_000) as usize
 }
 
 fn policy_with<'de, D: Deserializer<'de>>(

@@ -21,8 +21,9 @@ use serde::Deserialize;
 
 use self::feed::{Line, carry};
 use self::field::{Field, Motion, Place, Tank};
-use super::{StudyError, form};
-use crate::policy_text::{PolicySection, TransportName};
+use crate::form;
+use lab::policy_text::{PolicySection, TransportName};
+use lab::study::{Study, StudyError};
 
 /// The study's name in a plan.
 pub const NAME: &str = "tank";
@@ -75,7 +76,25 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    pub(super) fn check(&self) -> Result<(), String> {
+    fn policy(&self) -> Result<RecoveryPolicy, String> {
+        self.policy.build(TransportName::Tcp)
+    }
+}
+
+/// An update that the looking tank's application has read.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    /// When it was read.
+    read: Duration,
+    motion: Motion,
+}
+
+impl Study for Parameters {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn check(&self) -> Result<(), String> {
         if !(2..=1_000).contains(&self.tanks) {
             return Err(format!("`tanks` is {}: 2 to 1000", self.tanks));
         }
@@ -93,43 +112,28 @@ impl Parameters {
         self.field.check()
     }
 
-    fn policy(&self) -> Result<RecoveryPolicy, String> {
-        self.policy.build(TransportName::Tcp)
+    fn effort(&self) -> f64 {
+        self.duration.as_secs_f64()
     }
-}
 
-/// An update that the looking tank's application has read.
-#[derive(Clone, Copy, Debug)]
-struct Update {
-    /// When it was read.
-    read: Duration,
-    motion: Motion,
-}
-
-/// Plays a game.
-///
-/// # Errors
-/// [`StudyError`] where the network contradicts itself.
-pub(super) fn run(
-    parameters: &Parameters,
-    seed: u64,
-    sheet: &mut Sheet<'_>,
-) -> Result<(), StudyError> {
-    let wrong = |reason| StudyError::Parameters { study: NAME, reason };
-    let policy = parameters.policy().map_err(wrong)?;
-    let line = Line { policy, rtt: parameters.rtt, loss: parameters.loss, size: parameters.update };
-    let tanks: Vec<Tank> = (0..parameters.tanks as u64)
-        .map(|index| {
-            let random = RandomStream::new(seed, Purpose("tank", index));
-            parameters.field.drive(random, parameters.duration)
-        })
-        .collect();
-    let others = &tanks[1..];
-    let seen = tell(parameters, others, &line, seed, sheet)?;
-    let mut angles = look(parameters, &tanks[0], others, &seen);
-    angles.sort_by(f64::total_cmp);
-    show(parameters, &angles, sheet);
-    Ok(())
+    /// Plays a game.
+    fn run(&self, seed: u64, sheet: &mut Sheet<'_>) -> Result<(), StudyError> {
+        let wrong = |reason| StudyError::Parameters { study: NAME, reason };
+        let policy = self.policy().map_err(wrong)?;
+        let line = Line { policy, rtt: self.rtt, loss: self.loss, size: self.update };
+        let tanks: Vec<Tank> = (0..self.tanks as u64)
+            .map(|index| {
+                let random = RandomStream::new(seed, Purpose("tank", index));
+                self.field.drive(random, self.duration)
+            })
+            .collect();
+        let others = &tanks[1..];
+        let seen = tell(self, others, &line, seed, sheet)?;
+        let mut angles = look(self, &tanks[0], others, &seen);
+        angles.sort_by(f64::total_cmp);
+        show(self, &angles, sheet);
+        Ok(())
+    }
 }
 
 /// What everybody tells, as the looking tank reads it: for each other tank, in that order.

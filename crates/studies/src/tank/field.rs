@@ -5,7 +5,7 @@ use core::f64::consts::{PI, TAU};
 use base::{Duration, RandomStream};
 use serde::Deserialize;
 
-use super::super::form;
+use crate::form;
 
 /// The field and how tanks move. Lengths are BZFlag's world units (wu).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
