@@ -1,5 +1,4 @@
 //! Studies in plans: read, swept, run by the engine and kept in its journal.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
 use lab::engine::{Job, Journal, conclude, count, journal, run_all};
 use lab::plan::{Plan, Size, Subject};
