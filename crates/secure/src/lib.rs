@@ -1,0 +1,23 @@
+//! Encryption of one path between two hosts, sans-IO: datagrams and time in, datagrams and opened packets out.
+//!
+//! - [`Sealer`]: the contract of a session; [`Dtls`] is DTLS 1.3 (RFC 9147), and 1.2 (RFC 6347) on request, over a crate
+//!   that docs/secure.md judges.
+//! - [`Identity`]: an ECDSA P-256 key with a self-signed certificate; [`Fingerprint`] names it.
+//! - [`Trust`]: which peers a session accepts.
+//!
+//! Files, sockets and clocks belong to the caller: keys, lists and certificates come and go as text and bytes.
+
+mod certificate;
+mod dtls;
+mod fingerprint;
+mod identity;
+mod randomness;
+mod sealer;
+mod trust;
+
+pub use dtls::{Context, Dtls, Role, Settings, SettingsError, Versions};
+pub use fingerprint::{Fingerprint, ParseFingerprintError};
+pub use identity::{Identity, IdentityError};
+pub use randomness::Randomness;
+pub use sealer::{Failure, NotSealed, Peer, Sealer, State};
+pub use trust::{PeerList, PeerListError, Refusal, Trust};

@@ -1,0 +1,186 @@
+//! Which peers a session accepts, by the fingerprint of their key.
+
+use core::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::fingerprint::Fingerprint;
+
+/// The peers that a session accepts.
+///
+/// The key is the identity: in every mode validity and names of a certificate are ignored, as ssh and WebRTC do it
+/// (RFC 8827, section 5.1), so no clock is asked.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Peers with one of these fingerprints.
+    Listed(BTreeSet<Fingerprint>),
+    /// The peer known by this name; a name that is not known yet accepts any key, once.
+    FirstUse {
+        /// Name under which the user addresses the peer: a host and a port, say.
+        name: String,
+        /// The peers known so far.
+        known: PeerList,
+    },
+}
+
+/// Reason for which a peer's key was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The key is not listed.
+    NotListed(Fingerprint),
+    /// The name is known with another key.
+    Changed {
+        /// Name of the peer.
+        name: String,
+        /// Fingerprint that the peer presented.
+        presented: Fingerprint,
+    },
+    /// The name could not be written in a line of known peers: it is empty or has blanks, or begins with `#`.
+    BadName(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NotListed(fingerprint) => {
+                write!(f, "the peer's key {fingerprint} is not among those accepted")
+            }
+            Refusal::Changed { name, presented } => write!(
+                f,
+                "{name} presented the key {presented}, not the one it is known by: it has a new key, or another host answers"
+            ),
+            Refusal::BadName(name) => {
+                write!(f, "{name:?} cannot name a peer: it is empty, has blanks, or begins with #")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+impl Trust {
+    /// The verdict about a certificate's fingerprint: accepted, perhaps with a line to add to the known peers, or refused.
+    pub(crate) fn judge(&self, fingerprint: Fingerprint) -> Result<Option<String>, Refusal> {
+        match self {
+            Trust::Listed(accepted) if accepted.contains(&fingerprint) => Ok(None),
+            Trust::Listed(_) => Err(Refusal::NotListed(fingerprint)),
+            Trust::FirstUse { name, .. } if !is_name(name) => Err(Refusal::BadName(name.clone())),
+            Trust::FirstUse { name, known } => match known.0.get(name) {
+                None => Ok(Some(format!("{name} {fingerprint}"))),
+                Some(keys) if keys.contains(&fingerprint) => Ok(None),
+                Some(_) => Err(Refusal::Changed { name: name.clone(), presented: fingerprint }),
+            },
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('#') && !name.contains(char::is_whitespace)
+}
+
+/// Names and fingerprints of peers, one of each per line, in the files of authorised and of known peers alike.
+///
+/// A line is a name without blanks, blanks, and a fingerprint. Empty lines and lines that begin with `#` are skipped. A
+/// name may have several keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PeerList(BTreeMap<String, BTreeSet<Fingerprint>>);
+
+/// The line at which a list of peers could not be parsed, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerListError {
+    /// Number of the line, from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for PeerListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: expected a name and a fingerprint", self.line)
+    }
+}
+
+impl core::error::Error for PeerListError {}
+
+impl PeerList {
+    /// Parses a list. One bad line refuses all of it: a key that silently drops out would surprise.
+    pub fn parse(text: &str) -> Result<PeerList, PeerListError> {
+        let mut peers = PeerList::default();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let entry = line.split_once(char::is_whitespace);
+            let entry = entry.and_then(|(name, rest)| Some((name, rest.trim().parse().ok()?)));
+            let (name, fingerprint) = entry.ok_or(PeerListError { line: index + 1 })?;
+            peers.0.entry(name.to_owned()).or_default().insert(fingerprint);
+        }
+        Ok(peers)
+    }
+
+    /// Trust in every peer of the list, whatever its name: a file of authorised peers.
+    pub fn authorised(&self) -> Trust {
+        Trust::Listed(self.0.values().flatten().copied().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(of: &str) -> Fingerprint {
+        Fingerprint::of_certificate(of.as_bytes())
+    }
+
+    #[test]
+    fn a_list_is_read_with_its_comments_in_both_forms_of_fingerprints() {
+        let text = format!(
+            "# games\n\n  alice {}\r\nbob\t{}\nbob {}\n",
+            key("a"),
+            key("b").sdp(),
+            key("c")
+        );
+        let trust = PeerList::parse(&text).unwrap().authorised();
+        for known in ["a", "b", "c"] {
+            assert_eq!(trust.judge(key(known)), Ok(None));
+        }
+        assert_eq!(trust.judge(key("d")), Err(Refusal::NotListed(key("d"))));
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        for line in [
+            "alice",
+            "alice SHA256:abc",
+            &format!("{}", key("a")),
+            &format!("alice {} x", key("a")),
+        ] {
+            let text = format!("bob {}\n{line}\n", key("b"));
+            assert_eq!(PeerList::parse(&text), Err(PeerListError { line: 2 }), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_empty_list_accepts_no_key() {
+        assert!(PeerList::default().authorised().judge(key("a")).is_err());
+    }
+
+    #[test]
+    fn a_name_is_bound_to_the_key_of_its_first_use() {
+        let name = "host:9".to_owned();
+        let trust = |known: &str| Trust::FirstUse {
+            name: name.clone(),
+            known: PeerList::parse(known).unwrap(),
+        };
+        let line = trust("").judge(key("a")).unwrap().expect("a line to add");
+        assert_eq!(trust(&line).judge(key("a")), Ok(None));
+        let changed = Refusal::Changed { name: name.clone(), presented: key("b") };
+        assert_eq!(trust(&line).judge(key("b")), Err(changed));
+    }
+
+    #[test]
+    fn a_name_cannot_smuggle_in_another_line() {
+        for name in ["", "#a", "a b", "a\nroot"] {
+            let trust = Trust::FirstUse { name: name.to_owned(), known: PeerList::default() };
+            assert_eq!(trust.judge(key("a")), Err(Refusal::BadName(name.to_owned())));
+        }
+    }
+}
