@@ -11,11 +11,12 @@ use ::lab::archive::{
 use ::lab::compare::{Comparison, compare};
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
+use ::lab::statistics;
+use ::lab::verdict::judge;
+use ::report::markdown::to_markdown;
 use ::report::section::{Study, comparisons, document};
 use ::report::svg::to_svg;
 use ::report::tally::counts;
-use ::lab::statistics;
-use ::lab::verdict::judge;
 use ::results::{CONFIDENCE, Labels, QuantileInterval, full_name};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -316,7 +317,7 @@ impl Results {
         }
         let Some(path) = path else { return Ok(document.to_page()) };
         let is_markdown = path.extension().is_some_and(|ending| ending == "md");
-        let text = if is_markdown { document.to_markdown("figures") } else { document.to_page() };
+        let text = if is_markdown { to_markdown(&document, "figures") } else { document.to_page() };
         let folder = path.parent().unwrap_or(std::path::Path::new("")).join("figures");
         let write = || {
             fs::create_dir_all(&folder)?;

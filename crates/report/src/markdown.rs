@@ -6,26 +6,24 @@ use super::document::{Comparison, Document, Entry, Figure, Section};
 use super::section::{FINGERPRINT, RUNS};
 use super::tally::{counts, headline};
 
-impl Document {
-    /// The report as Markdown; `figures` is the folder of its pictures as the text links to it.
-    pub fn to_markdown(&self, figures: &str) -> String {
-        let mut text = format!("# {}\n\n{}\n\n", plain(&self.title), plain(&self.about));
-        text += &headline(&self.sections);
-        text += &entries(&self.provenance);
-        if self.sections.len() > 1 {
-            text += &overview(&self.sections);
-        }
-        let mut group = None;
-        for section in &self.sections {
-            if section.group != group {
-                group.clone_from(&section.group);
-                text += &format!("## {}\n\n", group.as_deref().unwrap_or("Others"));
-            }
-            text += &section.to_markdown(figures);
-        }
-        text.truncate(text.trim_end().len());
-        text + "\n"
+/// The report as Markdown; `figures` is the folder of its pictures as the text links to it.
+pub fn to_markdown(document: &Document, figures: &str) -> String {
+    let mut text = format!("# {}\n\n{}\n\n", plain(&document.title), plain(&document.about));
+    text += &headline(&document.sections);
+    text += &entries(&document.provenance);
+    if document.sections.len() > 1 {
+        text += &overview(&document.sections);
     }
+    let mut group = None;
+    for section in &document.sections {
+        if section.group != group {
+            group.clone_from(&section.group);
+            text += &format!("## {}\n\n", group.as_deref().unwrap_or("Others"));
+        }
+        text += &of_section(section, figures);
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
 }
 
 /// A line for each section: how many rows of each verdict it has, and what was run.
@@ -45,37 +43,35 @@ fn overview(sections: &[Section]) -> String {
     text + "\n"
 }
 
-impl Section {
-    fn to_markdown(&self, figures: &str) -> String {
-        let mut text = format!("### {}\n\n{}\n\n", plain(&self.title), plain(&self.about));
-        for figure in &self.figures {
-            let (Figure::Plot { title, caption, .. }
-            | Figure::HeatMap { title, caption, .. }
-            | Figure::Ladder { title, caption, .. }
-            | Figure::Gallery { title, caption, .. }) = figure;
-            // Writing to a string does not fail.
-            let _ = writeln!(
-                text,
-                "![{}]({figures}/{}.svg)\n\n{}\n",
-                plain(title),
-                figure.name(),
-                plain(caption)
-            );
-        }
-        if !self.comparisons.is_empty() {
-            text += "| what | where | paper | here | 95 % interval | verdict |\n|---|---|---|---|---|---|\n";
-            self.comparisons.iter().for_each(|row| text += &line(row));
-            text.push('\n');
-        }
-        if !self.open.is_empty() {
-            text += "What the paper leaves open:\n\n";
-            text += &entries(&self.open);
-        }
-        if !self.commands.is_empty() {
-            let _ = writeln!(text, "```\n{}\n```\n", self.commands.join("\n"));
-        }
-        text
+fn of_section(section: &Section, figures: &str) -> String {
+    let mut text = format!("### {}\n\n{}\n\n", plain(&section.title), plain(&section.about));
+    for figure in &section.figures {
+        let (Figure::Plot { title, caption, .. }
+        | Figure::HeatMap { title, caption, .. }
+        | Figure::Ladder { title, caption, .. }
+        | Figure::Gallery { title, caption, .. }) = figure;
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "![{}]({figures}/{}.svg)\n\n{}\n",
+            plain(title),
+            figure.name(),
+            plain(caption)
+        );
     }
+    if !section.comparisons.is_empty() {
+        text += "| what | where | paper | here | 95 % interval | verdict |\n|---|---|---|---|---|---|\n";
+        section.comparisons.iter().for_each(|row| text += &line(row));
+        text.push('\n');
+    }
+    if !section.open.is_empty() {
+        text += "What the paper leaves open:\n\n";
+        text += &entries(&section.open);
+    }
+    if !section.commands.is_empty() {
+        let _ = writeln!(text, "```\n{}\n```\n", section.commands.join("\n"));
+    }
+    text
 }
 
 /// What a row says before anything is measured: what, where, and what the paper has.
@@ -125,7 +121,7 @@ mod tests {
     #[test]
     fn a_report_as_markdown_has_its_figures_as_links_and_its_rows_as_a_table() {
         let sample: Document = serde_json::from_str(SAMPLE).unwrap();
-        let text = sample.to_markdown("figures");
+        let text = to_markdown(&sample, "figures");
         for part in [
             "# A sample \\<b>report\\</b> & its parts\n",
             "| sctp-thin | number | 1 | 0 | 1 | 0 | 0 |\n",

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ::report::markdown::to_markdown;
 use ::report::section::{Study, document};
 use ::report::svg::to_svg;
 
@@ -39,7 +40,7 @@ impl Page {
         problems.iter().for_each(|problem| output::note(problem));
         let file = self.file.path();
         let is_markdown = file.extension().is_some_and(|ending| ending == "md");
-        let text = if is_markdown { document.to_markdown("figures") } else { document.to_page() };
+        let text = if is_markdown { to_markdown(&document, "figures") } else { document.to_page() };
         self.file.write_silently(&text)?;
         let Some(folder) = &self.figures else { return Ok(()) };
         fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
