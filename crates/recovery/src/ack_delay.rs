@@ -42,7 +42,7 @@ pub(crate) struct AckDelay {
     needless: u8,
     /// The timer expired for a packet that travelled alone, and nothing is known of it yet.
     suspected: bool,
-    /// When the packet was sent first whose hasty expiry the peer's delay explains: one since a round trip was measured.
+    /// When the packet was sent first whose hasty expiry tells nothing of the path: one since a round trip was measured.
     excused: Option<Instant>,
     /// Requests for acknowledgements that are not delayed.
     pub(crate) requests: AckRequests,
@@ -128,6 +128,11 @@ impl AckDelay {
             self.excused = waits.then_some(sent_at);
         }
         self.excused == Some(sent_at)
+    }
+
+    /// What the hasty expiry for what was sent first at `sent_at` tells is known by other means.
+    pub(crate) fn excuse(&mut self, sent_at: Instant) {
+        self.excused = Some(sent_at);
     }
 
     /// How long the acknowledgement of a packet that travels alone takes, of which the peer's delay is `most` at most; none

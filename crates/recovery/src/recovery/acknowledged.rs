@@ -288,6 +288,10 @@ impl Recovery {
         if !self.overtook(path as PathIndex, again.first_at) {
             self.paths[path].backoff.on_early();
         }
+        // The peer's report of the duplicate is about the same expiry.
+        if let Some(delay) = self.paths[path].ack_delay.as_deref_mut() {
+            delay.excuse(again.first_at);
+        }
         self.paths[path].margin.on_early();
     }
 
