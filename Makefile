@@ -36,9 +36,12 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 	rm -rf docs/reproduction && mkdir docs/reproduction
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
 
-comparison:      ## thin streams over other transports and ours, side by side; writes the tables of docs/comparison.md (minutes)
-	$(CARGO) run --release --locked -p thinstream-cli --features peers --bin thinstream -- lab compare crates/peers/plans/thin.toml > target/comparison.md
-	sed -i '/^<!-- The rest of this page/q' docs/comparison.md && (echo; cat target/comparison.md) >> docs/comparison.md
+comparison:      ## thin streams over other transports and ours, side by side; writes the tables of docs/comparison.md and docs/networks.md (minutes)
+	$(CARGO) build --release --locked -p thinstream-cli --features peers --bin thinstream
+	for page in comparison:thin networks:networks; do \
+	  "$${CARGO_TARGET_DIR:-target}/release/thinstream" lab compare crates/peers/plans/$${page#*:}.toml > target/tables.md && \
+	  sed -i '/^<!-- The rest of this page/q' docs/$${page%:*}.md && (echo; cat target/tables.md) >> docs/$${page%:*}.md || exit 1; \
+	done
 
 mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (seconds, once built)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- conformance --mutate conformance
