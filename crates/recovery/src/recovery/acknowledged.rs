@@ -394,6 +394,24 @@ impl Recovery {
         news.delivered == 1 && alone && delay.waited(measured, asked)
     }
 
+    /// When something left that was sent once and whose acknowledgement is its own: the timed packet, or the latest one
+    /// acknowledged with it, if the acknowledgement of the timed one may have been lost.
+    fn trusted_timing(&mut self, path: PathIndex, news: &PathAck) -> Option<Instant> {
+        let latest = news.largest_sent_at.filter(|_| news.largest_fresh);
+        let judges = self.samples_proven() && self.heard.silence == Silence::Missing;
+        let state = &mut self.paths[usize::from(path)];
+        let doubts = state.mechanisms.as_deref_mut().map(|mechanisms| &mut mechanisms.doubts);
+        let Some(doubts) = doubts.filter(|_| judges) else { return news.timed_sent_at };
+        if news.delivered == 1 && news.cumulative && latest.is_some() {
+            doubts.on_alone();
+        }
+        let together = news.timed_sent_at.is_some_and(|timed| news.largest_sent_at > Some(timed));
+        if together && !doubts.believes_together(state.loss.estimate()) {
+            return latest;
+        }
+        news.timed_sent_at
+    }
+
     /// Data on `path` was newly acknowledged.
     pub(super) fn on_path_acked(
         &mut self,
@@ -402,7 +420,8 @@ impl Recovery {
         news: &PathAck,
         advanced: bool,
     ) {
-        let rtt = news.timed_sent_at.map(|sent_at| now.since(sent_at));
+        let timed = self.trusted_timing(path, news);
+        let rtt = timed.map(|sent_at| now.since(sent_at));
         let backoff = self.policy.backoff;
         match rtt {
             // It says nothing of the path, but that it is no longer than the peer's delay explains.

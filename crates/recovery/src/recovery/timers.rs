@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Duration, Instant};
+use base::{Duration, Instant, Probability};
 
 use super::{Recovery, TimeoutOutcome};
 use crate::congestion::TimedOut;
@@ -14,6 +14,10 @@ use crate::path::{PathRecovery, RunningTimer};
 use crate::policy::{ThinTimeout, TimeoutResends};
 use crate::rto::{Expiry, compute_rto};
 use crate::stats::Cause;
+
+/// Where as many packets are lost, the packet that a timeout repeats takes everything outstanding along: what is young
+/// was lost often enough.
+const OFTEN_LOST: Probability = Probability::from_ratio(1, 12);
 
 impl Recovery {
     /// Starts the retransmission timer of `path` anew.
@@ -230,11 +234,11 @@ impl Recovery {
             brake.on_expiry(state.backoff.expiries() > 1);
         }
         let asks = expiry.young && self.asks_by_timeout(path);
-        let packets = if asks {
+        let (packets, young) = if asks {
             self.ask_by_timeout(now, path, rto, expiry.again)
         } else {
             self.time_window_out(now, path, probing);
-            self.lose_by_timeout(now, path, rto)
+            (self.lose_by_timeout(now, path, rto), None)
         };
         self.stats.timeouts += 1;
         let next_rto = self.paths[usize::from(path)].rto(&policy.rto, thin);
@@ -243,7 +247,7 @@ impl Recovery {
         self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
         self.record_window(now, path);
         // What was too young to be resent still needs a timer.
-        match self.ledger.oldest_sent_at(path).filter(|_| asks) {
+        match young {
             Some(oldest) => self.set_timer(now, path, (oldest + rto).max(now)),
             None if self.ledger.flight(path).packets > 0 => self.start_timer(now, path),
             None => {}
@@ -269,22 +273,37 @@ impl Recovery {
     /// Sends again what should have been acknowledged by now; everything, if this happens `again` with nothing acknowledged
     /// in between. What becomes of the window is for acknowledgements to say. Answers how many packets are taken for
     /// lost; `rto` is the timeout without back-off.
-    fn ask_by_timeout(&mut self, now: Instant, path: PathIndex, rto: Duration, again: bool) -> u32 {
+    fn ask_by_timeout(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        rto: Duration,
+        again: bool,
+    ) -> (u32, Option<Instant>) {
         let next_unit = self.ledger.next_unit();
         let state = &mut self.paths[usize::from(path)];
         let young = state.rtt.overdue_after().unwrap_or(rto);
-        let sent_by = if again { now } else { now.before(young) };
+        let often = state.loss.estimate() >= OFTEN_LOST;
+        let copies = self.policy.redundancy.bundling.is_some();
+        let all = again || (often && !copies);
+        let sent_by = if all { now } else { now.before(young) };
         if let Some(mechanisms) = &mut state.mechanisms {
             mechanisms.probe.on_sent(next_unit, true);
             if !mechanisms.probe.asked_within(now, rto) {
-                mechanisms.probe.on_asked(now, again);
+                mechanisms.probe.on_asked(now, all);
             }
         }
-        let packets = self.ledger.lose_sent_by(path, path, sent_by, Cause::Timeout, Cause::Bundled);
+        let mut packets =
+            self.ledger.lose_sent_by(path, path, sent_by, Cause::Timeout, Cause::Bundled);
+        // The packet has room for what is young, which has its own turn all the same.
+        let next = self.ledger.oldest_sent_at(path);
+        if often && copies {
+            packets += self.ledger.lose_sent_by(path, path, now, Cause::Timeout, Cause::Bundled);
+        }
         self.grant_one_packet(path);
         let state = &mut self.paths[usize::from(path)];
         (0..packets).for_each(|_| state.loss.on_fate(true));
-        packets
+        (packets, next)
     }
 
     /// The window falls, and every recovery ends.

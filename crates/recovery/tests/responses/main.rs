@@ -10,6 +10,7 @@ mod early;
 mod frto;
 mod line;
 mod newreno;
+mod often;
 mod pacing;
 mod riding;
 mod time;

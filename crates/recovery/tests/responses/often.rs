@@ -1,0 +1,89 @@
+//! Paths that lose much: what a timeout repeats there, and which round trips count.
+
+use std::sync::Arc;
+
+use base::{Duration, Instant};
+use recovery::policy::{BundlingPolicy, ThinBackoff, ThinDetector, ThinTimeout};
+use recovery::{Feedback, GapRanges, Recovery, RecoveryPolicy, Silence};
+
+use crate::line::{Line, plain};
+
+/// Timeouts of a thin stream are probes, and little more than a round trip.
+fn probing() -> RecoveryPolicy {
+    let mut policy = plain();
+    policy.rto.min_while_thin = Some(Duration::from_millis(1));
+    policy.thin = ThinDetector::Always;
+    policy.backoff.while_thin = ThinBackoff::Linear;
+    policy.timeout_while_thin = ThinTimeout::Probe;
+    policy
+}
+
+/// After `losses` of as many segments one is lost at 0 ms, and another one leaves 150 ms later: whether what the timer
+/// repeats at 250 ms has room for that too, and the next instant at which a timer repeats anything.
+fn repeated(policy: RecoveryPolicy, losses: u64) -> (bool, u64) {
+    let mut line = Line::new(policy, 10).of(100);
+    for segment in 0..losses {
+        let start = segment * 1000;
+        line.send(start, 1);
+        assert_eq!(line.wait(start + 300).len(), 1, "a probe");
+        assert_eq!(line.ack(start + 350, segment + 1, &[]), []);
+    }
+    let start = losses * 1000;
+    line.send(start, 1);
+    line.send(start + 150, 1);
+    assert_eq!(line.wait(start + 250), [(start + 250, losses, true)]);
+    let rides = line.recovery.next_again(0, 0).is_some();
+    (rides, line.wait(start + 600).first().map_or(0, |(at, ..)| at - start))
+}
+
+#[test]
+fn where_one_in_twelve_is_lost_a_probe_takes_along_what_is_young() {
+    assert_eq!(repeated(probing(), 0), (false, 400));
+    assert_eq!(repeated(probing(), 4), (false, 400));
+    // All of it has a timeout of its own then.
+    assert_eq!(repeated(probing(), 12), (true, 500));
+}
+
+#[test]
+fn with_copies_what_a_probe_took_along_is_asked_for_at_its_own_time_too() {
+    let mut policy = probing();
+    policy.redundancy.bundling = Some(BundlingPolicy { packets: 0, ..BundlingPolicy::LATENCY });
+    assert_eq!(repeated(policy, 12), (true, 400));
+}
+
+const ORIGIN: u64 = 1 << 32;
+
+/// The timeout of a chunk sender after as many acknowledgements as `alone` says, each of two packets, 50 ms apart,
+/// if not of one; the round trip is 60 ms.
+fn timeout_after(alone: &[bool]) -> u64 {
+    let mut policy = RecoveryPolicy::sctp_latency_lean();
+    policy.acknowledgement.request_immediate = recovery::policy::ImmediateRequest::Never;
+    let mut recovery = Recovery::new(Arc::new(policy), Silence::Missing, 1452, ORIGIN);
+    (0..200).for_each(|_| recovery.on_rtt_sample(0, Duration::from_millis(60)));
+    let (mut now, mut sent) = (0, ORIGIN);
+    for alone in alone {
+        for packet in 0..if *alone { 1 } else { 2 } {
+            recovery.draft_new(0, 1, 100);
+            recovery.on_sent(Instant::from_millis(now + 50 * packet), 0);
+            sent += 1;
+        }
+        now += if *alone { 60 } else { 110 };
+        let gaps = GapRanges::new();
+        recovery.on_feedback(Instant::from_millis(now), &Feedback::of_all(sent, &gaps), 0);
+    }
+    recovery.snapshot(0).rto.as_millis()
+}
+
+#[test]
+fn a_lost_acknowledgement_does_not_make_the_round_trip_longer() {
+    assert_eq!(timeout_after(&[true]), 61);
+    // The next acknowledgement covers both: the second packet tells how long the path is.
+    assert_eq!(timeout_after(&[false]), 61);
+    assert_eq!(timeout_after(&[true, false, true, false, true]), 61);
+}
+
+#[test]
+fn a_peer_that_waits_for_a_second_packet_is_believed_from_the_second_time_on() {
+    let waits = timeout_after(&[false, false]);
+    assert!(waits >= 110, "{waits}");
+}
