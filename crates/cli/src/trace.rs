@@ -81,6 +81,9 @@ struct Shown {
     /// Show that and no stream by itself.
     #[arg(long, short = 'A', help_heading = "Output")]
     aggregated_only: bool,
+    /// Show all columns of the tables, however wide the terminal is.
+    #[arg(long, help_heading = "Output")]
+    wide: bool,
     /// Show what there is beside: flags, chunks, streams of associations, paths.
     #[arg(long, short, help_heading = "Output")]
     verbose: bool,
@@ -174,7 +177,9 @@ enum Sort {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.view {
-        View::Summary(shown) => shown.run(|report| tables::summary(report, shown.verbose)),
+        View::Summary(shown) => {
+            shown.run(|report| tables::summary(report, shown.verbose, shown.width()))
+        }
         View::Latency(shown) => shown.run(tables::latency),
         View::Convert(arguments) => arguments.run(),
         View::Replay(arguments) => arguments.run(),
@@ -185,6 +190,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 const MOST_PACKETS: usize = 100_000;
 
 impl Shown {
+    fn width(&self) -> tables::Width {
+        if self.wide { tables::Width::Wide } else { tables::Width::Narrow }
+    }
+
     /// Analyses, with the lists and the single packets that are asked for.
     fn analyse(&self, options: Options, failures: &mut Failures) -> Result<Report, Failure> {
         let lists = self.csv.as_ref().map(|folder| Lists::create(folder, self.interval));
@@ -272,6 +281,13 @@ impl Selection {
             return Err(Failure::usage(
                 "with --receiver both captures are read twice: expected two files, not standard input",
             ));
+        }
+        let same = |path: &Path| std::fs::canonicalize(path).ok();
+        if same(&self.file).is_some_and(|file| same(receiver) == Some(file)) {
+            return Err(Failure::usage(format!(
+                "--receiver {}: that is the sender's capture itself; expected the one taken at the receiver",
+                receiver.display()
+            )));
         }
         let clocks = clock_difference(&mut open(&self.file)?, &mut open(receiver)?, &options);
         let (mut sender, mut receiver) = (open(&self.file)?, open(receiver)?);

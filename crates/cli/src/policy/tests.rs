@@ -4,6 +4,10 @@ use clap::{CommandFactory, Parser};
 use recovery::PRESETS;
 use recovery::policy::{BundlingPolicy, ThinDetector};
 
+fn preset(text: &str) -> Result<NamedPolicy, String> {
+    find(Only::Sctp, text)
+}
+
 #[derive(Parser)]
 struct Line<P: Protocol> {
     #[command(flatten)]

@@ -144,7 +144,11 @@ fn tables_name_every_stream_and_lists_have_every_packet() {
     run(&parsed(&line).unwrap()).unwrap();
     let selection = selection(&["summary", &path]);
     let (report, ()) = selection.analyse(()).unwrap();
-    let text = tables::summary(&report, true);
+    let narrow = tables::summary(&report, false, tables::Width::Narrow);
+    let too_wide = narrow.lines().find(|line| line.chars().count() > 100);
+    assert!(too_wide.is_none() && narrow.contains("--wide") && !narrow.contains("2nd"), "{narrow}");
+    let text = tables::summary(&report, true, tables::Width::Wide);
+    assert!(text.contains("2nd") && text.contains("dup acks"), "{text}");
     for expected in
         ["1a  SCTP 10.", "thin", "packets/s", "bundled", "stream 0: 500 messages", "all: "]
     {
