@@ -9,13 +9,14 @@ mod tests;
 mod values;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ::lab::Recording;
 use ::lab::workload::MOST_MESSAGES;
 use base::Duration;
+use flate2::read::MultiGzDecoder;
 use trace::capture::{Capture, OpenError};
 use trace::details::Details;
 use trace::messages::Messages;
@@ -92,7 +93,7 @@ struct Shown {
 /// What to read, and what of it.
 #[derive(clap::Args, Debug)]
 struct Selection {
-    /// The capture (pcap or pcapng), taken at the senders; - for standard input.
+    /// The capture (pcap or pcapng, also packed with gzip), taken at the senders; - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// A capture of the same traffic, taken at the receivers.
@@ -419,9 +420,19 @@ fn is_standard_input(path: &Path) -> bool {
 
 fn open(path: &Path) -> Result<Capture<Box<dyn Read>>, Failure> {
     let wrong = |error: OpenError| Failure::usage(format!("{}: {error}", path.display()));
+    let failed = |error| wrong(OpenError::Io(error));
     let source: Box<dyn Read> = match is_standard_input(path) {
         true => Box::new(std::io::stdin()),
-        false => Box::new(File::open(path).map_err(|error| wrong(OpenError::Io(error)))?),
+        false => Box::new(File::open(path).map_err(failed)?),
     };
-    Capture::open(source).map_err(wrong)
+    Capture::open(unpacked(source).map_err(failed)?).map_err(wrong)
+}
+
+/// The bytes of a capture, unpacked if gzip packed them (RFC 1952, section 2.3.1: its first two bytes say so).
+fn unpacked(mut source: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
+    let mut first = Vec::new();
+    source.by_ref().take(2).read_to_end(&mut first)?;
+    let is_packed = first == [0x1f, 0x8b];
+    let whole = io::Cursor::new(first).chain(source);
+    Ok(if is_packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
 }
