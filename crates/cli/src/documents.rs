@@ -71,13 +71,16 @@ fn call(words: &[String]) -> Option<Vec<String>> {
         }
         _ => &words[place + 1..],
     };
+    // What a script or a unit puts there, perhaps nothing.
+    const NOTHING: [&str; 3] = ["$", "$@", "$OPTIONS"];
     let plain = |word: &String| {
         // What a synopsis says of options, and what stands for a number.
         let word = word.replace(['[', ']'], "");
         let word = word.trim_end_matches("...").trim_end_matches('…');
         if word == "N" { "1".to_owned() } else { word.to_owned() }
     };
-    let rest = rest.iter().map(plain).filter(|word| !word.is_empty() && !word.starts_with('$'));
+    let rest =
+        rest.iter().map(plain).filter(|word| !word.is_empty() && !NOTHING.contains(&word.as_str()));
     let mut rest = rest.peekable();
     // A function of that name is no call.
     rest.peek()?;

@@ -131,6 +131,12 @@ fn varied(plan: &Plan) -> BTreeSet<String> {
     values.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key).collect()
 }
 
+/// The key whose values stand side by side: a policy, or else the last one.
+fn beside(keys: &Labels) -> Option<usize> {
+    let policy = keys.iter().rposition(|(key, _)| key.ends_with(".policy"));
+    policy.or(keys.len().checked_sub(1))
+}
+
 /// The tables, and how much more there is.
 pub(super) fn overview(plan: &Plan, finished: &Finished) -> String {
     let varied = varied(plan);
@@ -142,13 +148,15 @@ pub(super) fn overview(plan: &Plan, finished: &Finished) -> String {
         }
         let mut keys: Labels = cell.texts();
         keys.retain(|(key, _)| varied.contains(key));
-        let column = keys.pop().map_or_else(|| "mean".to_owned(), |(_, value)| value);
-        if groups.last().is_none_or(|last| last.keys != keys) {
+        let column = match beside(&keys) {
+            Some(place) => keys.remove(place).1,
+            None => "mean".to_owned(),
+        };
+        let known = groups.iter().position(|group| group.keys == keys).unwrap_or_else(|| {
             groups.push(Group { keys, ..Group::default() });
-        }
-        if let Some(last) = groups.last_mut() {
-            last.add(column, &series);
-        }
+            groups.len() - 1
+        });
+        groups[known].add(column, &series);
     }
     let most = (LINES / groups.len().max(1)).max(FEWEST_ROWS);
     let mut text = format!("{}\n\n", plan.base.title);

@@ -264,7 +264,8 @@ fn sums(all: &Totals, text: &mut String) {
     let Totals { packets, bytes, retransmissions: again, .. } = all;
     let _ = writeln!(
         text,
-        "\nall: {} with user data, {} packets/s; {} of it: {} new, {} retransmitted, {} redundant",
+        "\nall: {} with user data, {} packets/s\n     \
+         {} of it: {} new, {} retransmitted, {} redundant",
         counted(packets.data, "packet"),
         short(all.packets_per_second),
         counted(bytes.payload, "byte"),

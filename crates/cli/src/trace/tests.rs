@@ -232,7 +232,9 @@ fn losses_are_shares_of_their_stream_and_delays_are_told_of_all_together() {
     demo(&path, &["thin"]);
     let lists = folder.path("lists");
     // The senders' side captured again as if it were the receivers': nothing is lost, nothing late.
-    let line = ["latency", &path, "--receiver", &path, "--csv", &lists, "--packets", "2-3,5"];
+    let copy = folder.path("copy.pcapng");
+    std::fs::copy(&path, &copy).unwrap();
+    let line = ["latency", &path, "--receiver", &copy, "--csv", &lists, "--packets", "2-3,5"];
     run(&parsed(&line).unwrap()).unwrap();
     let View::Latency(shown) = parsed(&line).unwrap().view else { panic!() };
     let report = shown.analyse(shown.selection.options(), &mut Failures::default()).unwrap();
