@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction comparison
+.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -18,6 +18,9 @@ test: packages lint ## everything that must hold before a change is taken
 
 lint:            ## formatting, clippy, documentation, licences; warnings are errors
 	ci/lint
+
+release:         ## static binaries, Debian packages, sources, list of crates, checksums, below dist/ (ARGS=--check: made again and compared)
+	ci/release $(ARGS)
 
 interop: packages ## the whole interop matrix with real peers; writes docs/interop.md
 	$(CARGO) run --locked -p interop --bin matrix -- --markdown docs/interop.md

@@ -3,10 +3,12 @@
 //! - [`send`], [`serve`]: a measuring client and server.
 //! - [`demo`]: recovery policies side by side over the same losses.
 //! - [`emulate`]: the virtual link as a relay of UDP datagrams.
+//! - [`doctor`]: what a machine can do, and its kernel for its own TCP.
 //! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
 
 pub mod demo;
 mod descriptors;
+pub mod doctor;
 #[cfg(target_os = "linux")]
 pub mod edge;
 pub mod emulate;

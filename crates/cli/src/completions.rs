@@ -1,6 +1,8 @@
 //! Shell completions and the manual, both made from the definition of the command.
 
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use clap_complete::Shell;
 
@@ -22,12 +24,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::print(&String::from_utf8_lossy(&script))
 }
 
-/// Print the manual, or write it into a directory, a page for each command.
+/// Show the manual, or write it into a directory, a page for each command.
+///
+/// Without a terminal the pages are printed as man(1) reads them.
 ///
 /// For example: thinstream man ~/.local/share/man/man1
 #[derive(clap::Args)]
 pub(crate) struct ManArguments {
-    /// Where to write thinstream.1, thinstream-demo.1 and so on; without it, all is printed.
+    /// Where to write thinstream.1, thinstream-demo.1 and so on; without it, all is shown.
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
 }
@@ -36,6 +40,9 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<(), Failure> {
     let pages = pages()?;
     let Some(directory) = &arguments.directory else {
         let all: Vec<u8> = pages.into_iter().flat_map(|(_, page)| page).collect();
+        if io::stdout().is_terminal() && is_shown(Command::new("man").args(["-l", "-"]), &all) {
+            return Ok(());
+        }
         return output::print(&String::from_utf8_lossy(&all));
     };
     let failed = |path: &Path, error| Failure::file(path, error);
@@ -47,12 +54,22 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The pages and the names of their files: that of the command itself, then one for each subcommand.
+/// Hands a page to a program that shows it; whether it did.
+fn is_shown(program: &mut Command, page: &[u8]) -> bool {
+    let Ok(mut child) = program.stdin(Stdio::piped()).spawn() else { return false };
+    if let Some(mut input) = child.stdin.take() {
+        // A reader that goes away early has read enough.
+        let _ = input.write_all(page);
+    }
+    child.wait().is_ok_and(|status| status.success())
+}
+
+/// The pages and the names of their files: that of the command itself, then one for each subcommand, however deep.
 fn pages() -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut command = crate::command();
     command.build();
-    let subcommands = command.get_subcommands().filter(|one| one.get_name() != "help");
-    let all = std::iter::once(&command).chain(subcommands).cloned();
+    let mut all = Vec::new();
+    collect(&command, &mut all);
     let page = |one: clap::Command| {
         let name = one.get_display_name().unwrap_or_else(|| one.get_name()).to_owned();
         let mut page = Vec::new();
@@ -61,7 +78,14 @@ fn pages() -> Result<Vec<(String, Vec<u8>)>, Failure> {
             .map_err(|error| Failure::check(format!("cannot make the manual page: {error}")))?;
         Ok((format!("{name}.1"), page))
     };
-    all.map(page).collect()
+    all.into_iter().map(page).collect()
+}
+
+/// A command and those below it.
+fn collect(command: &clap::Command, all: &mut Vec<clap::Command>) {
+    all.push(command.clone());
+    let below = command.get_subcommands().filter(|one| one.get_name() != "help");
+    below.for_each(|one| collect(one, all));
 }
 
 #[cfg(test)]
@@ -69,9 +93,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_page_is_shown_only_by_a_program_that_is_there() {
+        assert!(!is_shown(&mut Command::new("no-such-program-as-this"), b"page"));
+        #[cfg(unix)]
+        {
+            let read = ["-c", "test \"$(cat)\" = page"];
+            assert!(is_shown(Command::new("sh").args(read), b"page"));
+            assert!(!is_shown(Command::new("sh").args(read), b"other"));
+        }
+    }
+
+    #[test]
+    fn shells_complete_the_names_of_policies() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut crate::command(), "thinstream", &mut script);
+            let script = String::from_utf8(script).unwrap();
+            assert!(script.contains("latency-lean") && script.contains("thin-rdb"), "{shell}");
+        }
+    }
+
+    #[test]
     fn there_is_a_page_for_each_command() {
         let names: Vec<_> = pages().unwrap().into_iter().map(|(name, _)| name).collect();
-        for name in ["thinstream.1", "thinstream-demo.1", "thinstream-send.1", "thinstream-man.1"] {
+        for name in
+            ["thinstream.1", "thinstream-demo.1", "thinstream-lab-run.1", "thinstream-man.1"]
+        {
             assert!(names.iter().any(|one| one == name), "{name} in {names:?}");
         }
     }

@@ -21,7 +21,7 @@ use crate::file::{OutFile, check_distinct};
 use crate::live::{Progress, Screen};
 use crate::number::{whole, within};
 use crate::output::{self, quoted};
-use crate::policy::{NamedPolicy, Overrides, Sctp, preset, with_presets};
+use crate::policy::{NamedPolicy, Overrides, PolicyParser, Sctp, with_presets};
 use crate::recording::Recording;
 
 /// Policies that are compared unless others are asked for: the standard, what Linux does, and the default.
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
     #[arg(
-        long, value_name = "NAMES", value_delimiter = ',', value_parser = preset, default_values = USUAL, hide_default_value = true,
+        long, value_name = "NAMES", value_delimiter = ',', value_parser = PolicyParser(Only::Sctp), hide_possible_values = true, default_values = USUAL, hide_default_value = true,
         help = format!("{} [default: {}]", with_presets("Policies to compare", Only::Sctp), USUAL.join(","))
     )]
     policies: Vec<NamedPolicy>,

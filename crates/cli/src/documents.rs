@@ -1,5 +1,5 @@
-//! The documents call the command as it is: every `thinstream ...` in README.md, docs/, the Makefile, the scripts of ci/
-//! and the command's own help is read by its own parser, so that an option that is renamed is found.
+//! The documents call the command as it is: every `thinstream ...` in README.md, docs/, the Makefile, the scripts of ci/,
+//! the units of systemd and the command's own help is read by its own parser, so that an option that is renamed is found.
 
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ fn files() -> (Vec<PathBuf>, Vec<PathBuf>) {
     let others = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
     pages.extend(others.map(|name| root().join(name)));
     let mut scripts = within("ci");
+    let units = ["serve", "edge"].map(|name| format!("packaging/thinstream-{name}.service"));
+    scripts.extend(units.map(|name| root().join(name)));
     scripts.push(root().join("Makefile"));
     (pages, scripts)
 }
@@ -69,6 +71,8 @@ fn call(words: &[String]) -> Option<Vec<String>> {
         }
         _ => &words[place + 1..],
     };
+    // What a script or a unit puts there, perhaps nothing.
+    const NOTHING: [&str; 3] = ["$", "$@", "$OPTIONS"];
     let plain = |word: &String| {
         // What a synopsis says of options, and what stands for a number.
         let word = word.replace(['[', ']'], "");
@@ -76,7 +80,7 @@ fn call(words: &[String]) -> Option<Vec<String>> {
         if word == "N" { "1".to_owned() } else { word.to_owned() }
     };
     let rest =
-        rest.iter().map(plain).filter(|word| !word.is_empty() && word != "$" && word != "$@");
+        rest.iter().map(plain).filter(|word| !word.is_empty() && !NOTHING.contains(&word.as_str()));
     let mut rest = rest.peekable();
     // A function of that name is no call.
     rest.peek()?;
@@ -150,6 +154,46 @@ fn every_call_in_the_documents_is_understood() {
     }
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
     assert!(calls >= 60, "{calls} calls were found");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_packaged_example_of_an_edge_is_one() {
+    let path = root().join("packaging/edge.toml");
+    let file = apps::edge::EdgeFile::read(&path).unwrap();
+    assert_eq!(file.service.len(), 1);
+    assert_eq!(file.setup, Some(true));
+}
+
+#[test]
+fn the_json_of_every_command_has_a_schema_and_every_schema_a_command() {
+    fn with_json(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        for one in command.get_subcommands() {
+            let path = format!("{path}{}", one.get_name());
+            if one.get_arguments().any(|argument| argument.get_long() == Some("json")) {
+                found.push(path.clone());
+            }
+            with_json(one, &format!("{path}-"), found);
+        }
+    }
+    let mut commands = Vec::new();
+    with_json(&crate::command(), "", &mut commands);
+    // Both print what another one does.
+    let same = |name: &String| match name.as_str() {
+        "trace-summary" | "trace-latency" => "trace".to_owned(),
+        "lab-merge" | "trace-replay" => "lab-run".to_owned(),
+        _ => name.clone(),
+    };
+    let mut wanted: Vec<String> = commands.iter().map(same).collect();
+    wanted.extend(["lab-compare-key", "conformance-mutate"].map(str::to_owned));
+    wanted.sort();
+    wanted.dedup();
+    let entries = std::fs::read_dir(root().join("docs/schema")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut there: Vec<String> =
+        names.map(|name| name.trim_end_matches(".json").to_owned()).collect();
+    there.sort();
+    assert_eq!(there, wanted);
 }
 
 #[test]

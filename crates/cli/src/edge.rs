@@ -15,7 +15,7 @@ use crate::address::HostPort;
 use crate::failure::Failure;
 use crate::live::Screen;
 use crate::output;
-use crate::policy::{NamedPolicy, OrOff, Overrides, Tcp, tcp_preset, with_presets};
+use crate::policy::{NamedPolicy, OrOff, Overrides, PolicyParser, Tcp, tcp_preset, with_presets};
 
 /// Terminate unmodified clients' TCP with the userspace stack, and forward each connection to a local service.
 ///
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Where the service of the --listen before it really is.
     #[arg(long, value_name = "ADDR:PORT")]
     forward: Vec<HostPort>,
-    #[arg(long, value_name = "NAME", value_parser = tcp_preset, help = policy_help())]
+    #[arg(long, value_name = "NAME", value_parser = PolicyParser(Only::Tcp), hide_possible_values = true, help = policy_help())]
     policy: Vec<NamedPolicy>,
     /// Tell the services who the client is, in a line before its data (PROXY protocol, version 1).
     #[arg(long)]

@@ -207,7 +207,12 @@ fn in_bursts(loss: LossModel, burst: Option<f64>) -> Result<LossModel, Failure> 
 fn read_profile(file: &Path) -> Result<Vec<ProfileStep>, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
-    parse_profile(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
+    let wrong = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", file.display()));
+    let steps = parse_profile(&text).map_err(|error| wrong(&error))?;
+    match steps.is_empty() {
+        true => Err(wrong(&"there is no step in it; expected lines such as 5s loss=100%")),
+        false => Ok(steps),
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -281,6 +286,7 @@ mod tests {
         assert!(error.contains("3 times --delay for 2 paths"), "{error}");
         assert!(parse(&["--forward", "127.0.0.1:3"]).unwrap_err().contains("each path needs both"));
         assert!(parse(&["--profile", "/nowhere"]).unwrap_err().contains("/nowhere"));
+        assert!(parse(&["--profile", "/dev/null"]).unwrap_err().contains("no step"));
     }
 
     #[test]

@@ -73,7 +73,19 @@ pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
             let _ = error.print();
             Err(Failure::usage("no command given; try \"thinstream demo --virtual\""))
         }
+        ErrorKind::UnknownArgument => Err(Failure::Usage(unknown(error))),
         _ => Err(Failure::Usage(summary(&error.render().to_string()))),
+    }
+}
+
+/// What is said about an argument that there is not; the value of a switch stands for one if it is a word by itself.
+fn unknown(error: &clap::Error) -> String {
+    use clap::error::{ContextKind, ContextValue};
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if word == "on" || word == "off" => format!(
+            "\"{word}\" is no argument; the value of a switch stands behind a sign, such as --frto={word}"
+        ),
+        _ => summary(&error.render().to_string()),
     }
 }
 

@@ -3,6 +3,7 @@
 mod capture;
 mod compare;
 mod list;
+mod overview;
 mod pages;
 mod report;
 mod reproduce;
@@ -82,6 +83,9 @@ struct Run {
     /// Write a page with figures, tables and the paper beside them; each figure stands beside it as SVG, too.
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     report: Option<PathBuf>,
+    /// Print every number of every cell, and every row of the paper; without it, what fits a screen.
+    #[arg(long, short)]
+    verbose: bool,
     /// Print the results as one JSON object.
     #[arg(long)]
     json: bool,
@@ -117,6 +121,9 @@ struct Merge {
     anew: bool,
     #[command(flatten)]
     size: SizeArguments,
+    /// Print every number of every cell, and every row of the paper; without it, what fits a screen.
+    #[arg(long, short)]
+    verbose: bool,
     /// Print the results as one JSON object.
     #[arg(long)]
     json: bool,
@@ -218,7 +225,7 @@ impl Run {
         let is_whole = stopped.is_none();
         failures.keep(stopped.map_or(Ok(()), Err));
         if is_whole || (self.out.is_none() && !finished.is_empty()) {
-            failures.keep(show::results(&plan, &finished, self.json));
+            failures.keep(show::results(&plan, &finished, show::Form::of(self.json, self.verbose)));
         }
         if !is_whole {
             return failures.finish();
@@ -247,7 +254,7 @@ impl Merge {
         if missing > 0 {
             output::note(&format!("{missing} of {} runs are in none of the shards", plan.jobs()));
         }
-        show::results(&plan, &finished, self.json)
+        show::results(&plan, &finished, show::Form::of(self.json, self.verbose))
     }
 }
 

@@ -6,6 +6,7 @@ mod address;
 mod completions;
 mod conformance;
 mod demo;
+mod doctor;
 #[cfg(test)]
 mod documents;
 #[cfg(target_os = "linux")]
@@ -56,6 +57,7 @@ enum Command {
     Lab(lab::Arguments),
     Trace(Box<trace::Arguments>),
     Conformance(conformance::Arguments),
+    Doctor(doctor::Arguments),
     Completions(completions::Arguments),
     Man(completions::ManArguments),
 }
@@ -79,8 +81,8 @@ fn main() -> ExitCode {
 /// The definition of the command. A quantity may begin with a minus, so that the complaint is about the
 /// quantity and not about an option of that name.
 fn command() -> clap::Command {
-    const QUANTITIES: [&str; 7] =
-        ["DURATION", "DURATION|off", "PROBABILITY", "SIZE", "RATE", "N", "SEED"];
+    const QUANTITIES: [&str; 8] =
+        ["DURATION", "DURATION|off", "PROBABILITY", "SHARE", "SIZE", "RATE", "N", "SEED"];
     let is_quantity: fn(&Arg) -> bool = |argument| {
         let names = argument.get_value_names().unwrap_or_default();
         argument.get_long().is_some()
@@ -107,6 +109,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => completions::man(&arguments),
     }
@@ -132,6 +135,8 @@ mod tests {
             (&["send", "x", "--streams", "70000"], &["--streams", "70000", "65535"]),
             (&["emulate", "--forward", "x", "--delay", "-1ms"], &["--delay", "\"-1ms\""]),
             (&["trace", "summary", "x", "--interval", "-1ms"], &["--interval", "\"-1ms\""]),
+            (&["lab", "run", "x", "--precision", "-5%"], &["--precision", "\"-5%\""]),
+            (&["demo", "--frto", "on"], &["\"on\"", "--frto=on"]),
         ] {
             let line = [&["thinstream"], typed].concat();
             let error = command().try_get_matches_from(line).unwrap_err();

@@ -4,6 +4,9 @@ mod or_off;
 
 use core::marker::PhantomData;
 
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
 use recovery::RecoveryPolicy;
@@ -117,12 +120,28 @@ impl<P> Overrides<P> {
     }
 }
 
-/// The policy for SCTP of a text such as `thin` or `thin;bundling=paper`.
-///
-/// # Errors
-/// When there is none; says what would be right.
-pub(crate) fn preset(text: &str) -> Result<NamedPolicy, String> {
-    find(Only::Sctp, text)
+/// Reads a policy of a protocol, such as `thin` or `thin;bundling=paper`. Shells complete the names of its presets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PolicyParser(pub(crate) Only);
+
+impl TypedValueParser for PolicyParser {
+    type Value = NamedPolicy;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<NamedPolicy, clap::Error> {
+        let protocol = self.0;
+        let read = move |text: &str| find(protocol, text);
+        TypedValueParser::parse_ref(&read, command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let presets = self.0.presets().iter();
+        Some(Box::new(presets.map(|(name, about)| PossibleValue::new(*name).help(*about))))
+    }
 }
 
 /// The policy for TCP of a text such as `linux` or `linux;rto-min=100ms`.

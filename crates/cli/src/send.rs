@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::failures::Failures;
 use crate::number::{some_memory, some_time, whole, within};
 use crate::paths::Paths;
-use crate::policy::{NamedPolicy, Overrides, Sctp, preset, with_presets};
+use crate::policy::{NamedPolicy, Overrides, PolicyParser, Sctp, with_presets};
 use crate::recording::Recording;
 use crate::{live, output};
 
@@ -81,7 +81,7 @@ pub(crate) struct Arguments {
     /// counted.
     #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
     max_queueing_delay: Option<Duration>,
-    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = preset, help = with_presets("Recovery policy", Only::Sctp))]
+    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = PolicyParser(Only::Sctp), hide_possible_values = true, help = with_presets("Recovery policy", Only::Sctp))]
     policy: NamedPolicy,
     /// The server on another machine has a clock as good as this one's: believe one-way latency.
     #[arg(long)]

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::failures::Failures;
 use crate::number::{MOST_ASSOCIATIONS, some_memory, within};
 use crate::paths::Paths;
-use crate::policy::{NamedPolicy, Overrides, Sctp, preset, with_presets};
+use crate::policy::{NamedPolicy, Overrides, PolicyParser, Sctp, with_presets};
 use crate::recording::Recording;
 use crate::{live, output};
 
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Streams granted to each client.
     #[arg(long, value_name = "N", default_value_t = 2048, value_parser = within(1..=u16::MAX))]
     streams: u16,
-    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = preset, help = with_presets("Recovery policy", Only::Sctp))]
+    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = PolicyParser(Only::Sctp), hide_possible_values = true, help = with_presets("Recovery policy", Only::Sctp))]
     policy: NamedPolicy,
     /// Clients on other machines have clocks as good as this one's: believe one-way latency.
     #[arg(long)]

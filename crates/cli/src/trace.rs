@@ -9,13 +9,14 @@ mod tests;
 mod values;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ::lab::Recording;
 use ::lab::workload::MOST_MESSAGES;
 use base::Duration;
+use flate2::read::MultiGzDecoder;
 use trace::capture::{Capture, OpenError};
 use trace::details::Details;
 use trace::messages::Messages;
@@ -81,6 +82,9 @@ struct Shown {
     /// Show that and no stream by itself.
     #[arg(long, short = 'A', help_heading = "Output")]
     aggregated_only: bool,
+    /// Show all columns of the tables, however wide the terminal is.
+    #[arg(long, help_heading = "Output")]
+    wide: bool,
     /// Show what there is beside: flags, chunks, streams of associations, paths.
     #[arg(long, short, help_heading = "Output")]
     verbose: bool,
@@ -89,7 +93,7 @@ struct Shown {
 /// What to read, and what of it.
 #[derive(clap::Args, Debug)]
 struct Selection {
-    /// The capture (pcap or pcapng), taken at the senders; - for standard input.
+    /// The capture (pcap or pcapng, also packed with gzip), taken at the senders; - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// A capture of the same traffic, taken at the receivers.
@@ -174,7 +178,9 @@ enum Sort {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.view {
-        View::Summary(shown) => shown.run(|report| tables::summary(report, shown.verbose)),
+        View::Summary(shown) => {
+            shown.run(|report| tables::summary(report, shown.verbose, shown.width()))
+        }
         View::Latency(shown) => shown.run(tables::latency),
         View::Convert(arguments) => arguments.run(),
         View::Replay(arguments) => arguments.run(),
@@ -185,6 +191,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 const MOST_PACKETS: usize = 100_000;
 
 impl Shown {
+    fn width(&self) -> tables::Width {
+        if self.wide { tables::Width::Wide } else { tables::Width::Narrow }
+    }
+
     /// Analyses, with the lists and the single packets that are asked for.
     fn analyse(&self, options: Options, failures: &mut Failures) -> Result<Report, Failure> {
         let lists = self.csv.as_ref().map(|folder| Lists::create(folder, self.interval));
@@ -272,6 +282,13 @@ impl Selection {
             return Err(Failure::usage(
                 "with --receiver both captures are read twice: expected two files, not standard input",
             ));
+        }
+        let same = |path: &Path| std::fs::canonicalize(path).ok();
+        if same(&self.file).is_some_and(|file| same(receiver) == Some(file)) {
+            return Err(Failure::usage(format!(
+                "--receiver {}: that is the sender's capture itself; expected the one taken at the receiver",
+                receiver.display()
+            )));
         }
         let clocks = clock_difference(&mut open(&self.file)?, &mut open(receiver)?, &options);
         let (mut sender, mut receiver) = (open(&self.file)?, open(receiver)?);
@@ -403,9 +420,19 @@ fn is_standard_input(path: &Path) -> bool {
 
 fn open(path: &Path) -> Result<Capture<Box<dyn Read>>, Failure> {
     let wrong = |error: OpenError| Failure::usage(format!("{}: {error}", path.display()));
+    let failed = |error| wrong(OpenError::Io(error));
     let source: Box<dyn Read> = match is_standard_input(path) {
         true => Box::new(std::io::stdin()),
-        false => Box::new(File::open(path).map_err(|error| wrong(OpenError::Io(error)))?),
+        false => Box::new(File::open(path).map_err(failed)?),
     };
-    Capture::open(source).map_err(wrong)
+    Capture::open(unpacked(source).map_err(failed)?).map_err(wrong)
+}
+
+/// The bytes of a capture, unpacked if gzip packed them (RFC 1952, section 2.3.1: its first two bytes say so).
+fn unpacked(mut source: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
+    let mut first = Vec::new();
+    source.by_ref().take(2).read_to_end(&mut first)?;
+    let is_packed = first == [0x1f, 0x8b];
+    let whole = io::Cursor::new(first).chain(source);
+    Ok(if is_packed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
 }

@@ -12,6 +12,7 @@ mod fragmentation;
 pub mod ip;
 #[cfg(target_os = "linux")]
 mod limits;
+mod offloads;
 pub mod raw;
 pub mod sockets;
 pub mod tap;
@@ -26,6 +27,7 @@ pub use driver::{Hook, Shared, run};
 pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
+pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};
 pub use raw::RawTransport;
 pub use sockets::Sockets;
 pub use tap::PcapTap;

@@ -23,7 +23,7 @@ pub const SCTP_OVER_UDP_PORT: u16 = 9899;
 
 /// Socket buffers asked for in each direction, so that a burst of many associations fits while the task
 /// waits for its turn; the system may grant less.
-const SOCKET_BUFFER: usize = 4 << 20;
+pub(crate) const SOCKET_BUFFER: usize = 4 << 20;
 
 /// Bytes of payload in one send of several datagrams: what an IPv4 packet holds.
 const LARGEST_JOINED_SEND: usize = 65_507;

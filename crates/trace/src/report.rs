@@ -243,6 +243,8 @@ pub struct KnownFates {
     /// Needless retransmissions that were never reported as duplicates: they were lost, or that report was; half of them
     /// count as lost.
     pub silent: u64,
+    /// Packets with user data of which acknowledgements say nothing; the estimate of the loss is without them.
+    pub left_out: u64,
 }
 
 /// Bytes of user data, and of frames.

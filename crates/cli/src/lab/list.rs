@@ -121,6 +121,7 @@ mod tests {
 
     #[test]
     fn the_plans_of_the_papers_are_listed_without_their_files_in_aligned_columns() {
+        studies::register();
         let plans = built_in();
         assert!(plans.len() >= 40 && plans.iter().all(|(_, plan)| plan.is_ok()));
         let text = table(&plans);

@@ -13,16 +13,49 @@ use ::report::section::comparisons;
 use results::{SeedsNeeded, Series, full_name, seeds_for_quantile};
 use serde_json::{Value, json};
 
+use super::overview::{beside_the_paper, overview};
 use crate::failure::Failure;
 use crate::output;
 
-/// Prints them.
-pub(crate) fn results(plan: &Plan, finished: &Finished, as_json: bool) -> Result<(), Failure> {
-    if as_json {
-        let verdicts = judge(plan, finished);
-        let text = serde_json::to_string_pretty(&to_json(plan, finished, &verdicts));
-        return output::print(&text.unwrap_or_default());
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// What fits a screen.
+    Overview,
+    /// Every number.
+    All,
+    /// Every number, as one JSON object.
+    Json,
+}
+
+impl Form {
+    pub(crate) fn of(json: bool, verbose: bool) -> Form {
+        match (json, verbose) {
+            (true, _) => Form::Json,
+            (false, true) => Form::All,
+            (false, false) => Form::Overview,
+        }
     }
+}
+
+/// Prints them.
+pub(crate) fn results(plan: &Plan, finished: &Finished, form: Form) -> Result<(), Failure> {
+    match form {
+        Form::Json => {
+            let verdicts = judge(plan, finished);
+            let text = serde_json::to_string_pretty(&to_json(plan, finished, &verdicts));
+            output::print(&text.unwrap_or_default())
+        }
+        Form::All => output::print(&all(plan, finished)),
+        Form::Overview => {
+            let (line, differing) = beside_the_paper(comparisons(plan, finished));
+            output::print(&(overview(plan, finished) + &line + &paper(&differing)))
+        }
+    }
+}
+
+/// Every number of every cell, and the table paper/here.
+fn all(plan: &Plan, finished: &Finished) -> String {
     let mut text = String::new();
     for (place, (cell, _)) in plan.cells.iter().enumerate() {
         let series = statistics::series(finished, place);
@@ -36,7 +69,7 @@ pub(crate) fn results(plan: &Plan, finished: &Finished, as_json: bool) -> Result
         text.push('\n');
     }
     text.push_str(&paper(&comparisons(plan, finished)));
-    output::print(&text)
+    text
 }
 
 /// Prints how many seeds it would take to know quantiles to within `precision` of them.
@@ -103,7 +136,7 @@ pub(super) fn paper(rows: &[Comparison]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut text = "Paper beside here:\n".to_owned();
+    let mut text = "The paper's numbers, and ours:\n".to_owned();
     for row in rows {
         let case = if row.case.is_empty() { String::new() } else { format!(" ({})", row.case) };
         let paper = row.paper.as_deref().unwrap_or("-");

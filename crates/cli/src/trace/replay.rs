@@ -121,7 +121,7 @@ impl Arguments {
         failures.extend(of_run);
         let head = format!("{of}: {}\n", convert::told(&recording));
         failures.keep(match self.json {
-            true => show::results(&plan, &finished, true),
+            true => show::results(&plan, &finished, show::Form::Json),
             false => {
                 output::print(&(head + &tables(&plan, &outcomes(&plan, &finished), &measured)))
             }

@@ -1,5 +1,6 @@
 //! Reports as plain text: aligned columns, nothing that a log file would mind.
 
+mod columns;
 mod details;
 mod spread;
 
@@ -8,6 +9,8 @@ use std::fmt::Write;
 use apps::Table;
 use trace::report::{CaptureReport, Delays, Report, StreamReport, Summary, Totals};
 
+pub(super) use self::columns::Width;
+use self::columns::{Column, Columns};
 use self::details::details;
 pub(super) use self::details::packets;
 pub(super) use self::spread::{across, percentiles};
@@ -45,29 +48,34 @@ fn captures(report: &Report, text: &mut String) {
     if let Some(receiver) = &report.receiver_capture {
         describe(text, "at the receiver", receiver);
     }
-    let _ = writeln!(
-        text,
-        "{} connections; {} streams with user data are shown",
-        report.connections,
-        report.streams.len()
-    );
+    let shown = match report.streams.len() {
+        1 => "1 stream with user data is shown".to_owned(),
+        count => format!("{count} streams with user data are shown"),
+    };
+    let _ = writeln!(text, "{}; {shown}", counted(report.connections, "connection"));
     if report.streams_left_out > 0 {
-        let _ = writeln!(text, "{} more streams are in the sums only", report.streams_left_out);
+        let more = counted(report.streams_left_out, "more stream");
+        let _ = writeln!(text, "in the sums only: {more}");
     }
     if report.connections_cut_short > 0 {
-        let _ = writeln!(
-            text,
-            "{} connections were cut short, since too many were open: see --connections",
-            report.connections_cut_short
-        );
+        let cut = counted(report.connections_cut_short, "connection");
+        let _ = writeln!(text, "cut short, since too many were open (see --connections): {cut}");
+    }
+}
+
+/// A count with its noun.
+fn counted(count: impl Into<u64>, noun: &str) -> String {
+    match count.into() {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
     }
 }
 
 fn describe(text: &mut String, what: &str, capture: &CaptureReport) {
     let _ = writeln!(
         text,
-        "{what}: {} packets in {} s, {} of TCP, {} of SCTP",
-        capture.packets,
+        "{what}: {} in {} s, {} of TCP, {} of SCTP",
+        counted(capture.packets, "packet"),
         short(capture.duration_s),
         capture.tcp,
         capture.sctp
@@ -107,15 +115,18 @@ fn ends(stream: &StreamReport) -> String {
 }
 
 /// A line for each stream.
-pub(super) fn summary(report: &Report, verbose: bool) -> String {
+pub(super) fn summary(report: &Report, verbose: bool, width: Width) -> String {
     let mut text = String::new();
     captures(report, &mut text);
     if report.streams.is_empty() {
         return text;
     }
     names(report, &mut text);
-    traffic(report, &mut text);
-    recovery(report, &mut text);
+    traffic(report, width, &mut text);
+    recovery(report, width, &mut text);
+    if width == Width::Narrow {
+        text.push_str("\n(--wide shows more columns)\n");
+    }
     if verbose {
         for stream in &report.streams {
             details(stream, &mut text);
@@ -146,30 +157,33 @@ fn names(report: &Report, text: &mut String) {
     }
 }
 
+/// The columns of the papers' table.
+const TRAFFIC: [Column; 16] = [
+    ("stream", true),
+    ("packets", true),
+    ("size", true),
+    ("med", true),
+    ("min", false),
+    ("max", true),
+    ("1%", false),
+    ("99%", false),
+    ("| time", true),
+    ("med", true),
+    ("min", false),
+    ("max", true),
+    ("1%", false),
+    ("99%", true),
+    ("packets/s", true),
+    ("bits/s", true),
+];
+
 /// The table of the papers.
-fn traffic(report: &Report, text: &mut String) {
+fn traffic(report: &Report, width: Width, text: &mut String) {
     let _ = writeln!(
         text,
         "\nUser data in a packet (bytes) and time between packets with user data (ms)"
     );
-    let mut table = Table::headed(&[
-        "stream",
-        "packets",
-        "size",
-        "med",
-        "min",
-        "max",
-        "1%",
-        "99%",
-        "| time",
-        "med",
-        "min",
-        "max",
-        "1%",
-        "99%",
-        "packets/s",
-        "bits/s",
-    ]);
+    let mut table = Columns::new(&TRAFFIC, width);
     for stream in &report.streams {
         let Totals { payload_bytes: size, interarrival_ms: time, packets, .. } = &stream.totals;
         let mut cells = vec![stream.id.clone(), packets.data.to_string()];
@@ -179,7 +193,7 @@ fn traffic(report: &Report, text: &mut String) {
         cells.push(short(stream.totals.bits_per_second));
         table.row(cells);
     }
-    *text += &table.to_string();
+    *text += &table.finish();
 }
 
 /// Mean, median, least, greatest, 1 % and 99 %.
@@ -191,31 +205,32 @@ fn six(summary: &Summary) -> [String; 6] {
     [mean, p50, min, max, p1, p99].map(short)
 }
 
+/// Columns of what was sent again.
+const RECOVERY: [Column; 17] = [
+    ("stream", true),
+    ("again", true),
+    ("1st", false),
+    ("2nd", false),
+    ("3rd", false),
+    ("more", false),
+    ("timeout", true),
+    ("fast", true),
+    ("early", true),
+    ("bundled", true),
+    ("probe", true),
+    ("?", true),
+    ("spurious", true),
+    ("dup acks", false),
+    ("loss %", true),
+    ("in flight", true),
+    ("thin %", true),
+];
+
 /// What was sent again, and why.
-fn recovery(report: &Report, text: &mut String) {
-    let _ = writeln!(
-        text,
-        "\nRetransmissions by order and by cause (segments of TCP, DATA chunks of SCTP)"
-    );
-    let mut table = Table::headed(&[
-        "stream",
-        "again",
-        "1st",
-        "2nd",
-        "3rd",
-        "more",
-        "timeout",
-        "fast",
-        "early",
-        "bundled",
-        "probe",
-        "?",
-        "spurious",
-        "dup acks",
-        "loss %",
-        "in flight",
-        "thin %",
-    ]);
+fn recovery(report: &Report, width: Width, text: &mut String) {
+    let what = if width == Width::Wide { "by order and by cause" } else { "by cause" };
+    let _ = writeln!(text, "\nRetransmissions {what} (segments of TCP, DATA chunks of SCTP)");
+    let mut table = Columns::new(&RECOVERY, width);
     for stream in &report.streams {
         let again = &stream.totals.retransmissions;
         let (order, cause) = (&again.by_order, &again.by_cause);
@@ -242,23 +257,27 @@ fn recovery(report: &Report, text: &mut String) {
         cells.push(percent(stream.thin.share_by_loss));
         table.row(cells);
     }
-    *text += &table.to_string();
+    *text += &table.finish();
 }
 
 fn sums(all: &Totals, text: &mut String) {
     let Totals { packets, bytes, retransmissions: again, .. } = all;
     let _ = writeln!(
         text,
-        "\nall: {} packets with user data, {} bytes of it ({} new, {} retransmitted, {} redundant); \
-         {} retransmissions, {} known to be spurious; {} packets/s",
-        packets.data,
-        bytes.payload,
+        "\nall: {} with user data, {} packets/s\n     \
+         {} of it: {} new, {} retransmitted, {} redundant",
+        counted(packets.data, "packet"),
+        short(all.packets_per_second),
+        counted(bytes.payload, "byte"),
         bytes.unique,
         bytes.retransmitted,
         bytes.redundant,
-        again.total,
+    );
+    let _ = writeln!(
+        text,
+        "     {}, {} known to be spurious",
+        counted(again.total, "retransmission"),
         again.spurious,
-        short(all.packets_per_second)
     );
     if all.missed_by_capture > 0 {
         let _ = writeln!(

@@ -144,7 +144,11 @@ fn tables_name_every_stream_and_lists_have_every_packet() {
     run(&parsed(&line).unwrap()).unwrap();
     let selection = selection(&["summary", &path]);
     let (report, ()) = selection.analyse(()).unwrap();
-    let text = tables::summary(&report, true);
+    let narrow = tables::summary(&report, false, tables::Width::Narrow);
+    let too_wide = narrow.lines().find(|line| line.chars().count() > 100);
+    assert!(too_wide.is_none() && narrow.contains("--wide") && !narrow.contains("2nd"), "{narrow}");
+    let text = tables::summary(&report, true, tables::Width::Wide);
+    assert!(text.contains("2nd") && text.contains("dup acks"), "{text}");
     for expected in
         ["1a  SCTP 10.", "thin", "packets/s", "bundled", "stream 0: 500 messages", "all: "]
     {
@@ -196,13 +200,41 @@ fn tables_name_every_stream_and_lists_have_every_packet() {
 }
 
 #[test]
+fn a_capture_packed_with_gzip_is_read_as_it_is_and_one_cut_short_as_far_as_it_goes() {
+    use std::io::Write;
+    let folder = Folder::new("trace-packed");
+    let path = folder.path("demo.pcapng");
+    demo(&path, &["thin"]);
+    let plain = std::fs::read(&path).unwrap();
+    // Two members, as tools write that pack in parts.
+    let mut packed = Vec::new();
+    for part in plain.chunks(plain.len() / 2 + 1) {
+        let mut encoder = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
+        encoder.write_all(part).unwrap();
+        encoder.finish().unwrap();
+    }
+    let report = |bytes: &[u8]| {
+        let path = folder.path("demo.pcapng.gz");
+        std::fs::write(&path, bytes).unwrap();
+        selection(&["summary", &path]).analyse(()).unwrap().0
+    };
+    let (whole, cut) = (report(&packed), report(&packed[..packed.len() * 3 / 4]));
+    let (unpacked, ()) = selection(&["summary", &path]).analyse(()).unwrap();
+    assert_eq!(whole.capture.packets, unpacked.capture.packets);
+    assert_eq!((whole.capture.damage, whole.all.packets.data), (None, unpacked.all.packets.data));
+    assert!(cut.capture.packets < unpacked.capture.packets && cut.capture.damage.is_some());
+}
+
+#[test]
 fn losses_are_shares_of_their_stream_and_delays_are_told_of_all_together() {
     let folder = Folder::new("trace-shares");
     let path = folder.path("demo.pcapng");
     demo(&path, &["thin"]);
     let lists = folder.path("lists");
     // The senders' side captured again as if it were the receivers': nothing is lost, nothing late.
-    let line = ["latency", &path, "--receiver", &path, "--csv", &lists, "--packets", "2-3,5"];
+    let copy = folder.path("copy.pcapng");
+    std::fs::copy(&path, &copy).unwrap();
+    let line = ["latency", &path, "--receiver", &copy, "--csv", &lists, "--packets", "2-3,5"];
     run(&parsed(&line).unwrap()).unwrap();
     let View::Latency(shown) = parsed(&line).unwrap().view else { panic!() };
     let report = shown.analyse(shown.selection.options(), &mut Failures::default()).unwrap();

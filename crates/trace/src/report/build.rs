@@ -186,7 +186,13 @@ fn retransmissions(counts: &Counts) -> Retransmissions {
 }
 
 fn fates(counts: &Counts) -> KnownFates {
+    let known = counts.arrived_packets
+        + counts.lost_packets
+        + counts.repaired_packets
+        + counts.doubtful_packets
+        + counts.silent_packets;
     KnownFates {
+        left_out: counts.data_packets.saturating_sub(known),
         arrived: counts.arrived_packets,
         lost: counts.lost_packets,
         repaired: counts.repaired_packets,

@@ -71,6 +71,13 @@ fn answered(stream: &StreamReport, text: &mut String) {
         fates.repaired,
         fates.doubtful + fates.silent
     );
+    if fates.left_out > 0 {
+        let _ = writeln!(
+            text,
+            "  of {} packets acknowledgements say nothing: the estimate of the loss is without them",
+            fates.left_out
+        );
+    }
     let acks = stream.totals.repeated_acks;
     let _ = writeln!(
         text,

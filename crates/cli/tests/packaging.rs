@@ -1,0 +1,187 @@
+//! What `make release` packs: the Debian package, its units, the image, the list of crates. The program in it is that
+//! of the tests; `ci/release --check` compares two whole releases.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_thinstream");
+const UNITS: [&str; 2] = ["thinstream-serve.service", "thinstream-edge.service"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A folder of the test's own, gone at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let name = format!("thinstream-packaging-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whether the machine has a program; says that the test is skipped where it has not.
+fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        println!("SKIPPED packaging: no {program}");
+    }
+    found
+}
+
+/// What a program prints; it must succeed.
+fn done<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: &[S]) -> String {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    // Ubuntu and Debian of today unpack all of these; the best of them takes half a minute for a program with symbols.
+    command.env("SOURCE_DATE_EPOCH", "1700000000").env("DEB_OPTIONS", "-Zgzip -z1");
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}: {told}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn packed(folder: &Path) -> PathBuf {
+    let script = root().join("packaging/deb");
+    let folder = folder.display().to_string();
+    let printed = done(script, &[PROGRAM, "amd64", "0.0.1", PROGRAM, &folder]);
+    PathBuf::from(printed.trim_end())
+}
+
+/// All files below a folder, from there.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(one) = waiting.pop() {
+        for entry in fs::read_dir(&one).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() && !path.is_symlink() {
+                true => waiting.push(path),
+                false => found.push(path.strip_prefix(folder).unwrap().display().to_string()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn the_debian_package_is_the_same_twice_and_leaves_nothing_behind() {
+    if !has("dpkg-deb") || !has("dpkg") {
+        return;
+    }
+    let scratch = Scratch::new("deb");
+    let package = packed(&scratch.folder("one"));
+    let again = packed(&scratch.folder("two"));
+    assert!(fs::read(&package).unwrap() == fs::read(again).unwrap(), "two packages differ");
+
+    let system = scratch.folder("system");
+    let admin = scratch.folder("system/var/lib/dpkg");
+    fs::write(admin.join("status"), "").unwrap();
+    fs::create_dir_all(admin.join("updates")).unwrap();
+    let dpkg = |arguments: &[&str]| {
+        let at = format!("--root={}", system.display());
+        // Its scripts heed DPKG_ROOT, so that they need no shell within.
+        let how = [
+            "--force-script-chrootless",
+            "--force-not-root",
+            "--force-architecture",
+            "--log=/dev/null",
+        ];
+        done("dpkg", &[&[&*at][..], &how, arguments].concat())
+    };
+    dpkg(&["--install", &package.display().to_string()]);
+    let installed = files(&system.join("usr"));
+    for wanted in [
+        "bin/thinstream",
+        "lib/systemd/system/thinstream-serve.service",
+        "lib/systemd/system/thinstream-edge.service",
+        "share/bash-completion/completions/thinstream",
+        "share/doc/thinstream/changelog.gz",
+        "share/doc/thinstream/copyright",
+        "share/doc/thinstream/examples/edge.toml",
+        "share/fish/vendor_completions.d/thinstream.fish",
+        "share/man/man1/thinstream-edge.1.gz",
+        "share/man/man1/thinstream.1.gz",
+        "share/zsh/vendor-completions/_thinstream",
+    ] {
+        assert!(installed.iter().any(|one| one == wanted), "{wanted} in {installed:?}");
+    }
+    assert!(done(system.join("usr/bin/thinstream"), &["--version"]).starts_with("thinstream "));
+    units_are_sound(&system);
+
+    dpkg(&["--purge", "thinstream"]);
+    assert!(!system.join("usr").exists(), "{:?} is left", files(&system));
+}
+
+/// The units name what is installed, and systemd has nothing to say against them.
+fn units_are_sound(system: &Path) {
+    for unit in UNITS {
+        let text = fs::read_to_string(system.join("usr/lib/systemd/system").join(unit)).unwrap();
+        let start = text.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+        let program = start.split(' ').next().unwrap().trim_start_matches('/');
+        assert!(system.join(program).is_file(), "{unit} starts {program}");
+        let page = text.lines().find_map(|line| line.strip_prefix("Documentation=man:")).unwrap();
+        let page = page.replace("(1)", ".1.gz");
+        assert!(system.join("usr/share/man/man1").join(&page).is_file(), "{unit} tells of {page}");
+    }
+}
+
+#[test]
+fn units_have_no_more_rights_than_they_need() {
+    if !has("systemd-analyze") {
+        return;
+    }
+    for unit in UNITS {
+        let path = root().join("packaging").join(unit).display().to_string();
+        // 2.5 of 10, in tenths; the command fails beyond it, and warns of lines that systemd does not know.
+        let command = ["security", "--offline=true", "--threshold=25", "--no-pager", &path];
+        let output = Command::new("systemd-analyze").args(command).output().unwrap();
+        let (printed, told) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{unit}: {}", printed.lines().last().unwrap_or_default());
+        assert!(!told.contains("Unknown") && !told.contains("Failed to parse"), "{unit}: {told}");
+    }
+}
+
+#[test]
+fn the_bill_of_materials_names_each_crate_with_its_licence() {
+    if !has("python3") {
+        return;
+    }
+    let script = root().join("packaging/bill-of-materials");
+    let arguments = ["0.0.1", "x86_64-unknown-linux-gnu"];
+    let text = done(&script, &arguments);
+    assert_eq!(text, done(&script, &arguments), "two of them differ");
+    let bill: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let components = bill["components"].as_array().unwrap();
+    let names: Vec<&str> = components.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"tokio") && names.contains(&"sctp"), "{names:?}");
+    // Tests alone need these.
+    assert!(!names.contains(&"interop") && !names.contains(&"proptest"), "{names:?}");
+    for one in components {
+        assert!(one["licenses"][0]["expression"].is_string(), "{one}");
+        let is_ours = root().join("crates").join(one["name"].as_str().unwrap()).is_dir();
+        assert!(is_ours || one["hashes"][0]["content"].is_string(), "{one}");
+    }
+}
