@@ -7,6 +7,7 @@
 //!   what they do is wait for timeouts, and most of what they send is dropped.
 //! - `share`: the same, but rate and queue grow with the number of flows, a megabit a second and a packet for each.
 //!   So each does what it does among 100 on the `fixed` link.
+//! - `bulk`: greedy SCTP flows, with messages of 100,000 bytes, share what TCP's share in `fixed`.
 //! - `thin`: SCTP flows of 100 bytes each 250 ms, a round trip of 100 ms, 1 % loss, nothing shared.
 //!
 //! `benches/dumbbell` makes a table of them. A process makes one run, so that its memory is that of the run.
@@ -32,6 +33,7 @@ use recovery::RecoveryPolicy;
 enum Scenario {
     Fixed,
     Share,
+    Bulk,
     Thin,
 }
 
@@ -42,6 +44,7 @@ impl FromStr for Scenario {
         Ok(match name {
             "fixed" => Scenario::Fixed,
             "share" => Scenario::Share,
+            "bulk" => Scenario::Bulk,
             "thin" => Scenario::Thin,
             _ => return Err(()),
         })
@@ -52,7 +55,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let scenario = arguments.next().map_or(Ok(Scenario::Fixed), |name| name.parse());
     let Ok(scenario) = scenario else {
-        eprintln!("dumbbell_speed [fixed|share|thin [FLOWS [VIRTUAL_SECONDS]]]");
+        eprintln!("dumbbell_speed [fixed|share|bulk|thin [FLOWS [VIRTUAL_SECONDS]]]");
         std::process::exit(2);
     };
     let mut number =
@@ -68,6 +71,10 @@ fn main() {
 fn flow(scenario: Scenario, end: Instant) -> FlowConfig {
     let (transport, arrivals, size) = match scenario {
         Scenario::Fixed | Scenario::Share => (greedy(), Arrivals::Greedy, 1000),
+        Scenario::Bulk => {
+            let both = RecoveryPolicy::sctp_rfc;
+            (TransportOptions::sctp(both(), both()), Arrivals::Greedy, 100_000)
+        }
         Scenario::Thin => {
             let both = RecoveryPolicy::sctp_thin_paper;
             let interval = Duration::from_millis(250);
@@ -111,7 +118,7 @@ fn middle(scenario: Scenario, flows: u32) -> LinkConfig {
         ..LinkConfig::with_delay(Duration::from_millis(25))
     };
     match scenario {
-        Scenario::Fixed => link(100_000_000, 100),
+        Scenario::Fixed | Scenario::Bulk => link(100_000_000, 100),
         Scenario::Share => link(1_000_000 * u64::from(flows), flows.into()),
         Scenario::Thin => {
             LinkConfig::lossy(Duration::from_millis(50), Probability::from_ratio(1, 100))

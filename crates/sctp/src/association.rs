@@ -12,7 +12,7 @@ mod icmp;
 mod in_use;
 mod liveness;
 mod memory;
-mod output;
+pub(crate) mod output;
 mod packets;
 mod paths;
 mod reading;

@@ -29,7 +29,7 @@ use ::endpoint::population::Population;
 use ::endpoint::turns::Turns;
 use base::{
     Datagram, DatagramMeta, Deadlines, Duration, Host, Icmp, Instant, Machine, RandomStream,
-    Transmit, TransmitBuffer,
+    Transmit, TransmitBuffer, join_bytes,
 };
 use bytes::Bytes;
 
@@ -39,13 +39,14 @@ use self::out_of_the_blue::{MAX_INIT_ACK, Reply};
 pub use self::stats::EndpointStats;
 pub use self::table::AssociationId;
 use self::table::Table;
+use crate::association::output::Outlet;
 use crate::association::{Association, Ends, Identity};
 use crate::cookie::CookieKey;
 use crate::event::Event;
 use crate::options::{AssociationOptions, EndpointOptions};
 use crate::paths::addresses::{PeerAddresses, local_for};
 use crate::setup::{self, Tags};
-use crate::wire::{Packet, Tsn, VerificationTag};
+use crate::wire::{CommonHeader, Packet, Tsn, VerificationTag};
 
 /// Bytes of answers without an association that may wait to be sent, with what keeping them costs: a burst of 10,000 INITs
 /// is answered in full.
@@ -315,13 +316,19 @@ impl Endpoint {
 impl Machine for Endpoint {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
         self.stats.datagrams += 1;
-        let parse = if datagram.verified { Packet::parse_captured } else { Packet::parse };
-        let bytes = datagram.into_bytes();
+        let (head, tail) = match datagram.verified && datagram.head.len() >= CommonHeader::LENGTH {
+            true => (datagram.head, datagram.tail),
+            false => (join_bytes(datagram.head, datagram.tail), Bytes::new()),
+        };
         // Whether a packet with a checksum of zero is taken is up to the association (RFC 9653), even if the driver vouches for it.
-        if Packet::is_without_checksum(&bytes) {
-            return self.handle_without_checksum(now, meta, bytes);
+        if Packet::is_without_checksum(&head) {
+            return self.handle_without_checksum(now, meta, join_bytes(head, tail));
         }
-        match parse(bytes) {
+        let parsed = match datagram.verified {
+            true => Packet::parse_gathered(head, tail),
+            false => Packet::parse(head),
+        };
+        match parsed {
             Ok(packet) => self.take(now, meta, &packet),
             Err(_) => self.stats.malformed += 1,
         }
@@ -340,15 +347,22 @@ impl Machine for Endpoint {
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
-        let buffer = buffer.head();
         self.balance_memory(now);
         if let Some(reply) = self.replies.pop_front() {
-            return Some(reply.emit(buffer));
+            return Some(reply.emit(buffer.head()));
         }
+        let gathers = buffer.tail().is_some();
+        let mut outlet = Outlet { head: buffer.head(), gathers, tail: None };
         while let Some(id) = self.turns.current() {
             if let Some(slot) = self.table.slot_mut(id) {
-                if let Some(transmit) = slot.association.poll_transmit(now, buffer) {
-                    self.turns.on_sent(transmit.size);
+                if let Some(transmit) = slot.association.poll_transmit(now, &mut outlet) {
+                    let tail = outlet.tail;
+                    self.turns.on_sent(transmit.size + tail.as_ref().map_or(0, Bytes::len));
+                    if let Some(tail) = tail
+                        && let Some(place) = buffer.tail()
+                    {
+                        *place = tail;
+                    }
                     return Some(transmit);
                 }
                 slot.dirty = false;

@@ -86,7 +86,8 @@ impl Wire {
 
     fn read(&mut self, end: usize, id: ConnectionId) -> usize {
         let mut bytes = 0;
-        while let Ok(Received::Data(data)) = self.ends[end].receive(self.now, id, usize::MAX) {
+        let mut own = self.ends[end].connection_mut(id).unwrap();
+        while let Ok(Received::Data(data)) = own.receive(self.now, usize::MAX) {
             bytes += data.len();
         }
         bytes
@@ -172,7 +173,11 @@ fn transfer(wire: &mut Wire, ids: &[[ConnectionId; 2]], kind: Kind, total: usize
         while sent < total && (kind == Kind::Bulk || next <= wire.now) {
             let data = message.slice(..message.len().min(total - sent));
             let [id, _] = turns.next().unwrap();
-            let taken = wire.ends[0].send(wire.now, *id, data, SendFlags::default()).unwrap();
+            let taken = wire.ends[0]
+                .connection_mut(*id)
+                .unwrap()
+                .send(wire.now, data, SendFlags::default())
+                .unwrap();
             sent += taken;
             next += interval;
             if taken == 0 {

@@ -60,8 +60,6 @@ pub enum Received {
 /// Why a connection takes no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
-    /// There is no such connection.
-    NoConnection,
     /// This side has finished.
     Finished,
     /// The connection failed.
@@ -71,8 +69,6 @@ pub enum SendError {
 /// Why a connection gives no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
-    /// There is no such connection.
-    NoConnection,
     /// The application closed it.
     Closed,
     /// The connection failed.
@@ -82,7 +78,6 @@ pub enum ConnectionError {
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SendError::NoConnection => f.write_str("there is no such connection"),
             SendError::Finished => f.write_str("this side of the connection has finished"),
             SendError::Failed(failure) => failure.fmt(f),
         }
@@ -94,7 +89,6 @@ impl core::error::Error for SendError {}
 impl fmt::Display for ConnectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConnectionError::NoConnection => f.write_str("there is no such connection"),
             ConnectionError::Closed => f.write_str("the connection was closed"),
             ConnectionError::Failed(failure) => failure.fmt(f),
         }
@@ -255,7 +249,7 @@ impl Connection {
         self.rx.readable() as usize
     }
 
-    /// Bytes that [`Endpoint::send`](crate::Endpoint::send) would take now.
+    /// Bytes that [`ConnectionMut::send`](crate::ConnectionMut::send) would take now.
     pub fn writable_bytes(&self) -> usize {
         match &self.handshake {
             _ if !self.state.may_send() => 0,

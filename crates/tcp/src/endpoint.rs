@@ -3,14 +3,15 @@
 //!
 //! Inputs: [`Endpoint::handle_datagram`](base::Machine::handle_datagram),
 //! [`Endpoint::handle_icmp`](base::Machine::handle_icmp),
-//! [`Endpoint::handle_timeout`](base::Machine::handle_timeout) and the application's calls. Outputs:
+//! [`Endpoint::handle_timeout`](base::Machine::handle_timeout) and the application's calls
+//! ([`Endpoint::connect`], [`Endpoint::release`], and those of a connection that [`Endpoint::connection_mut`] lends). Outputs:
 //! [`Endpoint::poll_transmit`](base::Machine::poll_transmit),
 //! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
 //! the driver drains the outputs.
 
 mod arrives;
-mod calls;
 mod connect;
+mod connection_mut;
 mod icmp;
 mod listeners;
 mod memory;
@@ -34,6 +35,7 @@ use base::{
 };
 
 pub use self::connect::ConnectError;
+pub use self::connection_mut::ConnectionMut;
 pub use self::listeners::ListenError;
 use self::listeners::Listeners;
 use self::memory::Memory;
@@ -105,6 +107,11 @@ impl Endpoint {
     /// A connection, to ask.
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.table.get(id)
+    }
+
+    /// A connection, to use; none if the endpoint has no such connection (any more).
+    pub fn connection_mut(&mut self, id: ConnectionId) -> Option<ConnectionMut<'_>> {
+        ConnectionMut::new(self, id)
     }
 
     /// All connections, to ask, in no particular order; half open ones are among them, and those in TIME-WAIT

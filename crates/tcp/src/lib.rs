@@ -47,11 +47,14 @@
 //! let listener = server.listen(there, ListenOptions::default())?;
 //! let id = client.connect(now, here, there, ConnectionOptions::default())?;
 //! while carry(now, &mut client, &mut server) || carry(now, &mut server, &mut client) {}
-//! assert_eq!(client.send(now, id, "hello".into(), SendFlags::default())?, 5);
+//! let mut ours = client.connection_mut(id).ok_or("no connection")?;
+//! assert_eq!(ours.send(now, "hello".into(), SendFlags::default())?, 5);
+//! drop(ours); // What was sent can leave now.
 //! while carry(now, &mut client, &mut server) || carry(now, &mut server, &mut client) {}
 //!
 //! let theirs = server.accept(listener).ok_or("a connection")?;
-//! assert_eq!(server.receive(now, theirs, 100)?, Received::Data("hello".into()));
+//! let mut theirs = server.connection_mut(theirs).ok_or("no connection")?;
+//! assert_eq!(theirs.receive(now, 100)?, Received::Data("hello".into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -67,7 +70,9 @@ pub mod rx;
 pub mod tx;
 pub mod wire;
 
-pub use self::endpoint::{ConnectError, ConnectionId, Endpoint, EndpointStats, ListenError};
+pub use self::endpoint::{
+    ConnectError, ConnectionId, ConnectionMut, Endpoint, EndpointStats, ListenError,
+};
 pub use connection::{
     Connection, ConnectionError, ConnectionInfo, Counters, Received, SendError, State,
 };

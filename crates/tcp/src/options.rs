@@ -10,7 +10,7 @@ use crate::memory::MemoryLimits;
 use crate::tx::{Nagle, WindowProbe};
 
 /// Options of a connection. Those that are negotiated count until the connection is opened; the others
-/// may change in its life ([`Endpoint::set_options`](crate::Endpoint::set_options)).
+/// may change in its life ([`ConnectionMut::set_options`](crate::ConnectionMut::set_options)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionOptions {
     /// Everything that decides when to resend what, and when to acknowledge.
@@ -74,7 +74,7 @@ pub struct ConnectionOptions {
     /// Whether to tell the peer the user timeout and, where none is chosen here, to heed the one it tells
     /// (RFC 5482).
     pub user_timeout_option: bool,
-    /// What becomes of what was not sent at [`Endpoint::close`](crate::Endpoint::close) (SO_LINGER):
+    /// What becomes of what was not sent at [`ConnectionMut::close`](crate::ConnectionMut::close) (SO_LINGER):
     /// none sends it in the background, zero resets the connection, another span resets it when that
     /// has passed.
     pub linger: Option<Duration>,

@@ -185,28 +185,35 @@ impl Bench {
 
     fn act(&mut self, act: u8, size: u16) {
         let Some(id) = self.ids.last().copied() else { return };
-        let (end, now) = (&mut self.endpoint, self.now);
+        let now = self.now;
+        let Some(mut own) = self.endpoint.connection_mut(id) else {
+            self.ids.pop();
+            return;
+        };
+        if act % 16 == 15 && size.is_multiple_of(8) {
+            drop(own);
+            self.endpoint.release(now, id);
+            self.ids.pop();
+            return self.settle();
+        }
         match act % 16 {
             0..6 => {
                 let flags = SendFlags { more: act & 16 != 0, urgent: act & 32 != 0 };
                 let data = vec![2; usize::from(size) % BUFFER].into();
-                let _ = end.send(now, id, data, flags);
+                let _ = own.send(now, data, flags);
             }
             6..11 => {
-                if let Ok(Received::Data(data)) = end.receive(now, id, usize::from(size)) {
+                if let Ok(Received::Data(data)) = own.receive(now, usize::from(size)) {
                     self.read += data.len() as u64;
                 }
             }
-            11 => end.shutdown_write(now, id),
-            12 => end.acknowledge_now(now, id),
-            13 => end.set_options(now, id, |options| options.no_delay ^= true),
-            14 if size.is_multiple_of(4) => end.close(now, id),
-            15 if size.is_multiple_of(8) => {
-                end.release(now, id);
-                self.ids.pop();
-            }
+            11 => own.shutdown_write(now),
+            12 => own.acknowledge_now(now),
+            13 => own.set_options(now, |options| options.no_delay ^= true),
+            14 if size.is_multiple_of(4) => own.close(now),
             _ => {}
         }
+        drop(own);
         self.settle();
     }
 
@@ -215,7 +222,9 @@ impl Bench {
         let mut policy = tcp_policy::preset(preset);
         tcp_policy::change(&mut policy, field, value);
         let policy = Arc::new(policy);
-        self.endpoint.set_options(self.now, id, |options| options.policy = policy);
+        if let Some(mut own) = self.endpoint.connection_mut(id) {
+            own.set_policy(self.now, policy);
+        }
         self.settle();
     }
 

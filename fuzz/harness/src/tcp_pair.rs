@@ -8,8 +8,8 @@ use std::sync::Arc;
 use base::{Duration, Icmp, IcmpError, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use tcp::{
-    ConnectionId, ConnectionOptions, EcnMode, Endpoint, EndpointOptions, Event, ListenOptions,
-    Received, SendFlags, SynCookies,
+    ConnectionId, ConnectionMut, ConnectionOptions, EcnMode, Endpoint, EndpointOptions, Event,
+    ListenOptions, Received, SendFlags, SynCookies,
 };
 
 mod input;
@@ -47,6 +47,13 @@ struct Side {
     finished: bool,
     failed: bool,
     deaf: bool,
+}
+
+impl Side {
+    /// Its connection.
+    fn own(&mut self) -> Option<ConnectionMut<'_>> {
+        self.endpoint.connection_mut(self.id?)
+    }
 }
 
 struct World {
@@ -155,7 +162,9 @@ impl World {
             assert_eq!(side.endpoint.accept(listener), Some(id));
             if side.id.is_some() {
                 // An old SYN opened it: nobody is there who would talk to it.
-                side.endpoint.abort(self.now, id);
+                if let Some(mut own) = side.endpoint.connection_mut(id) {
+                    own.abort(self.now);
+                }
                 side.endpoint.release(self.now, id);
             } else {
                 side.id = Some(id);
@@ -168,13 +177,12 @@ impl World {
 
     fn read(&mut self, at: usize, limit: usize) {
         let now = self.now;
-        let Some(id) = self.sides[at].id else { return };
         let mut left = limit;
         while left > 0 {
             let peer_sent = self.sides[1 - at].sent;
             let side = &mut self.sides[at];
-            match side.endpoint.receive(now, id, left) {
-                Ok(Received::Data(data)) => {
+            match side.own().map(|mut own| own.receive(now, left)) {
+                Some(Ok(Received::Data(data))) => {
                     assert!(!side.finished, "data after the end");
                     assert!(!data.is_empty() && data.len() <= left);
                     let expected = stream(1 - at, side.read, data.len());
@@ -183,29 +191,26 @@ impl World {
                     assert!(side.read <= peer_sent, "more than was sent");
                     left -= data.len();
                 }
-                Ok(Received::Nothing) => break,
-                Ok(Received::Finished) => {
+                Some(Ok(Received::Finished)) => {
                     side.finished = true;
                     assert_eq!(side.read, peer_sent, "the end before all of it");
                     break;
                 }
-                Err(_) => {
-                    break;
-                }
+                None | Some(Ok(Received::Nothing) | Err(_)) => break,
             }
         }
     }
 
     fn send(&mut self, at: usize, size: usize, flags: u8) {
         let side = &mut self.sides[at];
-        let Some(id) = side.id else { return };
         if side.shut || side.closed {
             return;
         }
         let data = stream(at, side.sent, size);
         // Out of band a byte would be missing in the stream.
         let flags = SendFlags { more: flags & 3 == 1, urgent: false };
-        if let Ok(taken) = side.endpoint.send(self.now, id, data, flags) {
+        let own = side.own();
+        if let Some(Ok(taken)) = own.map(|mut own| own.send(self.now, data, flags)) {
             assert!(taken <= size);
             side.sent += taken as u64;
         }
@@ -298,29 +303,28 @@ impl World {
             Step::Close { at, sure } if sure % 32 == 0 => self.close(end(at)),
             Step::Abort { at, sure } if sure % 64 == 0 => {
                 let side = &mut self.sides[end(at)];
-                if let Some(id) = side.id {
-                    side.failed = true;
-                    side.endpoint.abort(self.now, id);
-                    self.settle(end(at));
+                side.failed |= side.id.is_some();
+                if let Some(mut own) = side.own() {
+                    own.abort(self.now);
                 }
+                self.settle(end(at));
             }
             Step::Shutdown { .. } | Step::Close { .. } | Step::Abort { .. } => {}
         }
     }
 
     fn set_policy(&mut self, at: usize, preset: u8, field: u8, value: u8) {
-        let side = &mut self.sides[at];
-        let Some(id) = side.id else { return };
+        let Some(mut own) = self.sides[at].own() else { return };
         let mut policy = tcp_policy::preset(preset);
         tcp_policy::change(&mut policy, field, value);
-        side.endpoint.set_options(self.now, id, |options| options.policy = Arc::new(policy));
+        own.set_policy(self.now, Arc::new(policy));
+        drop(own);
         self.settle(at);
     }
 
     fn change(&mut self, at: usize, change: u8) {
-        let side = &mut self.sides[at];
-        let Some(id) = side.id else { return };
-        side.endpoint.set_options(self.now, id, |options| {
+        let Some(mut own) = self.sides[at].own() else { return };
+        own.set_options(self.now, |options| {
             options.no_delay = change & 1 != 0;
             if change & 2 != 0 {
                 options.receive_buffer = 1 + 400 * usize::from(change);
@@ -329,25 +333,27 @@ impl World {
                 options.send_buffer = 1 + 400 * usize::from(change);
             }
         });
+        drop(own);
         self.settle(at);
     }
 
     fn shut(&mut self, at: usize) {
         let side = &mut self.sides[at];
-        if let Some(id) = side.id {
-            side.shut = true;
-            side.endpoint.shutdown_write(self.now, id);
-            self.settle(at);
+        side.shut |= side.id.is_some();
+        if let Some(mut own) = side.own() {
+            own.shutdown_write(self.now);
         }
+        self.settle(at);
     }
 
     fn close(&mut self, at: usize) {
         let side = &mut self.sides[at];
-        if let Some(id) = side.id {
-            (side.shut, side.closed) = (true, true);
-            side.endpoint.close(self.now, id);
-            self.settle(at);
+        let has_begun = side.id.is_some();
+        (side.shut, side.closed) = (side.shut || has_begun, side.closed || has_begun);
+        if let Some(mut own) = side.own() {
+            own.close(self.now);
         }
+        self.settle(at);
     }
 
     /// The network works until everything has arrived, or for as long as there is patience.

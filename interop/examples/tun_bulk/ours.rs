@@ -57,12 +57,13 @@ impl Ends {
     fn swallow(&self, endpoint: &mut Endpoint, now: base::Instant, id: ConnectionId) {
         let intact = &self.counts.intact;
         loop {
-            match endpoint.receive(now, id, Pattern::PERIOD) {
-                Ok(Received::Data(data)) => {
+            let own = endpoint.connection_mut(id);
+            match own.map(|mut own| own.receive(now, Pattern::PERIOD)) {
+                Some(Ok(Received::Data(data))) => {
                     let count = self.pattern.count_intact(intact.load(Ordering::Acquire), &data);
                     intact.fetch_add(count, Ordering::Release);
                 }
-                Ok(Received::Finished) => break endpoint.release(now, id),
+                Some(Ok(Received::Finished)) => break endpoint.release(now, id),
                 _ => break,
             }
         }
@@ -70,16 +71,20 @@ impl Ends {
 
     fn send(&mut self, endpoint: &mut Endpoint, now: base::Instant) {
         for (id, sent) in &mut self.sources {
+            let Some(mut own) = endpoint.connection_mut(*id) else {
+                *sent = self.total;
+                continue;
+            };
             while *sent < self.total {
                 let piece = self.pattern.at(*sent, self.total);
-                match endpoint.send(now, *id, piece, SendFlags::default()) {
+                match own.send(now, piece, SendFlags::default()) {
                     Ok(taken @ 1..) => *sent += taken as u64,
                     Ok(0) => break,
                     Err(_) => *sent = self.total,
                 }
             }
             if *sent == self.total {
-                endpoint.shutdown_write(now, *id);
+                own.shutdown_write(now);
             }
         }
         self.sources.retain(|(_, sent)| *sent < self.total);

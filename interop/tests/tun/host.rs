@@ -128,8 +128,8 @@ impl Host {
         let mut rest = Bytes::copy_from_slice(data);
         while !rest.is_empty() {
             let taken = self.wait("room to send", |endpoint, now| {
-                let taken =
-                    endpoint.send(now, connection.0, rest.clone(), SendFlags::default()).unwrap();
+                let mut own = endpoint.connection_mut(connection.0).unwrap();
+                let taken = own.send(now, rest.clone(), SendFlags::default()).unwrap();
                 (taken > 0).then_some(taken)
             });
             bytes::Buf::advance(&mut rest, taken);
@@ -138,12 +138,14 @@ impl Host {
 
     /// What arrives next; nothing at the end.
     pub(crate) fn receive(&self, connection: Connection) -> Result<Bytes, Failure> {
-        self.wait("data", |endpoint, now| match endpoint.receive(now, connection.0, 1 << 20) {
-            Ok(Received::Data(data)) => Some(Ok(data)),
-            Ok(Received::Finished) => Some(Ok(Bytes::new())),
-            Ok(Received::Nothing) => None,
-            Err(ConnectionError::Failed(failure)) => Some(Err(failure)),
-            Err(other) => panic!("{other}"),
+        self.wait("data", |endpoint, now| {
+            match endpoint.connection_mut(connection.0).unwrap().receive(now, 1 << 20) {
+                Ok(Received::Data(data)) => Some(Ok(data)),
+                Ok(Received::Finished) => Some(Ok(Bytes::new())),
+                Ok(Received::Nothing) => None,
+                Err(ConnectionError::Failed(failure)) => Some(Err(failure)),
+                Err(other) => panic!("{other}"),
+            }
         })
     }
 
@@ -170,11 +172,14 @@ impl Host {
     }
 
     pub(crate) fn finish(&self, connection: Connection) {
-        self.machine.call(|endpoint, now| endpoint.shutdown_write(now, connection.0));
+        self.machine.call(|endpoint, now| {
+            endpoint.connection_mut(connection.0).unwrap().shutdown_write(now)
+        });
     }
 
     pub(crate) fn abort(&self, connection: Connection) {
-        self.machine.call(|endpoint, now| endpoint.abort(now, connection.0));
+        self.machine
+            .call(|endpoint, now| endpoint.connection_mut(connection.0).unwrap().abort(now));
     }
 
     /// Lets go of it, and waits until it is over.

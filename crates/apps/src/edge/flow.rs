@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tcp::{Connection, Endpoint, Failure, State};
+use tcp::{Connection, Failure, State};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
@@ -31,7 +31,11 @@ pub(super) async fn run(registry: Arc<Registry>, accepted: Accepted) {
     };
     if end != End::Finished {
         let shard = registry.shard(accepted.shard);
-        shard.machine.call(|endpoint, now| endpoint.abort(now, accepted.id));
+        shard.machine.call(|endpoint, now| {
+            if let Some(mut own) = endpoint.connection_mut(accepted.id) {
+                own.abort(now);
+            }
+        });
     }
     registry.leave(&accepted, end);
 }
@@ -104,8 +108,11 @@ impl Client<'_> {
     /// among the connections, for years by acknowledging a byte now and then.
     async fn see_off(&self) -> End {
         let id = self.accepted.id;
-        let call = |stack: &mut Endpoint, now| stack.close(now, id);
-        self.shard.machine.call(call);
+        self.shard.machine.call(|stack, now| {
+            if let Some(mut own) = stack.connection_mut(id) {
+                own.close(now);
+            }
+        });
         let waits = |connection: &Connection| {
             let info = connection.info(base::Instant::ZERO);
             Some(info.unsent_bytes + info.unacked_bytes)

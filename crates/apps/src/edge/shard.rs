@@ -124,7 +124,9 @@ impl Shard {
         let left: Vec<ConnectionId> = self.signals().keys().copied().collect();
         self.machine.call(|endpoint, now| {
             for id in left {
-                endpoint.abort(now, id);
+                if let Some(mut own) = endpoint.connection_mut(id) {
+                    own.abort(now);
+                }
                 endpoint.release(now, id);
             }
             self.listeners.keys().for_each(|id| endpoint.close_listener(now, *id));

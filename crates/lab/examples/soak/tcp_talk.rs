@@ -35,19 +35,23 @@ impl TcpTalk {
     fn push(&mut self, line: &mut Line<'_, Tcp>) {
         if !self.waiting.is_empty() {
             let waiting = self.waiting.clone();
-            let sent = line.endpoint.send(line.now, line.id, waiting, SendFlags::default());
+            let own = line.endpoint.connection_mut(line.id);
+            let sent = own.map(|mut own| own.send(line.now, waiting, SendFlags::default()));
             // A connection that takes nothing any more fails, and says so.
-            self.waiting.advance(sent.unwrap_or(0));
+            self.waiting.advance(sent.and_then(Result::ok).unwrap_or(0));
         }
         if self.finishes && self.waiting.is_empty() && !self.finished {
             self.finished = true;
-            line.endpoint.shutdown_write(line.now, line.id);
+            if let Some(mut own) = line.endpoint.connection_mut(line.id) {
+                own.shutdown_write(line.now);
+            }
         }
     }
 
     fn read_all(&mut self, line: &mut Line<'_, Tcp>, reader: Reader<'_>) -> Result<(), String> {
+        let Some(mut own) = line.endpoint.connection_mut(line.id) else { return Ok(()) };
         loop {
-            match line.endpoint.receive(line.now, line.id, READ) {
+            match own.receive(line.now, READ) {
                 Ok(Received::Data(bytes)) => self.partial.extend_from_slice(&bytes),
                 Ok(Received::Finished) => self.peer_finished = true,
                 Ok(Received::Nothing) | Err(_) => return Ok(()),
@@ -92,7 +96,10 @@ impl Talk<Tcp> for TcpTalk {
         shared: &SharedRef,
     ) {
         if random.below(16) == 0 {
-            line.endpoint.set_policy(line.now, line.id, policy(&presets(), random));
+            let policy = policy(&presets(), random);
+            if let Some(mut own) = line.endpoint.connection_mut(line.id) {
+                own.set_policy(line.now, policy);
+            }
             shared.borrow_mut().policies += 1;
         }
         let Some(conversation) = self.conversation else { return };
@@ -128,10 +135,10 @@ impl Talk<Tcp> for TcpTalk {
 
     /// One of eight clients aborts.
     fn leave(&mut self, line: &mut Line<'_, Tcp>, random: &mut RandomStream) {
-        if random.below(8) == 0 {
-            line.endpoint.abort(line.now, line.id);
-        } else {
+        if random.below(8) > 0 {
             self.finish(line);
+        } else if let Some(mut own) = line.endpoint.connection_mut(line.id) {
+            own.abort(line.now);
         }
     }
 

@@ -195,7 +195,7 @@ impl FlowLog {
         for_each_span(
             (protocol, self.first_number),
             &packet.payload,
-            packet.tail.len(),
+            &packet.tail,
             near,
             &mut |span| {
                 carries = true;
@@ -217,7 +217,7 @@ impl FlowLog {
     }
 
     /// A packet of the flow reached the receiver's host undamaged; its last `tail` bytes lie elsewhere.
-    pub fn on_arrived(&mut self, now: Instant, packet: &Bytes, tail: usize) {
+    pub fn on_arrived(&mut self, now: Instant, packet: &Bytes, tail: &Bytes) {
         let Some(notes) = &mut self.notes else { return };
         let (group, number, near) = (&self.group, self.number, notes.sent_to());
         let (mut fresh, mut again) = (0, 0);

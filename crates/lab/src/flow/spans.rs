@@ -38,18 +38,18 @@ pub struct Span {
     pub stream: u16,
 }
 
-/// Calls `found` with the data in an undamaged packet, of which the last `tail` bytes need not be there, in its order.
+/// Calls `found` with the data in an undamaged packet, whose last bytes are those of `tail`, in its order.
 /// The first unit of the flow has the number `first` on the wire; numbers of 32 bits are taken for those closest to unit
 /// `near`.
 pub fn for_each_span(
     (protocol, first): (Protocol, u32),
     packet: &Bytes,
-    tail: usize,
+    tail: &Bytes,
     near: u64,
     found: &mut dyn FnMut(Span),
 ) {
     match protocol {
-        Protocol::Sctp => sctp_spans(packet, first, near, found),
+        Protocol::Sctp => sctp_spans((packet, tail), first, near, found),
         Protocol::Marked => {
             for (_, mark) in marks_in(packet) {
                 let (start, end) = (mark.index, mark.index + 1);
@@ -61,7 +61,7 @@ pub fn for_each_span(
                 return;
             };
             let start = unwrap(segment.seq.0.wrapping_sub(first), near);
-            let end = start + (segment.payload.len() + tail) as u64;
+            let end = start + (segment.payload.len() + tail.len()) as u64;
             // A keep-alive probe or a FIN carries none.
             if end > start && !segment.flags.syn() {
                 found(Span { start, end, begins: false, stream: 0 });
@@ -70,8 +70,8 @@ pub fn for_each_span(
     }
 }
 
-fn sctp_spans(packet: &Bytes, first: u32, near: u64, found: &mut dyn FnMut(Span)) {
-    let Ok(packet) = wire::Packet::parse_captured(packet.clone()) else { return };
+fn sctp_spans((head, tail): (&Bytes, &Bytes), first: u32, near: u64, found: &mut dyn FnMut(Span)) {
+    let Ok(packet) = wire::Packet::parse_gathered(head.clone(), tail.clone()) else { return };
     for chunk in packet.chunks() {
         let (tsn, flags, stream) = match chunk {
             Ok(Chunk::Data(data)) => (data.tsn, data.flags, data.stream),
@@ -109,7 +109,9 @@ mod tests {
         for protocol in [Protocol::Sctp, Protocol::Tcp, Protocol::Marked] {
             for packet in [&b""[..], b"short", &[0xff; 40]] {
                 let packet = Bytes::copy_from_slice(packet);
-                for_each_span((protocol, FIRST), &packet, 0, 0, &mut |span| panic!("{span:?}"));
+                for_each_span((protocol, FIRST), &packet, &Bytes::new(), 0, &mut |span| {
+                    panic!("{span:?}")
+                });
             }
         }
     }

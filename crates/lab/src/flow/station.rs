@@ -74,7 +74,7 @@ impl Machine for Station {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
         // The network vouches for what it has not damaged: that has arrived.
         if datagram.verified {
-            let (head, tail) = (&datagram.head, datagram.tail.len());
+            let (head, tail) = (&datagram.head, &datagram.tail);
             match self {
                 Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
                 Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),

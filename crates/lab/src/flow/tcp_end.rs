@@ -81,17 +81,18 @@ impl Carrier for TcpCarrier {
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(ConnectionId, u64)> {
         let options = Arc::clone(&self.options);
         let id = self.endpoint.connect(now, self.local, self.remote, options).ok()?;
-        if tell_recovery {
-            self.endpoint.set_recovery_events(id, true);
+        if tell_recovery && let Some(mut own) = self.endpoint.connection_mut(id) {
+            own.set_recovery_events(true);
         }
         // Units of a connection are offsets: the SYN has 0.
         Some((id, 1))
     }
 
     fn send(&mut self, now: Instant, id: ConnectionId, pending: &mut Pending) -> Sent {
+        let Some(mut own) = self.endpoint.connection_mut(id) else { return Sent::Failed };
         while pending.taken < pending.message.size {
             let rest = filler(pending.message.size - pending.taken);
-            match self.endpoint.send(now, id, rest, SendFlags::default()) {
+            match own.send(now, rest, SendFlags::default()) {
                 Ok(0) => return Sent::Full,
                 Ok(taken) => pending.taken += taken,
                 Err(_) => return Sent::Failed,
@@ -101,8 +102,9 @@ impl Carrier for TcpCarrier {
     }
 
     fn pour(&mut self, now: Instant, id: ConnectionId) -> Option<Sent> {
+        let Some(mut own) = self.endpoint.connection_mut(id) else { return Some(Sent::Failed) };
         Some(loop {
-            match self.endpoint.send(now, id, filler(FILLER.len()), SendFlags::default()) {
+            match own.send(now, filler(FILLER.len()), SendFlags::default()) {
                 Ok(taken) if taken == FILLER.len() => {}
                 Ok(_) => break Sent::Full,
                 Err(_) => break Sent::Failed,
@@ -119,7 +121,7 @@ impl Carrier for TcpCarrier {
     }
 
     fn poll_recovery_event(&mut self, id: ConnectionId) -> Option<(Instant, recovery::Event)> {
-        self.endpoint.poll_recovery_event(id)
+        self.endpoint.connection_mut(id)?.poll_recovery_event()
     }
 
     /// A connection has one path.
@@ -133,8 +135,8 @@ impl TcpSink {
             match event {
                 Event::Incoming { listener } => drop(self.endpoint.accept(listener)),
                 Event::Readable => {
-                    while let Ok(Received::Data(data)) = self.endpoint.receive(now, id, usize::MAX)
-                    {
+                    let Some(mut own) = self.endpoint.connection_mut(id) else { continue };
+                    while let Ok(Received::Data(data)) = own.receive(now, usize::MAX) {
                         log.on_bytes_read(now, data.len());
                     }
                 }

@@ -121,15 +121,16 @@ impl TransferSource {
         if *left == 0 {
             return;
         }
+        let Some(mut own) = self.endpoint.connection_mut(id) else { return };
         while *left > 0 {
-            match self.endpoint.send(now, id, filler(*left), SendFlags::default()) {
+            match own.send(now, filler(*left), SendFlags::default()) {
                 Ok(0) => return,
                 Ok(taken) => *left -= taken,
                 // An event tells of its end.
                 Err(_) => return,
             }
         }
-        self.endpoint.shutdown_write(now, id);
+        own.shutdown_write(now);
     }
 
     pub(super) fn after_input(&mut self, now: Instant) {
@@ -160,17 +161,19 @@ impl TransferSink {
     }
 
     fn read(&mut self, now: Instant, id: ConnectionId) {
-        loop {
-            match self.endpoint.receive(now, id, usize::MAX) {
+        let Some(mut own) = self.endpoint.connection_mut(id) else { return };
+        let complete = loop {
+            match own.receive(now, usize::MAX) {
                 Ok(Received::Data(data)) => {
                     self.log.borrow_mut().on_bytes_read(now, data.len());
                 }
-                Ok(Received::Nothing) => return,
-                Ok(Received::Finished) => return self.end(now, id, true),
-                Err(ConnectionError::NoConnection | ConnectionError::Closed) => return,
-                Err(ConnectionError::Failed(_)) => return self.end(now, id, false),
+                Ok(Received::Nothing) | Err(ConnectionError::Closed) => return,
+                Ok(Received::Finished) => break true,
+                Err(ConnectionError::Failed(_)) => break false,
             }
-        }
+        };
+        drop(own);
+        self.end(now, id, complete);
     }
 
     fn end(&mut self, now: Instant, id: ConnectionId, complete: bool) {

@@ -38,7 +38,7 @@ impl Teller {
     fn tell_sctp(&mut self, first_number: u32, packet: &Bytes) -> Option<(Role, String)> {
         let mut units = Vec::new();
         let found = &mut |span: Span| units.push(span.start);
-        for_each_span((Protocol::Sctp, first_number), packet, 0, self.sent_to, found);
+        for_each_span((Protocol::Sctp, first_number), packet, &Bytes::new(), self.sent_to, found);
         if let (Some(first), Some(last)) = (units.first(), units.last()) {
             let role = self.role(*first, last + 1);
             return Some((role, data_label(&units)));
@@ -59,7 +59,7 @@ impl Teller {
     fn tell_marked(&mut self, packet: &Bytes) -> Option<(Role, String)> {
         let mut messages = Vec::new();
         let found = &mut |span: Span| messages.push(span.start);
-        for_each_span((Protocol::Marked, 0), packet, 0, self.sent_to, found);
+        for_each_span((Protocol::Marked, 0), packet, &Bytes::new(), self.sent_to, found);
         let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
             return Some((Role::Ack, format!("{} bytes", packet.len())));
         };

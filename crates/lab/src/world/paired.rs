@@ -65,7 +65,7 @@ impl PairedLoss {
         let flow =
             flow.get_or_insert_with(|| FlowLosses::new(place, self.probability, self.forward));
         let numbers = (self.protocols[number as usize], FIRST);
-        flow.is_lost(numbers, &datagram.payload, datagram.tail.len())
+        flow.is_lost(numbers, &datagram.payload, &datagram.tail)
     }
 }
 
@@ -81,7 +81,7 @@ impl FlowLosses {
 
     /// Whether the next packet is lost: of a flow of this protocol, whose first unit has this number on the wire. The
     /// last `tail` bytes of the packet need not be there.
-    pub fn is_lost(&mut self, numbers: (Protocol, u32), packet: &Bytes, tail: usize) -> bool {
+    pub fn is_lost(&mut self, numbers: (Protocol, u32), packet: &Bytes, tail: &Bytes) -> bool {
         if !self.forward {
             return self.fate.is_lost([]);
         }

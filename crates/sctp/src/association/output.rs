@@ -1,6 +1,7 @@
 //! Packets out of an association: control chunks, what arrived and was given up, and data, in this order.
 
 use base::{Ecn, Instant, Transmit};
+use bytes::Bytes;
 
 use super::{Association, Identity};
 use crate::control::Control;
@@ -23,9 +24,23 @@ use crate::zero_checksum::ErrorDetection;
 /// Bytes of a chunk before its value.
 const CHUNK_HEADER: usize = 4;
 
+/// Where packets are written.
+pub(crate) struct Outlet<'b> {
+    /// Packets are appended here, whole or but for the `tail`.
+    pub(crate) head: &'b mut Vec<u8>,
+    /// Whether user data may go to the `tail`, and checksums be left out.
+    pub(crate) gathers: bool,
+    /// User data that follows the packet in `head`.
+    pub(crate) tail: Option<Bytes>,
+}
+
 impl Association {
-    /// Output: appends the next packet to `buffer`.
-    pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    /// Output: writes the next packet to `outlet`.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        outlet: &mut Outlet<'_>,
+    ) -> Option<Transmit> {
         let echoes_cookie = self.control.first() == Some(&Control::CookieEcho);
         if self.state() == State::CookieEchoed && !echoes_cookie {
             // Section 5.1: until COOKIE ACK no packet leaves without COOKIE ECHO.
@@ -33,7 +48,7 @@ impl Association {
         }
         // The timer may be late, as after the process was stopped: what is stale does not leave.
         self.expire_messages(now);
-        if let Some(copies) = self.poll_copies(buffer) {
+        if let Some(copies) = self.poll_copies(outlet) {
             return Some(copies);
         }
         let (path_id, filling) = self.next_packet(now, echoes_cookie);
@@ -42,7 +57,7 @@ impl Association {
         }
         if let Some(&Control::Probe(probe)) = self.control.first() {
             self.control.take_first();
-            return self.emit_probe(probe, buffer);
+            return self.emit_probe(probe, outlet);
         }
         let path = &self.paths[path_id];
         let (remote, discovers_mtu, confirmed) =
@@ -63,7 +78,7 @@ impl Association {
         let max_packet = self.max_packet();
         // A chunk that was cut for a larger path MTU still has to fit the packet that carries it again.
         let oversized = CommonHeader::LENGTH + self.tx.next_again_size(path_id);
-        let mut packet = self.start_packet(buffer, max_packet.max(oversized));
+        let mut packet = self.start_packet(outlet, max_packet.max(oversized));
         let goes_on = self.append_controls(&mut packet, path_id);
         if goes_on && confirmed {
             self.append_sack_and_data(now, path_id, &mut packet, echoes_cookie, filling);
@@ -72,10 +87,10 @@ impl Association {
             packet.discard();
             return None;
         }
-        let size = self.finish_packet(packet, may_omit_checksum);
         // What was cut for a larger path MTU and has to be sent again is left to IP to fragment (RFC 9260,
         // section 6.9).
-        let dont_fragment = discovers_mtu && size <= max_packet;
+        let dont_fragment = discovers_mtu && packet.len() <= max_packet;
+        let size = self.finish_packet(packet, may_omit_checksum);
         Some(Transmit {
             local,
             remote,
@@ -138,7 +153,7 @@ impl Association {
     }
 
     /// Begins a packet, whose tag is that which its first chunk wants.
-    fn start_packet<'b>(&self, buffer: &'b mut Vec<u8>, max_packet: usize) -> PacketBuilder<'b> {
+    fn start_packet<'b>(&self, outlet: &'b mut Outlet<'_>, max_packet: usize) -> PacketBuilder<'b> {
         let Identity { local_port, peer_port, tags, .. } = self.identity;
         let header = CommonHeader {
             source_port: local_port,
@@ -149,14 +164,19 @@ impl Association {
                 _ => tags.peer,
             },
         };
-        PacketBuilder::start(buffer, header, max_packet).signed(self.extensions.signer().cloned())
+        // The checksum of zero tells the peer something, that of a gathered packet nothing.
+        let gathers = outlet.gathers && !self.extensions.contains(Extensions::ZERO_CHECKSUM);
+        let tail = gathers.then_some(&mut outlet.tail);
+        PacketBuilder::start(outlet.head, header, max_packet)
+            .signed(self.extensions.signer().cloned())
+            .gathering(tail)
     }
 
     /// A packet with nothing but a probe, of exactly its size.
-    fn emit_probe(&mut self, probe: Probe, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn emit_probe(&mut self, probe: Probe, outlet: &mut Outlet<'_>) -> Option<Transmit> {
         let path = &self.paths[probe.heartbeat.path];
         let (remote, local) = (path.remote(), self.source_of(path.local(), false));
-        let mut packet = self.start_packet(buffer, probe.size.into());
+        let mut packet = self.start_packet(outlet, probe.size.into());
         let info = probe.heartbeat.info();
         // The peer may want PAD authenticated and HEARTBEAT not: then an AUTH chunk stands between them.
         let fits = packet.append(Heartbeat { info: &info }).is_ok()
@@ -179,11 +199,11 @@ impl Association {
         })
     }
 
-    /// Appends the next packet of copies to `buffer`.
+    /// Writes the next packet of copies to `outlet`.
     #[inline]
-    fn poll_copies(&mut self, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    fn poll_copies(&mut self, outlet: &mut Outlet<'_>) -> Option<Transmit> {
         while let Some(WaitingCopies { path, units }) = self.paths.next_copies() {
-            let mut packet = self.start_packet(buffer, self.max_packet());
+            let mut packet = self.start_packet(outlet, self.max_packet());
             for unit in units {
                 if !self.tx.append_copy(path, unit, &mut packet) {
                     break;
@@ -210,16 +230,15 @@ impl Association {
         None
     }
 
-    /// Completes a packet and counts it; its size.
+    /// Completes a packet and counts it: the number of its bytes in the outlet's head.
     fn finish_packet(&mut self, packet: PacketBuilder<'_>, may_omit_checksum: bool) -> usize {
-        let size = if may_omit_checksum && self.extensions.contains(Extensions::ZERO_CHECKSUM) {
+        self.counters.packets_sent += 1;
+        self.counters.bytes_sent += packet.len() as u64;
+        if may_omit_checksum && self.extensions.contains(Extensions::ZERO_CHECKSUM) {
             packet.finish_without_checksum()
         } else {
             packet.finish()
-        };
-        self.counters.packets_sent += 1;
-        self.counters.bytes_sent += size as u64;
-        size
+        }
     }
 
     /// Appends control chunks for the path as far as they fit; false if nothing may follow them.

@@ -4,6 +4,7 @@ use core::net::IpAddr;
 
 use base::{Purpose, RandomStream};
 
+use super::output::Outlet;
 use super::*;
 use crate::paths::PathId;
 use crate::tx::send_options::{SendError, SendOptions};
@@ -54,7 +55,8 @@ fn answers_that_a_packet_provokes_are_bounded() {
     // What ends the association goes all the same.
     association.abort(Bytes::from(vec![1; 100_000]));
     let mut buffer = Vec::new();
-    assert!(association.poll_transmit(Instant::ZERO, &mut buffer).is_some());
+    let mut outlet = Outlet { head: &mut buffer, gathers: false, tail: None };
+    assert!(association.poll_transmit(Instant::ZERO, &mut outlet).is_some());
     assert!(buffer.len() < 400, "{} bytes", buffer.len());
 }
 
@@ -109,16 +111,16 @@ fn an_address_that_is_taken_away_leaves_its_data_to_another_and_its_row_to_the_n
     assert!(!remove_remote(&mut association, ip(1)), "the only confirmed one");
     association.confirm_path(Instant::ZERO, PathId::at(1));
     send(&mut association, 100).unwrap();
-    let mut buffer = Vec::new();
+    let mut outlet = Outlet { head: &mut Vec::new(), gathers: false, tail: None };
     association.handle_heartbeat_timers(Instant::ZERO, &mut random);
     let mut to = Vec::new();
-    while let Some(transmit) = association.poll_transmit(Instant::ZERO, &mut buffer) {
+    while let Some(transmit) = association.poll_transmit(Instant::ZERO, &mut outlet) {
         to.push(transmit.remote.ip());
     }
     assert_eq!(to, [ip(2), ip(1)], "a heartbeat, and the data");
     assert!(remove_remote(&mut association, ip(1)));
     assert_eq!(association.remote().ip(), ip(2));
-    let again = association.poll_transmit(Instant::ZERO, &mut buffer).unwrap();
+    let again = association.poll_transmit(Instant::ZERO, &mut outlet).unwrap();
     assert_eq!(again.remote.ip(), ip(2));
     let flight =
         |association: &Association, path: u8| association.tx.recovery().ledger().flight(path).bytes;

@@ -88,9 +88,14 @@ impl OutstandingChunk {
         self.flags.contains(DataFlags::ENDING)
     }
 
-    /// As it travels where messages do not interleave. Unordered messages have no number there
+    /// Its user data.
+    pub(super) fn payload(&self) -> &Bytes {
+        &self.payload
+    }
+
+    /// What precedes the user data where messages do not interleave. Unordered messages have no number there
     /// (RFC 9260, section 3.3.1).
-    pub(super) fn data(&self, tsn: Tsn) -> Data<&Bytes> {
+    pub(super) fn data(&self, tsn: Tsn) -> Data<[u8; 0]> {
         let unordered = self.flags.contains(DataFlags::UNORDERED);
         Data {
             tsn,
@@ -98,12 +103,12 @@ impl OutstandingChunk {
             ssn: if unordered { Ssn(0) } else { ssn(self.mid) },
             ppid: self.ppid,
             flags: self.flags,
-            payload: &self.payload,
+            payload: [],
         }
     }
 
-    /// As it travels where messages interleave.
-    pub(super) fn i_data(&self, tsn: Tsn) -> IData<&Bytes> {
+    /// What precedes the user data where messages interleave.
+    pub(super) fn i_data(&self, tsn: Tsn) -> IData<[u8; 0]> {
         IData {
             tsn,
             stream: self.stream,
@@ -111,7 +116,7 @@ impl OutstandingChunk {
             ppid: self.ppid,
             fsn: self.fsn,
             flags: self.flags,
-            payload: &self.payload,
+            payload: [],
         }
     }
 }

@@ -276,9 +276,9 @@ impl Sender {
         let chunk = self.outstanding.get(index).ok_or(DoesNotFit)?;
         let tsn = Tsn(unit as u32);
         if self.interleaving {
-            packet.append(chunk.i_data(tsn))
+            packet.append_with(chunk.i_data(tsn), chunk.payload())
         } else {
-            packet.append(chunk.data(tsn))
+            packet.append_with(chunk.data(tsn), chunk.payload())
         }
     }
 }

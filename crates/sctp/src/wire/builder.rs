@@ -3,6 +3,8 @@
 use core::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::checksum;
 use super::header::CommonHeader;
 use super::registry::ChunkType;
@@ -40,6 +42,9 @@ impl fmt::Display for DoesNotFit {
 
 impl core::error::Error for DoesNotFit {}
 
+/// Bytes of user data below which a copy costs no more than a reference.
+const GATHERED_FROM: usize = 64;
+
 /// A packet in the making. It counts only once [`PacketBuilder::finish`] wrote its checksum
 /// or [`PacketBuilder::finish_without_checksum`] said that it has none.
 #[must_use = "finish or discard it"]
@@ -53,6 +58,8 @@ pub struct PacketBuilder<'b> {
     signer: Option<Arc<Signer>>,
     /// Where the AUTH chunk stands in the buffer, once there is one.
     auth: Option<usize>,
+    /// For user data of the last chunk, if it may stay where it lies: a multiple of four bytes, so that nothing pads it.
+    tail: Option<&'b mut Option<Bytes>>,
 }
 
 impl<'b> PacketBuilder<'b> {
@@ -60,6 +67,7 @@ impl<'b> PacketBuilder<'b> {
     ///
     /// `max_size` counts from the common header on; what exceeds 65504 is of no use, and the header is
     /// written even if `max_size` leaves no room for it.
+    #[inline]
     pub fn start(buffer: &'b mut Vec<u8>, header: CommonHeader, max_size: usize) -> Self {
         let start = buffer.len();
         let max_size = max_size.min(LARGEST) & !3;
@@ -71,13 +79,23 @@ impl<'b> PacketBuilder<'b> {
         destination.copy_from_slice(&header.destination_port.to_be_bytes());
         tag.copy_from_slice(&header.verification_tag.0.to_be_bytes());
         buffer.extend_from_slice(&bytes);
-        PacketBuilder { buffer, start, max_size, signer: None, auth: None }
+        PacketBuilder { buffer, start, max_size, signer: None, auth: None, tail: None }
+    }
+
+    /// A packet whose checksum is left out, for a driver that asks for none, and whose last bytes may go to `tail`, as they
+    /// lie in memory; `tail` is empty before. Not where a signer needs all bytes in one piece.
+    #[inline]
+    pub fn gathering(mut self, tail: Option<&'b mut Option<Bytes>>) -> Self {
+        self.tail = tail.filter(|_| self.signer.is_none());
+        self
     }
 
     /// A packet with the chunks of the types that the signer names in the shelter of an AUTH chunk,
     /// which stands before the first of them and covers all behind it (RFC 4895, section 6.2).
-    pub fn signed(self, signer: Option<Arc<Signer>>) -> Self {
-        PacketBuilder { signer, ..self }
+    #[inline]
+    pub fn signed(mut self, signer: Option<Arc<Signer>>) -> Self {
+        self.signer = signer;
+        self
     }
 
     /// Bytes that a further chunk may take, its header and padding included: a multiple of four.
@@ -109,7 +127,12 @@ impl<'b> PacketBuilder<'b> {
 
     /// Bytes written so far, the common header included.
     pub fn len(&self) -> usize {
-        self.buffer.len() - self.start
+        self.buffer.len() - self.start + self.tail_len()
+    }
+
+    #[inline]
+    fn tail_len(&self) -> usize {
+        self.tail.as_deref().and_then(Option::as_ref).map_or(0, Bytes::len)
     }
 
     /// Whether no chunk was appended yet.
@@ -122,14 +145,39 @@ impl<'b> PacketBuilder<'b> {
     /// # Errors
     /// [`DoesNotFit`] if [`PacketBuilder::remaining`] is too little; the packet is then as before.
     pub fn append(&mut self, chunk: impl EmitChunk) -> Result<(), DoesNotFit> {
+        self.append_parts(chunk, None)
+    }
+
+    /// Appends a chunk whose value ends with `user_data`, which `chunk` lacks, and its padding.
+    ///
+    /// # Errors
+    /// As [`PacketBuilder::append`].
+    #[inline]
+    pub fn append_with(
+        &mut self,
+        chunk: impl EmitChunk,
+        user_data: &Bytes,
+    ) -> Result<(), DoesNotFit> {
+        self.append_parts(chunk, Some(user_data))
+    }
+
+    #[inline]
+    fn append_parts(
+        &mut self,
+        chunk: impl EmitChunk,
+        user_data: Option<&Bytes>,
+    ) -> Result<(), DoesNotFit> {
         let (ChunkType(chunk_type), flags) = chunk.head();
         let needs_auth = |signer: &&Arc<Signer>| signer.types.contains(ChunkType(chunk_type));
         let signer = self.signer.as_ref().filter(|_| self.auth.is_none()).filter(needs_auth);
         let auth_len = signer.map_or(0, |signer| signer.auth_len());
-        let room = self.room().checked_sub(tlv::HEADER + auth_len).ok_or(DoesNotFit)?;
+        let others = tlv::HEADER + auth_len + user_data.map_or(0, Bytes::len);
+        let room = self.room().checked_sub(others).ok_or(DoesNotFit)?;
         if chunk.least_len() > room {
             return Err(DoesNotFit);
         }
+        // Only the end of a packet may lie elsewhere.
+        copy_tail(&mut self.tail, self.buffer);
         let before = self.buffer.len();
         if let Some(signer) = signer {
             signer.open(self.buffer);
@@ -144,21 +192,35 @@ impl<'b> PacketBuilder<'b> {
         if start > before {
             self.auth = Some(before);
         }
-        tlv::patch_length(self.buffer, start);
+        let stays = |data: &Bytes| data.len() >= GATHERED_FROM && data.len().is_multiple_of(4);
+        match (&mut self.tail, user_data) {
+            (Some(tail), Some(data)) if stays(data) => **tail = Some(data.clone()),
+            (_, Some(data)) => self.buffer.extend_from_slice(data),
+            (_, None) => {}
+        }
+        let behind = self.tail_len();
+        tlv::patch_length(self.buffer, start, behind);
         tlv::pad(self.buffer, start);
         Ok(())
     }
 
-    /// Signs the packet if a chunk in it asks for it, writes the checksum and returns the packet's size
-    /// in bytes.
+    /// Writes the checksum unless the packet is gathered, signs the packet before if a chunk in it asks for it, and returns
+    /// the number of its bytes in the buffer.
+    #[inline]
     pub fn finish(mut self) -> usize {
         self.sign();
-        checksum::emit(self.buffer.get_mut(self.start..).unwrap_or_default());
-        self.len()
+        let packet = self.buffer.get_mut(self.start..).unwrap_or_default();
+        if self.tail.is_some() {
+            checksum::omit(packet);
+        } else {
+            checksum::emit(packet);
+        }
+        self.buffer.len() - self.start
     }
 
-    /// Ends the packet with a checksum of zero (RFC 9653).
+    /// Ends the packet, all of it in the buffer, with a checksum of zero (RFC 9653).
     pub fn finish_without_checksum(mut self) -> usize {
+        copy_tail(&mut self.tail, self.buffer);
         self.sign();
         self.len()
     }
@@ -172,13 +234,24 @@ impl<'b> PacketBuilder<'b> {
     /// Takes everything back: the buffer is as it was before the start.
     pub fn discard(self) {
         self.buffer.truncate(self.start);
+        if let Some(tail) = self.tail {
+            *tail = None;
+        }
+    }
+}
+
+/// Copies what lies elsewhere behind the rest of the packet.
+#[inline]
+fn copy_tail(tail: &mut Option<&mut Option<Bytes>>, buffer: &mut Vec<u8>) {
+    if let Some(tail) = tail.as_mut().and_then(|tail| tail.take()) {
+        buffer.extend_from_slice(&tail);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::chunk::{CookieAck, CookieEcho};
-    use super::super::ids::VerificationTag;
+    use super::super::chunk::{CookieAck, CookieEcho, Data, DataFlags};
+    use super::super::ids::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
     use super::*;
 
     const HEADER: CommonHeader =
@@ -251,5 +324,64 @@ mod tests {
         assert_eq!(packet.remaining(), 0);
         assert_eq!(packet.append(CookieAck), Err(DoesNotFit));
         assert_eq!(packet.finish(), 12);
+    }
+
+    /// A packet of these messages, in one piece or gathered.
+    fn packet_of(messages: &[usize], gathers: bool) -> (Vec<u8>, Bytes) {
+        let mut buffer = vec![9];
+        let mut tail = None;
+        let place = gathers.then_some(&mut tail);
+        let mut packet = PacketBuilder::start(&mut buffer, HEADER, 1000).gathering(place);
+        packet.append(CookieAck).unwrap();
+        for (tsn, length) in (0..).zip(messages) {
+            let chunk = Data {
+                tsn: Tsn(tsn),
+                stream: StreamId(1),
+                ssn: Ssn(2),
+                ppid: Ppid(3),
+                flags: DataFlags::WHOLE,
+                payload: [],
+            };
+            packet.append_with(chunk, &vec![7; *length].into()).unwrap();
+        }
+        let whole = packet.len();
+        let size = packet.finish();
+        let tail = tail.unwrap_or_default();
+        assert_eq!((size + 1, whole), (buffer.len(), size + tail.len()));
+        (buffer.split_off(1), tail)
+    }
+
+    #[test]
+    fn the_user_data_of_the_last_chunk_stays_where_it_lies_if_nothing_pads_it() {
+        let least = GATHERED_FROM;
+        for (messages, gathered) in [
+            (&[least][..], least),
+            (&[400, 0, 400], 400),
+            (&[400, least - 4], 0),
+            (&[400, 401], 0),
+            (&[], 0),
+        ] {
+            let ((whole, none), (mut head, tail)) =
+                (packet_of(messages, false), packet_of(messages, true));
+            assert_eq!((none.len(), tail.len()), (0, gathered), "{messages:?}");
+            assert_eq!(head[8..12], [0xff; 4]);
+            head.extend(tail);
+            checksum::emit(&mut head);
+            assert_eq!(head, whole);
+        }
+    }
+
+    #[test]
+    fn a_chunk_that_does_not_fit_behind_gathered_user_data_leaves_it_there() {
+        let mut buffer = Vec::new();
+        let mut tail = None;
+        let packet = PacketBuilder::start(&mut buffer, HEADER, 12 + 4 + 80 + 8);
+        let mut packet = packet.gathering(Some(&mut tail));
+        let user_data = Bytes::from(vec![7; 80]);
+        packet.append_with(CookieEcho { cookie: &[] }, &user_data).unwrap();
+        assert_eq!(packet.append(CookieEcho { cookie: &[7; 5] }), Err(DoesNotFit));
+        assert_eq!((packet.len(), packet.remaining()), (96, 8));
+        assert_eq!((packet.finish(), tail), (16, Some(user_data)));
+        assert_eq!(buffer[12..], [10, 0, 0, 84]);
     }
 }

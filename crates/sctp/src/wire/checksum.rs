@@ -22,6 +22,15 @@ pub(crate) fn carried(packet: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*field))
 }
 
+/// Stands for the checksum of a packet that never leaves the process, where its driver asks for none. Zero would say that the
+/// packet has none on the wire either (RFC 9653).
+const OMITTED: u32 = u32::MAX;
+
+/// Says in `packet`, which is at least a common header, that nobody computed its checksum.
+pub(crate) fn omit(packet: &mut [u8]) {
+    put(packet, OMITTED);
+}
+
 /// Puts the right checksum into `packet`, which is at least a common header.
 pub(crate) fn emit(packet: &mut [u8]) {
     put(packet, 0);

@@ -12,20 +12,24 @@
 //! | chunks, each padded to four bytes                             |
 //! ```
 
+use base::join_bytes;
 use bytes::Bytes;
 
 use super::checksum;
-use super::chunk::{Chunk, RawChunk};
+use super::chunk::{Chunk, Data, IData, RawChunk};
 use super::error::{Item, ParseError};
 use super::header::CommonHeader;
 use super::ids::VerificationTag;
-use super::tlv::TlvIter;
+use super::registry::ChunkType;
+use super::tlv::{self, TlvIter};
 
 /// A packet whose checksum is right, or need not be. What its chunks hold is not verified yet.
 #[derive(Clone, Debug)]
 pub struct Packet {
     header: CommonHeader,
     datagram: Bytes,
+    /// User data of the last chunk, if it does not lie in `datagram`.
+    tail: Option<Bytes>,
 }
 
 impl Packet {
@@ -59,6 +63,26 @@ impl Packet {
         Packet::parse_if(datagram, |_| true)
     }
 
+    /// Takes a datagram that a driver vouches for, as it handed it over, for a packet. Where `tail` is not just the user
+    /// data of the last chunk, both are copied into one piece.
+    ///
+    /// # Errors
+    /// As [`Packet::parse_captured`].
+    pub fn parse_gathered(head: Bytes, tail: Bytes) -> Result<Packet, ParseError> {
+        if tail.is_empty() || !lacks_user_data(&head, tail.len()) {
+            return Packet::parse_captured(join_bytes(head, tail));
+        }
+        Ok(Packet { tail: Some(tail), ..Packet::parse_captured(head)? })
+    }
+
+    /// All of its bytes in one piece.
+    pub fn into_bytes(self) -> Bytes {
+        match self.tail {
+            Some(tail) => join_bytes(self.datagram, tail),
+            None => self.datagram,
+        }
+    }
+
     /// Whether the checksum of a datagram is zero; it may be right nevertheless.
     pub fn is_without_checksum(datagram: &[u8]) -> bool {
         checksum::carried(datagram) == Some(0)
@@ -81,7 +105,7 @@ impl Packet {
         if header.source_port == 0 || header.destination_port == 0 {
             return Err(ParseError::ZeroPort);
         }
-        Ok(Packet { header, datagram })
+        Ok(Packet { header, datagram, tail: None })
     }
 
     /// The common header.
@@ -92,7 +116,7 @@ impl Packet {
     /// Bytes from the common header to the end.
     #[expect(clippy::len_without_is_empty, reason = "a packet has a header")]
     pub fn len(&self) -> usize {
-        self.datagram.len()
+        self.datagram.len() + self.tail.as_ref().map_or(0, Bytes::len)
     }
 
     /// Walks the chunks; ends after the first error.
@@ -115,20 +139,47 @@ impl Packet {
     #[inline]
     pub fn raw_chunks(&self) -> RawChunkIter<'_> {
         let chunks = self.datagram.get(CommonHeader::LENGTH..).unwrap_or_default();
-        RawChunkIter(TlvIter::new(chunks, Item::Chunk))
+        let tail = self.tail.as_ref();
+        let tlvs = TlvIter::new(chunks, Item::Chunk).with_tail(tail.map_or(0, Bytes::len));
+        RawChunkIter { tlvs, tail }
     }
+}
+
+/// Whether the last chunk of a packet's `head` is DATA or I-DATA and lacks just its user data of `tail` bytes. What an AUTH
+/// chunk covers has to be in one piece.
+fn lacks_user_data(head: &[u8], tail: usize) -> bool {
+    let mut rest = head.get(CommonHeader::LENGTH..).unwrap_or_default();
+    while let &[chunk_type, _flags, high, low, ..] = rest {
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        let fields = match ChunkType(chunk_type) {
+            ChunkType::DATA => Data::OVERHEAD,
+            ChunkType::I_DATA => IData::OVERHEAD,
+            ChunkType::AUTH => return false,
+            _ => usize::MAX,
+        };
+        if rest.len() == fields && length == fields + tail {
+            return true;
+        }
+        rest = rest.get(length.next_multiple_of(4).max(tlv::HEADER)..).unwrap_or_default();
+    }
+    false
 }
 
 /// See [`Packet::raw_chunks`].
 #[derive(Clone, Debug)]
-pub struct RawChunkIter<'a>(TlvIter<'a>);
+pub struct RawChunkIter<'a> {
+    tlvs: TlvIter<'a>,
+    tail: Option<&'a Bytes>,
+}
 
 impl<'a> Iterator for RawChunkIter<'a> {
     type Item = Result<RawChunk<'a>, ParseError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.0.next()?.map(RawChunk::from_tlv))
+        let chunk = self.tlvs.next()?.map(RawChunk::from_tlv);
+        let tail = self.tail.filter(|_| self.tlvs.is_at_end());
+        Some(chunk.map(|chunk| RawChunk { tail, ..chunk }))
     }
 }
 
@@ -149,7 +200,7 @@ impl<'a> Iterator for ChunkIter<'a> {
         let raw = self.raw.next()?;
         let chunk = raw.and_then(|raw| Chunk::parse(raw, self.datagram));
         if chunk.is_err() {
-            self.raw.0.stop();
+            self.raw.tlvs.stop();
         }
         Some(chunk)
     }

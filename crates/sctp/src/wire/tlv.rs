@@ -40,11 +40,23 @@ impl<'a> Tlv<'a> {
 pub(crate) struct TlvIter<'a> {
     rest: &'a [u8],
     item: Item,
+    /// Bytes of the last element's value that lie elsewhere.
+    tail: usize,
 }
 
 impl<'a> TlvIter<'a> {
     pub(crate) const fn new(bytes: &'a [u8], item: Item) -> Self {
-        TlvIter { rest: bytes, item }
+        TlvIter { rest: bytes, item, tail: 0 }
+    }
+
+    /// The last `tail` bytes of the last element lie elsewhere.
+    pub(crate) const fn with_tail(self, tail: usize) -> Self {
+        TlvIter { tail, ..self }
+    }
+
+    /// Whether the last element was taken.
+    pub(crate) const fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
     }
 
     /// Makes the walk end here.
@@ -64,7 +76,11 @@ impl<'a> TlvIter<'a> {
         if length < HEADER {
             return Err(ParseError::NoLength(self.item, number));
         }
-        let bytes = self.rest.get(..length).ok_or(ParseError::PastEnd(self.item, number))?;
+        let bytes = match self.rest.get(..length) {
+            Some(bytes) => bytes,
+            None if length == self.rest.len() + self.tail => self.rest,
+            None => return Err(ParseError::PastEnd(self.item, number)),
+        };
         let rest = self.rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Ok((Tlv { head, bytes }, rest))
     }
@@ -95,13 +111,13 @@ pub(crate) fn emit(buffer: &mut Vec<u8>, head: u16, value: impl FnOnce(&mut Vec<
     let [high, low] = head.to_be_bytes();
     buffer.extend_from_slice(&[high, low, 0, 0]);
     value(buffer);
-    patch_length(buffer, start);
+    patch_length(buffer, start, 0);
 }
 
-/// Sets the length of the element that began at `start` and ends with the buffer.
-pub(crate) fn patch_length(buffer: &mut [u8], start: usize) {
+/// Sets the length of the element that began at `start` and ends `behind` bytes after the buffer.
+pub(crate) fn patch_length(buffer: &mut [u8], start: usize, behind: usize) {
     // One that is too long for 16 bits is too long for any packet: the builder takes it back.
-    let length = u16::try_from(buffer.len() - start).unwrap_or(u16::MAX);
+    let length = u16::try_from(buffer.len() - start + behind).unwrap_or(u16::MAX);
     if let Some(field) = buffer.get_mut(start + 2..start + HEADER) {
         field.copy_from_slice(&length.to_be_bytes());
     }

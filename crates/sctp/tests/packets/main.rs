@@ -1,4 +1,4 @@
-//! Extensions that concern packets as such: no checksum, padding, the path MTU.
+//! What concerns packets as such: no checksum, padding, the path MTU, user data that is not copied.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]
@@ -6,6 +6,7 @@ mod support;
 
 mod auth_mtu;
 mod encapsulation;
+mod gathered;
 mod icmp;
 mod path_mtu;
 mod zero_checksum;

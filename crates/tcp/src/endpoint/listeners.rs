@@ -9,6 +9,7 @@ use base::Instant;
 
 use super::connect::canonical;
 use super::{ConnectionId, Endpoint};
+use crate::connection::Connection;
 use crate::event::ListenerId;
 use crate::options::{ConnectionOptions, ListenOptions};
 
@@ -138,7 +139,7 @@ impl Endpoint {
     pub fn close_listener(&mut self, now: Instant, id: ListenerId) {
         let Some(listener) = self.listeners.close(id) else { return };
         for id in listener.queue {
-            self.abort(now, id);
+            self.with(now, id, Connection::abort);
             self.release(now, id);
         }
     }

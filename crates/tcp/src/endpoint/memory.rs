@@ -108,7 +108,7 @@ impl Reclaim for Endpoint {
     fn tell_of_memory(&mut self, now: Instant, id: ConnectionId) -> bool {
         let Some(slot) = self.table.slot_mut(id) else { return false };
         slot.account.waits = false;
-        if let Some(connection) = self.connection_mut(id) {
+        if let Some(connection) = self.informed(id) {
             connection.tell_writable();
         }
         self.take_note(now, id);

@@ -9,6 +9,20 @@ use crate::event::Event;
 use crate::outbox;
 
 impl Endpoint {
+    /// The application forgets a connection: it is closed, if it was not, and goes on closing by itself.
+    /// Every connection that was accepted or opened must be released in the end.
+    pub fn release(&mut self, now: Instant, id: ConnectionId) {
+        self.with(now, id, |connection| connection.close(now));
+        let Some(slot) = self.table.slot_mut(id) else { return };
+        slot.released = true;
+        slot.connection.forget_unread();
+        let (local, remote) = (slot.connection.local, slot.connection.remote);
+        if slot.connection.state == State::TimeWait {
+            self.time_waits.on_released(local, remote);
+        }
+        self.settle(now, id);
+    }
+
     /// Runs an input of a connection and takes note of what it changed.
     pub(super) fn with(
         &mut self,
@@ -16,14 +30,14 @@ impl Endpoint {
         id: ConnectionId,
         input: impl FnOnce(&mut Connection),
     ) {
-        if let Some(connection) = self.connection_mut(id) {
+        if let Some(connection) = self.informed(id) {
             input(connection);
             self.settle(now, id);
         }
     }
 
     /// A connection that is to do something, and knows how much memory there is for it.
-    pub(super) fn connection_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+    pub(super) fn informed(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         let (budget, connections) = (self.memory.budget(), self.table.len());
         let connection = self.table.get_mut(id)?;
         let share = budget.share(connections, || Host::from(connection.remote.ip()));
@@ -103,7 +117,7 @@ impl Endpoint {
             return Some(answer.emit(buffer.head()));
         }
         while let Some(id) = self.turns.current() {
-            let connection = self.connection_mut(id);
+            let connection = self.informed(id);
             let transmit = connection.and_then(|connection| connection.poll_transmit(now, buffer));
             if let Some(transmit) = transmit {
                 self.turns.on_sent(transmit.size + outbox::tail_size(buffer));

@@ -24,7 +24,7 @@ fn sending(preset: &str, bytes: usize, options: Options) -> (Crowd, Honest) {
     let honest = crowd.connect(address("10.0.7.7:777"), options);
     let id = crowd.accepted[0];
     let data = vec![1; bytes].into();
-    crowd.endpoint.send(crowd.now, id, data, SendFlags::default()).unwrap();
+    crowd.endpoint.connection_mut(id).unwrap().send(crowd.now, data, SendFlags::default()).unwrap();
     (crowd, honest)
 }
 

@@ -37,9 +37,11 @@ fn talk(crowd: &mut Crowd, honest: &mut Honest, index: usize) {
     let id = crowd.accepted[index];
     crowd.give(honest.remote, &stamped(honest, 100));
     honest.seq = honest.seq.advance(100);
-    while let Ok(Received::Data(_)) = crowd.endpoint.receive(crowd.now, id, 1 << 20) {}
+    while let Ok(Received::Data(_)) =
+        crowd.endpoint.connection_mut(id).unwrap().receive(crowd.now, 1 << 20)
+    {}
     let data = vec![3; 100].into();
-    crowd.endpoint.send(crowd.now, id, data, SendFlags::default()).unwrap();
+    crowd.endpoint.connection_mut(id).unwrap().send(crowd.now, data, SendFlags::default()).unwrap();
     crowd.drain();
     honest.ack = honest.ack.advance(100);
     crowd.give(honest.remote, &stamped(honest, 0));

@@ -44,7 +44,12 @@ fn crowd_with(connections: u32, limit: usize) -> (Crowd, Vec<Honest>) {
 
 fn send(crowd: &mut Crowd, id: ConnectionId, bytes: usize) -> usize {
     let data = vec![1; bytes].into();
-    let taken = crowd.endpoint.send(crowd.now, id, data, SendFlags::default()).unwrap();
+    let taken = crowd
+        .endpoint
+        .connection_mut(id)
+        .unwrap()
+        .send(crowd.now, data, SendFlags::default())
+        .unwrap();
     crowd.drain();
     taken
 }
@@ -63,8 +68,10 @@ fn fill(crowd: &mut Crowd, honest: &mut Honest) {
 
 fn read_all(crowd: &mut Crowd, id: ConnectionId) -> usize {
     let mut bytes = 0;
-    while let Ok(Received::Data(data)) = crowd.endpoint.receive(crowd.now, id, 1 << 20) {
-        bytes += data.len();
+    if let Some(mut own) = crowd.endpoint.connection_mut(id) {
+        while let Ok(Received::Data(data)) = own.receive(crowd.now, 1 << 20) {
+            bytes += data.len();
+        }
     }
     crowd.drain();
     bytes
@@ -127,7 +134,7 @@ fn at_the_limit_connections_come_to_be_up_to_the_reserve_and_not_beyond() {
     crowd.give(late, &syn(late, tcp::wire::SeqNumber(5)));
     assert_eq!((crowd.drain(), crowd.endpoint.stats().syns_without_memory), (0, 1));
     for id in crowd.accepted.clone() {
-        crowd.endpoint.abort(crowd.now, id);
+        crowd.endpoint.connection_mut(id).unwrap().abort(crowd.now);
         crowd.endpoint.release(crowd.now, id);
     }
     crowd.drain();
@@ -166,7 +173,7 @@ fn under_pressure_an_address_takes_no_more_than_an_eighth_through_all_its_connec
     assert_eq!(send_much(&mut crowd, &ids[8..10]), [64 << 10; 2], "others have their share");
     // What it gave back counts no more.
     for id in &ids[..3] {
-        crowd.endpoint.abort(crowd.now, *id);
+        crowd.endpoint.connection_mut(*id).unwrap().abort(crowd.now);
         crowd.endpoint.release(crowd.now, *id);
     }
     crowd.drain();
@@ -219,7 +226,7 @@ fn what_nobody_reads_for_a_minute_is_given_up_at_the_limit_and_a_crumb_is_no_pro
     for _ in 0..30 {
         assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
         for id in &ids {
-            let _ = crowd.endpoint.receive(crowd.now, *id, 10);
+            let _ = crowd.endpoint.connection_mut(*id).unwrap().receive(crowd.now, 10);
         }
         crowd.wait(base::Duration::from_secs(5));
         if crowd.endpoint.stats().stalled_reset > 0 {
@@ -260,7 +267,7 @@ fn a_writer_is_told_when_a_holder_that_had_failed_is_forgotten() {
     let gives_up = |options: &mut ConnectionOptions| {
         options.user_timeout = Some(base::Duration::from_secs(2));
     };
-    crowd.endpoint.set_options(crowd.now, ids[0], gives_up);
+    crowd.endpoint.connection_mut(ids[0]).unwrap().set_options(crowd.now, gives_up);
     send(&mut crowd, ids[0], 100);
     crowd.wait(base::Duration::from_secs(3));
     let failure = crowd.endpoint.connection(ids[0]).unwrap().failure();
@@ -451,7 +458,9 @@ proptest! {
                 }
                 2 | 3 => {
                     let data = vec![1; amount].into();
-                    let _ = crowd.endpoint.send(now, id, data, SendFlags::default());
+                    if let Some(mut own) = crowd.endpoint.connection_mut(id) {
+                        let _ = own.send(now, data, SendFlags::default());
+                    }
                 }
                 // All that left is acknowledged, or some of it.
                 4 => {
@@ -471,8 +480,12 @@ proptest! {
             prop_assert!(!gave_up || most + 22_000 >= 48 << 10, "at {most}");
             most = most.max(held(&crowd));
         }
-        ids.iter().for_each(|id| crowd.endpoint.abort(crowd.now, *id));
-        ids.iter().for_each(|id| crowd.endpoint.release(crowd.now, *id));
+        for id in ids {
+            if let Some(mut own) = crowd.endpoint.connection_mut(id) {
+                own.abort(crowd.now);
+            }
+            crowd.endpoint.release(crowd.now, id);
+        }
         crowd.drain();
         prop_assert_eq!((crowd.endpoint.buffered_bytes(), crowd.endpoint.connection_count()), (0, 0));
     }

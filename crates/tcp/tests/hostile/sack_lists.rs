@@ -21,7 +21,12 @@ fn sending(preset: &str) -> (Crowd, Honest) {
     let options = Options { sack_permitted: true, mss: Some(1460), ..Options::default() };
     let honest = crowd.connect(address("10.0.7.7:777"), options);
     let id = crowd.accepted[0];
-    crowd.endpoint.send(crowd.now, id, vec![1; 1 << 20].into(), SendFlags::default()).unwrap();
+    crowd
+        .endpoint
+        .connection_mut(id)
+        .unwrap()
+        .send(crowd.now, vec![1; 1 << 20].into(), SendFlags::default())
+        .unwrap();
     (crowd, honest)
 }
 

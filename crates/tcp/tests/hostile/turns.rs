@@ -31,7 +31,10 @@ fn crowd(connections: u32) -> Crowd {
 fn write(crowd: &mut Crowd, connection: usize, bytes: usize) {
     let (now, id) = (crowd.now, crowd.accepted[connection]);
     let data = vec![1; bytes].into();
-    assert_eq!(crowd.endpoint.send(now, id, data, SendFlags::default()), Ok(bytes));
+    assert_eq!(
+        crowd.endpoint.connection_mut(id).unwrap().send(now, data, SendFlags::default()),
+        Ok(bytes)
+    );
 }
 
 /// Connections of the next segments, in runs, up to `most` segments.

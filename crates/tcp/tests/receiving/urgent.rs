@@ -32,16 +32,16 @@ fn inline_the_application_reads_up_to_the_mark_and_then_on() {
     assert_eq!(mark(&bench), Some(0));
     assert_eq!(received(&mut bench).len(), 6);
     assert_eq!(mark(&bench), None);
-    assert_eq!(bench.act(|endpoint, _, id| endpoint.receive_urgent(id)), None);
+    assert_eq!(bench.own(|own, _| own.receive_urgent()), None);
 }
 
 #[test]
 fn out_of_band_the_urgent_byte_is_read_apart() {
     let mut bench = urgent(false);
-    let byte = bench.act(|endpoint, _, id| endpoint.receive_urgent(id));
+    let byte = bench.own(|own, _| own.receive_urgent());
     assert!(byte.is_some());
     assert_eq!(received(&mut bench).len(), 4);
     assert_eq!(received(&mut bench).len(), 5);
     assert!(matches!(bench.receive(), Received::Nothing));
-    assert_eq!(bench.act(|endpoint, _, id| endpoint.receive_urgent(id)), None);
+    assert_eq!(bench.own(|own, _| own.receive_urgent()), None);
 }

@@ -32,12 +32,17 @@ impl Bulk {
 
     fn write(&mut self, now: Instant, id: ConnectionId) {
         const PIECE: Bytes = Bytes::from_static(&[7; 16 << 10]);
-        while matches!(self.endpoint.send(now, id, PIECE, SendFlags::default()), Ok(1..)) {}
+        while matches!(
+            self.endpoint.connection_mut(id).unwrap().send(now, PIECE, SendFlags::default()),
+            Ok(1..)
+        ) {}
     }
 
     fn read(&mut self, now: Instant, id: ConnectionId) {
         let Some(index) = self.ids.iter().position(|known| *known == id) else { return };
-        while let Ok(Received::Data(data)) = self.endpoint.receive(now, id, usize::MAX) {
+        while let Ok(Received::Data(data)) =
+            self.endpoint.connection_mut(id).unwrap().receive(now, usize::MAX)
+        {
             self.received[index] += data.len() as u64;
         }
     }

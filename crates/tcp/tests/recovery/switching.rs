@@ -18,7 +18,7 @@ impl Pair {
         let policy = options(preset(name)).policy;
         self.sim.with_host(self.client, |peer, now| {
             let id = peer.id.unwrap();
-            peer.endpoint.set_policy(now, id, Arc::clone(&policy));
+            peer.endpoint.connection_mut(id).unwrap().set_policy(now, Arc::clone(&policy));
             assert_eq!(peer.endpoint.connection(id).unwrap().options().policy, policy);
         });
     }

@@ -9,6 +9,42 @@ use tcp::{
 
 use crate::support::{Bench, LOCAL, address};
 
+// ---- a connection that is lent -----------------------------------------------------------------
+
+#[test]
+fn what_is_done_with_a_connection_is_noted_when_it_is_given_back() {
+    let mut bench = Bench::accepted(Bench::plain());
+    let (now, id) = (bench.now, bench.id.unwrap());
+    let before = bench.endpoint.buffered_bytes();
+    let mut own = bench.endpoint.connection_mut(id).unwrap();
+    assert_eq!(own.send(now, vec![7; 10].into(), SendFlags::default()), Ok(10));
+    assert_eq!(own.send(now, vec![7; 20].into(), SendFlags::default()), Ok(20));
+    own.shutdown_write(now);
+    drop(own);
+    assert!(bench.endpoint.buffered_bytes() > before);
+    bench.act(|_, _, _| {});
+    bench.expect(&["FP. 1:31(30) ack 1"]);
+}
+
+#[test]
+fn a_connection_that_is_lent_and_not_used_has_nothing_to_send_and_tells_nothing() {
+    let mut bench = Bench::accepted(Bench::plain());
+    let before = bench.endpoint.buffered_bytes();
+    drop(bench.endpoint.connection_mut(bench.id.unwrap()));
+    bench.act(|_, _, _| {});
+    bench.expect(&[]);
+    assert_eq!((bench.take_events(), bench.endpoint.buffered_bytes()), (vec![], before));
+}
+
+#[test]
+fn a_connection_that_is_over_and_released_is_not_lent() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.own(|own, now| own.abort(now));
+    assert!(bench.endpoint.connection_mut(bench.id.unwrap()).is_some(), "its failure can be read");
+    bench.act(|endpoint, now, id| endpoint.release(now, id));
+    assert!(bench.endpoint.connection_mut(bench.id.unwrap()).is_none());
+}
+
 // ---- OPEN --------------------------------------------------------------------------------------
 
 #[test]
@@ -72,7 +108,7 @@ fn all_segments_of_a_connection_leave_from_the_address_with_which_it_began() {
     assert_eq!(bench.state(), Some(State::Established));
     bench.send(10);
     bench.wait(10_000);
-    bench.act(|endpoint, now, id| endpoint.abort(now, id));
+    bench.own(|own, now| own.abort(now));
     assert!(bench.taken().last().unwrap().starts_with("R."));
     let connection = bench.endpoint.connection(bench.id.unwrap()).unwrap();
     assert_eq!(connection.local(), address("10.0.0.7:80"));
@@ -118,15 +154,14 @@ fn segments_to_or_from_groups_and_broadcast_addresses_are_dropped_without_a_word
 #[test]
 fn nothing_can_be_sent_after_finishing_and_finishing_twice_sends_one_fin() {
     let mut bench = Bench::accepted(Bench::plain());
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.own(|own, now| own.shutdown_write(now));
+    bench.own(|own, now| own.shutdown_write(now));
     bench.expect(&["F. 1:1(0) ack 1"]);
-    let sent =
-        bench.act(|endpoint, now, id| endpoint.send(now, id, vec![1].into(), SendFlags::default()));
+    let sent = bench.own(|own, now| own.send(now, vec![1].into(), SendFlags::default()));
     assert_eq!(sent, Err(SendError::Finished));
     bench.expect(&[]);
     bench.inject(". 1:1(0) ack 2");
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.own(|own, now| own.shutdown_write(now));
     bench.expect(&[]);
 }
 
@@ -136,7 +171,10 @@ fn urgent_data_longer_than_the_pointer_reaches_is_announced_all_along() {
     let length = 70_000;
     bench.act(|endpoint, now, id| {
         let flags = SendFlags { urgent: true, ..SendFlags::default() };
-        assert_eq!(endpoint.send(now, id, vec![7; length].into(), flags), Ok(length));
+        assert_eq!(
+            endpoint.connection_mut(id).unwrap().send(now, vec![7; length].into(), flags),
+            Ok(length)
+        );
     });
     let mut acked = 1;
     let mut pointers = Vec::new();
@@ -223,7 +261,7 @@ fn who_wants_to_hear_of_no_soft_error_hears_of_none() {
     bench.wait(60_000);
     assert_eq!(bench.take_events(), []);
     bench.act(|endpoint, now, id| {
-        endpoint.set_options(now, id, |options| options.soft_errors = true);
+        endpoint.connection_mut(id).unwrap().set_options(now, |options| options.soft_errors = true);
     });
     icmp(&mut bench, IcmpError::Unreachable, 1);
     assert_eq!(bench.take_events(), [Event::SoftError(SoftError::Unreachable)]);
@@ -244,12 +282,15 @@ fn every_segment_has_the_codepoint_and_the_hop_limit_that_the_application_chose(
     assert_eq!((bench.sent.len() > 3, bench.service), (true, asked), "data, also again");
     // It changes in the life of a connection.
     bench.act(|endpoint, now, id| {
-        endpoint.set_options(now, id, |options| (options.dscp, options.hop_limit) = (8, 1));
+        endpoint
+            .connection_mut(id)
+            .unwrap()
+            .set_options(now, |options| (options.dscp, options.hop_limit) = (8, 1));
     });
     bench.send(10);
     bench.wait(60_000);
     assert_eq!(bench.service, IpService { dscp: 8, hop_limit: 1 });
-    bench.act(|endpoint, now, id| endpoint.abort(now, id));
+    bench.own(|own, now| own.abort(now));
     assert_eq!(bench.service, IpService { dscp: 8, hop_limit: 1 }, "RST");
 
     for syn_cookies in [SynCookies::Off, SynCookies::Always] {

@@ -158,7 +158,10 @@ fn a_segment_without_the_timestamps_that_were_agreed_is_dropped() {
     bench.expect(&[]);
     assert_eq!(bench.receive(), Received::Nothing);
     bench.act(|endpoint, now, id| {
-        endpoint.set_options(now, id, |options| options.tolerate_missing_timestamps = true);
+        endpoint
+            .connection_mut(id)
+            .unwrap()
+            .set_options(now, |options| options.tolerate_missing_timestamps = true);
     });
     bench.inject("P. 1:11(10) ack 1");
     assert!(matches!(bench.receive(), Received::Data(_)));
@@ -227,7 +230,7 @@ fn urgent_data_is_announced_and_read_among_the_rest() {
     bench.sent.clear();
     bench.act(|endpoint, now, id| {
         let flags = tcp::SendFlags { urgent: true, ..tcp::SendFlags::default() };
-        endpoint.send(now, id, vec![1, 2, 3].into(), flags).unwrap()
+        endpoint.connection_mut(id).unwrap().send(now, vec![1, 2, 3].into(), flags).unwrap()
     });
     assert!(bench.taken()[0].ends_with("1:4(3) ack 11 urg 3"));
 }
@@ -242,8 +245,15 @@ fn a_failed_connection_is_silent() {
     bench.expect(&[]);
     let id = bench.id.unwrap();
     let (now, data) = (bench.now, vec![1].into());
-    assert!(bench.endpoint.send(now, id, data, tcp::SendFlags::default()).is_err());
-    assert!(bench.endpoint.receive(now, id, 10).is_err());
+    assert!(
+        bench
+            .endpoint
+            .connection_mut(id)
+            .unwrap()
+            .send(now, data, tcp::SendFlags::default())
+            .is_err()
+    );
+    assert!(bench.endpoint.connection_mut(id).unwrap().receive(now, 10).is_err());
     bench.inject("P. 11:12(1) ack 1");
     bench.expect(&["R 1:1(0)"]);
     assert_eq!(bench.endpoint.poll_timeout(), None);

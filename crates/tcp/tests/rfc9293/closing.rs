@@ -8,7 +8,7 @@ use crate::support::Bench;
 #[test]
 fn this_side_finishes_first_and_waits() {
     let mut bench = Bench::accepted(Bench::plain());
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.own(|own, now| own.shutdown_write(now));
     bench.expect(&["F. 1:1(0) ack 1"]);
     assert_eq!(bench.state(), Some(State::FinWait1));
     bench.inject(". 1:1(0) ack 2");
@@ -36,7 +36,7 @@ fn the_peer_finishes_first() {
     bench.send(10);
     bench.expect(&["P. 1:11(10) ack 2"]);
     bench.inject(". 2:2(0) ack 11");
-    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.own(|own, now| own.close(now));
     bench.expect(&["F. 11:11(0) ack 2"]);
     assert_eq!(bench.state(), Some(State::LastAck));
     bench.inject(". 2:2(0) ack 12");
@@ -50,7 +50,7 @@ fn the_peer_finishes_first() {
 #[test]
 fn both_sides_finish_at_once() {
     let mut bench = Bench::accepted(Bench::plain());
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.own(|own, now| own.shutdown_write(now));
     bench.inject("F. 1:1(0) ack 1");
     bench.expect(&["F. 1:1(0) ack 1", ". 2:2(0) ack 2"]);
     assert_eq!(bench.state(), Some(State::Closing));
@@ -61,7 +61,7 @@ fn both_sides_finish_at_once() {
 #[test]
 fn a_fin_that_acknowledges_ours_leads_to_time_wait_at_once() {
     let mut bench = Bench::accepted(Bench::plain());
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.own(|own, now| own.shutdown_write(now));
     bench.inject("F. 1:1(0) ack 2");
     bench.expect(&["F. 1:1(0) ack 1", ". 2:2(0) ack 2"]);
     assert_eq!(bench.state(), Some(State::TimeWait));
@@ -80,7 +80,7 @@ fn closing_with_unread_data_resets() {
     let mut bench = Bench::accepted(Bench::plain());
     bench.inject("P. 1:11(10) ack 1");
     bench.sent.clear();
-    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.own(|own, now| own.close(now));
     bench.expect(&["R. 1:1(0) ack 11"]);
     assert_eq!(bench.state(), Some(State::Closed));
 }
@@ -100,12 +100,12 @@ fn data_for_a_closed_connection_resets_it() {
 fn without_lingering_a_close_resets_and_with_it_the_peer_has_so_long() {
     let linger = |span| ConnectionOptions { linger: Some(span), ..Bench::plain() };
     let mut bench = Bench::accepted(linger(Duration::ZERO));
-    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.own(|own, now| own.close(now));
     bench.expect(&["R. 1:1(0) ack 1"]);
 
     let mut bench = Bench::accepted(linger(Duration::from_secs(2)));
     let start = bench.now;
-    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.own(|own, now| own.close(now));
     bench.sent.clear();
     bench.wait(10_000);
     assert_eq!(bench.sent.last().unwrap().0, start + Duration::from_secs(2));
@@ -120,7 +120,7 @@ fn lingering_ends_a_connection_that_is_not_even_established() {
     bench.inject("S 0:0(0) <mss 1460>");
     assert_eq!(bench.state(), Some(State::SynReceived));
     let start = bench.now;
-    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.own(|own, now| own.close(now));
     bench.sent.clear();
     bench.wait(10_000);
     bench.expect_at(start, &[(1500, "R. 1:1(0) ack 1")]);
@@ -131,10 +131,10 @@ fn lingering_ends_a_connection_that_is_not_even_established() {
 fn an_abort_resets_in_every_state_in_which_the_peer_knows_of_the_connection() {
     let mut bench = Bench::opening(Bench::plain());
     bench.sent.clear();
-    bench.act(|endpoint, now, id| endpoint.abort(now, id));
+    bench.own(|own, now| own.abort(now));
     bench.expect(&[]);
     let mut bench = Bench::accepted(Bench::plain());
-    bench.act(|endpoint, now, id| endpoint.abort(now, id));
+    bench.own(|own, now| own.abort(now));
     bench.expect(&["R. 1:1(0) ack 1"]);
     bench.inject(". 1:1(0) ack 1");
     bench.expect(&["R 1:1(0)"]);
@@ -143,7 +143,7 @@ fn an_abort_resets_in_every_state_in_which_the_peer_knows_of_the_connection() {
 #[test]
 fn nobody_waits_for_ever_for_the_fin_of_a_peer() {
     let mut bench = Bench::accepted(Bench::plain());
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.own(|own, now| own.shutdown_write(now));
     bench.inject(". 1:1(0) ack 2");
     bench.wait(3_600_000);
     assert_eq!(bench.state(), Some(State::FinWait2));

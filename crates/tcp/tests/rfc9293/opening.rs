@@ -30,7 +30,7 @@ fn an_open_sends_a_syn_and_acknowledges_the_answer() {
 fn what_was_sent_before_the_answer_goes_with_the_ack() {
     let mut bench = Bench::opening(Bench::plain());
     bench.send(100);
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
+    bench.own(|own, now| own.shutdown_write(now));
     bench.sent.clear();
     bench.inject("S. 0:0(0) ack 1 <mss 1000>");
     bench.expect(&["FP. 1:101(100) ack 1"]);
@@ -42,7 +42,7 @@ fn what_was_taken_before_the_answer_goes_even_if_the_buffer_shrinks_meanwhile() 
     let mut bench = Bench::opening(Bench::plain());
     assert_eq!(bench.send(3000), 3000);
     bench.act(|endpoint, now, id| {
-        endpoint.set_options(now, id, |options| options.send_buffer = 10);
+        endpoint.connection_mut(id).unwrap().set_options(now, |options| options.send_buffer = 10);
     });
     bench.sent.clear();
     bench.inject("S. 0:0(0) ack 1 <mss 1460>");
@@ -72,7 +72,7 @@ fn closing_in_syn_received_finishes_as_soon_as_the_connection_is_established() {
         if data {
             bench.send(5);
         }
-        bench.act(|endpoint, now, id| endpoint.close(now, id));
+        bench.own(|own, now| own.close(now));
         assert_eq!(bench.state(), Some(State::SynReceived));
         bench.expect(&[]);
         bench.inject(". 1:1(0) ack 1");
@@ -212,7 +212,7 @@ fn what_was_offered_counts_even_if_the_options_change_before_the_answer() {
         ..ConnectionOptions::default()
     });
     bench.act(|endpoint, now, id| {
-        endpoint.set_options(now, id, |options| {
+        endpoint.connection_mut(id).unwrap().set_options(now, |options| {
             options.receive_buffer = 4000;
             options.timestamps = false;
             options.sack = false;
@@ -333,7 +333,7 @@ fn an_mss_is_asked_for_that_the_mtu_carries() {
 fn closing_what_is_not_answered_yet_ends_it_without_a_segment() {
     let mut bench = Bench::opening(Bench::plain());
     bench.sent.clear();
-    bench.act(|endpoint, now, id| endpoint.close(now, id));
+    bench.own(|own, now| own.close(now));
     assert_eq!(bench.state(), Some(State::Closed));
     bench.wait(100_000);
     bench.expect(&[]);

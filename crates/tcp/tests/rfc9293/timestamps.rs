@@ -85,8 +85,8 @@ fn all_segments_have_timestamps_once_they_are_agreed() {
     bench.wait(300);
     bench.send(10);
     bench.wait(5000);
-    bench.act(|endpoint, now, id| endpoint.shutdown_write(now, id));
-    bench.act(|endpoint, now, id| endpoint.abort(now, id));
+    bench.own(|own, now| own.shutdown_write(now));
+    bench.own(|own, now| own.abort(now));
     let kinds = bench.sent.iter().map(|(_, segment, _)| segment.flags.to_string());
     let kinds: Vec<String> = kinds.collect();
     assert!(kinds.iter().any(|flags| flags.contains('F')) && kinds.last().unwrap() == "R.");

@@ -130,7 +130,11 @@ fn segments_that_come_together_are_processed_before_anything_is_acknowledged() {
 fn an_acknowledgement_rides_on_data_that_is_there_to_be_sent() {
     let mut bench = Bench::accepted(Bench::plain());
     bench.inject_and("P. 1:11(10) ack 1", |endpoint, now, id| {
-        endpoint.send(now, id, vec![1; 10].into(), SendFlags::default()).unwrap();
+        endpoint
+            .connection_mut(id)
+            .unwrap()
+            .send(now, vec![1; 10].into(), SendFlags::default())
+            .unwrap();
     });
     bench.expect(&["P. 1:11(10) ack 11"]);
     bench.wait(500);

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use recovery::RecoveryPolicy;
 use tcp::wire::{Pseudo, Segment, SeqNumber};
 use tcp::{
-    ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, ListenOptions, ListenerId,
-    Received, SendFlags, State,
+    ConnectionId, ConnectionMut, ConnectionOptions, Endpoint, EndpointOptions, Event,
+    ListenOptions, ListenerId, Received, SendFlags, State,
 };
 
 use super::notation::{read, write};
@@ -195,15 +195,18 @@ impl Bench {
         result
     }
 
+    /// The application uses the connection.
+    pub(crate) fn own<R>(&mut self, call: impl FnOnce(&mut ConnectionMut<'_>, Instant) -> R) -> R {
+        self.act(|endpoint, now, id| call(&mut endpoint.connection_mut(id).unwrap(), now))
+    }
+
     pub(crate) fn send(&mut self, length: usize) -> usize {
         let data = vec![7; length];
-        self.act(|endpoint, now, id| {
-            endpoint.send(now, id, data.into(), SendFlags::default()).unwrap()
-        })
+        self.own(|own, now| own.send(now, data.into(), SendFlags::default()).unwrap())
     }
 
     pub(crate) fn receive(&mut self) -> Received {
-        self.act(|endpoint, now, id| endpoint.receive(now, id, usize::MAX).unwrap())
+        self.own(|own, now| own.receive(now, usize::MAX).unwrap())
     }
 
     /// Time passes, with all that is due in it.

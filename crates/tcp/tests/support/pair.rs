@@ -68,14 +68,14 @@ impl Peer {
         while self.sent < self.to_send {
             let length = (self.to_send - self.sent).min(self.piece as u64);
             let data = pattern(self.sent, length as usize);
-            match self.endpoint.send(now, id, data, SendFlags::default()) {
+            match self.endpoint.connection_mut(id).unwrap().send(now, data, SendFlags::default()) {
                 Ok(0) | Err(_) => return,
                 Ok(taken) => self.sent += taken as u64,
             }
         }
         if self.finishes {
             self.finishes = false;
-            self.endpoint.shutdown_write(now, id);
+            self.endpoint.connection_mut(id).unwrap().shutdown_write(now);
         }
     }
 
@@ -83,7 +83,7 @@ impl Peer {
     pub(crate) fn read(&mut self, now: Instant) {
         let Some(id) = self.id else { return };
         loop {
-            match self.endpoint.receive(now, id, usize::MAX) {
+            match self.endpoint.connection_mut(id).unwrap().receive(now, usize::MAX) {
                 Ok(Received::Data(data)) => {
                     assert_eq!(data, pattern(self.received, data.len()), "at {}", self.received);
                     self.received += data.len() as u64;

@@ -270,7 +270,8 @@ fn an_application_that_filled_the_buffer_before_the_connection_was_open_hears_of
     let options = ConnectionOptions { send_buffer: 3000, ..options() };
     let id = client.connect(Instant::ZERO, from, to, options).unwrap();
     let data = bytes::Bytes::from(vec![7; 5000]);
-    let taken = client.send(Instant::ZERO, id, data, tcp::SendFlags::default());
+    let taken =
+        client.connection_mut(id).unwrap().send(Instant::ZERO, data, tcp::SendFlags::default());
     assert_eq!(taken, Ok(3000), "no more fits");
 
     let mut events = Vec::new();

@@ -196,21 +196,26 @@ impl World {
         if data.is_empty() {
             return;
         }
-        let sent = self.ends[0].send(self.now, id, data, SendFlags::default());
+        let Some(mut own) = self.ends[0].connection_mut(id) else { return };
+        let sent = own.send(self.now, data, SendFlags::default());
         self.client.said += sent.unwrap_or(0) as u64;
     }
 
     fn finish_client(&mut self) {
         if let Some(id) = self.ids[0] {
             self.client.has_finished = true;
-            self.ends[0].shutdown_write(self.now, id);
+            if let Some(mut own) = self.ends[0].connection_mut(id) {
+                own.shutdown_write(self.now);
+            }
         }
     }
 
     fn leave(&mut self) {
         if let Some(id) = self.ids[0] {
             self.client.is_gone = true;
-            self.ends[0].abort(self.now, id);
+            if let Some(mut own) = self.ends[0].connection_mut(id) {
+                own.abort(self.now);
+            }
         }
     }
 
@@ -219,7 +224,8 @@ impl World {
         self.settle();
         while let Some(id) = self.ids[0].filter(|_| self.client.room > 0) {
             let limit = self.client.room.min(BUFFER as u64) as usize;
-            let Ok(received) = self.ends[0].receive(self.now, id, limit) else { break };
+            let own = self.ends[0].connection_mut(id);
+            let Some(Ok(received)) = own.map(|mut own| own.receive(self.now, limit)) else { break };
             match received {
                 Received::Data(data) => {
                     for found in &data {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use base::{Duration, Instant};
+use bytes::Bytes;
 use io::RelayPacket;
 use lab::flow::Protocol;
 use lab::world::{FlowLosses, path_seed};
@@ -67,7 +68,8 @@ impl Network {
         let Some(flow) = self.flows.get_mut(&packet.client()) else { return false };
         let side = usize::from(from);
         let numbers = (Protocol::Sctp, flow.first);
-        let lost = now >= self.start && flow.losses[side].is_lost(numbers, &packet.datagram, 0);
+        let lost = now >= self.start
+            && flow.losses[side].is_lost(numbers, &packet.datagram, &Bytes::new());
         let passed = Passed { number: self.packets, from, datagram: packet.datagram.clone() };
         self.packets += 1;
         if !lost {

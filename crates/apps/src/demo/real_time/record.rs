@@ -116,7 +116,7 @@ impl Record {
             }
             What::Arrived(passed) => {
                 if passed.from == 0 {
-                    log.on_arrived(at, &passed.datagram, 0);
+                    log.on_arrived(at, &passed.datagram, &Bytes::new());
                 }
                 drop(log);
                 let receiver = HOSTS[usize::from(1 - passed.from.min(1))];

@@ -26,8 +26,9 @@ impl Client for InStack<'_> {
     fn receive(&mut self, limit: usize, pieces: &mut Vec<Bytes>) -> Result<Taken, Failure> {
         let mut room = limit;
         loop {
-            match self.stack.receive(self.now, self.id, room) {
-                Ok(Received::Data(data)) => {
+            let own = self.stack.connection_mut(self.id);
+            match own.map(|mut own| own.receive(self.now, room)) {
+                Some(Ok(Received::Data(data))) => {
                     room -= data.len();
                     pieces.push(data);
                     if room == 0 || pieces.len() == PIECES {
@@ -36,10 +37,10 @@ impl Client for InStack<'_> {
                 }
                 // What came before has its turn first.
                 _ if !pieces.is_empty() => return Ok(Taken::Data),
-                Ok(Received::Nothing) => return Ok(Taken::Nothing),
-                Ok(Received::Finished) => return Ok(Taken::Finished),
-                Err(ConnectionError::Failed(failure)) => return Err(failure),
-                Err(_) => return Err(Failure::Reset),
+                Some(Ok(Received::Nothing)) => return Ok(Taken::Nothing),
+                Some(Ok(Received::Finished)) => return Ok(Taken::Finished),
+                Some(Err(ConnectionError::Failed(failure))) => return Err(failure),
+                None | Some(Err(ConnectionError::Closed)) => return Err(Failure::Reset),
             }
         }
     }
@@ -49,12 +50,14 @@ impl Client for InStack<'_> {
     }
 
     fn send(&mut self, data: Bytes) -> Result<usize, Failure> {
-        let sent = self.stack.send(self.now, self.id, data, SendFlags::default());
-        sent.map_err(send_failure)
+        let mut own = self.stack.connection_mut(self.id).ok_or(Failure::Reset)?;
+        own.send(self.now, data, SendFlags::default()).map_err(send_failure)
     }
 
     fn finish(&mut self) {
-        self.stack.shutdown_write(self.now, self.id);
+        if let Some(mut own) = self.stack.connection_mut(self.id) {
+            own.shutdown_write(self.now);
+        }
     }
 }
 
@@ -63,7 +66,7 @@ impl Client for InStack<'_> {
 /// # Errors
 /// Once the connection is gone.
 pub fn room_in(stack: &mut Endpoint, id: ConnectionId) -> Result<usize, Failure> {
-    stack.room_to_send(id).map_err(send_failure)
+    stack.connection_mut(id).ok_or(Failure::Reset)?.room_to_send().map_err(send_failure)
 }
 
 fn send_failure(error: SendError) -> Failure {

@@ -196,8 +196,10 @@ impl Sockets {
         // Reading is over for the application only; the peer is told nothing.
         socket.read_shut |= how != 1;
         socket.write_shut |= how != 0;
-        if how != 0 {
-            self.endpoint().shutdown_write(now, id);
+        if how != 0
+            && let Some(mut own) = self.endpoint().connection_mut(id)
+        {
+            own.shutdown_write(now);
         }
         Ok(Returned::value(0))
     }

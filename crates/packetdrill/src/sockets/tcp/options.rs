@@ -75,23 +75,30 @@ impl Sockets {
         match role {
             Role::Fresh | Role::File => {}
             Role::Listening(id) => self.endpoint().set_accepted_options(id, options),
-            Role::Connection(id) => self.endpoint().set_options(now, id, |own| *own = options),
+            Role::Connection(id) => {
+                if let Some(mut own) = self.endpoint().connection_mut(id) {
+                    own.set_options(now, |own| *own = options);
+                }
+            }
         }
     }
 
     /// What waits to be acknowledged is, at once.
     fn on_quick_ack(&mut self, now: Instant, role: Role, on: bool) -> Outcome {
-        if let (Role::Connection(id), true) = (role, on) {
-            self.endpoint().acknowledge_now(now, id);
+        if let (Role::Connection(id), true) = (role, on)
+            && let Some(mut own) = self.endpoint().connection_mut(id)
+        {
+            own.acknowledge_now(now);
         }
         Returned::value(0)
     }
 
     /// What waited for more goes out once nothing holds it.
     fn on_corked(&mut self, now: Instant, role: Role, corked: bool) -> Outcome {
-        if let (Role::Connection(id), false) = (role, corked) {
-            let flags = tcp::SendFlags::default();
-            let _ = self.endpoint().send(now, id, bytes::Bytes::new(), flags);
+        if let (Role::Connection(id), false) = (role, corked)
+            && let Some(mut own) = self.endpoint().connection_mut(id)
+        {
+            let _ = own.send(now, bytes::Bytes::new(), tcp::SendFlags::default());
         }
         Returned::value(0)
     }

@@ -6,7 +6,7 @@
 use crate::sockets::arguments::{header, integer, part, refuse_contents};
 use base::Instant;
 use bytes::Bytes;
-use tcp::{Connection, ConnectionError, ConnectionId, Received, SendError, SendFlags, State};
+use tcp::{Connection, ConnectionId, Received, SendError, SendFlags, State};
 
 use super::{Outcome, Output, Returned, Role, Socket, Sockets};
 use crate::expression::Expression;
@@ -57,11 +57,13 @@ impl Sockets {
         let (begin, progress) = (socket.written, socket.progress);
         let rest = length.saturating_sub(progress);
         let bytes = (0..rest as u64).map(|index| stack_byte((begin + index + 1) as u32)).collect();
-        let taken =
-            match self.endpoint().send(now, id, Bytes::from_owner::<Vec<u8>>(bytes), flags.send) {
-                Ok(taken) => taken,
-                Err(why) => return Ok(self.refused(id, progress, why, descriptor)),
-            };
+        let bytes = Bytes::from_owner::<Vec<u8>>(bytes);
+        let own = self.endpoint().connection_mut(id);
+        let taken = match own.map(|mut own| own.send(now, bytes, flags.send)) {
+            Some(Ok(taken)) => taken,
+            Some(Err(why)) => return Ok(self.refused(id, progress, Some(why), descriptor)),
+            None => return Ok(self.refused(id, progress, None, descriptor)),
+        };
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         socket.written += taken as u64;
         socket.progress = 0;
@@ -79,12 +81,12 @@ impl Sockets {
         Ok(Outcome::Blocks)
     }
 
-    /// What a write returns that the connection takes nothing of.
+    /// What a write returns that the connection takes nothing of; `why` is none if there is no connection (any more).
     fn refused(
         &mut self,
         id: ConnectionId,
         progress: usize,
-        why: SendError,
+        why: Option<SendError>,
         descriptor: i64,
     ) -> Outcome {
         if let Ok(socket) = self.socket(descriptor) {
@@ -95,10 +97,8 @@ impl Sockets {
         }
         let error = self.status(Role::Connection(id)).and_then(|status| status.error.take());
         match why {
-            SendError::Finished => Returned::error("EPIPE"),
-            SendError::NoConnection | SendError::Failed(_) => {
-                Returned::error(error.unwrap_or("EPIPE"))
-            }
+            Some(SendError::Finished) => Returned::error("EPIPE"),
+            None | Some(SendError::Failed(_)) => Returned::error(error.unwrap_or("EPIPE")),
         }
     }
 
@@ -128,8 +128,9 @@ impl Sockets {
             if read == room {
                 break None;
             }
-            match self.endpoint().receive(now, id, room - read) {
-                Ok(Received::Data(bytes)) => {
+            let own = self.endpoint().connection_mut(id);
+            match own.map(|mut own| own.receive(now, room - read)) {
+                Some(Ok(Received::Data(bytes))) => {
                     let offset = begin + read as u64 + 1;
                     if !is_from(&bytes, offset) {
                         return Err(Stop::fail("the bytes read are not those that were sent"));
@@ -144,22 +145,19 @@ impl Sockets {
         }
         Ok(match nothing {
             _ if read > 0 => received(call, read),
-            None | Some(Ok(Received::Finished | Received::Data(_))) => received(call, 0),
-            Some(Ok(Received::Nothing)) if read_shut => received(call, 0),
-            Some(Ok(Received::Nothing)) if flags.dont_wait => Returned::error("EAGAIN"),
-            Some(Ok(Received::Nothing)) => self.sockets.would_block(descriptor),
-            Some(Err(why)) => self.unreadable(id, why),
+            None | Some(Some(Ok(Received::Finished | Received::Data(_)))) => received(call, 0),
+            Some(Some(Ok(Received::Nothing))) if read_shut => received(call, 0),
+            Some(Some(Ok(Received::Nothing))) if flags.dont_wait => Returned::error("EAGAIN"),
+            Some(Some(Ok(Received::Nothing))) => self.sockets.would_block(descriptor),
+            Some(Some(Err(_))) => self.unreadable(id, Returned::value(0)),
+            Some(None) => self.unreadable(id, Returned::error("ENOTCONN")),
         })
     }
 
-    fn unreadable(&mut self, id: ConnectionId, why: ConnectionError) -> Outcome {
+    /// What a read returns of a connection that gives no data: its error, which is told once, or `otherwise`.
+    fn unreadable(&mut self, id: ConnectionId, otherwise: Outcome) -> Outcome {
         let error = self.status(Role::Connection(id)).and_then(|status| status.error.take());
-        match (why, error) {
-            (_, Some(error)) => Returned::error(error),
-            // An error is told once.
-            (ConnectionError::Failed(_) | ConnectionError::Closed, None) => Returned::value(0),
-            (ConnectionError::NoConnection, None) => Returned::error("ENOTCONN"),
-        }
+        error.map_or(otherwise, Returned::error)
     }
 
     /// poll() on one or more descriptors, for what can be told of a connection.

@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn without_its_address_an_asconf_is_an_error_and_so_is_a_request_cut_off() {
-        let raw = |bytes| RawChunk { chunk_type: ChunkType::ASCONF, flags: 0, bytes };
+        let raw = |bytes| RawChunk { chunk_type: ChunkType::ASCONF, flags: 0, bytes, tail: None };
         assert!(Asconf::parse(raw(&[193, 0, 0, 8, 0, 0, 0, 7])).is_err());
         assert!(Asconf::parse(raw(&[193, 0, 0, 12, 0, 0, 0, 7, 0, 5, 0, 8])).is_err());
         let add = [AddressRequest::Add { correlation: 1, address: ip("2001:db8::7") }];

@@ -96,7 +96,7 @@ impl Data {
             ssn: Ssn(u16::from_be_bytes([n0, n1])),
             ppid: Ppid(u32::from_be_bytes([p0, p1, p2, p3])),
             flags: DataFlags::from_bits(raw.flags),
-            payload: datagram.slice_ref(payload),
+            payload: raw.user_data(payload, datagram),
         })
     }
 }

@@ -197,7 +197,8 @@ mod tests {
     #[test]
     fn an_entry_that_is_cut_off_is_an_error() {
         let bytes = [192, 0, 0, 10, 0, 0, 0, 7, 0, 1];
-        let raw = RawChunk { chunk_type: ChunkType::FORWARD_TSN, flags: 0, bytes: &bytes };
+        let raw =
+            RawChunk { chunk_type: ChunkType::FORWARD_TSN, flags: 0, bytes: &bytes, tail: None };
         assert_eq!(ForwardTsn::parse(raw).unwrap_err(), too_short(ChunkType::FORWARD_TSN));
     }
 }

@@ -67,7 +67,7 @@ impl IData {
             ppid: Ppid(if begins { number } else { 0 }),
             fsn: Fsn(if begins { 0 } else { number }),
             flags,
-            payload: datagram.slice_ref(payload),
+            payload: raw.user_data(payload, datagram),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! A chunk as it stands on the wire: what every chunk has.
 
+use bytes::Bytes;
+
 use super::super::error::{Item, ParseError};
 use super::super::registry::ChunkType;
 use super::super::tlv::{HEADER, Tlv};
@@ -15,15 +17,23 @@ pub struct RawChunk<'a> {
     pub chunk_type: ChunkType,
     /// What they mean depends on the type.
     pub flags: u8,
-    /// Header and value.
+    /// Header and value; without the user data if this is the `tail`.
     pub bytes: &'a [u8],
+    /// User data of a DATA or I-DATA chunk, if it lies elsewhere in memory than what precedes it.
+    pub tail: Option<&'a Bytes>,
 }
 
 impl<'a> RawChunk<'a> {
     #[inline]
     pub(in super::super) fn from_tlv(tlv: Tlv<'a>) -> Self {
         let [chunk_type, flags] = tlv.head.to_be_bytes();
-        RawChunk { chunk_type: ChunkType(chunk_type), flags, bytes: tlv.bytes }
+        RawChunk { chunk_type: ChunkType(chunk_type), flags, bytes: tlv.bytes, tail: None }
+    }
+
+    /// User data: `value`, which is a part of `datagram`, unless it lies elsewhere.
+    #[inline]
+    pub(super) fn user_data(&self, value: &[u8], datagram: &Bytes) -> Bytes {
+        self.tail.cloned().unwrap_or_else(|| datagram.slice_ref(value))
     }
 
     /// What follows the header.

@@ -119,6 +119,42 @@ fn user_data_is_a_slice_of_the_datagram() {
 }
 
 #[test]
+fn user_data_of_the_last_chunk_may_lie_elsewhere_in_memory() {
+    for kind in [0, 64] {
+        let fields = if kind == 0 { 16 } else { 20 };
+        let data = |length: u8| {
+            let mut chunk = vec![kind, 3, 0, fields + length];
+            chunk.resize(usize::from(fields), 1);
+            chunk.resize(usize::from(fields + length.next_multiple_of(4)), 7);
+            chunk
+        };
+        let whole = packet_of(&[data(5), data(40)].concat());
+        let at = whole.len() - 40;
+        let tail = Bytes::copy_from_slice(&whole[at..]);
+        let packet = Packet::parse_gathered(whole.slice(..at), tail.clone()).unwrap();
+        let payloads = packet.chunks().map(|chunk| match chunk.unwrap() {
+            Chunk::Data(data) => data.payload,
+            Chunk::IData(data) => data.payload,
+            other => panic!("{other:?}"),
+        });
+        let payloads: Vec<_> = payloads.collect();
+        assert_eq!((payloads[0].len(), &payloads[1]), (5, &tail));
+        assert_eq!(payloads[1].as_ptr(), tail.as_ptr(), "not copied");
+        assert_eq!((packet.len(), packet.into_bytes()), (whole.len(), whole));
+    }
+}
+
+#[test]
+fn what_an_auth_chunk_covers_is_in_one_piece() {
+    let auth = [15, 0, 0, 8, 0, 1, 0, 1];
+    let data = [0, 3, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7];
+    let whole = packet_of(&[&auth[..], &data].concat());
+    let at = whole.len() - 4;
+    let packet = Packet::parse_gathered(whole.slice(..at), whole.slice(at..)).unwrap();
+    assert_eq!(packet.bytes_from_chunk(1), data);
+}
+
+#[test]
 fn data_without_payload_is_left_to_the_receiver_to_answer() {
     let chunks = [0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
     let packet = Packet::parse(packet_of(&chunks)).unwrap();
@@ -188,6 +224,21 @@ proptest! {
         let bytes = chunks.concat();
         let packet = Packet::parse(packet_of(&bytes)).unwrap();
         prop_assert!(walk(&packet) <= bytes.len());
+    }
+
+    #[test]
+    fn two_pieces_are_read_as_one_wherever_they_part(
+        chunks in proptest::collection::vec(likely_chunk(), 0..6), cut in any::<prop::sample::Index>()
+    ) {
+        let whole = packet_of(&chunks.concat());
+        let at = cut.index(whole.len() + 1);
+        let pieces = Packet::parse_gathered(whole.slice(..at), whole.slice(at..)).unwrap();
+        let one = Packet::parse_captured(whole.clone()).unwrap();
+        let read = |packet: &Packet| {
+            packet.chunks().map(|chunk| format!("{chunk:?}")).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(read(&pieces), read(&one));
+        prop_assert_eq!((pieces.len(), pieces.into_bytes()), (whole.len(), whole));
     }
 
     #[test]

@@ -75,13 +75,21 @@ impl Ends {
         let before = looks(self);
         let (client, server) = self.connections[index];
         let message = || vec![3; 100].into();
-        self.client.send(self.now, client, message(), SendFlags::default()).unwrap();
+        self.client
+            .connection_mut(client)
+            .unwrap()
+            .send(self.now, message(), SendFlags::default())
+            .unwrap();
         self.settle();
-        let heard = self.server.receive(self.now, server, 1 << 20).unwrap();
+        let heard = self.server.connection_mut(server).unwrap().receive(self.now, 1 << 20).unwrap();
         assert!(matches!(heard, Received::Data(data) if data.len() == 100));
-        self.server.send(self.now, server, message(), SendFlags::default()).unwrap();
+        self.server
+            .connection_mut(server)
+            .unwrap()
+            .send(self.now, message(), SendFlags::default())
+            .unwrap();
         self.settle();
-        let heard = self.client.receive(self.now, client, 1 << 20).unwrap();
+        let heard = self.client.connection_mut(client).unwrap().receive(self.now, 1 << 20).unwrap();
         assert!(matches!(heard, Received::Data(data) if data.len() == 100));
         // Delayed acknowledgements go, and what else is due.
         self.now += Duration::from_millis(300);

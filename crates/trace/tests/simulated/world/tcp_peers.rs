@@ -51,7 +51,9 @@ impl Host for Peer {
     fn on_wake(&mut self, now: Instant) {
         let Some(id) = self.id else { return };
         let message = Bytes::from(vec![7; SIZE]);
-        let _ = self.endpoint.send(now, id, message, SendFlags::default());
+        if let Some(mut own) = self.endpoint.connection_mut(id) {
+            let _ = own.send(now, message, SendFlags::default());
+        }
         self.left -= 1;
         self.due = (self.left > 0).then_some(now + self.interval);
     }
@@ -61,7 +63,11 @@ impl Host for Peer {
             match event {
                 Event::Incoming { listener } => self.id = self.endpoint.accept(listener),
                 Event::Established if self.left > 0 => self.due = Some(now),
-                Event::Readable => drop(self.endpoint.receive(now, id, usize::MAX)),
+                Event::Readable => {
+                    if let Some(mut own) = self.endpoint.connection_mut(id) {
+                        let _ = own.receive(now, usize::MAX);
+                    }
+                }
                 _ => {}
             }
         }
