@@ -75,23 +75,6 @@ async fn an_address_and_a_port_belong_to_one_socket() {
     assert_eq!(refused.kind(), io::ErrorKind::AddrInUse, "{refused}");
 }
 
-/// Linux's `IP_PMTUDISC_PROBE`: the don't-fragment bit is set, and the system's own path MTU holds nothing back.
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn what_must_not_be_fragmented_leaves_whatever_the_system_believes_of_the_path() {
-    use rustix::net::sockopt::{Ipv4PathMtuDiscovery, ip_mtu_discover};
-    let (sender, receiver) =
-        (UdpTransport::bind(LOOPBACK).unwrap(), UdpTransport::bind(LOOPBACK).unwrap());
-    for (dont_fragment, setting) in
-        [(true, Ipv4PathMtuDiscovery::PROBE), (false, Ipv4PathMtuDiscovery::DONT)]
-    {
-        let transmit = Transmit { dont_fragment, ..transmit(receiver.local_addr(), 3) };
-        sender.send(&[transmit], b"abc").await;
-        receive(&receiver, 1).await;
-        assert_eq!(ip_mtu_discover(&sender.socket).unwrap(), setting);
-    }
-}
-
 #[tokio::test]
 async fn codepoint_and_local_address_of_each_datagram_are_reported() {
     let sender = UdpTransport::bind(LOOPBACK).unwrap();
