@@ -50,7 +50,7 @@ impl RunningEdge {
                     match notice {
                         EdgeNotice::Ready { metrics, .. } => {
                             seen.metrics = metrics;
-                            // Nobody waits for it where it came too late.
+                            // No client waits for it where it came too late.
                             let _ = ready.send(());
                         }
                         EdgeNotice::Status(status) => seen.status = Some(status),

@@ -32,8 +32,8 @@ const BUILT_OF_PARTS: [(&str, &[&str]); 3] =
 const OF_ONE_PROTOCOL: [&str; 9] =
     ["chunk", "chunks", "segment", "segments", "tsn", "tsns", "pmdcs", "smss", "seq"];
 
-/// Folders, from the root, whose doc comments are in plain English: all that have sources.
-const PLAIN_DOC_COMMENTS: [&str; 6] =
+/// Folders, from the root, whose comments are in plain English: all that have sources.
+const PLAIN_COMMENTS: [&str; 6] =
     ["benches", "bindings/python/src", "crates", "fuzz/fuzz_targets", "fuzz/harness", "interop"];
 
 type Rooms = BTreeMap<String, BTreeSet<String>>;
@@ -318,9 +318,9 @@ fn no_file_and_no_function_is_too_long() {
 }
 
 #[test]
-fn doc_comments_are_in_plain_english() {
+fn comments_are_in_plain_english() {
     let mut faults = Vec::new();
-    for folder in PLAIN_DOC_COMMENTS {
+    for folder in PLAIN_COMMENTS {
         let texts = texts(folder);
         assert!(!texts.is_empty(), "{folder} has no sources");
         for (name, text) in texts {

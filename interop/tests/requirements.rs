@@ -74,21 +74,34 @@ fn level_of(cell: &str) -> Result<(&str, Option<&str>), String> {
     }
 }
 
-/// Whether the text has the test function of that name: a function below an attribute that ends in `test]`.
+/// Whether the text has the test function of that name: a function below an attribute that ends in `test]`. An ignored
+/// test does not count, since nothing runs it; neither does one in a comment.
 fn has_test(text: &str, name: &str) -> bool {
-    let mut attribute = false;
-    for line in text.lines().map(str::trim) {
+    let (mut is_test, mut is_ignored) = (false, false);
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
         if line.starts_with("#[") {
-            attribute |= line.contains("test]") || line.contains("test(");
+            is_test |= line.contains("test]") || line.contains("test(");
+            is_ignored |= line.contains("ignore");
         } else if let Some((_, rest)) = line.split_once("fn ") {
             let here = rest.split(['(', '<']).next() == Some(name);
-            if here && attribute {
+            if here && is_test && !is_ignored {
                 return true;
             }
-            attribute = false;
+            (is_test, is_ignored) = (false, false);
         }
     }
     false
+}
+
+#[test]
+fn only_a_test_that_runs_holds_a_requirement() {
+    let with = |attributes: &str| has_test(&format!("{attributes}\nfn holds() {{}}"), "holds");
+    assert!(with("#[test]") && with("#[tokio::test(flavor = \"multi_thread\")]"));
+    assert!(!with("") && !with("#[cfg(test)]"));
+    assert!(!with("#[test]\n#[ignore]") && !with("#[ignore = \"slow\"]\n#[test]"));
+    assert!(!with("#[test]\n#[cfg_attr(unix, ignore)]"));
+    assert!(!has_test("// #[test]\n// fn holds() {}", "holds"));
+    assert!(!has_test("#[test]\nfn another() {}\nfn holds() {}", "holds"));
 }
 
 /// The first cells of the rows of docs/exceptions.md that are about one RFC.

@@ -15,14 +15,15 @@ const SAMPLES: u64 = 2_000;
 /// Prints quantiles of `samples`.
 fn report(name: &str, mut samples: Vec<Duration>) {
     samples.sort_unstable();
-    let quantile = |permille: usize| samples[(samples.len() - 1) * permille / 1000].as_micros();
+    let quantile =
+        |share| results::quantile_of_sorted(&samples, share).map_or(0, |late| late.as_micros());
     println!(
         "{name:44} p50 {:>6} us   p90 {:>6} us   p99 {:>6} us   p99.9 {:>6} us   max {:>6} us",
-        quantile(500),
-        quantile(900),
-        quantile(990),
-        quantile(999),
-        quantile(1000),
+        quantile(0.5),
+        quantile(0.9),
+        quantile(0.99),
+        quantile(0.999),
+        quantile(1.0),
     );
 }
 

@@ -6,7 +6,8 @@
 //! simulation, a test or an asynchronous program.
 //!
 //! - [`partial_order`]: a message waits for those that it names and for nothing else.
-//! - [`data_channel`]: WebRTC's data channels (RFC 8831 and RFC 8832).
+//! - [`data_channel`]: WebRTC's data channels (RFC 8831 and RFC 8832). For programs that have DTLS of their own: no
+//!   command here uses them.
 
 pub mod data_channel;
 pub mod partial_order;

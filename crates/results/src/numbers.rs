@@ -13,6 +13,18 @@ pub fn nearest_rank(share: f64, count: u64) -> u64 {
     ((share * count as f64 * (1.0 - 1e-12)).ceil() as u64).clamp(1, count.max(1))
 }
 
+/// The least of values in increasing order that at least this share (0 to 1) of them do not exceed, by the nearest rank;
+/// none without values.
+pub fn quantile_of_sorted<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
+    sorted.get(nearest_rank(share, sorted.len() as u64) as usize - 1).copied()
+}
+
+/// The median by the nearest rank: of an even number of values the lower one in the middle. None without values.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    quantile_of_sorted(&values, 0.5)
+}
+
 /// The least value that at least this share (0 to 1) of all values do not exceed, by the nearest rank; not a number
 /// without values. Of bins: value and count, by increasing value.
 pub fn quantile_of(bins: &[(u64, u64)], quantile: f64) -> f64 {
@@ -85,6 +97,19 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quantile_of_values_is_one_of_them_by_the_nearest_rank() {
+        assert_eq!(quantile_of_sorted::<u8>(&[], 0.5), None);
+        let of = |share| quantile_of_sorted(&[10, 20, 30, 40], share);
+        assert_eq!(
+            (of(0.0), of(0.25), of(0.26), of(1.0)),
+            (Some(10), Some(10), Some(20), Some(40))
+        );
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0]), Some(1.0));
+        assert_eq!(median(Vec::new()), None);
+    }
 
     #[test]
     fn rank_correlation_is_that_of_orders_and_equals_share_a_rank() {

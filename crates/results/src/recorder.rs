@@ -1,24 +1,21 @@
 //! One distribution of latencies.
 
 use base::Duration;
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::histogram::{Histogram, Precision};
 use crate::interval::quantile_ranks;
-use crate::numbers::{nearest_rank, quantile_of};
+use crate::numbers::quantile_of;
 
 /// Longer latencies count as this long in quantiles; mean and maximum stay exact.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Of a latency in the histogram: 0.1 %.
-const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// Records latencies with nanosecond resolution and three significant digits in at most 300 KiB,
 /// however many there are. Count, mean and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct LatencyRecorder {
-    histogram: Histogram<u64>,
-    sum_nanos: u128,
-    max: Duration,
+    /// Nanoseconds.
+    histogram: Histogram,
 }
 
 /// A distribution in a few numbers. Times are in milliseconds.
@@ -60,41 +57,32 @@ impl Default for LatencyRecorder {
 impl LatencyRecorder {
     /// A recorder of nothing yet.
     pub fn new() -> LatencyRecorder {
-        #[expect(clippy::unwrap_used, reason = "fails only for more than five digits")]
-        let mut histogram = Histogram::new(SIGNIFICANT_DIGITS).unwrap();
-        histogram.auto(true);
-        LatencyRecorder { histogram, sum_nanos: 0, max: Duration::ZERO }
+        LatencyRecorder { histogram: Histogram::up_to(LONGEST.as_nanos(), Precision::PerMille) }
     }
 
     /// Counts one latency.
     pub fn record(&mut self, latency: Duration) {
-        // Fails only for a histogram that may not grow, and this one may.
-        let _ = self.histogram.record(latency.min(LONGEST).as_nanos());
-        self.sum_nanos += u128::from(latency.as_nanos());
-        self.max = self.max.max(latency);
+        self.histogram.record(latency.as_nanos());
     }
 
     /// Adds all that `other` recorded.
     pub fn merge(&mut self, other: &LatencyRecorder) {
-        // Fails only for a histogram that may not grow, and this one may.
-        let _ = self.histogram.add(&other.histogram);
-        self.sum_nanos += other.sum_nanos;
-        self.max = self.max.max(other.max);
+        self.histogram.merge(&other.histogram);
     }
 
     /// Number of latencies recorded.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram.count()
     }
 
     /// The longest latency; zero when there is none.
     pub fn max(&self) -> Duration {
-        self.max
+        Duration::from_nanos(self.histogram.greatest())
     }
 
     /// The smallest recorded latency that at least `quantile` (0..=1) of all do not exceed.
     pub fn quantile(&self, quantile: f64) -> Option<Duration> {
-        (self.count() > 0).then(|| self.at_rank(nearest_rank(quantile, self.count())))
+        self.histogram.quantile(quantile).map(Duration::from_nanos)
     }
 
     /// The quantile with a confidence interval that assumes no distribution (see
@@ -103,8 +91,8 @@ impl LatencyRecorder {
         let ranks = quantile_ranks(self.count(), quantile, confidence)?;
         Some(QuantileInterval {
             value: self.quantile(quantile)?,
-            low: self.at_rank(ranks.low),
-            high: self.at_rank(ranks.high),
+            low: Duration::from_nanos(self.histogram.at_rank(ranks.low)),
+            high: Duration::from_nanos(self.histogram.at_rank(ranks.high)),
         })
     }
 
@@ -123,42 +111,19 @@ impl LatencyRecorder {
             p90: quantile(0.9),
             p99: quantile(0.99),
             p999: quantile(0.999),
-            max: self.max.as_millis_f64(),
-            mean: self.sum_nanos as f64 / self.count() as f64 / 1e6,
+            max: self.max().as_millis_f64(),
+            mean: self.histogram.mean() / 1e6,
         }
-    }
-
-    /// The value of a bucket as a latency: never above the exact maximum.
-    fn bounded(&self, nanos: u64) -> Duration {
-        Duration::from_nanos(nanos).min(self.max)
     }
 
     /// How often each latency came: its bin's highest value in nanoseconds, and the count.
     pub fn bins(&self) -> Vec<(u64, u64)> {
-        let steps = self.histogram.iter_recorded();
-        let bin = |value| self.bounded(self.histogram.highest_equivalent(value)).as_nanos();
-        steps.map(|step| (bin(step.value_iterated_to()), step.count_at_value())).collect()
+        self.histogram.bins()
     }
 
     /// Counts `count` latencies of this many nanoseconds: what [`LatencyRecorder::bins`] gave.
     pub fn record_bin(&mut self, nanos: u64, count: u64) {
-        let latency = Duration::from_nanos(nanos);
-        // Fails only for a histogram that may not grow, and this one may.
-        let _ = self.histogram.record_n(latency.min(LONGEST).as_nanos(), count);
-        self.sum_nanos += u128::from(nanos) * u128::from(count);
-        self.max = self.max.max(latency);
-    }
-
-    /// The latency of this rank in increasing order, from 1.
-    fn at_rank(&self, rank: u64) -> Duration {
-        let mut below = 0;
-        for step in self.histogram.iter_recorded() {
-            below += step.count_at_value();
-            if below >= rank {
-                return self.bounded(self.histogram.highest_equivalent(step.value_iterated_to()));
-            }
-        }
-        self.max
+        self.histogram.record_many(nanos, count);
     }
 }
 
@@ -209,7 +174,7 @@ mod tests {
         assert_eq!(recorder.count(), 4);
         assert_eq!(recorder.max(), Duration::MAX);
         assert_eq!(recorder.quantile(0.5), Some(Duration::from_nanos(1)));
-        assert!(recorder.histogram.distinct_values() * 8 < 400 * 1024);
+        assert!(recorder.histogram.bins_in_memory() * 8 < 400 * 1024);
     }
 
     #[test]

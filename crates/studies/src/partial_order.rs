@@ -16,7 +16,7 @@ use netsim::link::{Framing, QueueLimit};
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{LinkConfig, LossModel, Simulation};
 use recovery::RecoveryPolicy;
-use results::nearest_rank;
+use results::quantile_of_sorted;
 use sctp::Reliability;
 
 use self::side::{Receiver, Sender, Side};
@@ -172,10 +172,9 @@ pub fn carry(
     Ok(simulation.host(placed.second).outcome())
 }
 
-/// Nearest-rank quantile, milliseconds.
+/// A quantile in milliseconds; 0 without delays.
 fn quantile(sorted: &[Duration], share: f64) -> f64 {
-    let rank = nearest_rank(share, sorted.len() as u64) as usize;
-    sorted.get(rank - 1).map_or(0.0, |delay| delay.as_millis_f64())
+    quantile_of_sorted(sorted, share).map_or(0.0, |delay| delay.as_millis_f64())
 }
 
 /// Mean in milliseconds.

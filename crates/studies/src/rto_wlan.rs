@@ -17,7 +17,7 @@ use recovery::RecoveryPolicy;
 use recovery::margin::Margin;
 use recovery::policy::RtoPolicy;
 use recovery::rtt::{Deviation, RttEstimator};
-use results::{Quantity, Sheet, mean};
+use results::{Quantity, Sheet, mean, median};
 use serde::Deserialize;
 
 use self::gains::{Pair, Ranked, to_timeouts};
@@ -130,7 +130,7 @@ fn show_example(parameters: &Parameters, seed: u64, sheet: &mut Sheet<'_>) {
     let before = onset.saturating_sub(1);
     let rtts = walks.iter().filter_map(|walk| walk.get(before)).map(|rtt| rtt.as_millis_f64());
     let late = known.iter().flat_map(|walk| walk.iter().skip(onset)).map(|known| known.rto);
-    sheet.add("example.rtt", &[("after", "0s")], median(rtts.collect()), "ms");
+    sheet.add("example.rtt", &[("after", "0s")], median(rtts.collect()).unwrap_or(0.0), "ms");
     sheet.add("example.srtt", &[("after", "0s")], at(before, |known| known.srtt), "ms");
     sheet.add("example.rttvar", &[("after", "0s")], at(before, |known| known.rttvar), "ms");
     sheet.add("example.rto", &[("after", "0s")], at(before, |known| known.rto), "ms");
@@ -145,11 +145,6 @@ fn show_example(parameters: &Parameters, seed: u64, sheet: &mut Sheet<'_>) {
     line("SRTT", known.iter().map(|known| known.srtt).collect());
     line("RTTVAR", known.iter().map(|known| known.rttvar).collect());
     line("RTO", known.iter().map(|known| known.rto).collect());
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 // ---- figures 2 to 6, table 1 -----------------------------------------------------------------

@@ -6,7 +6,7 @@ use lab::policy_text::PolicySection;
 use studies::tank;
 
 #[test]
-fn a_study_stands_in_the_place_of_flows() {
+fn a_plan_may_have_a_study_instead_of_flows() {
     studies::register();
     let plan = r#"
 title = "Tanks"

@@ -72,7 +72,7 @@ async fn a_shutdown_delivers_all_and_both_ends_see_it() {
         client.send(ZERO, pattern(number, 1_000)).await.unwrap();
     }
     within(client.shutdown()).await.unwrap();
-    // All is there, though nobody read before.
+    // All is there, though nothing was read before.
     for number in 0..200 {
         let message = accepted.receive().await.unwrap().unwrap();
         assert!(message.payload.into_bytes() == pattern(number, 1_000));

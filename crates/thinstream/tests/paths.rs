@@ -88,7 +88,7 @@ async fn who_waits_for_path_events_learns_of_the_end() {
 async fn a_message_that_grew_too_old_is_told_with_its_context() {
     let options =
         AssociationOptions { extensions: Extensions::PARTIAL_RELIABILITY, ..quick_options() };
-    // Nobody answers there, so nothing can be sent.
+    // No host answers there, so nothing can be sent.
     let hole = std::net::UdpSocket::bind(LOOPBACK).unwrap();
     let client = Endpoint::client(hole.local_addr().unwrap()).unwrap();
     let association = client.open(hole.local_addr().unwrap(), options).unwrap();

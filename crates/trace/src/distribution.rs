@@ -1,134 +1,113 @@
 //! Distributions of what was measured: exact while they are short, a histogram afterwards.
 
-use hdrhistogram::Histogram;
+use results::{Histogram, Precision, quantile_of_sorted};
 use serde::Serialize;
 
 /// Values that are kept as they are; with more, a histogram takes their place.
 const EXACT: usize = 2048;
 
-/// Significant decimal digits of the histogram of a stream: its values are at most 1 % off.
-const DIGITS_OF_STREAM: u8 = 2;
-/// Of the histogram of all streams: at most 0.1 % off.
-const DIGITS_OF_ALL: u8 = 3;
-
 /// Numbers of which quantiles will be asked: nanoseconds, bytes, packets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Distribution {
+    /// The values, as long as there is no histogram.
     exact: Vec<u64>,
     histogram: Option<Box<Histogram<u32>>>,
-    digits: Option<u8>,
-    count: u64,
-    sum: u128,
-    least: u64,
-    greatest: u64,
+    /// Of the histogram.
+    precision: Precision,
+}
+
+impl Default for Distribution {
+    /// The distribution of one stream.
+    fn default() -> Distribution {
+        Distribution { exact: Vec::new(), histogram: None, precision: Precision::Percent }
+    }
 }
 
 impl Distribution {
-    /// One that is merged from many.
+    /// A distribution that is merged from many.
     pub(crate) fn of_all() -> Distribution {
-        Distribution { digits: Some(DIGITS_OF_ALL), ..Distribution::default() }
+        Distribution { precision: Precision::PerMille, ..Distribution::default() }
     }
 
     pub(crate) fn record(&mut self, value: u64) {
-        self.least = if self.count == 0 { value } else { self.least.min(value) };
-        self.greatest = self.greatest.max(value);
-        self.count += 1;
-        self.sum += u128::from(value);
-        match &mut self.histogram {
-            Some(histogram) => record_in(histogram, value),
-            None if self.exact.len() < EXACT => self.exact.push(value),
-            None => self.fold(value),
+        if self.histogram.is_none() && self.exact.len() < EXACT {
+            self.exact.push(value);
+        } else {
+            self.histogram().record(value);
         }
     }
 
-    /// Goes over to a histogram.
-    #[cold]
-    fn fold(&mut self, value: u64) {
-        let digits = self.digits.unwrap_or(DIGITS_OF_STREAM);
-        // Only a number of digits beyond five is refused; values are then counted, but have no quantiles.
-        let Ok(mut histogram) = Histogram::new(digits) else { return };
-        for value in core::mem::take(&mut self.exact).into_iter().chain([value]) {
-            record_in(&mut histogram, value);
-        }
-        self.histogram = Some(Box::new(histogram));
-    }
-
-    /// Adds what `other` has seen.
+    /// Adds the values of `other`.
     pub(crate) fn merge(&mut self, other: &Distribution) {
-        let (count, sum) = (self.count + other.count, self.sum + other.sum);
-        if other.count > 0 {
-            let least = if self.count == 0 { other.least } else { self.least.min(other.least) };
-            let greatest = self.greatest.max(other.greatest);
-            match &other.histogram {
-                None => other.exact.iter().for_each(|value| self.record(*value)),
-                Some(theirs) => {
-                    if self.histogram.is_none() {
-                        self.fold_exact();
-                    }
-                    if let Some(ours) = &mut self.histogram {
-                        // Both grow as they need: nothing is refused.
-                        let _ = ours.add(&**theirs);
-                    }
-                }
-            }
-            (self.least, self.greatest) = (least, greatest);
+        match &other.histogram {
+            None => other.exact.iter().for_each(|value| self.record(*value)),
+            Some(theirs) => self.histogram().merge(theirs),
         }
-        (self.count, self.sum) = (count, sum);
     }
 
-    fn fold_exact(&mut self) {
-        match self.exact.pop() {
-            Some(last) => self.fold(last),
-            None => {
-                let digits = self.digits.unwrap_or(DIGITS_OF_STREAM);
-                self.histogram = Histogram::new(digits).ok().map(Box::new);
-            }
-        }
+    /// The histogram; a new one takes the exact values in.
+    fn histogram(&mut self) -> &mut Histogram<u32> {
+        self.histogram.get_or_insert_with(|| {
+            let mut histogram = Box::new(Histogram::new(self.precision));
+            core::mem::take(&mut self.exact).into_iter().for_each(|value| histogram.record(value));
+            histogram
+        })
+    }
+
+    fn count(&self) -> u64 {
+        self.histogram.as_ref().map_or(self.exact.len() as u64, |histogram| histogram.count())
     }
 
     /// The mean; 0 of nothing.
     pub(crate) fn mean(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+        match &self.histogram {
+            Some(histogram) => histogram.mean(),
+            None => {
+                let sum: u128 = self.exact.iter().copied().map(u128::from).sum();
+                sum as f64 / self.exact.len().max(1) as f64
+            }
+        }
     }
 
     /// The share of values below `bound`; 0 of nothing.
     pub(crate) fn share_below(&self, bound: f64) -> f64 {
-        let below = match &self.histogram {
-            None => self.exact.iter().filter(|value| (**value as f64) < bound).count() as u64,
-            Some(histogram) => {
-                let last = (bound.ceil() as u64).saturating_sub(1);
-                if bound <= 0.0 { 0 } else { histogram.count_between(0, last) }
+        match &self.histogram {
+            None => {
+                let below = self.exact.iter().filter(|value| (**value as f64) < bound).count();
+                below as f64 / self.exact.len().max(1) as f64
             }
-        };
-        if self.count == 0 { 0.0 } else { below as f64 / self.count as f64 }
+            Some(_) if bound <= 0.0 => 0.0,
+            Some(histogram) => histogram.share_within((bound.ceil() as u64).saturating_sub(1)),
+        }
     }
 
-    /// The values that these shares of all do not exceed, divided by `unit`.
+    /// The values that these shares of all do not exceed, divided by `unit`; 0 of nothing.
     pub(crate) fn quantiles(&mut self, shares: impl Iterator<Item = f64>, unit: f64) -> Vec<f64> {
         self.exact.sort_unstable();
         shares.map(|share| self.at(share) / unit).collect()
     }
 
-    /// The value that a share of all does not exceed, by the nearest rank; what is kept as it is must be sorted.
+    /// The value that a share of all does not exceed, of sorted values; 0 of nothing.
     fn at(&self, share: f64) -> f64 {
-        let rank = ((share * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let value = match &self.histogram {
-            None => self.exact.get(rank as usize - 1).copied().unwrap_or_default(),
-            Some(histogram) => histogram
-                .value_at_quantile(rank as f64 / self.count as f64)
-                .clamp(self.least, self.greatest),
+            None => quantile_of_sorted(&self.exact, share),
+            Some(histogram) => histogram.quantile(share),
         };
-        value as f64
+        value.unwrap_or_default() as f64
     }
 
     /// The summary, each value divided by `unit`.
     pub(crate) fn summary(&mut self, unit: f64) -> Summary {
         self.exact.sort_unstable();
+        let (min, max) = match &self.histogram {
+            None => (self.exact.first().copied(), self.exact.last().copied()),
+            Some(histogram) => (Some(histogram.least()), Some(histogram.greatest())),
+        };
         let at = |share: f64| self.at(share) / unit;
         Summary {
-            count: self.count,
+            count: self.count(),
             mean: self.mean() / unit,
-            min: self.least as f64 / unit,
+            min: min.unwrap_or_default() as f64 / unit,
             p1: at(0.01),
             p25: at(0.25),
             p50: at(0.5),
@@ -136,15 +115,10 @@ impl Distribution {
             p90: at(0.9),
             p99: at(0.99),
             p999: at(0.999),
-            max: self.greatest as f64 / unit,
+            max: max.unwrap_or_default() as f64 / unit,
             exact: self.histogram.is_none(),
         }
     }
-}
-
-fn record_in(histogram: &mut Histogram<u32>, value: u64) {
-    // It grows as it needs; only one count beyond 2³² would be refused.
-    let _ = histogram.record(value);
 }
 
 /// What is told of a distribution. The quantile p is the least value that a share p of all does not

@@ -236,7 +236,7 @@ fn turn(carried: &mut Carried, client: &mut Side, service: &mut Side) -> Option<
             Some(outcome)
         }
         Ok(Next::Again) => None,
-        // Whoever is waited for has nothing to give, or takes nothing.
+        // The side that is waited for has nothing to send, or takes nothing.
         Ok(Next::Wait { readable, writable }) => {
             assert!(!readable || (service.fetched == service.said && !service.drained));
             assert!(!writable || (service.room == 0 && client.fetched > up));

@@ -331,7 +331,7 @@ impl World {
             }
             Step::Address { at, change, path } => self.change_address(end(at), change, path),
             Step::Packet { to, which, fate } => {
-                // What protects packets in the place of their checksums drops those that are corrupt.
+                // What protects packets instead of their checksums drops those that are corrupt.
                 let fate = match fate {
                     Fate::Corrupt(_) if self.protected => Fate::Lose,
                     fate => fate,

@@ -330,7 +330,7 @@ pub fn run(input: Input) -> (usize, u64) {
         bench.endpoint.release(bench.now, id);
         bench.settle();
     }
-    // Whatever the peer did: what nobody holds ends.
+    // Whatever the peer did: a connection without an owner ends.
     bench.pass(Duration::from_secs(4_000));
     assert_eq!(bench.endpoint.connection_count(), 0, "something is left");
     assert_eq!(bench.endpoint.time_wait_count(), 0, "TIME-WAIT is left");

@@ -161,7 +161,7 @@ impl World {
         if let Event::Incoming { listener } = event {
             assert_eq!(side.endpoint.accept(listener), Some(id));
             if side.id.is_some() {
-                // An old SYN opened it: nobody is there who would talk to it.
+                // An old SYN opened it: no application is there that would use it.
                 if let Some(mut own) = side.endpoint.connection_mut(id) {
                     own.abort(self.now);
                 }

@@ -1,6 +1,7 @@
 //! Latencies with intervals that assume no distribution.
 
 use base::{Purpose, RandomStream};
+use results::nearest_rank;
 
 /// Draws with which an interval is made.
 const DRAWS: usize = 1000;
@@ -86,7 +87,7 @@ impl Sample {
         let sum: f64 = weighted().map(|((_, sum), weight)| sum * *weight as f64).sum();
         let mut numbers = [f64::NAN; NUMBERS.len()];
         numbers[0] = sum / count as f64 / 1e6;
-        let mut wanted = QUANTILES.iter().map(|quantile| (quantile * count as f64).ceil() as u64);
+        let mut wanted = QUANTILES.iter().map(|share| nearest_rank(*share, count));
         let (mut next, mut found, mut below) = (wanted.next(), 1, 0);
         let mut within = [0; LIMITS_MS.len()];
         for (nanos, times, cluster) in &self.steps {

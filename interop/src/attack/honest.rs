@@ -67,8 +67,7 @@ impl Honest {
     pub fn quantile(&self, share: f64) -> Duration {
         let mut sorted = self.set_ups.clone();
         sorted.sort_unstable();
-        let rank = (share * sorted.len() as f64).ceil() as usize;
-        sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+        results::quantile_of_sorted(&sorted, share).unwrap_or_default()
     }
 
     /// Set-ups that took longer than this.

@@ -85,7 +85,7 @@ impl Paths {
             Some(router) => [self.our_addresses[0], self.their_addresses[0]]
                 .iter()
                 .try_for_each(|address| router.ip(&format!("route add blackhole {address}/32"))),
-            // The guest goes on sending to an address that nobody has any more.
+            // The guest goes on sending to an address that no host has any more.
             None => self.ours.ip(&format!("addr del {}/24 dev tap1", self.our_addresses[0])),
         }
     }

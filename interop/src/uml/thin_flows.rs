@@ -106,7 +106,7 @@ impl Uml {
     }
 
     fn run_thin_flows(&self, plan: &ThinFlows) -> Result<Vec<Arrived>> {
-        // Into memory first: whoever waits for a pipe does not send in time.
+        // Into memory first: a sender that waits for a pipe is late.
         let script = format!(
             "{} {} >/run/thin_flows; cat /run/thin_flows",
             program()?.display(),

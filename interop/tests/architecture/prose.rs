@@ -1,4 +1,4 @@
-//! Plain English of the field: how doc comments begin, and phrases that neither they nor documents use.
+//! Plain English of the field: how doc comments begin, and phrases that neither comments nor documents use.
 
 /// Words with which no doc comment begins: they refer to a subject named elsewhere.
 const OPENINGS: [&str; 17] = [
@@ -7,7 +7,7 @@ const OPENINGS: [&str; 17] = [
 ];
 
 /// Phrases that have a noun or a preposition of the field in their stead, such as caller, peer, application, number, instead of.
-const PHRASES: [&str; 8] = [
+const PHRASES: [&str; 9] = [
     "in the place of",
     "so many",
     "so much",
@@ -16,24 +16,26 @@ const PHRASES: [&str; 8] = [
     "nobody",
     "somebody",
     "of late",
+    "what was sent that",
 ];
 
-/// The doc comments of a source that begin with one of the openings, and the lines of its doc comments with one of the
-/// phrases, each as its line and its text.
+/// The doc comments of a source that begin with one of the openings, and its lines of comment, of docs or not, with one
+/// of the phrases, each as its line and its text.
 pub(crate) fn faults(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut within = false;
     for (at, line) in source.lines().enumerate() {
         let line = line.trim_start();
         let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
-        let text = doc.filter(|rest| !rest.starts_with('/')).map(str::trim);
-        if let Some(text) = text
-            && (!within && OPENINGS.iter().any(|opening| begins_with(text, opening))
-                || phrase(text).is_some())
-        {
+        let doc = doc.filter(|rest| !rest.starts_with('/')).map(str::trim);
+        let opens_badly = doc.is_some_and(|text| {
+            !within && OPENINGS.iter().any(|opening| begins_with(text, opening))
+        });
+        let comment = doc.or_else(|| line.strip_prefix("//").map(str::trim));
+        if let Some(text) = comment.filter(|text| opens_badly || phrase(text).is_some()) {
             found.push((at + 1, text.to_owned()));
         }
-        within = text.is_some();
+        within = doc.is_some();
     }
     found
 }
@@ -82,9 +84,12 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_is_found_in_the_words_of_a_doc_comment_and_of_a_document() {
-        let source = "/// Reads.\n/// Whoever calls: `nobody`.\nfn a() {} // so many\n/// Mean of latency.\n";
-        assert_eq!(faults(source), [(2, "Whoever calls: `nobody`.".to_owned())]);
+    fn a_phrase_is_found_in_the_words_of_a_comment_and_of_a_document() {
+        let source = "/// Reads.\n/// Whoever calls: `nobody`.\nfn a() { so many }\n    // It is of late.\n/// Mean of latency.\n";
+        assert_eq!(
+            faults(source),
+            [(2, "Whoever calls: `nobody`.".to_owned()), (4, "It is of late.".to_owned())]
+        );
         let document =
             "Nobody's.\n```\nnobody\n```\n| `of late` | so many |\n`a::nobody_b` of latency\n";
         assert_eq!(

@@ -38,9 +38,7 @@ impl DemoOptions {
     /// [`DemoError`] if what was asked for contradicts itself.
     pub fn plan(&self) -> Result<Plan, DemoError> {
         self.check()?;
-        let mut plan = Plan::parse(&self.plan_text(), Size::Normal, None)?;
-        plan.seeds = 1;
-        Ok(plan)
+        Ok(Plan::parse(&self.plan_text(), Size::Normal, None)?)
     }
 
     fn check(&self) -> Result<(), DemoError> {

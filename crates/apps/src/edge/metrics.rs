@@ -164,9 +164,7 @@ fn render_services(text: &mut Text, services: &[ServiceReport]) {
 /// The median of the round-trip times (in milliseconds) of a service's connections.
 fn median_rtt(status: &EdgeStatus, service: &str) -> Option<f64> {
     let mine = status.connections.iter().filter(|connection| connection.service == service);
-    let mut all: Vec<f64> = mine.filter_map(|connection| connection.srtt_ms).collect();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied()
+    results::median(mine.filter_map(|connection| connection.srtt_ms).collect())
 }
 
 /// Metrics as they are served.

@@ -1,8 +1,11 @@
 //! What a relay counts.
 
 use base::Duration;
-use hdrhistogram::Histogram;
 use netsim::LinkStatistics;
+use results::{Histogram, Precision};
+
+/// Datagrams that are later count as this late in quantiles, which bounds the memory.
+const LATEST: Duration = Duration::from_secs(60);
 
 /// What a relay did so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,31 +55,32 @@ pub struct Lateness {
 
 /// Counts for one direction.
 pub(super) struct Recorder {
-    lateness: Histogram<u64>,
+    /// Nanoseconds.
+    lateness: Histogram,
     pub(super) overflows: u64,
     pub(super) send_errors: u64,
 }
 
 impl Default for Recorder {
     fn default() -> Recorder {
-        // 1 ns to 1 min to two digits; anything later counts as the upper end.
-        let lateness = Histogram::new_with_bounds(1, 60_000_000_000, 2);
-        Recorder {
-            lateness: lateness.expect("the bounds are constants"),
-            overflows: 0,
-            send_errors: 0,
-        }
+        let lateness = Histogram::up_to(LATEST.as_nanos(), Precision::Percent);
+        Recorder { lateness, overflows: 0, send_errors: 0 }
     }
 }
 
 impl Recorder {
     pub(super) fn on_delivered(&mut self, late: Duration) {
-        self.lateness.saturating_record(late.as_nanos().max(1));
+        self.lateness.record(late.as_nanos());
     }
 
     pub(super) fn snapshot(&self, link: LinkStatistics) -> DirectionStatistics {
-        let quantile = |q| Duration::from_nanos(self.lateness.value_at_quantile(q));
-        let lateness = Lateness { p50: quantile(0.5), p99: quantile(0.99), max: quantile(1.0) };
+        let quantile =
+            |share| Duration::from_nanos(self.lateness.quantile(share).unwrap_or_default());
+        let lateness = Lateness {
+            p50: quantile(0.5),
+            p99: quantile(0.99),
+            max: Duration::from_nanos(self.lateness.greatest()),
+        };
         DirectionStatistics {
             link,
             overflows: self.overflows,

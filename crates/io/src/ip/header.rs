@@ -153,7 +153,7 @@ fn skip_extensions(mut next: u8, mut rest: &[u8]) -> Result<(u8, &[u8]), Refusal
             FRAGMENT if u16::from_be_bytes([start[2], start[3]]) & 0xfff9 != 0 => {
                 return Err(Refusal::Fragment);
             }
-            // A router on somebody's list: this host forwards nothing (RFC 8200, section 4.4).
+            // A router on the list of a source route: this host forwards nothing (RFC 8200, section 4.4).
             ROUTING if start[3] != 0 => return Err(Refusal::Extension),
             HOP_BY_HOP | DESTINATION => check_options(&header[2..])?,
             _ => {}

@@ -104,7 +104,7 @@ impl Message {
             source: request.destination,
             destination: request.source,
             protocol: request.protocol,
-            // Answers are not ECN-capable: nobody would react to the mark (RFC 3168, section 6.1.4 by analogy).
+            // Answers are not ECN-capable: no sender would react to the mark (RFC 3168, section 6.1.4 by analogy).
             ecn: base::Ecn::NotEct,
             service: base::IpService::default(),
             dont_fragment: true,
@@ -187,10 +187,14 @@ mod tests {
     const ROUTER: [u8; 4] = [192, 0, 2, 1];
 
     fn quoted_v4(size: u16) -> Vec<u8> {
+        quoted_v4_of(TCP, size)
+    }
+
+    fn quoted_v4_of(protocol: u8, size: u16) -> Vec<u8> {
         let header = IpHeader {
             source: HOST.into(),
             destination: [198, 51, 100, 7].into(),
-            protocol: TCP,
+            protocol,
             ecn: base::Ecn::NotEct,
             service: base::IpService::default(),
             dont_fragment: true,
@@ -250,6 +254,18 @@ mod tests {
             assert_eq!(told, IcmpError::Unreachable, "type {kind}, code {code}");
         }
         assert_eq!(parse(&icmp_v4(4, 0, 0, &quoted_v4(1500))), None, "source quench");
+    }
+
+    /// RFC 9260, section 10: rule ICMP3 ignores port unreachable, and ICMP8 ends the association at protocol unreachable.
+    #[test]
+    fn of_sctp_directly_over_ip_only_an_unreachable_protocol_is_final() {
+        let told = |code| match parse(&icmp_v4(3, code, 0, &quoted_v4_of(super::super::SCTP, 1500)))
+        {
+            Some(Message::Error { report, .. }) => report.error,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(told(2), IcmpError::NobodyThere, "protocol unreachable");
+        assert_eq!(told(3), IcmpError::Unreachable, "port unreachable");
     }
 
     #[test]

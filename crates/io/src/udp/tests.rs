@@ -69,6 +69,13 @@ async fn a_batch_of_mixed_sizes_arrives_intact_and_in_order() {
 }
 
 #[tokio::test]
+async fn an_address_and_a_port_belong_to_one_socket() {
+    let first = UdpTransport::bind(LOOPBACK).unwrap();
+    let refused = UdpTransport::bind(first.local_addr()).err().unwrap();
+    assert_eq!(refused.kind(), io::ErrorKind::AddrInUse, "{refused}");
+}
+
+#[tokio::test]
 async fn codepoint_and_local_address_of_each_datagram_are_reported() {
     let sender = UdpTransport::bind(LOOPBACK).unwrap();
     let receiver = UdpTransport::bind(unspecified_for(LOOPBACK)).unwrap();

@@ -65,7 +65,7 @@ fn a_ratio_of_one_is_not_the_same_as_an_effect_of_fifteen_percent() {
         (1.33, 1.30, 0.01, Word::Same),
         (1.33, 1.15, 0.20, Word::NotDecided),
         (0.85, 0.84, 0.005, Word::Same),
-        // Beyond doubt not 1.9, and nobody knows on which side of 1.
+        // Beyond doubt not 1.9, and on which side of 1 is open.
         (1.9, 1.1, 0.2, Word::Differs),
         (1.9, 1.2, 0.1, Word::SameDirection),
         (1.9, 0.9, 0.05, Word::Differs),

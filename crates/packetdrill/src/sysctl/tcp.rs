@@ -38,7 +38,7 @@ const FIXED: [(&str, &[&str]); 21] = [
     ("net.ipv4.tcp_pacing_ss_ratio", &["200"]),
     ("net.ipv4.tcp_pacing_ca_ratio", &["120"]),
     ("net.ipv4.tcp_notsent_lowat", &["4294967295"]),
-    // Offered to nobody who does not ask.
+    // Offered only to a peer that asks.
     ("net.ipv4.tcp_fastopen", &["0", "0x70403", "1"]),
     ("net.ipv4.tcp_mtu_probing", &["0"]),
     ("net.ipv4.tcp_moderate_rcvbuf", &["0", "1"]),

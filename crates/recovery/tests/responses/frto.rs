@@ -22,7 +22,7 @@ fn timed_out(frto: bool) -> Line {
 #[test]
 fn what_was_only_late_is_not_sent_again_and_the_window_comes_back() {
     let mut line = timed_out(true);
-    // The first original's acknowledgement: new data goes in the place of retransmissions.
+    // The first original's acknowledgement: new data goes instead of retransmissions.
     assert_eq!(line.ack(1010, 1, &[]), [(1010, 10, false), (1010, 11, false)]);
     // The second original's: nothing was lost. All ten are in flight again, less two.
     let left = line.ack(1011, 2, &[]);

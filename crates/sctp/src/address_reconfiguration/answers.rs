@@ -229,7 +229,7 @@ impl Answers {
             return Err(CauseCode::DELETE_LAST_ADDRESS);
         }
         // The address that it speaks from now is being asked. Data goes on to the old one until it answered:
-        // else whoever repeats the packet from an address of his own leads the association there.
+        // else an attacker that repeats the packet from another address leads the association there.
         let leaving = Leaving { source, gone };
         self.leaving = Some(Box::new(leaving));
         Ok(())

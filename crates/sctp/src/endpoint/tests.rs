@@ -48,6 +48,30 @@ fn a_cookie_outlives_one_change_of_keys_but_not_two() {
     assert!(StateCookie::open(&sealed, &[first], start).is_ok());
 }
 
+/// Keys do not print themselves, but equal keys seal the same cookie equally.
+#[test]
+fn a_key_of_cookies_is_32_random_bytes_and_no_two_keys_are_equal() {
+    let start = Instant::from_millis(1);
+    let (mut one, mut other) =
+        (RandomStream::new(9, Purpose("key", 0)), RandomStream::new(9, Purpose("key", 0)));
+    let mut secret = [0; 32];
+    other.fill(&mut secret);
+    let mut with_known = endpoint(9);
+    with_known.keys[0] = draw_key(&mut one);
+    let sealed = cookie(&with_known, start);
+    assert!(StateCookie::open(&sealed, &[CookieKey::new(secret)], start).is_ok());
+    secret[31] ^= 1;
+    assert!(StateCookie::open(&sealed, &[CookieKey::new(secret)], start).is_err());
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..16 {
+        let mut endpoint = endpoint(seed);
+        for change in 0..3 {
+            endpoint.rotate_keys(start + KEY_LIFE * change);
+            assert!(seen.insert(cookie(&endpoint, start)), "endpoint {seed}, key {change}");
+        }
+    }
+}
+
 #[test]
 fn the_name_of_a_released_association_names_no_later_one() {
     let mut endpoint = endpoint(2);

@@ -244,7 +244,7 @@ fn a_peer_that_comes_back_before_it_was_found_elsewhere_keeps_its_address() {
 #[test]
 fn from_an_unknown_address_nothing_counts_but_an_asconf_that_adds_it() {
     let mut forge = Forge::new();
-    // Somebody else's packets with the right tag, authenticated or not.
+    // A third party's packets with the right tag, authenticated or not.
     let usual = std::mem::replace(&mut forge.bench.remote, address(OTHER));
     let fill = |p: &mut PacketBuilder<'_>| p.append(data(0, 0, 0, b"x")).unwrap();
     assert!(forge.bench.give_right(fill).is_empty());

@@ -158,6 +158,7 @@ fn an_init_that_authenticates_has_each_of_its_parameters_once() {
         accepted: authenticating(&[ChunkType::DATA], Some(secret)),
         ..Default::default()
     });
+    let mut numbers = Vec::new();
     for _ in 0..3 {
         let own = [Parameter::Random(&[5; 32]), Parameter::HmacAlgorithms(&[0, 3, 0, 1])];
         let init = crate::support::wire::init_with(crate::support::wire::PEER_TAG, own);
@@ -167,7 +168,10 @@ fn an_init_that_authenticates_has_each_of_its_parameters_once() {
         let (mut random, mut chunks, mut hmacs, mut listed) = (vec![], vec![], vec![], vec![]);
         for parameter in ack.0.parameters.iter() {
             match parameter.unwrap() {
-                Parameter::Random(value) => random.push(value.len()),
+                Parameter::Random(value) => {
+                    random.push(value.len());
+                    numbers.push(value.to_vec());
+                }
                 Parameter::Chunks(value) => chunks.push(value.to_vec()),
                 Parameter::HmacAlgorithms(value) => hmacs.push(value.to_vec()),
                 Parameter::SupportedExtensions(types) => listed.push(types.to_vec()),
@@ -178,6 +182,10 @@ fn an_init_that_authenticates_has_each_of_its_parameters_once() {
         assert_eq!((random, chunks), (vec![32], vec![vec![0]]));
         assert_eq!((hmacs, listed), (vec![vec![0, 3, 0, 1]], vec![vec![15]]));
     }
+    // Section 6.1: a random number for each INIT ACK.
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), 3, "{numbers:?}");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn a_packet_full_of_shutdowns_is_one_shutdown() {
     assert!(answers.len() <= 32, "{} packets", answers.len());
     assert!(bytes(&answers) <= 4_000 * 8);
     assert_eq!(foe.bench.state(), "SHUTDOWN-ACK-SENT");
-    // Nobody completes it: the association gives up by itself.
+    // The rest never arrives: the association gives up by itself.
     let sent = foe.bench.pass(Duration::from_secs(1_000));
     assert!(sent.len() <= 12, "{} packets", sent.len());
     assert_eq!(foe.bench.state(), "CLOSED");

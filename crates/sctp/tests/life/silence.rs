@@ -211,7 +211,7 @@ fn the_option_may_be_set_and_taken_away_in_mid_life() {
     assert_eq!(end(&pair), None);
     set(&mut pair, Some(LIMIT));
     run_to(&mut pair, 1_100);
-    // Nobody had asked before: the peer gets its eleven twelfths.
+    // Before, `dead_after` was not set: the peer gets its eleven twelfths.
     let (at, _) = end(&pair).unwrap();
     assert_eq!(at, at_s(1_000) + STEP * 33);
 }

@@ -91,7 +91,7 @@ fn a_peer_that_lost_its_memory_restarts_the_association_under_its_old_name() {
     assert_eq!(crate::support::wire::tag_of(&answer[0]), VerificationTag(0x1234));
     assert_eq!(bench.events.last(), Some(&(id, Event::Restarted)));
     assert_eq!(bench.endpoint.association_count(), 1);
-    // Packets with the old tag find nobody any more.
+    // Packets with the old tag find no association any more.
     let wrong = bench.endpoint.stats().wrong_tag;
     bench.give(old_tag, |p| p.append(crate::support::wire::data(0, 0, 0, b"old")).unwrap());
     assert_eq!(bench.endpoint.stats().wrong_tag, wrong + 1);

@@ -44,7 +44,7 @@ fn each_chunk_of_the_shutdown_may_be_lost() {
         (&[1], &[], [1_100, 1_150]),
         // The server's has RTO.Initial, 1 s, too: SHUTDOWN at 1000 finds it 50 ms before.
         (&[], &[1], [1_100, 1_150]),
-        // SHUTDOWN ACK at 1050 finds nobody at 1100: SHUTDOWN COMPLETE with the T bit.
+        // SHUTDOWN ACK at 1050 finds no association at 1100: SHUTDOWN COMPLETE with the T bit.
         (&[2], &[], [100, 1_150]),
         (&[2, 3], &[], [100, 3_150]),
     ];

@@ -216,7 +216,7 @@ impl Connection {
     fn on_ack(&mut self, now: Instant, start: u64, segment: &Segment) -> AckVerdict {
         let una = self.tx.snd_una();
         let ack = self.outgoing.unwrap(una, segment.ack);
-        // What was not sent cannot be acknowledged; and nobody who has seen the connection acknowledges
+        // What was not sent cannot be acknowledged; and no peer that has seen the connection acknowledges
         // less than the window that it gave allowed to be outstanding.
         if ack > self.tx.snd_max() || ack + self.tx.max_window() < una {
             self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
@@ -294,7 +294,7 @@ impl Connection {
         if has_text {
             self.tally.data_segments_received += 1;
         }
-        // Nobody is there to read it (section 3.6.1; RFC 2525, section 2.17). The reset has the number that the
+        // No application is there to read it (section 3.6.1; RFC 2525, section 2.17). The reset has the number that the
         // peer expects, whatever it lacks of ours: another one it would challenge (RFC 5961, section 3.2).
         if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
             self.reset = Some(PendingReset::Answer(segment.ack));

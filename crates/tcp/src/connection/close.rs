@@ -38,7 +38,7 @@ impl Connection {
             State::Closed | State::TimeWait => {}
             // Section 3.10.4: nothing was promised to the peer yet.
             State::SynSent => self.enter_closed(),
-            // What nobody will read was not delivered: the peer must hear of it (RFC 2525, section 2.17).
+            // Data that the application will not read was not delivered: the peer must hear of it (RFC 2525, section 2.17).
             // Without lingering, nothing is to be waited for.
             _ if unread || linger.is_some_and(|span| span.is_zero()) => {
                 self.abort_with(Failure::Aborted);

@@ -84,7 +84,7 @@ mod tests {
             secrets.initial_sequence(Instant::ZERO, local, remote).0
         };
         let mut numbers: Vec<u32> = (0..1000).map(first).collect();
-        // All over the space: nobody knows one from another.
+        // All over the space: none tells anything of another.
         numbers.sort_unstable();
         numbers.dedup();
         assert!(numbers.len() > 995);

@@ -79,11 +79,11 @@ impl Endpoint {
                         listener.queue.push_back(id);
                         slot.announced = true;
                     }
-                    // It was closed meanwhile: nobody will take the connection.
+                    // It was closed meanwhile: no application will accept the connection.
                     None => slot.connection.abort(),
                 }
             }
-            // Nobody hears of what nobody has, and what nobody was told of ended without a trace.
+            // No application owns the connection, and none was told of it: it ends without an event.
             if slot.announced && !slot.released {
                 self.events.push_back((id, event));
             }
@@ -139,7 +139,7 @@ impl Endpoint {
             self.forget_memory(id);
             self.table.remove(id);
             self.deadlines.set(id.row(), None);
-            // Somebody may have waited for what it held.
+            // Another connection may have waited for the memory that it held.
             self.balance_memory(now);
         } else {
             self.deadlines.set(id.row(), slot.connection.next_timeout());

@@ -155,7 +155,7 @@ fn what_a_router_says_of_a_probe_comes_next_and_then_holds() {
     assert!(path.on_acked(at(601), 9000, &POLICY));
     assert_eq!((path.get(), path.due(at(1200), &POLICY)), (1420, None));
     assert_eq!(path.due(at(1201), &POLICY), Some(1492));
-    // Nobody asked about 1450.
+    // No probe of 1450 was sent.
     assert!(!path.on_too_big(at(1201), 1450, 1420, &POLICY));
     assert_eq!((path.get(), path.due(at(1201), &POLICY)), (1420, Some(1492)));
 }

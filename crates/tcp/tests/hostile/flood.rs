@@ -86,7 +86,7 @@ fn a_cookie_without_timestamps_keeps_the_mss_alone() {
 fn guessed_cookies_are_refused_and_reset() {
     let mut crowd = flooded();
     for index in 0..20_000u32 {
-        // So many a second to each host: these are all different.
+        // The limit is per second and host: these hosts are all different.
         let remote = stranger(index + 10_000);
         let guess = Segment {
             seq: SeqNumber(1),

@@ -261,7 +261,7 @@ fn who_fills_the_memory_and_gets_on_is_never_reset() {
 fn a_writer_is_told_when_a_holder_that_had_failed_is_forgotten() {
     let (mut crowd, mut honest) = crowd_with(2, 64 << 10);
     let ids = crowd.accepted.clone();
-    // The first holds what nobody reads, and its peer is gone; the second is refused.
+    // The first holds unread data, and its peer is gone; the second is refused.
     fill(&mut crowd, &mut honest[0]);
     assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
     let gives_up = |options: &mut ConnectionOptions| {

@@ -226,7 +226,7 @@ fn what_waits_to_be_accepted_is_limited() {
     let mut bench = Bench::new(EndpointOptions::default());
     let options = tcp::ListenOptions { backlog: 1, accepted: Bench::plain() };
     let listener = bench.endpoint.listen(address("0.0.0.0:80"), options).unwrap();
-    // A listener that nobody empties: the bench would.
+    // A listener whose connections no application accepts: the bench would.
     let mut open = |port| {
         bench.remote.set_port(port);
         let syn = tcp::wire::Segment {

@@ -358,7 +358,7 @@ fn an_association_is_told_of_by_chunks_streams_and_gaps() {
     assert_eq!((report.connections, report.streams.len()), (1, 1));
     let stream = &report.streams[0];
     assert_eq!((stream.handshake_ms, stream.is_whole), (Some(100.0), true));
-    // Nobody but the client waited: its INIT ACK was answered at once.
+    // Only the client waited: its INIT ACK was answered at once.
     assert_eq!(stream.at_sender, Some(true));
     let totals = &stream.totals;
     assert_eq!((totals.packets.data, totals.packets.retransmissions), (4, 1));

@@ -48,7 +48,7 @@ pub(crate) struct Delivery {
 impl Delivery {
     /// A piece is sent for the first time.
     pub(super) fn on_sent(&mut self, at: Instant, piece: Piece, unit: Unit) {
-        // The fragments of an unordered message wait for each other, and for nobody else.
+        // The fragments of an unordered message wait for each other, and for no other fragment.
         const UNORDERED: u64 = 1 << 63;
         if unit.begins {
             self.unordered = UNORDERED | piece.start;

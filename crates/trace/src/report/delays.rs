@@ -1,6 +1,6 @@
 //! Distributions of delays beyond the least.
 
-use hdrhistogram::Histogram;
+use results::{Histogram, Precision, nearest_rank};
 use serde::Serialize;
 
 use crate::receiver::Receiver;
@@ -52,7 +52,7 @@ impl Delays {
     fn of_sorted(delays: &[(u64, u64)]) -> Delays {
         let Some((greatest, total)) = delays.last().copied() else { return Delays::default() };
         let at = |share: f64| {
-            let rank = ((share * total as f64).ceil() as u64).max(1);
+            let rank = nearest_rank(share, total);
             let index = delays.partition_point(|(_, sum)| *sum < rank);
             delays.get(index).map_or(greatest, |(delay, _)| *delay)
         };
@@ -147,45 +147,32 @@ impl Gathered {
 /// A weighted distribution.
 #[derive(Debug, Default)]
 struct Sum {
-    histogram: Option<Histogram<u64>>,
-    /// Nanoseconds times their weight.
-    weighted: u128,
-    greatest: u64,
+    /// Nanoseconds; none until there are samples.
+    histogram: Option<Histogram>,
     count: u64,
     thinned: bool,
 }
 
 impl Sum {
     fn add(&mut self, samples: &Samples, line: &Line, by_bytes: bool) {
-        const DIGITS: u8 = 3;
-        // Only a number of digits beyond five is refused.
-        let Some(histogram) = self.histogram.take().or_else(|| Histogram::new(DIGITS).ok()) else {
-            return;
-        };
-        let histogram = self.histogram.insert(histogram);
+        let histogram = self.histogram.get_or_insert_with(|| Histogram::new(Precision::PerMille));
         for (delay, weight) in weighted(samples, line, by_bytes) {
-            // One that was kept stands for those that were not.
-            let weight = weight.saturating_mul(samples.stands_for());
-            // It grows as it needs: nothing is refused.
-            let _ = histogram.record_n(delay, weight);
-            self.weighted += u128::from(delay) * u128::from(weight);
-            self.greatest = self.greatest.max(delay);
+            // A sample that was kept stands for those that were not.
+            histogram.record_many(delay, weight.saturating_mul(samples.stands_for()));
         }
         self.count += samples.seen();
         self.thinned |= samples.is_thinned();
     }
 
     fn delays(&self) -> Delays {
-        let Some(histogram) = self.histogram.as_ref().filter(|it| !it.is_empty()) else {
+        let Some(histogram) = self.histogram.as_ref().filter(|it| it.count() > 0) else {
             return Delays::default();
         };
-        let total = histogram.len() as f64;
-        let at = |share: f64| histogram.value_at_quantile(share).min(self.greatest);
-        let within = |bound: u64| histogram.count_between(0, bound) as f64 / total;
-        let mean = self.weighted as f64 / total / 1e6;
-        let shape = Delays::shaped(mean, at, within);
+        let at = |share: f64| histogram.quantile(share).unwrap_or_default();
+        let within = |bound: u64| histogram.share_within(bound);
+        let shape = Delays::shaped(histogram.mean() / 1e6, at, within);
         let (count, thinned) = (self.count, self.thinned);
-        Delays { count, max: ms(self.greatest), thinned, ..shape }
+        Delays { count, max: ms(histogram.greatest()), thinned, ..shape }
     }
 }
 

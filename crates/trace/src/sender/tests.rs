@@ -162,7 +162,7 @@ fn a_segment_with_old_and_new_data_is_a_bundle_and_no_retransmission() {
     assert_eq!((counts.bundle_packets, counts.retransmission_packets), (1, 0));
     assert_eq!((counts.redundant_bytes, counts.retransmitted_bytes), (100, 0));
     assert_eq!(counts.unique_bytes, 400);
-    // What it brought in vain is not a spurious retransmission, and its round trip is nobody's.
+    // What it brought in vain is not a spurious retransmission, and its round trip is no sample.
     tcp.acknowledge(110, 401, &[], &[(201, 301)], None);
     let counts = &tcp.sender.counts;
     assert_eq!((counts.needless, counts.redundant_reported), (0, 1));

@@ -103,7 +103,7 @@ impl RedState {
         self.update_average(waiting, idle, rate);
         let Some(chance) = self.chance(size) else { return Verdict::Keep };
         let count = self.count.map_or(0, |count| count + 1);
-        // Evens out the gaps: they are uniform in the place of geometric (section 7 of the paper; counted
+        // Evens out the gaps: they are uniform instead of geometric (section 7 of the paper; counted
         // as in its Figure 2).
         let rest = 1.0 - count as f64 * chance;
         let chance = if rest > chance { chance / rest } else { 1.0 };

@@ -107,7 +107,7 @@ fn codel_leaves_a_burst_alone_that_drains_within_an_interval() {
 
 #[test]
 fn codel_leaves_a_queue_alone_that_waits_less_than_its_target() {
-    // Five packets every five milliseconds: nobody waits for longer than 4 ms, for seconds.
+    // Five packets every five milliseconds: no packet waits for longer than 4 ms, for seconds.
     let bursts = (0..5_000).map(|number| number / 5 * 5_000);
     assert_eq!(run(line("codel"), Ecn::NotEct, bursts).dropped, []);
     // A backlog of one packet is none, however slow the line: here each takes 25 ms and waits for as long.

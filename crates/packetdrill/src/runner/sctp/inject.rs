@@ -43,7 +43,7 @@ impl Runner<'_, Sctp> {
         };
         let (from, to) = sctp.udp.unwrap_or_default();
         if sctp.udp.is_some() && to != self.party.sockets.config.udp_port {
-            // UDP has nobody there who would take it.
+            // UDP has no socket there that would take it.
             return Ok(());
         }
         let addresses = (SocketAddr::new(source, from), SocketAddr::new(destination, to));

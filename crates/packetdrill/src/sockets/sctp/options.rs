@@ -407,7 +407,7 @@ fn change_extensions(
 ) -> Result<(), Stop> {
     let refuse = || Stop::skip(format!("setsockopt({name}) with this value is not supported"));
     match name {
-        // RFC 9653, section 7.1: the method that detects errors in the place of the checksum.
+        // RFC 9653, section 7.1: the method that detects errors instead of the checksum.
         "SCTP_ACCEPT_ZERO_CHECKSUM" => {
             options.zero_checksum = match flag {
                 Some(0) => None,

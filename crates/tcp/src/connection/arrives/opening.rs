@@ -80,7 +80,7 @@ impl Connection {
         let mut start = self.incoming.unwrap(1, segment.seq);
         let flags = segment.flags;
         if flags.rst() {
-            // A listener's connection is forgotten, since nobody knows of it; the other was refused.
+            // A listener's connection is forgotten, since the application was not told of it; the other was refused.
             if self.takes_reset(now, start) {
                 self.fail(Failure::Refused);
             }
