@@ -4,8 +4,11 @@
 //!   the kernel's SCTP and TCP in User-Mode Linux, over its own loopback with netem, some times over, beside the plans of
 //!   `experiments/fidelity` (as root).
 //!
-//! - `cargo run --release -p interop --example fidelity -- sockets [--flows N] [--seconds N] [--loss PERCENT]`: the first of
-//!   them through `serve`, `emulate` and `send` on loopback.
+//! - `cargo run --release -p interop --example fidelity -- sockets [latency-w1] [latency-w2] [--flows N] [--seconds N] [--loss
+//!   PERCENT]`: the first of them, or those with the default policy, through `serve`, `emulate` and `send` on loopback.
+//!
+//! - `cargo run --release -p interop --example fidelity -- receivers [latency-w1] [latency-w2] [--flows N] [--seconds N]`: the
+//!   default policy's sender to receivers of others, usrsctp and the kernel's SCTP in User-Mode Linux, over `emulate` (as root).
 //!
 //! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on both sides, packet by packet
 //!   (as root).
@@ -17,6 +20,7 @@ mod case;
 mod compare;
 mod kernel;
 mod ladder;
+mod receivers;
 mod sample;
 #[path = "../../tests/fidelity/sockets.rs"]
 mod sockets;
@@ -44,7 +48,7 @@ struct Wishes {
 impl Wishes {
     fn read() -> Outcome<Wishes> {
         let mut words = std::env::args().skip(1);
-        let command = words.next().ok_or("what? kernel, sockets, trace")?;
+        let command = words.next().ok_or("what? kernel, sockets, receivers, trace")?;
         let mut wishes = Wishes {
             command,
             cases: vec![],
@@ -66,7 +70,8 @@ impl Wishes {
             }
         }
         if wishes.cases.is_empty() {
-            wishes.cases = case::NAMES.map(str::to_owned).to_vec();
+            let names = if wishes.command == "receivers" { case::LATENCY } else { case::NAMES };
+            wishes.cases = names.map(str::to_owned).to_vec();
         }
         Ok(wishes)
     }
@@ -77,8 +82,9 @@ impl Wishes {
         match self.command.as_str() {
             "kernel" => kernel::run(&cases, self),
             "sockets" => through_sockets::run(&cases, self),
+            "receivers" => receivers::run(&cases, self),
             "trace" => trace::run(&cases, self).map(|()| vec![]),
-            other => Err(format!("{other} is none of kernel, sockets, trace").into()),
+            other => Err(format!("{other} is none of kernel, sockets, receivers, trace").into()),
         }
     }
 }
