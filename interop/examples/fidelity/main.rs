@@ -13,6 +13,8 @@
 //! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on both sides, packet by packet
 //!   (as root).
 //!
+//! `--jitter 0.1ms` gives the virtual network a jitter, where the real one has that of the machine.
+//!
 //! `--json` prints one object. Exit code 1: a number differs by more than 15 % while the intervals of both sides do
 //! not overlap. What it printed stands in docs/fidelity.md.
 
@@ -32,6 +34,7 @@ use std::process::ExitCode;
 
 use case::Case;
 use compare::Comparison;
+use netsim::Jitter;
 use sockets::Outcome;
 
 /// What is asked for.
@@ -42,6 +45,8 @@ struct Wishes {
     seconds: Option<u64>,
     loss_percent: Option<u32>,
     runs: Option<u32>,
+    /// Of the virtual network: what the real machine has of its own.
+    jitter: Option<Jitter>,
     json: bool,
 }
 
@@ -56,15 +61,17 @@ impl Wishes {
             seconds: None,
             loss_percent: None,
             runs: None,
+            jitter: None,
             json: false,
         };
         while let Some(word) = words.next() {
-            let mut number = || words.next().ok_or_else(|| format!("{word} needs a number"));
+            let mut number = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--json" => wishes.json = true,
                 "--flows" => wishes.flows = Some(number()?.parse()?),
                 "--seconds" => wishes.seconds = Some(number()?.parse()?),
                 "--loss" => wishes.loss_percent = Some(number()?.parse()?),
+                "--jitter" => wishes.jitter = Some(number()?.parse()?),
                 "--runs" => wishes.runs = Some(number()?.parse()?),
                 case => wishes.cases.push(case.to_owned()),
             }

@@ -25,7 +25,7 @@ pub(crate) fn run(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
     Uml::find()?;
     let mut all = vec![];
     for case in cases.iter().filter(|case| case.name != "tcp") {
-        all.push(compare(case, wishes, "usrsctp", |plan| to_usrsctp(plan))?);
+        all.push(compare(case, wishes, "usrsctp", to_usrsctp)?);
         // A guest for each case, so that ports are free.
         let guest = Uml::boot_real_time()?;
         let release = guest.shell("uname -r", Duration::from_secs(10))?;

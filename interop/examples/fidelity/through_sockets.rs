@@ -43,7 +43,7 @@ pub(crate) fn compare(
         let count = cell.flows[0].count.min(CLIENTS);
         cell.flows[0].count = wishes.flows.unwrap_or(count);
     }
-    virtual_time::set_loss(&mut plan, wishes);
+    virtual_time::set_network(&mut plan, wishes);
     let mut real = case::cells(&mut plan).next().ok_or("the plan has no cell")?.clone();
     let set_up = real.flows[0].set_up.0;
     real.duration = set_up + base::Duration::from_secs(wishes.seconds.unwrap_or(SECONDS));
