@@ -25,6 +25,7 @@ use self::progressive::Shown;
 use self::scenes::SCENES;
 use crate::form::{self, whole_seconds};
 use crate::partial_order::{Arrival, Item, Network, Service, carry};
+use lab::policy_text::{PolicySection, TransportName};
 use lab::study::{CellResults, Study, StudyError};
 
 /// The study's name in a plan.
@@ -86,6 +87,8 @@ pub struct Parameters {
     pub height: u16,
     /// With partial reliability: how often a part is sent again at most.
     pub retransmissions: u32,
+    /// The sender's recovery.
+    pub policy: PolicySection,
     /// Whether losses are repaired by timeouts only, which begin at 3 s: as plainly as a protocol of the day may
     /// have done it.
     pub timeouts_only: bool,
@@ -116,6 +119,7 @@ impl Default for Parameters {
             width: 128,
             height: 96,
             retransmissions: 1,
+            policy: PolicySection::preset("rfc"),
             timeouts_only: false,
             rto_initial: None,
             looks: vec![25, 50, 75],
@@ -133,14 +137,14 @@ impl Parameters {
         self.part.unwrap_or(usize::from(self.path_mtu).saturating_sub(HEADERS))
     }
 
-    fn policy(&self) -> RecoveryPolicy {
-        let mut policy = RecoveryPolicy::sctp_rfc();
+    fn policy(&self) -> Result<RecoveryPolicy, String> {
+        let mut policy = self.policy.build(TransportName::Sctp)?;
         if self.timeouts_only {
             policy.loss.dup_threshold = u8::MAX;
             policy.rto.initial = Duration::from_secs(3);
         }
         policy.rto.initial = self.rto_initial.unwrap_or(policy.rto.initial);
-        policy
+        Ok(policy)
     }
 }
 
@@ -157,6 +161,7 @@ impl Study for Parameters {
         if !(1..=1 << 16).contains(&self.part()) {
             return Err(format!("`part` is {}: 1 to 65536 bytes", self.part()));
         }
+        self.policy()?;
         if whole_seconds(self.duration) > 86_400 {
             return Err(format!("`duration` is {}: up to 86400s", self.duration));
         }
@@ -170,6 +175,8 @@ impl Study for Parameters {
     /// Carries the pictures once. The seed is that of the losses; the pictures are always the same.
     fn run(&self, seed: u64, sheet: &mut Sheet<'_>) -> Result<(), StudyError> {
         let (width, height) = (self.width, self.height);
+        let wrong = |reason| StudyError::Parameters { study: NAME, reason };
+        let policy = Arc::new(self.policy().map_err(wrong)?);
         let gifs: Result<Vec<Bytes>, _> = (0..SCENES)
             .map(|index| progressive::encode(&scenes::paint(index, width, height)).map(Bytes::from))
             .collect();
@@ -193,7 +200,7 @@ impl Study for Parameters {
             queue: self.queue,
             path_mtu: self.path_mtu,
         };
-        let outcome = carry(&items, service, &Arc::new(self.policy()), network, seed)?;
+        let outcome = carry(&items, service, &policy, network, seed)?;
         let viewer = Viewer { items: &items, arrivals: &outcome.arrivals, pixels: (width, height) };
         let total: usize = gifs.iter().map(Bytes::len).sum();
         let pixels = SCENES as f64 * f64::from(width) * f64::from(height);

@@ -11,8 +11,10 @@ use netsim::LossModel;
 
 use crate::Outcome;
 
-/// Names of the cases, and of their plans.
+/// Names of the cases, and of their plans in `experiments/fidelity`.
 pub(crate) const NAMES: [&str; 2] = ["sctp", "tcp"];
+/// Names of the cases with the default policy, and of their plans beside this file: no kernel has that policy.
+pub(crate) const LATENCY: [&str; 2] = ["latency-w1", "latency-w2"];
 
 /// A case.
 pub(crate) struct Case {
@@ -24,9 +26,12 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn read(name: &str) -> Outcome<Case> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/fidelity");
-        let text = std::fs::read_to_string(folder.join(format!("{name}.toml")))
-            .map_err(|error| format!("{name}: {error}; there is {}", NAMES.join(", ")))?;
+        let own = LATENCY.contains(&name);
+        let folder = if own { "examples/fidelity" } else { "../experiments/fidelity" };
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(format!("{name}.toml"));
+        let known = || [NAMES, LATENCY].concat().join(", ");
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("{name}: {error}; there is {}", known()))?;
         let plan = Plan::parse(&text, Size::Normal, None)?;
         let flows = match &plan.base.subject {
             Subject::Flows(flows) => (**flows).clone(),

@@ -33,7 +33,7 @@ fn compare(case: &Case, guest: &Uml, release: &str, wishes: &Wishes) -> Outcome<
         add(&mut real, &guest.thin_flows(&flows)?, flows.flows, case);
     }
     let mut simulated = case.plan.clone();
-    virtual_time::set_loss(&mut simulated, wishes);
+    virtual_time::set_network(&mut simulated, wishes);
     Ok(Comparison {
         title: case.plan.base.title.clone(),
         tolerance: TOLERANCE,

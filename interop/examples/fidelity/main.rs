@@ -4,11 +4,16 @@
 //!   the kernel's SCTP and TCP in User-Mode Linux, over its own loopback with netem, some times over, beside the plans of
 //!   `experiments/fidelity` (as root).
 //!
-//! - `cargo run --release -p interop --example fidelity -- sockets [--flows N] [--seconds N] [--loss PERCENT]`: the first of
-//!   them through `serve`, `emulate` and `send` on loopback.
+//! - `cargo run --release -p interop --example fidelity -- sockets [latency-w1] [latency-w2] [--flows N] [--seconds N] [--loss
+//!   PERCENT]`: the first of them, or those with the default policy, through `serve`, `emulate` and `send` on loopback.
+//!
+//! - `cargo run --release -p interop --example fidelity -- receivers [latency-w1] [latency-w2] [--flows N] [--seconds N]`: the
+//!   default policy's sender to receivers of others, usrsctp and the kernel's SCTP in User-Mode Linux, over `emulate` (as root).
 //!
 //! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on both sides, packet by packet
 //!   (as root).
+//!
+//! `--jitter 0.1ms` gives the virtual network a jitter, where the real one has that of the machine.
 //!
 //! `--json` prints one object. Exit code 1: a number differs by more than 15 % while the intervals of both sides do
 //! not overlap. What it printed stands in docs/fidelity.md.
@@ -17,6 +22,7 @@ mod case;
 mod compare;
 mod kernel;
 mod ladder;
+mod receivers;
 mod sample;
 #[path = "../../tests/fidelity/sockets.rs"]
 mod sockets;
@@ -28,6 +34,7 @@ use std::process::ExitCode;
 
 use case::Case;
 use compare::Comparison;
+use netsim::Jitter;
 use sockets::Outcome;
 
 /// What is asked for.
@@ -38,13 +45,15 @@ struct Wishes {
     seconds: Option<u64>,
     loss_percent: Option<u32>,
     runs: Option<u32>,
+    /// Of the virtual network: what the real machine has of its own.
+    jitter: Option<Jitter>,
     json: bool,
 }
 
 impl Wishes {
     fn read() -> Outcome<Wishes> {
         let mut words = std::env::args().skip(1);
-        let command = words.next().ok_or("what? kernel, sockets, trace")?;
+        let command = words.next().ok_or("what? kernel, sockets, receivers, trace")?;
         let mut wishes = Wishes {
             command,
             cases: vec![],
@@ -52,21 +61,24 @@ impl Wishes {
             seconds: None,
             loss_percent: None,
             runs: None,
+            jitter: None,
             json: false,
         };
         while let Some(word) = words.next() {
-            let mut number = || words.next().ok_or_else(|| format!("{word} needs a number"));
+            let mut number = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--json" => wishes.json = true,
                 "--flows" => wishes.flows = Some(number()?.parse()?),
                 "--seconds" => wishes.seconds = Some(number()?.parse()?),
                 "--loss" => wishes.loss_percent = Some(number()?.parse()?),
+                "--jitter" => wishes.jitter = Some(number()?.parse()?),
                 "--runs" => wishes.runs = Some(number()?.parse()?),
                 case => wishes.cases.push(case.to_owned()),
             }
         }
         if wishes.cases.is_empty() {
-            wishes.cases = case::NAMES.map(str::to_owned).to_vec();
+            let names = if wishes.command == "receivers" { case::LATENCY } else { case::NAMES };
+            wishes.cases = names.map(str::to_owned).to_vec();
         }
         Ok(wishes)
     }
@@ -77,8 +89,9 @@ impl Wishes {
         match self.command.as_str() {
             "kernel" => kernel::run(&cases, self),
             "sockets" => through_sockets::run(&cases, self),
+            "receivers" => receivers::run(&cases, self),
             "trace" => trace::run(&cases, self).map(|()| vec![]),
-            other => Err(format!("{other} is none of kernel, sockets, trace").into()),
+            other => Err(format!("{other} is none of kernel, sockets, receivers, trace").into()),
         }
     }
 }

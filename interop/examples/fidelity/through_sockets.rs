@@ -1,12 +1,15 @@
 //! Real sockets beside virtual time.
 
+use lab::plan::FlowsPlan;
+
 use crate::case::{self, Case};
 use crate::compare::{Comparison, Side};
 use crate::sample::Sample;
-use crate::{Outcome, Wishes, sockets, virtual_time};
+use crate::sockets::{self, Measured};
+use crate::{Outcome, Wishes, virtual_time};
 
-/// Servers, each with a link and clients of its own; and clients, unless others are asked for.
-const SERVERS: u64 = 20;
+/// Servers, each with a link and clients of its own; and clients at most, unless others are asked for.
+pub(crate) const SERVERS: u64 = 20;
 const CLIENTS: u32 = 10;
 /// Seconds for which they send, unless others are asked for.
 const SECONDS: u64 = 120;
@@ -14,37 +17,47 @@ const SECONDS: u64 = 120;
 const TOLERANCE: f64 = 0.10;
 
 pub(crate) fn run(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
-    let sctp = cases.iter().filter(|case| case.name == "sctp");
-    sctp.map(|case| compare(case, wishes)).collect()
+    let sctp = cases.iter().filter(|case| case.name != "tcp");
+    sctp.map(|case| {
+        compare(case, wishes, "real sockets", |plan| {
+            let runs: Vec<_> = std::thread::scope(|scope| {
+                let start = |seed| scope.spawn(move || sockets::run(plan, seed));
+                let threads: Vec<_> = (1..=SERVERS).map(start).collect();
+                threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+            });
+            runs.into_iter().map(|run| run.map_err(|_| "a run's thread died")?).collect()
+        })
+    })
+    .collect()
 }
 
-fn compare(case: &Case, wishes: &Wishes) -> Outcome<Comparison> {
+/// What `measure` makes of the case's flows in real time, each measurement a cluster, beside virtual time.
+pub(crate) fn compare(
+    case: &Case,
+    wishes: &Wishes,
+    real_name: &str,
+    measure: impl FnOnce(&FlowsPlan) -> Outcome<Vec<Measured>>,
+) -> Outcome<Comparison> {
     let mut plan = case.plan.clone();
     for cell in case::cells(&mut plan) {
-        cell.flows[0].count = wishes.flows.unwrap_or(CLIENTS);
+        let count = cell.flows[0].count.min(CLIENTS);
+        cell.flows[0].count = wishes.flows.unwrap_or(count);
     }
-    virtual_time::set_loss(&mut plan, wishes);
+    virtual_time::set_network(&mut plan, wishes);
     let mut real = case::cells(&mut plan).next().ok_or("the plan has no cell")?.clone();
     let set_up = real.flows[0].set_up.0;
     real.duration = set_up + base::Duration::from_secs(wishes.seconds.unwrap_or(SECONDS));
-    let runs: Vec<_> = std::thread::scope(|scope| {
-        let real = &real;
-        let start = |seed| scope.spawn(move || sockets::run(real, seed));
-        let threads: Vec<_> = (1..=SERVERS).map(start).collect();
-        threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
-    });
     let mut sample = Sample::default();
     let mut late = 0.0_f64;
-    for run in runs {
-        let measured = run.map_err(|_| "a run's thread died")??;
+    for measured in measure(&real)? {
         sample.add(measured.latencies);
         late = late.max(measured.late_ms);
     }
     eprintln!("links were late by {late:.2} ms at most for 99 of 100 packets");
     Ok(Comparison {
-        title: format!("{}, through real sockets", case.plan.base.title),
+        title: format!("{}, through {real_name}", case.plan.base.title),
         tolerance: TOLERANCE,
-        real: Side::new("real sockets", sample),
+        real: Side::new(real_name, sample),
         simulated: Side::new("virtual time", virtual_time::run(&plan)?),
     })
 }

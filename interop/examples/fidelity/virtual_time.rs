@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::Probability;
 use lab::engine::{Shard, run as run_plan};
-use lab::plan::Plan;
+use lab::plan::{Plan, Text};
 use netsim::LossModel;
 
 use crate::sample::Sample;
@@ -27,16 +27,19 @@ pub(crate) fn run(plan: &Plan) -> Outcome<Sample> {
     Ok(sample)
 }
 
-/// Another loss than the plan's in both directions, if it is asked for.
-pub(crate) fn set_loss(plan: &mut Plan, wishes: &Wishes) {
-    let Some(percent) = wishes.loss_percent else { return };
-    let loss = match percent {
+/// Another loss than the plan's, and jitter, in both directions, if they are asked for.
+pub(crate) fn set_network(plan: &mut Plan, wishes: &Wishes) {
+    let loss = wishes.loss_percent.map(|percent| match percent {
         0 => LossModel::None,
         percent => LossModel::Bernoulli(Probability::from_ratio(percent.into(), 100)),
-    };
+    });
     for cell in case::cells(plan) {
-        if let Some(own) = &mut cell.network.link.loss {
+        let link = &mut cell.network.link;
+        if let (Some(own), Some(loss)) = (&mut link.loss, &loss) {
             own.0 = loss.clone();
+        }
+        if let Some(jitter) = wishes.jitter {
+            link.jitter = Some(Text(jitter));
         }
     }
 }

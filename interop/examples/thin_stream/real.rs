@@ -13,57 +13,61 @@ use lab::{Workload, WorkloadPlan};
 use recovery::RecoveryPolicy;
 
 use crate::table::{Measured, Row};
-use crate::{DELAY, LOSS, Outcome, POLICIES, SIZE};
+use crate::{Case, Outcome, Plan};
 
 /// How long a client may hear nothing.
 const PATIENCE: Span = Span::from_secs(120);
 
 /// The kind of server.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Server {
     /// The kernel; with its thin-stream option (linear timeouts) or without.
     Kernel { thin: bool },
     /// An edge with this policy before the same application.
-    Edge(&'static str),
+    Edge(String),
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Kind {
-    name: &'static str,
+    name: String,
     server: Server,
     loss: u64,
 }
 
-fn kinds() -> Vec<Kind> {
-    let kernel = |name, thin, loss| Kind { name, server: Server::Kernel { thin }, loss };
-    let edge = |name, policy, loss| Kind { name, server: Server::Edge(policy), loss };
-    let mut kinds = vec![
-        kernel("kernel, no loss", false, 0),
-        edge("edge linux, no loss", "linux", 0),
-        kernel("kernel", false, LOSS),
-        kernel("kernel, thin option", true, LOSS),
-    ];
-    let names = ["edge thin", "edge thin-rdb", "edge linux", "edge er"];
-    kinds.extend(names.into_iter().zip(POLICIES).map(|(name, policy)| edge(name, policy, LOSS)));
+/// The kernel and an edge without loss, as controls, and what is compared.
+fn kinds(policies: &[String], loss: u64) -> Vec<Kind> {
+    let kernel =
+        |name: &str, thin, loss| Kind { name: name.into(), server: Server::Kernel { thin }, loss };
+    let edge = |policy: &String, loss| {
+        let suffix = if loss == 0 { ", no loss" } else { "" };
+        Kind { name: format!("edge {policy}{suffix}"), server: Server::Edge(policy.clone()), loss }
+    };
+    let mut kinds = vec![kernel("kernel, no loss", false, 0)];
+    kinds.extend(policies.first().map(|policy| edge(policy, 0)));
+    kinds.push(kernel("kernel", false, loss));
+    kinds.push(kernel("kernel, thin option", true, loss));
+    kinds.extend(policies.iter().map(|policy| edge(policy, loss)));
     kinds
 }
 
-/// All kinds of servers at the same time, each with `flows` flows.
-pub(crate) fn run(plan: &WorkloadPlan, flows: u64) -> Outcome<Vec<Row>> {
-    let (kinds, clock) = (kinds(), Clock::start());
-    let begin = Arc::new(Barrier::new(kinds.len() * flows as usize));
+/// All kinds of servers at the same time, each with its flows.
+pub(crate) fn run(plan: &Plan, case: &Case) -> Outcome<Vec<Row>> {
+    let (kinds, clock) = (kinds(&plan.policies, case.loss), Clock::start());
+    let begin = Arc::new(Barrier::new(kinds.len() * plan.flows as usize));
     let start = |kind: Kind, flow| {
-        let (plan, begin) = (*plan, begin.clone());
+        let (case, workload, begin) = (case.clone(), case.workload(plan.seconds), begin.clone());
         // A flow that fails keeps the others waiting for ever.
         std::thread::spawn(move || {
-            measure(kind, plan, flow, clock, &begin).unwrap_or_else(|error| {
+            measure(&kind, &case, workload, flow, clock, &begin).unwrap_or_else(|error| {
                 eprintln!("{}, flow {flow}: {error}", kind.name);
                 std::process::exit(1)
             })
         })
     };
-    let started: Vec<Vec<JoinHandle<Measured>>> =
-        kinds.iter().map(|kind| (0..flows).map(|flow| start(*kind, flow)).collect()).collect();
+    let started: Vec<Vec<JoinHandle<Measured>>> = kinds
+        .iter()
+        .map(|kind| (0..plan.flows).map(|flow| start(kind.clone(), flow)).collect())
+        .collect();
     let mut all = Vec::new();
     for threads in started {
         let mut measured = Measured::default();
@@ -75,28 +79,32 @@ pub(crate) fn run(plan: &WorkloadPlan, flows: u64) -> Outcome<Vec<Row>> {
     // The same for all: what an edge adds shall count against it.
     let best = all.iter().flat_map(|measured| &measured.latencies).min().copied().unwrap_or(0);
     let title = format!(
-        "real time, gaps {}, {flows} flows each, best possible {:.2} ms",
-        plan.arrivals,
+        "real time, {} bytes, gaps {}, {} % loss, {} flows each, best possible {:.2} ms",
+        case.size,
+        case.arrivals,
+        case.loss,
+        plan.flows,
         best as f64 / 1e6
     );
     let rows = kinds.iter().zip(all);
-    Ok(rows.map(|(kind, measured)| Row::new(&title, kind.name, measured, best)).collect())
+    Ok(rows.map(|(kind, measured)| Row::new(&title, &kind.name, measured, best)).collect())
 }
 
 /// One flow from its set-up to its end.
 fn measure(
-    kind: Kind,
-    plan: WorkloadPlan,
+    kind: &Kind,
+    case: &Case,
+    workload: WorkloadPlan,
     flow: u64,
     clock: Clock,
     begin: &Barrier,
 ) -> Outcome<Measured> {
     let EdgePlace { near, far, wire } =
-        EdgePlace::with_way(WirePlan::lossy(DELAY, kind.loss, flow))?;
-    let (at, edge): (SocketAddr, _) = match kind.server {
+        EdgePlace::with_way(WirePlan::lossy(case.delay, kind.loss, flow))?;
+    let (at, edge): (SocketAddr, _) = match &kind.server {
         Server::Kernel { thin } => {
             let write = || std::fs::write("/proc/sys/net/ipv4/tcp_thin_linear_timeouts", "1");
-            if thin {
+            if *thin {
                 far.enter(write)??;
             }
             ((Wire::address(1), EDGE_PORT).into(), None)
@@ -114,8 +122,9 @@ fn measure(
     // What a kernel comes with: some machines are set to BBR, which a loss does not slow down.
     socket2::SockRef::from(&spoken).set_tcp_congestion(b"cubic")?;
     begin.wait();
-    let speaker = std::thread::spawn(move || speak(spoken, plan, flow, clock));
-    let latencies = listen(&mut heard, clock)?;
+    let size = case.size;
+    let speaker = std::thread::spawn(move || speak(spoken, workload, size, flow, clock));
+    let latencies = listen(&mut heard, size, clock)?;
     let written = speaker.join().map_err(|_| "the service died")??;
     if latencies.len() as u64 != written {
         return Err(format!("{} of {written} messages arrived", latencies.len()).into());
@@ -131,12 +140,18 @@ fn measure(
 }
 
 /// The application on the server: writes messages with the time at which they are written; says how many.
-fn speak(mut stream: TcpStream, plan: WorkloadPlan, flow: u64, clock: Clock) -> Outcome<u64> {
-    let mut source = Workload::new(plan, 1, flow, clock.now())?;
+fn speak(
+    mut stream: TcpStream,
+    workload: WorkloadPlan,
+    size: usize,
+    flow: u64,
+    clock: Clock,
+) -> Outcome<u64> {
+    let mut source = Workload::new(workload, 1, flow, clock.now())?;
+    let mut message = vec![0; size];
     while let Some(due) = source.poll_timeout() {
         std::thread::sleep(clock.until(due).into());
         while source.poll_message(clock.now()).is_some() {
-            let mut message = [0; SIZE];
             message[..8].copy_from_slice(&clock.now().as_nanos().to_be_bytes());
             stream.write_all(&message)?;
         }
@@ -146,17 +161,17 @@ fn speak(mut stream: TcpStream, plan: WorkloadPlan, flow: u64, clock: Clock) -> 
 }
 
 /// The client: the latency of each message, in nanoseconds.
-fn listen(stream: &mut TcpStream, clock: Clock) -> Outcome<Vec<u64>> {
+fn listen(stream: &mut TcpStream, size: usize, clock: Clock) -> Outcome<Vec<u64>> {
     let (mut buffer, mut filled) = ([0; 64 * 1024], 0);
     let mut latencies = Vec::new();
     loop {
         match stream.read(&mut buffer[filled..])? {
             0 => return Ok(latencies),
-            size => filled += size,
+            read => filled += read,
         }
         let now = clock.now().as_nanos();
-        let whole = filled / SIZE * SIZE;
-        for message in buffer[..whole].chunks_exact(SIZE) {
+        let whole = filled / size * size;
+        for message in buffer[..whole].chunks_exact(size) {
             let written = u64::from_be_bytes(message[..8].try_into()?);
             latencies.push(now - written);
         }

@@ -27,8 +27,8 @@ pub(crate) struct Row {
     messages: usize,
     /// Percent of messages within 1 ms and 10 ms of the least latency possible.
     within: [f64; 2],
-    /// Milliseconds: median, 99th percentile, maximum.
-    latency: [f64; 3],
+    /// Milliseconds: mean, median, 99th and 99.9th percentile, maximum.
+    latency: [f64; 5],
     down: (u64, u64),
     up: (u64, u64),
 }
@@ -47,15 +47,22 @@ impl Row {
             let index = (all.len() * thousandths / 1000).min(all.len().saturating_sub(1));
             all.get(index).map_or(0.0, |nanos| *nanos as f64 / MILLISECOND as f64)
         };
+        let sum: u64 = all.iter().sum();
+        let mean = sum as f64 / all.len().max(1) as f64 / MILLISECOND as f64;
         Row {
             title: title.into(),
             server: server.into(),
             messages: all.len(),
             within: [share(MILLISECOND), share(10 * MILLISECOND)],
-            latency: [at(500), at(990), at(1000)],
+            latency: [mean, at(500), at(990), at(999), at(1000)],
             down: measured.down,
             up: measured.up,
         }
+    }
+
+    fn latency_by_name(&self) -> Value {
+        let [mean, p50, p99, p999, max] = self.latency;
+        json!({ "mean": mean, "p50": p50, "p99": p99, "p99_9": p999, "max": max })
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -65,7 +72,7 @@ impl Row {
             "messages": self.messages,
             "percent_within_1ms_of_best": self.within[0],
             "percent_within_10ms_of_best": self.within[1],
-            "latency_ms": { "p50": self.latency[0], "p99": self.latency[1], "max": self.latency[2] },
+            "latency_ms": self.latency_by_name(),
             "server_to_client": { "packets": self.down.0, "bytes": self.down.1 },
             "client_to_server": { "packets": self.up.0, "bytes": self.up.1 },
         })
@@ -76,13 +83,15 @@ pub(crate) fn print(rows: &[Row]) {
     let Some(first) = rows.first() else { return };
     println!("{}", first.title);
     println!(
-        "{:<22} {:>8} {:>7} {:>7} {:>8} {:>8} {:>9} {:>9} {:>11} {:>9} {:>11}",
+        "{:<26} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>11} {:>9} {:>11}",
         "server",
         "messages",
         "<=1ms",
         "<=10ms",
+        "mean ms",
         "p50 ms",
         "p99 ms",
+        "p99.9 ms",
         "max ms",
         "packets",
         "bytes",
@@ -90,15 +99,13 @@ pub(crate) fn print(rows: &[Row]) {
         "bytes back"
     );
     for row in rows {
+        let [mean, p50, p99, p999, max] = row.latency;
         println!(
-            "{:<22} {:>8} {:>6.2}% {:>6.2}% {:>8.1} {:>8.1} {:>9.1} {:>9} {:>11} {:>9} {:>11}",
+            "{:<26} {:>8} {:>6.2}% {:>6.2}% {mean:>8.1} {p50:>8.1} {p99:>8.1} {p999:>8.1} {max:>9.1} {:>9} {:>11} {:>9} {:>11}",
             row.server,
             row.messages,
             row.within[0],
             row.within[1],
-            row.latency[0],
-            row.latency[1],
-            row.latency[2],
             row.down.0,
             row.down.1,
             row.up.0,

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use apps::emulate::{EmulateOptions, LinkOptions, emulate_until};
@@ -29,7 +30,7 @@ pub(crate) struct Measured {
 }
 
 /// Flows of a plan, for a client each.
-struct Flows {
+pub(crate) struct Flows {
     policy: Arc<RecoveryPolicy>,
     workload: WorkloadPlan,
     link: LinkOptions,
@@ -38,7 +39,7 @@ struct Flows {
 
 impl Flows {
     /// The plan's first group, which sends for as long as it does in virtual time.
-    fn of(plan: &FlowsPlan) -> Outcome<Flows> {
+    pub(crate) fn of(plan: &FlowsPlan) -> Outcome<Flows> {
         let flow = plan.flows.first().ok_or("the plan has no flow")?;
         let size = flow.workload.size.ok_or("the plan says no size")?.0;
         let loss = plan.network.link.loss.clone().unwrap_or_default().0;
@@ -77,43 +78,70 @@ async fn measure(flows: Flows, seed: u64) -> Outcome<Measured> {
         })
         .await?
     };
-    let (relay, relay_stop, relaying) = {
-        let mut options = EmulateOptions::new("127.0.0.1:0".parse()?, server);
-        (options.paths[0].up, options.paths[0].down) = (flows.link.clone(), flows.link.clone());
-        options.seed = seed;
-        start(move |ready, stop| async move {
-            Ok(emulate_until(&options, |at| _ = ready.send(at[0]), stop).await?)
-        })
-        .await?
-    };
-    let clients: Vec<_> = (0..flows.clients)
-        .map(|client| {
-            let mut options = SendOptions::new(relay);
-            options.messages =
-                Messages::Workload { plan: flows.workload, seed: seed << 32 | client };
-            options.policy = Arc::clone(&flows.policy);
-            options.association = Flows::association();
-            (options.connect_timeout, options.patience) = (PATIENCE, PATIENCE);
-            tokio::task::spawn_local(send(options))
-        })
-        .collect();
-    let mut sent = 0;
-    for client in clients {
-        let report = client.await??;
-        if let Some(failure) = report.failure {
-            return Err(failure.into());
-        }
-        sent += report.messages;
-    }
-    drop((server_stop, relay_stop));
+    let to = Server { at: server, sctp_port: None };
+    let Carried { sent, late_ms } = flows.carry(to, seed).await?;
+    drop(server_stop);
     let served: ServeReport = serving.await??;
-    let relayed = relaying.await??;
     if served.messages != sent {
         return Err(format!("{} of {sent} messages arrived", served.messages).into());
     }
-    let path = &relayed.paths[0];
-    let late_ms = path.up.late_ms.p99.max(path.down.late_ms.p99);
     Ok(Measured { latencies: served.one_way_bins, late_ms })
+}
+
+/// Whom the flows are for.
+#[derive(Clone, Copy)]
+pub(crate) struct Server {
+    /// Its UDP address.
+    pub(crate) at: SocketAddr,
+    /// Its SCTP port; none: that of `serve`.
+    pub(crate) sctp_port: Option<u16>,
+}
+
+/// What the senders and the link between know of it.
+pub(crate) struct Carried {
+    /// Messages sent.
+    pub(crate) sent: u64,
+    /// As in [`Measured`].
+    pub(crate) late_ms: f64,
+}
+
+impl Flows {
+    /// Carries all messages to a server over an emulated link.
+    pub(crate) async fn carry(&self, server: Server, seed: u64) -> Outcome<Carried> {
+        let (relay, relay_stop, relaying) = {
+            let mut options = EmulateOptions::new("127.0.0.1:0".parse()?, server.at);
+            (options.paths[0].up, options.paths[0].down) = (self.link.clone(), self.link.clone());
+            options.seed = seed;
+            start(move |ready, stop| async move {
+                Ok(emulate_until(&options, |at| _ = ready.send(at[0]), stop).await?)
+            })
+            .await?
+        };
+        let clients: Vec<_> = (0..self.clients)
+            .map(|client| {
+                let mut options = SendOptions::new(relay);
+                options.messages =
+                    Messages::Workload { plan: self.workload, seed: seed << 32 | client };
+                options.sctp_port = server.sctp_port.unwrap_or(options.sctp_port);
+                options.policy = Arc::clone(&self.policy);
+                options.association = Flows::association();
+                (options.connect_timeout, options.patience) = (PATIENCE, PATIENCE);
+                tokio::task::spawn_local(send(options))
+            })
+            .collect();
+        let mut sent = 0;
+        for client in clients {
+            let report = client.await??;
+            if let Some(failure) = report.failure {
+                return Err(failure.into());
+            }
+            sent += report.messages;
+        }
+        drop(relay_stop);
+        let relayed = relaying.await??;
+        let path = &relayed.paths[0];
+        Ok(Carried { sent, late_ms: path.up.late_ms.p99.max(path.down.late_ms.p99) })
+    }
 }
 
 async fn send(options: SendOptions) -> Outcome<SendReport> {

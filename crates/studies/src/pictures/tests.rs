@@ -106,6 +106,24 @@ fn small(carriage: &str, loss: &str, seed: u64) -> Results {
     run(NAME, parameters, seed).unwrap()
 }
 
+#[test]
+fn the_sender_s_recovery_is_a_parameter_and_a_preset_of_sctp() {
+    let shown = |policy: Option<&str>| {
+        let mut parameters = json!({
+            "loss": "10%", "width": 24, "height": 20, "looks": [3], "part": 200, "rate": "19200bit",
+            "duration": "10s",
+        });
+        if let Some(policy) = policy {
+            parameters["policy"] = policy.into();
+        }
+        run(NAME, parameters, 1).unwrap()
+    };
+    assert_eq!(shown(None), shown(Some("rfc")));
+    assert_ne!(shown(None), shown(Some("latency")));
+    let foreign = Parameters { policy: PolicySection::preset("thin-rdb"), ..Parameters::default() };
+    assert!(foreign.check().unwrap_err().contains("thin-rdb"));
+}
+
 fn pixels(findings: &Results, at: &str) -> f64 {
     findings.value("pixels", &[("at", at)]).unwrap()
 }
