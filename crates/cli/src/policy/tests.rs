@@ -4,6 +4,10 @@ use clap::{CommandFactory, Parser};
 use recovery::PRESETS;
 use recovery::policy::{BundlingPolicy, ThinDetector};
 
+fn preset(text: &str) -> Result<NamedPolicy, String> {
+    find(Only::Sctp, text)
+}
+
 #[derive(Parser)]
 struct Line<P: Protocol> {
     #[command(flatten)]
@@ -147,6 +151,6 @@ fn a_policy_is_a_preset_with_fields_that_differ_and_only_such_as_its_protocol_he
     assert!(refused.starts_with("use-sack has no effect on SCTP"), "{refused}");
     let refused = preset("thin-rdb").unwrap_err();
     assert_eq!(refused, "thin-rdb is a preset of TCP; for SCTP say thin;bundling=paper");
-    let refused = tcp_preset("linux;repeat-fast-retransmit=on").unwrap_err();
-    assert!(refused.starts_with("repeat-fast-retransmit has no effect on TCP"), "{refused}");
+    let refused = tcp_preset("linux;retransmission-path=same").unwrap_err();
+    assert!(refused.starts_with("retransmission-path has no effect on TCP"), "{refused}");
 }
