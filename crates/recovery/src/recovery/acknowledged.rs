@@ -280,8 +280,7 @@ impl Recovery {
         let path = report.paths.iter().position(|news| news.acked_bytes > 0);
         let Some(((again, _), path)) = early.zip(path) else { return };
         // A peer that is not asked may have waited with the acknowledgement: its delay is allowed for by other means.
-        let asks = self.policy.acknowledgement.request_immediate != ImmediateRequest::Never;
-        let delays = !asks && self.paths[path].ack_delay.is_some();
+        let delays = !self.may_ask(path as PathIndex) && self.paths[path].ack_delay.is_some();
         if delays || self.is_excused(now, path as PathIndex, again.first_at) {
             return;
         }
@@ -380,11 +379,19 @@ impl Recovery {
         self.watch_queue(now, path, Some(RoundTrip { measured, delay }));
     }
 
+    /// Whether packets of `path` may be followed by requests for their acknowledgements, as the path is now.
+    fn may_ask(&self, path: PathIndex) -> bool {
+        match self.policy.acknowledgement.request_immediate {
+            ImmediateRequest::Never => false,
+            ImmediateRequest::WhileThin => self.copies_pay(path),
+            ImmediateRequest::Always => true,
+        }
+    }
+
     /// Whether the peer delayed an acknowledgement that it would not have delayed if asked.
     fn waited(&self, path: PathIndex, news: &PathAck, measured: Duration) -> bool {
-        let asks = self.policy.acknowledgement.request_immediate != ImmediateRequest::Never;
         let state = &self.paths[usize::from(path)];
-        let delay = state.ack_delay.as_deref().filter(|_| asks);
+        let delay = state.ack_delay.as_deref().filter(|_| self.may_ask(path));
         let (Some(delay), Some(packet)) = (delay, news.largest_packet) else { return false };
         let asked = state.was_asked_for(packet);
         let sent_at = news.largest_sent_at.unwrap_or_default();
