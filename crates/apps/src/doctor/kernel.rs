@@ -18,7 +18,7 @@ pub struct KernelOption {
     pub command: Option<String>,
 }
 
-/// Name below `net.ipv4`, the value that helps a thin stream, and what it does.
+/// Name of a setting, the value that helps a thin stream, and what it does.
 const SETTINGS: [(&str, &str, &str); 8] = [
     (
         "net.ipv4.tcp_thin_linear_timeouts",

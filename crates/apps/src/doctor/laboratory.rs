@@ -17,7 +17,7 @@ pub(super) const STREAM: &str = "What these bring, measured in virtual time just
 /// What one way to recover achieved. Times are in milliseconds above the one-way delay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Who recovers, and with which options.
+    /// Name of the stack that recovers, and its options.
     pub name: String,
     /// Mean.
     pub mean_ms: f64,
@@ -39,7 +39,7 @@ pub enum LaboratoryError {
     /// The plan within the command is none.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Its runs failed.
+    /// Runs of the plan failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }

@@ -5,7 +5,7 @@ use apps::Table;
 /// Which columns a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::trace) enum Width {
-    /// Those that fit a hundred characters.
+    /// Columns that fit a hundred characters together.
     Narrow,
     /// All.
     Wide,
