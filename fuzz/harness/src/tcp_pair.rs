@@ -50,7 +50,7 @@ struct Side {
 }
 
 impl Side {
-    /// Its connection.
+    /// Connection of the side, to be used.
     fn own(&mut self) -> Option<ConnectionMut<'_>> {
         self.endpoint.connection_mut(self.id?)
     }

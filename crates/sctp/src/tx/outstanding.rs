@@ -88,7 +88,7 @@ impl OutstandingChunk {
         self.flags.contains(DataFlags::ENDING)
     }
 
-    /// Its user data.
+    /// User data of the chunk.
     pub(super) fn payload(&self) -> &Bytes {
         &self.payload
     }

@@ -26,7 +26,7 @@ pub(crate) fn carried(packet: &[u8]) -> Option<u32> {
 /// packet has none on the wire either (RFC 9653).
 const OMITTED: u32 = u32::MAX;
 
-/// Says in `packet`, which is at least a common header, that nobody computed its checksum.
+/// Says in `packet`, which is at least a common header, that its checksum was left out.
 pub(crate) fn omit(packet: &mut [u8]) {
     put(packet, OMITTED);
 }
