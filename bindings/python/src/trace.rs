@@ -6,10 +6,11 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ::trace::capture::Capture;
-use ::trace::report::{Delays, Report, StreamReport, Summary};
+use ::trace::report::{Report, StreamReport, Summary};
 use ::trace::{Interfaces, Options, clock_difference, compare};
 use base::Duration;
 use pyo3::prelude::*;
+use results::LatencySummary;
 use serde_json::Value;
 
 use crate::errors::TraceError;
@@ -118,7 +119,7 @@ fn kinds(stream: &StreamReport) -> Vec<(&'static str, Latency)> {
         ]
     });
     let delays = delays.map(|(kind, one)| {
-        let Delays { count, mean, p50, p90, p99, p999, max, .. } = *one;
+        let LatencySummary { count, mean, p50, p90, p99, p999, max } = one.latency;
         (kind, (count, [mean, p50, p90, p99, p999, max]))
     });
     known.into_iter().chain(delays).collect()

@@ -75,7 +75,7 @@ impl Conditions {
         let loss = if sent > 0 { lost as f64 / sent as f64 } else { all.loss_estimate };
         let loss_is_lower_bound = sent == 0 && all.loss_estimate_is_lower_bound;
         let delays = streams.iter().filter_map(|stream| stream.receiver.as_ref());
-        let delays = delays.map(|one| &one.delay_variation_ms);
+        let delays = delays.map(|one| one.delay_variation_ms.latency);
         let (count, sum) = delays.fold((0, 0.0), |(count, sum), one| {
             (count + one.count, sum + one.mean * one.count as f64)
         });

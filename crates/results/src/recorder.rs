@@ -18,10 +18,10 @@ pub struct LatencyRecorder {
     histogram: Histogram,
 }
 
-/// A distribution in a few numbers. Times are in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// A distribution of latencies or delays in a few numbers. Times are in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Number of latencies, above zero.
+    /// Number of latencies.
     pub count: u64,
     /// Arithmetic mean.
     pub mean: f64,

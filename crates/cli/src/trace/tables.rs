@@ -7,6 +7,7 @@ mod spread;
 use std::fmt::Write;
 
 use apps::Table;
+use results::LatencySummary;
 use trace::report::{CaptureReport, Delays, Report, StreamReport, Summary, Totals};
 
 pub(super) use self::columns::Width;
@@ -339,8 +340,8 @@ const LATENCY: [&str; 9] = ["  ms", "count", "mean", "min", "50%", "90%", "99%",
 fn one_way(delays: [&Delays; 3], table: &mut Table) {
     let names = ["one way, beyond the least", "to the transport layer", "to the application"];
     for (name, delays) in names.into_iter().zip(delays) {
-        let Delays { mean, p50, p90, p99, p999, max, .. } = *delays;
-        let mut cells = vec![format!("  {name}"), delays.count.to_string()];
+        let LatencySummary { count, mean, p50, p90, p99, p999, max } = delays.latency;
+        let mut cells = vec![format!("  {name}"), count.to_string()];
         cells.extend([mean, 0.0, p50, p90, p99, p999, max].map(short));
         table.row(cells);
     }

@@ -240,8 +240,8 @@ fn losses_are_shares_of_their_stream_and_delays_are_told_of_all_together() {
     let report = shown.analyse(shown.selection.options(), &mut Failures::default()).unwrap();
     let delays = report.delays.as_ref().unwrap();
     let of_streams = report.streams.iter().filter_map(|it| it.receiver.as_ref());
-    let counts = of_streams.map(|it| it.delay_variation_ms.count);
-    assert_eq!(delays.delay_variation_ms.count, counts.sum::<u64>());
+    let counts = of_streams.map(|it| it.delay_variation_ms.latency.count);
+    assert_eq!(delays.delay_variation_ms.latency.count, counts.sum::<u64>());
     assert!(tables::latency(&report).contains("all streams together"));
     let text = std::fs::read_to_string(Path::new(&lists).join("delay_cdf.csv")).unwrap();
     assert!(text.lines().any(|line| line.starts_with("all,application,")), "{text}");

@@ -4,7 +4,7 @@
 use core::fmt::Write;
 
 use base::Duration;
-use results::{Labels, LatencyRecorder, mean};
+use results::{Labels, LatencyRecorder, LatencySummary, mean};
 use serde::Serialize;
 
 use crate::engine::Finished;
@@ -26,18 +26,9 @@ pub struct SideBySide {
 pub struct Row {
     /// The cell's value of the key.
     pub name: String,
-    /// Mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 90th percentile.
-    pub p90: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
-    /// The longest.
-    pub max: f64,
+    /// Latency of the messages that were delivered.
+    #[serde(flatten)]
+    pub latency: LatencySummary,
     /// Share of all messages that came in time, in percent.
     pub on_time: f64,
     /// Bytes of the sender for each message, headers included.
@@ -110,12 +101,15 @@ impl Cell<'_> {
         let quantile = |share| pooled.quantile(share).map_or(f64::NAN, beyond);
         Row {
             name,
-            mean: mean_of("latency.mean") - way.as_millis_f64(),
-            p50: quantile(0.5),
-            p90: quantile(0.9),
-            p99: quantile(0.99),
-            p999: quantile(0.999),
-            max: quantile(1.0),
+            latency: LatencySummary {
+                count: pooled.count(),
+                mean: mean_of("latency.mean") - way.as_millis_f64(),
+                p50: quantile(0.5),
+                p90: quantile(0.9),
+                p99: quantile(0.99),
+                p999: quantile(0.999),
+                max: quantile(1.0),
+            },
             on_time: 100.0 * count_within(&pooled, way + on_time) / sum_of("messages.due"),
             bytes: mean_of("cost.bytes"),
             packets: mean_of("cost.packets"),
@@ -142,8 +136,8 @@ impl SideBySide {
              |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         );
         for row in &self.rows {
-            let Row { name, mean, p50, p90, p99, p999, max, on_time, .. } = row;
-            let Row { bytes, packets, needless, .. } = row;
+            let Row { name, on_time, bytes, packets, needless, .. } = row;
+            let LatencySummary { mean, p50, p90, p99, p999, max, .. } = row.latency;
             let losses = match (row.undelivered, row.failed) {
                 (0, 0) => String::new(),
                 (messages, connections) => {
@@ -208,14 +202,14 @@ cost = {}
         assert_eq!(tables.len(), 1);
         let [lksctp, thin] = &tables[0].rows[..] else { panic!("{tables:?}") };
         assert_eq!([&*lksctp.name, &*thin.name], ["lksctp", "thin"]);
-        assert_eq!((lksctp.mean, lksctp.on_time, lksctp.undelivered), (0.0, 100.0, 0));
+        assert_eq!((lksctp.latency.mean, lksctp.on_time, lksctp.undelivered), (0.0, 100.0, 0));
         // 100 bytes behind the headers of a DATA chunk (16), SCTP (12) and IP (20).
         assert_eq!((lksctp.bytes, lksctp.packets, lksctp.needless), (148.0, 1.0, 0.0));
         assert!(tables[0].markdown().contains("| lksctp | 0.0 | 0.0 | 0 | 0 |"), "{tables:?}");
         let lossy = PLAN
             .replace("rtt = \"100ms\"", "rtt = \"100ms\"\nforward = { loss = \"packets 100\" }");
         let row = &self::tables(&lossy).unwrap()[0].rows[0];
-        assert!(row.on_time < 100.0 && row.max >= 100.0 && row.packets > 1.0, "{row:?}");
+        assert!(row.on_time < 100.0 && row.latency.max >= 100.0 && row.packets > 1.0, "{row:?}");
     }
 
     #[test]

@@ -403,10 +403,10 @@ fn streams_of_an_association_wait_for_themselves_alone() {
     let (report, ()) = compare(&mut open(sender), &mut open(receiver), clocks, options, ());
     let stream = report.streams[0].receiver.as_ref().unwrap();
     assert_eq!((stream.packets.sent, stream.packets.lost, stream.undecided_packets), (5, 1, 0));
-    assert_eq!((stream.retransmissions_needed, stream.transport_delay_ms.max), (1, 302.0));
+    assert_eq!((stream.retransmissions_needed, stream.transport_delay_ms.latency.max), (1, 302.0));
     // TSN 102 stands behind 100 in stream 0, 103 is alone in stream 2.
     let late: Vec<f64> = stream.application_delay_ms.cdf.iter().map(|(delay, _)| *delay).collect();
-    assert_eq!(stream.application_delay_ms.count, 5);
+    assert_eq!(stream.application_delay_ms.latency.count, 5);
     assert!(late.contains(&0.0) && late.contains(&202.0) && late.contains(&302.0), "{late:?}");
 }
 
@@ -494,8 +494,8 @@ fn addresses_that_a_translator_changed_are_the_same_when_told() {
         let (report, ()) = compare(&mut open(&sent), &mut open(&arrived), None, options, ());
         assert_eq!(report.streams[0].receiver.is_some(), matched, "{seen_as}");
         let delays = report.delays.unwrap();
-        assert_eq!(delays.delay_variation_ms.count, if matched { 20 } else { 0 });
-        assert_eq!(delays.transport_delay_ms.max, 0.0, "none is later than another");
+        assert_eq!(delays.delay_variation_ms.latency.count, if matched { 20 } else { 0 });
+        assert_eq!(delays.transport_delay_ms.latency.max, 0.0, "none is later than another");
     }
 }
 

@@ -56,7 +56,8 @@ impl Across {
         };
         let delays = |pick: fn(&super::ReceiverReport) -> &Delays| {
             let all = streams.iter().filter_map(|stream| stream.receiver.as_ref()).map(pick);
-            Spread::of(all.filter(|one| one.count > 0).map(|one| [0.0, one.mean, one.max]))
+            let all = all.map(|delays| delays.latency).filter(|one| one.count > 0);
+            Spread::of(all.map(|one| [0.0, one.mean, one.max]))
         };
         Across {
             streams: streams.len() as u64,

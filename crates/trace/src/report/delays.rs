@@ -1,6 +1,6 @@
 //! Distributions of delays beyond the least.
 
-use results::{Histogram, Precision, nearest_rank};
+use results::{Histogram, LatencySummary, Precision, nearest_rank};
 use serde::Serialize;
 
 use crate::receiver::Receiver;
@@ -10,20 +10,9 @@ use crate::receiver::samples::Samples;
 /// A distribution of delays, with its shape. All values in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Delays {
-    /// How many were measured.
-    pub count: u64,
-    /// Mean of the delays.
-    pub mean: f64,
-    /// The median.
-    pub p50: f64,
-    /// 90 % are not above it.
-    pub p90: f64,
-    /// 99 % are not above it.
-    pub p99: f64,
-    /// 99.9 % are not above it.
-    pub p999: f64,
-    /// The greatest.
-    pub max: f64,
+    /// Count, mean and quantiles.
+    #[serde(flatten)]
+    pub latency: LatencySummary,
     /// Share that was at most 1 ms later than the least.
     pub share_within_1ms: f64,
     /// Share that was at most 10 ms later than the least.
@@ -44,8 +33,9 @@ impl Delays {
             sum += *weight;
             *weight = sum;
         }
-        let (count, thinned) = (samples.seen(), samples.is_thinned());
-        Delays { count, thinned, ..Delays::of_sorted(&delays) }
+        let mut of_kept = Delays::of_sorted(&delays);
+        of_kept.latency.count = samples.seen();
+        Delays { thinned: samples.is_thinned(), ..of_kept }
     }
 
     /// Of values in nanoseconds with the sum of weights up to each.
@@ -67,19 +57,16 @@ impl Delays {
             weighted += ms(*delay) * (sum - before) as f64;
             before = *sum;
         }
-        Delays { max: ms(greatest), ..Delays::shaped(weighted / total as f64, at, within) }
+        Delays::shaped(weighted / total as f64, ms(greatest), at, within)
     }
 
-    /// With this mean in milliseconds, the delay in nanoseconds that a share does not exceed, and the share that
-    /// is not above a delay.
-    fn shaped(mean: f64, at: impl Fn(f64) -> u64, within: impl Fn(u64) -> f64) -> Delays {
+    /// Delays with this mean and maximum in milliseconds, the delay in nanoseconds that a share does not exceed, and
+    /// the share that is not above a delay. The count is left to the caller.
+    fn shaped(mean: f64, max: f64, at: impl Fn(f64) -> u64, within: impl Fn(u64) -> f64) -> Delays {
         let at = |share: f64| ms(at(share));
+        let (p50, p90, p99, p999) = (at(0.5), at(0.9), at(0.99), at(0.999));
         Delays {
-            mean,
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            p999: at(0.999),
+            latency: LatencySummary { count: 0, mean, p50, p90, p99, p999, max },
             share_within_1ms: within(1_000_000),
             share_within_10ms: within(10_000_000),
             cdf: shares().map(|share| (at(share), share)).collect(),
@@ -170,9 +157,10 @@ impl Sum {
         };
         let at = |share: f64| histogram.quantile(share).unwrap_or_default();
         let within = |bound: u64| histogram.share_within(bound);
-        let shape = Delays::shaped(histogram.mean() / 1e6, at, within);
-        let (count, thinned) = (self.count, self.thinned);
-        Delays { count, max: ms(histogram.greatest()), thinned, ..shape }
+        let max = ms(histogram.greatest());
+        let mut delays = Delays::shaped(histogram.mean() / 1e6, max, at, within);
+        delays.latency.count = self.count;
+        Delays { thinned: self.thinned, ..delays }
     }
 }
 
@@ -202,10 +190,11 @@ mod tests {
         }
         let line = minima.line(0.0).unwrap();
         let by_bytes = Delays::new(&samples, &line, true);
-        assert_eq!((by_bytes.p50, by_bytes.p90, by_bytes.max), (0.0, 0.0, 100.0));
-        assert_eq!((by_bytes.mean, by_bytes.share_within_1ms), (6.0, 0.9));
+        let latency = by_bytes.latency;
+        assert_eq!((latency.p50, latency.p90, latency.max), (0.0, 0.0, 100.0));
+        assert_eq!((latency.mean, by_bytes.share_within_1ms), (6.0, 0.9));
         let alike = Delays::new(&samples, &line, false);
-        assert_eq!((alike.p50, alike.mean, alike.count), (20.0, 40.0, 3));
+        assert_eq!((alike.latency.p50, alike.latency.mean, alike.latency.count), (20.0, 40.0, 3));
         assert_eq!(alike.cdf.last(), Some(&(100.0, 1.0)));
     }
 
@@ -228,8 +217,12 @@ mod tests {
         sum.add(&two, &line, true);
         let delays = sum.delays();
         let near = |value: f64, wanted: f64| (value - wanted).abs() <= wanted * 0.001;
-        assert_eq!((delays.count, delays.p50, delays.max, delays.thinned), (18, 80.0, 80.0, true));
-        assert!(near(delays.mean, (5.0 * 20.0 + 80.0 * 160.0) / 240.0), "{delays:?}");
+        let latency = delays.latency;
+        assert_eq!(
+            (latency.count, latency.p50, latency.max, delays.thinned),
+            (18, 80.0, 80.0, true)
+        );
+        assert!(near(latency.mean, (5.0 * 20.0 + 80.0 * 160.0) / 240.0), "{delays:?}");
         assert!(near(delays.share_within_1ms, 60.0 / 240.0), "{delays:?}");
         assert!(near(delays.share_within_10ms, 80.0 / 240.0), "{delays:?}");
         assert_eq!(Sum::default().delays(), Delays::default());
