@@ -88,7 +88,7 @@ async fn measure(flows: Flows, seed: u64) -> Outcome<Measured> {
     Ok(Measured { latencies: served.one_way_bins, late_ms })
 }
 
-/// Whom the flows are for.
+/// The server that the flows are for.
 #[derive(Clone, Copy)]
 pub(crate) struct Server {
     /// Its UDP address.
