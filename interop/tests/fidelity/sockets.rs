@@ -91,9 +91,9 @@ async fn measure(flows: Flows, seed: u64) -> Outcome<Measured> {
 /// The server that the flows are for.
 #[derive(Clone, Copy)]
 pub(crate) struct Server {
-    /// Its UDP address.
+    /// UDP address of the server.
     pub(crate) at: SocketAddr,
-    /// Its SCTP port; none: that of `serve`.
+    /// SCTP port of the server; none: that of `serve`.
     pub(crate) sctp_port: Option<u16>,
 }
 
