@@ -311,6 +311,10 @@ pub(super) fn lacks(column: Column, plan: &EchoPlan, peer_is_client: bool) -> Op
             Some("delivers nothing more of a stream that it resets, though it acknowledges it")
         }
         Column::SctpProto if peer_aborts => Some("cannot send an ABORT"),
+        // It does not know the request's number again, and by then the stream is open anew.
+        Column::Pion if resets_under_traffic => {
+            Some("resets a stream once more where the request is repeated, its answer being lost")
+        }
         // It looks at the lifetime after a retransmission, not before.
         Column::Pion if peer_expires => Some("as sender it retransmits once what has expired"),
         _ => None,

@@ -88,12 +88,12 @@ async fn measure(flows: Flows, seed: u64) -> Outcome<Measured> {
     Ok(Measured { latencies: served.one_way_bins, late_ms })
 }
 
-/// Whom the flows are for.
+/// The server that the flows are for.
 #[derive(Clone, Copy)]
 pub(crate) struct Server {
-    /// Its UDP address.
+    /// UDP address of the server.
     pub(crate) at: SocketAddr,
-    /// Its SCTP port; none: that of `serve`.
+    /// SCTP port of the server; none: that of `serve`.
     pub(crate) sctp_port: Option<u16>,
 }
 
