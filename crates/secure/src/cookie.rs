@@ -61,7 +61,7 @@ impl CookieSecrets {
             if now.since(self.since) >= LIFE {
                 self.newest ^= NAME;
                 self.secrets[usize::from(self.newest)] = draw(&mut self.random);
-                self.since = self.since + LIFE;
+                self.since += LIFE;
             }
         }
         if now.since(self.since) >= LIFE {

@@ -82,7 +82,7 @@ impl<'a> ClientHello<'a> {
         self.body.get(start..end).filter(|cookie| !cookie.is_empty())
     }
 
-    /// Its padding.
+    /// Padding of this ClientHello.
     pub(crate) fn padding(&self) -> Padding {
         self.padding.map_or(Padding::NONE, |(start, end)| Padding((end - start - 4) as u16))
     }

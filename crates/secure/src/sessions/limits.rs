@@ -14,7 +14,7 @@ pub struct Limits {
     pub sessions: usize,
     /// Handshakes under way that peers began. One more ends the oldest.
     pub half_open: usize,
-    /// The same for one host (an IPv4 address, or an IPv6 network of 64 bits). Strangers of the host beyond get no answer.
+    /// Half-open handshakes of one host (an IPv4 address, or an IPv6 network of 64 bits). More strangers of it get no answer.
     pub half_open_per_host: usize,
     /// Bytes of datagrams that a peer may send in a handshake that it began; more end it.
     pub half_open_bytes: usize,

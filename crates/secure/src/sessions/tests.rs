@@ -199,7 +199,7 @@ fn a_host_that_accepts_no_peer_answers_none() {
 }
 
 #[test]
-fn packets_to_addresses_that_nobody_named_are_dropped() {
+fn packets_to_addresses_that_were_not_named_are_dropped() {
     let mut host = host(1, Limits::default());
     host.machine.outgoing.push_back((SERVER, b"hello"));
     assert_eq!(drain(&mut host, at(0)), []);
@@ -300,7 +300,7 @@ fn attack_with_half_open_handshakes(count: u32) {
     let mut honest = client(1);
     settle(&mut honest, address(20_000), &mut server, at(u64::from(count) + 1));
     assert_eq!(server.machine.received, [(address(20_000), Bytes::from("hello"))]);
-    // The rest is forgotten in time, without a datagram from anybody.
+    // The rest is forgotten in time, without another datagram.
     while let Some(due) = server.poll_timeout().filter(|due| *due <= at(30_000)) {
         server.handle_timeout(due);
         drain(&mut server, due);
@@ -400,7 +400,7 @@ fn icmp_counts_only_if_it_quotes_the_hello_with_its_random() {
         client.machine.quoted.len()
     };
     assert_eq!(report(&hello[..40]), 0);
-    assert_eq!(report(&vec![22; 80]), 0);
+    assert_eq!(report(&[22; 80]), 0);
     assert_eq!(report(&hello[..59]), 1);
     assert_eq!(client.machine.quoted[0], "hello");
     assert_eq!(client.sessions.stats().icmp_ignored, 2);
