@@ -7,7 +7,9 @@ use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
 use dimpl::{Config, DtlsCertificate, Output};
 
+use crate::cookie::{Binding, bind, provider};
 use crate::fingerprint::Fingerprint;
+use crate::hello::ClientHello;
 use crate::identity::Identity;
 use crate::randomness::{Randomness, key_exchanges, lend, seeded_provider};
 use crate::sealer::{Failure, NotSealed, Peer, Sealer, State};
@@ -127,9 +129,7 @@ fn config(settings: &Settings, seed: Option<u64>) -> Result<Arc<Config>, Setting
         .use_server_cookie(true)
         .require_client_certificate(true);
     let built = match seed {
-        None => {
-            builder.with_crypto_provider(dimpl::crypto::rust_crypto::default_provider()).build()
-        }
+        None => builder.with_crypto_provider(provider()).build(),
         // The crate tries its key exchange out when it is configured, with a stream that is thrown away.
         Some(seed) => lend(&mut Some(key_exchanges(seed)), || {
             builder.with_crypto_provider(seeded_provider()).dangerously_set_rng_seed(seed).build()
@@ -147,11 +147,19 @@ pub enum Role {
     Server,
 }
 
+/// Answer of a server to a stranger's ClientHello.
+pub(crate) enum Accepted {
+    /// A datagram with a cookie to return.
+    Retry(Bytes),
+    /// A session with a client that receives at its address.
+    Session(Box<Dtls>),
+}
+
 /// A DTLS session of one path.
 pub struct Dtls {
     /// None once the session is over.
     engine: Option<dimpl::Dtls>,
-    trust: Trust,
+    trust: Arc<Trust>,
     /// The stream of key exchanges of a seeded session.
     stream: Option<RandomStream>,
     state: State,
@@ -175,7 +183,7 @@ impl Dtls {
     pub fn new(
         context: &Context,
         role: Role,
-        trust: Trust,
+        trust: impl Into<Arc<Trust>>,
         randomness: Randomness,
         now: Instant,
     ) -> Result<Dtls, SettingsError> {
@@ -198,7 +206,7 @@ impl Dtls {
         });
         let mut session = Dtls {
             engine: Some(engine),
-            trust,
+            trust: trust.into(),
             stream,
             state: State::Handshaking,
             presented: None,
@@ -209,6 +217,34 @@ impl Dtls {
         };
         session.handle_timeout(now);
         Ok(session)
+    }
+
+    /// A server's answer to the ClientHello of a stranger, whose address `binding` names. Without a cookie the answer is a
+    /// datagram, and nothing is kept; with the right one it is a session. None: the ClientHello, or its cookie, is wrong.
+    ///
+    /// The session that sent the cookie is gone. It is made again from the first ClientHello, which is the second without its
+    /// cookie, and makes the same answer again, since what the cookie is made of is the host's.
+    pub(crate) fn accept(
+        context: &Context,
+        trust: Arc<Trust>,
+        randomness: Randomness,
+        now: Instant,
+        binding: Binding,
+        (hello, datagram): (&ClientHello<'_>, &[u8]),
+    ) -> Option<Accepted> {
+        let mut session = Dtls::new(context, Role::Server, trust, randomness, now).ok()?;
+        let first = hello.first(binding.padding());
+        bind(binding, || session.handle_datagram(now, &first));
+        let retry = session.poll_transmit().filter(|_| session.outgoing.is_empty())?;
+        let Some(cookie) = hello.cookie() else { return Some(Accepted::Retry(retry)) };
+        // A wrong cookie is not worth the second message. No secret is compared: the cookie that is right for this address
+        // is known to its holder.
+        if !retry.windows(cookie.len()).any(|part| part == cookie) {
+            return None;
+        }
+        bind(binding, || session.handle_datagram(now, datagram));
+        let goes_on = session.state == State::Handshaking && !session.outgoing.is_empty();
+        goes_on.then(|| Accepted::Session(Box::new(session)))
     }
 
     /// Calls the engine, then collects what it has to say.

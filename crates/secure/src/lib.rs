@@ -4,15 +4,20 @@
 //!   that docs/secure.md judges.
 //! - [`Identity`]: an ECDSA P-256 key with a self-signed certificate; [`Fingerprint`] names it.
 //! - [`Trust`]: which peers a session accepts.
+//! - [`Sessions`]: all sessions of a host, by address; [`Secured`] is a machine below which they are.
 //!
 //! Files, sockets and clocks belong to the caller: keys, lists and certificates come and go as text and bytes.
 
 mod certificate;
+mod cookie;
 mod dtls;
 mod fingerprint;
+mod hello;
 mod identity;
 mod randomness;
 mod sealer;
+mod secured;
+mod sessions;
 mod trust;
 
 pub use dtls::{Context, Dtls, Role, Settings, SettingsError, Versions};
@@ -20,4 +25,6 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use identity::{Identity, IdentityError};
 pub use randomness::Randomness;
 pub use sealer::{Failure, NotSealed, Peer, Sealer, State};
+pub use secured::Secured;
+pub use sessions::{Limits, Notice, Secrets, SessionStats, Sessions};
 pub use trust::{PeerList, PeerListError, Refusal, Trust};

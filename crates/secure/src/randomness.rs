@@ -3,10 +3,11 @@
 use std::cell::Cell;
 
 use base::{Purpose, RandomStream};
-use dimpl::crypto::rust_crypto::default_provider;
 use dimpl::crypto::{ActiveKeyExchange, Buf, CryptoProvider, NamedGroup, SupportedKxGroup};
 use dimpl::{CryptoError, CryptoOperation};
 use x25519_dalek::{PublicKey, StaticSecret};
+
+use crate::cookie::provider;
 
 /// Where the secrets of a session come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(crate) fn lend<T>(stream: &mut Option<RandomStream>, call: impl FnOnce() -> 
 /// The cryptography of RustCrypto, with X25519 from the lent stream as the only key exchange. X25519 is also what two ends
 /// with the system's randomness choose, so packets have the same sizes.
 pub(crate) fn seeded_provider() -> CryptoProvider {
-    CryptoProvider { kx_groups: &[&SeededX25519], ..default_provider() }
+    CryptoProvider { kx_groups: &[&SeededX25519], ..provider() }
 }
 
 #[derive(Debug)]

@@ -1,0 +1,95 @@
+//! Bounds on the sessions of a host, and what the application learns of them.
+
+use core::net::SocketAddr;
+
+use base::Duration;
+
+use crate::dtls::Role;
+use crate::sealer::{Failure, Peer};
+
+/// Bounds on what peers can make a host keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Sessions in all; strangers beyond get no answer.
+    pub sessions: usize,
+    /// Handshakes under way that peers began. One more ends the oldest.
+    pub half_open: usize,
+    /// Half-open handshakes of one host (an IPv4 address, or an IPv6 network of 64 bits). More strangers of it get no answer.
+    pub half_open_per_host: usize,
+    /// Bytes of datagrams that a peer may send in a handshake that it began; more end it.
+    pub half_open_bytes: usize,
+    /// Time from the cookie to the end of a handshake that a peer began.
+    pub half_open_time: Duration,
+    /// Time without a packet from the peer after which an open session is closed. SCTP's heartbeats keep a session open as long
+    /// as its association lives.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    /// 16,384 sessions; 512 handshakes, 64 of one host, each with 32 KiB and 15 s; idle for two minutes.
+    fn default() -> Limits {
+        Limits {
+            sessions: 16_384,
+            half_open: 512,
+            half_open_per_host: 64,
+            half_open_bytes: 32 << 10,
+            half_open_time: Duration::from_secs(15),
+            idle: Duration::from_secs(120),
+        }
+    }
+}
+
+/// Notice for the application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The peer at this address is authenticated, and packets pass.
+    Opened {
+        /// Address of the peer.
+        remote: SocketAddr,
+        /// Role of this side.
+        role: Role,
+        /// The peer's key, and the line to add to the known peers on first use.
+        peer: Peer,
+    },
+    /// One of the ends has closed the session, or it was idle for too long.
+    Closed {
+        /// Address of the peer.
+        remote: SocketAddr,
+    },
+    /// The session has failed; a handshake that a peer began and did not finish is counted only.
+    Failed {
+        /// Address of the peer.
+        remote: SocketAddr,
+        /// Role of this side.
+        role: Role,
+        /// Reason.
+        failure: Failure,
+    },
+}
+
+/// Counters of the sessions of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionStats {
+    /// Sessions that opened.
+    pub opened: u64,
+    /// Sessions that failed: keys refused, handshakes of this side without an end, errors of the protocol.
+    pub failed: u64,
+    /// Cookies sent to strangers.
+    pub cookies_sent: u64,
+    /// Datagrams of strangers that are no ClientHello, have a wrong cookie, or came when no peer may begin.
+    pub strangers_ignored: u64,
+    /// Datagrams of strangers that a limit turned away.
+    pub strangers_turned_away: u64,
+    /// Handshakes that peers began and that came to nothing, beside those of refused keys.
+    pub half_open_failed: u64,
+    /// Handshakes that ended to make room for a newer one.
+    pub half_open_dropped: u64,
+    /// Packets sealed.
+    pub packets_sealed: u64,
+    /// Packets opened.
+    pub packets_opened: u64,
+    /// Packets of the machine that were dropped: no session, a handshake with too many that wait, or too long.
+    pub packets_unsent: u64,
+    /// ICMP messages that proved nothing.
+    pub icmp_ignored: u64,
+}

@@ -1,0 +1,407 @@
+//! Hosts with sessions below a machine that keeps what it gets, fed by hand, and attackers among them.
+
+use base::{Duration, Ecn, IcmpError, Purpose};
+
+use super::session::plain_transmit;
+use super::{
+    Bytes, Context, Datagram, DatagramMeta, Failure, Icmp, Instant, Limits, Machine, Notice,
+    RandomStream, Role, Secrets, Sessions, SocketAddr, Transmit, TransmitBuffer, Trust, VecDeque,
+};
+use crate::dtls::Settings;
+use crate::identity::Identity;
+use crate::secured::Secured;
+use crate::trust::Refusal;
+
+/// Sends what it is told to, keeps what it gets.
+#[derive(Debug, Default)]
+struct Mailbox {
+    outgoing: VecDeque<(SocketAddr, &'static [u8])>,
+    received: Vec<(SocketAddr, Bytes)>,
+    quoted: Vec<Bytes>,
+}
+
+impl Machine for Mailbox {
+    fn handle_datagram(&mut self, _: Instant, meta: DatagramMeta, datagram: Datagram) {
+        assert!(datagram.verified);
+        self.received.push((meta.remote, datagram.into_bytes()));
+    }
+
+    fn handle_icmp(&mut self, _: Instant, icmp: Icmp<'_>) {
+        self.quoted.push(Bytes::copy_from_slice(icmp.quoted));
+    }
+
+    fn handle_timeout(&mut self, _: Instant) {}
+
+    fn poll_transmit(&mut self, _: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        let (remote, packet) = self.outgoing.pop_front()?;
+        buffer.head().extend_from_slice(packet);
+        Some(Transmit { ecn: Ecn::Ect0, ..plain_transmit(remote, None, packet.len()) })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+}
+
+type Host = Secured<Mailbox>;
+
+fn identity(seed: u64) -> Identity {
+    Identity::generate(&mut RandomStream::new(seed, Purpose("identity", 0)))
+}
+
+fn trust(identities: &[u64]) -> Trust {
+    Trust::Listed(identities.iter().map(|seed| identity(*seed).fingerprint()).collect())
+}
+
+fn host(seed: u64, limits: Limits) -> Host {
+    let settings =
+        Settings { first_retransmission: Duration::from_millis(150), ..Settings::default() };
+    let context = Context::new(settings, &identity(seed)).unwrap();
+    let random = RandomStream::new(seed, Purpose("host", 0));
+    let sessions = Sessions::new(context, limits, Secrets::System, random);
+    Secured { machine: Mailbox::default(), sessions }
+}
+
+/// A server with key 2 that accepts key 1.
+fn server(limits: Limits) -> Host {
+    let mut server = host(2, limits);
+    server.sessions.accept(Some(trust(&[1])));
+    server
+}
+
+/// A client with key 1 that has a packet for the server.
+fn client(seed: u64) -> Host {
+    let mut client = host(seed, Limits::default());
+    client.sessions.connect(SERVER, trust(&[2]));
+    client.machine.outgoing.push_back((SERVER, b"hello"));
+    client
+}
+
+const SERVER: SocketAddr =
+    SocketAddr::new(core::net::IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 0)), 9899);
+
+fn address(number: u32) -> SocketAddr {
+    let [_, a, b, c] = number.to_be_bytes();
+    SocketAddr::from(([10, a, b, c], 9899))
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// All that a host has to send.
+fn drain(host: &mut Host, now: Instant) -> Vec<(SocketAddr, Vec<u8>, Ecn)> {
+    let mut sent = Vec::new();
+    let mut buffer = Vec::new();
+    while let Some(transmit) = host.poll_transmit(now, &mut buffer) {
+        assert_eq!(transmit.size, buffer.len());
+        sent.push((transmit.remote, std::mem::take(&mut buffer), transmit.ecn));
+    }
+    sent
+}
+
+fn give(host: &mut Host, now: Instant, remote: SocketAddr, bytes: &[u8]) {
+    let meta = DatagramMeta { local: SERVER, remote, ecn: Ecn::NotEct };
+    host.handle_datagram(now, meta, bytes.to_vec().into());
+}
+
+/// One way: what the client sends goes to the server, or back; returns how many datagrams.
+fn carry(from: &mut Host, from_address: SocketAddr, to: &mut Host, now: Instant) -> usize {
+    let sent = drain(from, now);
+    for (_, bytes, _) in &sent {
+        give(to, now, from_address, bytes);
+    }
+    sent.len()
+}
+
+/// Carries until neither has more to send.
+fn settle(client: &mut Host, client_address: SocketAddr, server: &mut Host, now: Instant) {
+    while carry(client, client_address, server, now) + carry(server, SERVER, client, now) > 0 {}
+}
+
+/// A client and a server with an open session, and all datagrams of the client.
+fn open_pair() -> (Host, Host, Vec<Vec<u8>>) {
+    let (mut client, mut server) = (client(1), server(Limits::default()));
+    let mut sent = Vec::new();
+    for _ in 0..4 {
+        for (_, bytes, _) in drain(&mut client, at(0)) {
+            give(&mut server, at(0), address(1), &bytes);
+            sent.push(bytes);
+        }
+        carry(&mut server, SERVER, &mut client, at(0));
+    }
+    assert!(client.sessions.is_open(SERVER) && server.sessions.is_open(address(1)));
+    (client, server, sent)
+}
+
+#[test]
+fn packets_pass_once_both_have_proved_their_keys() {
+    let (mut client, mut server, _) = open_pair();
+    assert_eq!(server.machine.received, [(address(1), Bytes::from("hello"))]);
+    server.machine.outgoing.push_back((address(1), b"answer"));
+    let sent = drain(&mut server, at(1));
+    assert_eq!(sent[0].2, Ecn::Ect0, "the packet's own mark");
+    assert!(!sent[0].1.windows(6).any(|part| part == b"answer"));
+    give(&mut client, at(1), SERVER, &sent[0].1);
+    assert_eq!(client.machine.received, [(SERVER, Bytes::from("answer"))]);
+    let Some(Notice::Opened { remote, role: Role::Server, peer }) = server.sessions.poll_notice()
+    else {
+        panic!("no notice")
+    };
+    assert_eq!((remote, peer.fingerprint), (address(1), identity(1).fingerprint()));
+    assert_eq!(server.sessions.half_open(), 0);
+}
+
+#[test]
+fn nothing_is_kept_of_a_stranger_before_its_cookie_comes_back() {
+    let mut server = server(Limits::default());
+    for number in 1..200 {
+        let mut client = client(1);
+        let hello = drain(&mut client, at(0)).remove(0).1;
+        give(&mut server, at(0), address(number), &hello);
+        assert!(server.sessions.is_empty());
+        let answers = drain(&mut server, at(0));
+        assert_eq!(answers.len(), 1);
+        assert!(answers[0].1.len() < hello.len(), "{} for {}", answers[0].1.len(), hello.len());
+    }
+    assert_eq!(server.poll_timeout(), None);
+    assert_eq!(server.sessions.stats().cookies_sent, 199);
+}
+
+#[test]
+fn a_cookie_is_worth_nothing_at_another_address_and_after_two_minutes() {
+    let mut server = server(Limits::default());
+    let mut client = client(1);
+    carry(&mut client, address(1), &mut server, at(0));
+    carry(&mut server, SERVER, &mut client, at(0));
+    let second = drain(&mut client, at(0)).remove(0).1;
+    give(&mut server, at(0), address(2), &second);
+    give(&mut server, at(121_000), address(1), &second);
+    assert!(server.sessions.is_empty());
+    assert_eq!(drain(&mut server, at(121_000)), []);
+    assert_eq!(server.sessions.stats().strangers_ignored, 2);
+    // The right address at the right time.
+    let mut server = super::tests::server(Limits::default());
+    let mut client = super::tests::client(1);
+    carry(&mut client, address(1), &mut server, at(0));
+    carry(&mut server, SERVER, &mut client, at(0));
+    carry(&mut client, address(1), &mut server, at(59_000));
+    assert_eq!(server.sessions.half_open(), 1);
+}
+
+#[test]
+fn a_host_that_accepts_no_peer_answers_none() {
+    let mut server = host(2, Limits::default());
+    let mut client = client(1);
+    carry(&mut client, address(1), &mut server, at(0));
+    assert_eq!(drain(&mut server, at(0)), []);
+    assert_eq!(server.sessions.stats().strangers_ignored, 1);
+}
+
+#[test]
+fn packets_to_addresses_that_were_not_named_are_dropped() {
+    let mut host = host(1, Limits::default());
+    host.machine.outgoing.push_back((SERVER, b"hello"));
+    assert_eq!(drain(&mut host, at(0)), []);
+    assert_eq!(host.sessions.stats().packets_unsent, 1);
+}
+
+#[test]
+fn a_wrong_key_gets_no_packet_through_and_is_told_of_once() {
+    let mut server = server(Limits::default());
+    let mut stranger = client(3);
+    settle(&mut stranger, address(1), &mut server, at(0));
+    assert_eq!(server.machine.received, []);
+    assert!(server.sessions.is_empty());
+    let refused = Failure::Refused(Refusal::NotListed(identity(3).fingerprint()));
+    let notice = Notice::Failed { remote: address(1), role: Role::Server, failure: refused };
+    assert_eq!(server.sessions.poll_notice(), Some(notice));
+    assert_eq!(server.sessions.poll_notice(), None);
+    // A server with a wrong key: the client gives up, and does not try again by itself.
+    let mut client = host(1, Limits::default());
+    client.sessions.connect(SERVER, trust(&[4]));
+    let mut server = super::tests::server(Limits::default());
+    for _ in 0..3 {
+        client.machine.outgoing.push_back((SERVER, b"hello"));
+        settle(&mut client, address(1), &mut server, at(0));
+    }
+    assert_eq!(client.sessions.stats().failed, 1);
+    assert!(client.sessions.is_empty());
+    assert_eq!(server.machine.received, []);
+}
+
+#[test]
+fn replayed_truncated_and_changed_datagrams_bring_nothing_and_end_nothing() {
+    let (mut client, mut server, sent) = open_pair();
+    let received = server.machine.received.clone();
+    for bytes in &sent {
+        give(&mut server, at(1), address(1), bytes);
+        for length in 0..bytes.len() {
+            give(&mut server, at(1), address(1), &bytes[..length]);
+        }
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1;
+            give(&mut server, at(1), address(1), &changed);
+        }
+    }
+    for first in 0..=255 {
+        give(&mut server, at(1), address(1), &[first; 60]);
+    }
+    assert_eq!(server.machine.received, received);
+    drain(&mut server, at(1));
+    client.machine.outgoing.push_back((SERVER, b"again"));
+    carry(&mut client, address(1), &mut server, at(2));
+    assert_eq!(server.machine.received.last(), Some(&(address(1), Bytes::from("again"))));
+}
+
+#[test]
+fn rubbish_of_strangers_gets_no_answer() {
+    let mut server = server(Limits::default());
+    let hello = drain(&mut client(1), at(0)).remove(0).1;
+    for length in 0..hello.len() {
+        give(&mut server, at(0), address(1), &hello[..length]);
+    }
+    let mut random = RandomStream::new(1, Purpose("rubbish", 0));
+    for _ in 0..500 {
+        let mut bytes = vec![0; random.below(1500) as usize];
+        random.fill(&mut bytes);
+        give(&mut server, at(0), address(1), &bytes);
+    }
+    assert_eq!(drain(&mut server, at(0)), []);
+    assert!(server.sessions.is_empty());
+}
+
+#[test]
+fn five_hundred_half_open_handshakes_leave_a_bounded_number_and_an_honest_client_gets_in() {
+    attack_with_half_open_handshakes(500);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn ten_thousand_half_open_handshakes_leave_a_bounded_number_and_an_honest_client_gets_in() {
+    attack_with_half_open_handshakes(10_000);
+}
+
+fn attack_with_half_open_handshakes(count: u32) {
+    let limits = Limits { half_open: 32, ..Limits::default() };
+    let mut server = server(limits);
+    // One attacker's handshakes as far as the cookie, from many addresses.
+    for number in 1..=count {
+        let now = at(u64::from(number));
+        let hello = FIRST_HELLO.with(Clone::clone);
+        give(&mut server, now, address(number), &hello);
+        let retry = drain(&mut server, now).remove(0).1;
+        give(&mut server, now, address(number), &with_cookie(&hello, &retry));
+        drain(&mut server, now);
+        assert!(server.sessions.half_open() <= 32 && server.sessions.len() <= 32);
+    }
+    assert_eq!(server.sessions.stats().half_open_dropped, u64::from(count) - 32);
+    let mut honest = client(1);
+    settle(&mut honest, address(20_000), &mut server, at(u64::from(count) + 1));
+    assert_eq!(server.machine.received, [(address(20_000), Bytes::from("hello"))]);
+    // The rest is forgotten in time, without another datagram.
+    while let Some(due) = server.poll_timeout().filter(|due| *due <= at(30_000)) {
+        server.handle_timeout(due);
+        drain(&mut server, due);
+    }
+    assert_eq!((server.sessions.half_open(), server.sessions.len()), (0, 1));
+}
+
+thread_local! {
+    static FIRST_HELLO: Vec<u8> = drain(&mut client(1), at(0)).remove(0).1;
+}
+
+/// The second ClientHello: `hello` with the cookie of `retry`, whose last extension it is.
+fn with_cookie(hello: &[u8], retry: &[u8]) -> Vec<u8> {
+    let extension = &retry[retry.len() - 38..];
+    assert_eq!(extension[..6], [0, 44, 0, 34, 0, 32]);
+    let mut second = [hello, extension].concat();
+    let longer = |second: &mut Vec<u8>, at: usize| {
+        let length = u16::from_be_bytes([second[at], second[at + 1]]) + 38;
+        second[at..at + 2].copy_from_slice(&length.to_be_bytes());
+    };
+    second[10] = 1;
+    second[18] = 1;
+    for place in [11, 14 + 1, 22 + 1] {
+        longer(&mut second, place);
+    }
+    let session = 25 + 34;
+    let cookie = session + 1 + usize::from(second[session]);
+    let suites = cookie + 1;
+    let compression =
+        suites + 2 + usize::from(u16::from_be_bytes([second[suites], second[suites + 1]]));
+    let extensions = compression + 1 + usize::from(second[compression]);
+    longer(&mut second, extensions);
+    second
+}
+
+#[test]
+fn one_host_takes_no_more_than_its_share_of_half_open_handshakes() {
+    let mut server = server(Limits { half_open_per_host: 3, ..Limits::default() });
+    for port in 1..=10 {
+        let remote = SocketAddr::from(([10, 9, 9, 9], port));
+        let hello = FIRST_HELLO.with(Clone::clone);
+        give(&mut server, at(0), remote, &hello);
+        if let Some((_, retry, _)) = drain(&mut server, at(0)).pop() {
+            give(&mut server, at(0), remote, &with_cookie(&hello, &retry));
+            drain(&mut server, at(0));
+        }
+    }
+    assert_eq!(server.sessions.half_open(), 3);
+    assert_eq!(server.sessions.stats().strangers_turned_away, 7);
+}
+
+#[test]
+fn a_handshake_that_brings_too_many_bytes_ends() {
+    let mut server = server(Limits { half_open_bytes: 20_000, ..Limits::default() });
+    let hello = FIRST_HELLO.with(Clone::clone);
+    give(&mut server, at(0), address(1), &hello);
+    let retry = drain(&mut server, at(0)).remove(0).1;
+    let second = with_cookie(&hello, &retry);
+    give(&mut server, at(0), address(1), &second);
+    assert_eq!(server.sessions.half_open(), 1);
+    let before = 20_000 / second.len() - 1;
+    for _ in 0..before {
+        give(&mut server, at(0), address(1), &second);
+        assert_eq!(server.sessions.half_open(), 1);
+    }
+    give(&mut server, at(0), address(1), &second);
+    assert_eq!(server.sessions.half_open(), 0);
+    assert_eq!(server.sessions.stats().half_open_failed, 1);
+}
+
+#[test]
+fn an_idle_session_closes_and_the_peer_learns_it() {
+    let (mut client, mut server, _) = open_pair();
+    client.machine.outgoing.push_back((SERVER, b"late"));
+    carry(&mut client, address(1), &mut server, at(100_000));
+    while let Some(due) = server.poll_timeout() {
+        assert!(due <= at(220_000), "{due}");
+        server.handle_timeout(due);
+        if !server.sessions.is_open(address(1)) {
+            assert_eq!(due, at(220_000));
+        }
+    }
+    assert!(server.sessions.is_empty());
+    carry(&mut server, SERVER, &mut client, at(220_000));
+    assert!(client.sessions.is_empty());
+    assert_eq!(client.sessions.poll_notice().map(|_| ()), Some(()));
+    assert_eq!(client.sessions.poll_notice(), Some(Notice::Closed { remote: SERVER }));
+}
+
+#[test]
+fn icmp_counts_only_if_it_quotes_the_hello_with_its_random() {
+    let mut client = client(1);
+    let hello = drain(&mut client, at(0)).remove(0).1;
+    let error = IcmpError::NobodyThere;
+    let mut report = |quoted: &[u8]| {
+        client.handle_icmp(at(1), Icmp { local: None, remote: SERVER, error, quoted });
+        client.machine.quoted.len()
+    };
+    assert_eq!(report(&hello[..40]), 0);
+    assert_eq!(report(&[22; 80]), 0);
+    assert_eq!(report(&hello[..59]), 1);
+    assert_eq!(client.machine.quoted[0], "hello");
+    assert_eq!(client.sessions.stats().icmp_ignored, 2);
+}

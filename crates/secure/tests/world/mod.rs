@@ -1,0 +1,208 @@
+//! A client and a server with SCTP, plain or over DTLS, on a virtual network of 100 ms round trip.
+#![allow(clippy::unwrap_used, reason = "fails by panicking")]
+#![allow(dead_code, reason = "the example needs a part of it")]
+
+use core::net::SocketAddr;
+
+use base::machine::Holder;
+use base::{Datagram, DatagramMeta, Duration, Icmp, Instant, Machine, Purpose, RandomStream};
+use base::{Transmit, TransmitBuffer};
+use bytes::Bytes;
+use netsim::topology::{self, Directions, Placed};
+use netsim::{Host, HostId, LinkConfig, Simulation};
+use sctp::{AssociationId, AssociationOptions, ErrorDetection, Event, Ppid, SendOptions, StreamId};
+use secure::{Context, Identity, Limits, Secrets, Secured, Sessions, Settings, Trust};
+
+const PORT: u16 = 5000;
+
+/// An SCTP endpoint with sessions below it, or without.
+pub(crate) enum Stack {
+    /// Packets in plain.
+    Plain(Box<sctp::Endpoint>),
+    /// Packets in DTLS.
+    Secure(Box<Secured<sctp::Endpoint>>),
+}
+
+impl Stack {
+    fn endpoint(&mut self) -> &mut sctp::Endpoint {
+        match self {
+            Stack::Plain(endpoint) => endpoint,
+            Stack::Secure(secured) => &mut secured.machine,
+        }
+    }
+
+    fn machine(&mut self) -> &mut dyn Machine {
+        match self {
+            Stack::Plain(endpoint) => &mut **endpoint,
+            Stack::Secure(secured) => &mut **secured,
+        }
+    }
+}
+
+impl Machine for Stack {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
+        self.machine().handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        self.machine().handle_icmp(now, icmp);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.machine().handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        self.machine().poll_transmit(now, buffer)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Stack::Plain(endpoint) => endpoint.poll_timeout(),
+            Stack::Secure(secured) => secured.poll_timeout(),
+        }
+    }
+}
+
+/// A stack with the application above it.
+pub(crate) struct End {
+    /// The stack.
+    pub(crate) stack: Stack,
+    /// Messages that arrived, and when.
+    pub(crate) received: Vec<(Instant, Bytes)>,
+    /// Whether an association failed.
+    pub(crate) failed: bool,
+}
+
+impl Holder for End {
+    type Held = Stack;
+
+    fn held(&self) -> &Stack {
+        &self.stack
+    }
+
+    fn held_mut(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+}
+
+impl Host for End {
+    fn after_input(&mut self, now: Instant) {
+        while let Some((id, event)) = self.stack.endpoint().poll_event() {
+            self.failed |= matches!(event, Event::Failed(_));
+            let Some(mut own) = self.stack.endpoint().association_mut(id) else { continue };
+            while let Some(message) = own.receive(now) {
+                self.received.push((now, message.payload.into_bytes()));
+            }
+        }
+    }
+}
+
+/// A client, a server and the links between them.
+pub(crate) struct World {
+    /// The network.
+    pub(crate) simulation: Simulation<End>,
+    /// The client.
+    pub(crate) client: HostId,
+    /// The server.
+    pub(crate) server: HostId,
+    association: AssociationId,
+}
+
+/// The key of a host.
+pub(crate) fn identity(seed: u64) -> Identity {
+    Identity::generate(&mut RandomStream::new(seed, Purpose("identity", 0)))
+}
+
+fn address(host: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, host], 9899))
+}
+
+/// Options of an association over DTLS: no checksums, and room for a record around each packet.
+pub(crate) fn options(secure: bool) -> AssociationOptions {
+    let zero_checksum = secure.then_some(ErrorDetection::Dtls);
+    let path_mtu = if secure { 1440 } else { 1500 };
+    AssociationOptions { zero_checksum, path_mtu, ..AssociationOptions::default() }
+}
+
+fn end(seed: u64, host: u8, keys: Option<[u64; 2]>, first_retransmission: Duration) -> End {
+    let listen = host == 2;
+    let accepted = options(keys.is_some());
+    let endpoint_options =
+        sctp::EndpointOptions { port: PORT, listen, accepted, ..sctp::EndpointOptions::default() };
+    let random = RandomStream::new(seed, Purpose("endpoint", host.into()));
+    let endpoint = sctp::Endpoint::new(endpoint_options, random);
+    let stack = match keys {
+        None => Stack::Plain(Box::new(endpoint)),
+        Some([own, peer]) => {
+            let settings = Settings { first_retransmission, ..Settings::default() };
+            let context = Context::new(settings, &identity(own)).unwrap();
+            let random = RandomStream::new(seed, Purpose("sessions", host.into()));
+            let limits = Limits::default();
+            let mut sessions = Sessions::new(context, limits, Secrets::Seeded, random);
+            let trust = Trust::Listed([identity(peer).fingerprint()].into());
+            match listen {
+                true => sessions.accept(Some(trust)),
+                false => sessions.connect(address(2), trust),
+            }
+            Stack::Secure(Box::new(Secured { machine: endpoint, sessions }))
+        }
+    };
+    End { stack, received: Vec::new(), failed: false }
+}
+
+impl World {
+    /// A client with key 1 that has begun an association to a server with key 2; plain, or secure with the key that each
+    /// expects of the other.
+    pub(crate) fn new(link: LinkConfig, seed: u64, expected: Option<[u64; 2]>) -> World {
+        World::with_retransmission(link, seed, expected, Duration::from_secs(1))
+    }
+
+    /// As [`World::new`], with another time to the first retransmission of a handshake.
+    pub(crate) fn with_retransmission(
+        link: LinkConfig,
+        seed: u64,
+        expected: Option<[u64; 2]>,
+        first: Duration,
+    ) -> World {
+        let mut simulation = Simulation::new(seed);
+        let keys = |own, index: usize| expected.map(|expected| [own, expected[index]]);
+        let pair = topology::pair(
+            &mut simulation,
+            Placed::at(end(seed, 1, keys(1, 0), first), address(1)),
+            Placed::at(end(seed, 2, keys(2, 1), first), address(2)),
+            &[Directions::both(link)],
+        );
+        let pair = pair.unwrap();
+        let association = simulation.with_host(pair.first, |host, now| {
+            let options = options(expected.is_some());
+            host.stack.endpoint().connect(now, address(2), PORT, options).unwrap()
+        });
+        World { simulation, client: pair.first, server: pair.second, association }
+    }
+
+    /// The client sends a message.
+    pub(crate) fn send(&mut self, payload: impl Into<Bytes>) {
+        let (id, payload) = (self.association, payload.into());
+        self.simulation.with_host(self.client, |host, now| {
+            let mut own = host.stack.endpoint().association_mut(id).unwrap();
+            own.send(now, StreamId(0), Ppid(0), payload, SendOptions::default()).unwrap();
+        });
+    }
+
+    /// Time passes.
+    pub(crate) fn run_for(&mut self, span: Duration) {
+        let until = self.simulation.now() + span;
+        self.simulation.run_until(until).unwrap();
+    }
+
+    /// What arrived at the server, and when.
+    pub(crate) fn received(&self) -> &[(Instant, Bytes)] {
+        &self.simulation.host(self.server).received
+    }
+}
+
+/// A link of 50 ms one way that loses this many packets of a hundred.
+pub(crate) fn link(loss_percent: u64) -> LinkConfig {
+    LinkConfig::lossy(Duration::from_millis(50), base::Probability::from_ratio(loss_percent, 100))
+}
