@@ -50,7 +50,7 @@ fn every_transport_delivers_every_message_in_order_over_a_network_that_loses_som
     for row in rows(&plan) {
         assert_eq!((row.undelivered, row.failed), (0, 0), "{row:?}");
         // Something was lost, and repaired by at least one packet more; headers are counted.
-        assert!(row.max > 20.0 && row.bytes > 110.0, "{row:?}");
+        assert!(row.latency.max > 20.0 && row.bytes > 110.0, "{row:?}");
         assert!(row.packets < 6.0 && row.needless < 1.0, "{row:?}");
     }
 }
@@ -59,7 +59,7 @@ fn every_transport_delivers_every_message_in_order_over_a_network_that_loses_som
 fn without_loss_what_is_tuned_is_as_fast_as_the_network_and_hardly_sends_anything_twice() {
     let tuned = OTHERS.map(|name| format!("transport = \"{name}\", tuned = true"));
     for row in rows(&plan("rtt = \"100ms\"", "250ms", 100, &tuned)) {
-        assert!(row.max < 2.0 && row.on_time == 100.0, "{row:?}");
+        assert!(row.latency.max < 2.0 && row.on_time == 100.0, "{row:?}");
         assert_eq!((row.undelivered, row.failed), (0, 0), "{row:?}");
         // The timeout of sctp-proto comes down to the round trip itself where that never varies.
         let most = if row.name.contains("sctp-proto") { 0.03 } else { 0.0 };
@@ -75,11 +75,11 @@ fn an_oracle_repairs_a_loss_one_round_trip_after_the_packet_left() {
     let lost = "rtt = \"100ms\"\n[network.forward]\nloss = \"packets 40 44\"";
     let [row] = &rows(&plan(lost, "30ms", 30, &flows))[..] else { panic!("one row") };
     let messages = 833.0;
-    assert_eq!((row.max, row.needless, row.undelivered), (200.0, 0.0, 0), "{row:?}");
+    assert_eq!((row.latency.max, row.needless, row.undelivered), (200.0, 0.0, 0), "{row:?}");
     // Quantiles have three digits.
-    assert!(row.p50 < 0.01, "{row:?}");
+    assert!(row.latency.p50 < 0.01, "{row:?}");
     let late = 200.0 + 170.0 + 140.0 + 110.0 + 80.0 + 50.0 + 20.0;
-    assert!((row.mean - late / messages).abs() < 1e-6, "{row:?}");
+    assert!((row.latency.mean - late / messages).abs() < 1e-6, "{row:?}");
     assert!((row.packets - (messages + 2.0) / messages).abs() < 1e-9, "{row:?}");
     // 30 bytes behind 28 of IP and UDP.
     assert!((row.bytes - 58.0 * (messages + 2.0) / messages).abs() < 1e-9, "{row:?}");
@@ -92,8 +92,8 @@ fn an_oracle_that_bundles_repairs_a_loss_by_the_next_message() {
     let lost = "rtt = \"100ms\"\n[network.forward]\nloss = \"packets 40 90 91\"";
     let [row] = &rows(&plan(lost, "30ms", 30, &flows))[..] else { panic!("one row") };
     let messages = 833.0;
-    assert_eq!((row.max, row.needless, row.undelivered), (60.0, 0.0, 0), "{row:?}");
-    assert!((row.mean - (30.0 + 60.0 + 30.0) / messages).abs() < 1e-6, "{row:?}");
+    assert_eq!((row.latency.max, row.needless, row.undelivered), (60.0, 0.0, 0), "{row:?}");
+    assert!((row.latency.mean - (30.0 + 60.0 + 30.0) / messages).abs() < 1e-6, "{row:?}");
     assert_eq!(row.packets, 1.0, "{row:?}");
     assert!((row.bytes - (58.0 + 30.0 * 4.0 / messages)).abs() < 1e-9, "{row:?}");
 }
@@ -106,7 +106,7 @@ fn an_oracle_waits_for_what_is_only_late() {
     for row in rows(&plan("rtt = \"120ms\"\njitter = \"20ms\"", "30ms", 30, &flows)) {
         assert_eq!((row.packets, row.needless), (1.0, 0.0), "{row:?}");
         assert!(
-            (15.0..25.0).contains(&row.mean) && row.max < 41.0,
+            (15.0..25.0).contains(&row.latency.mean) && row.latency.max < 41.0,
             "above the least delay: {row:?}"
         );
     }
@@ -132,7 +132,7 @@ fn our_sender_is_as_fast_to_the_stacks_of_others_as_to_ours() {
     for row in &rows[1..] {
         assert_eq!((row.undelivered, row.failed), (0, 0), "{row:?}");
         assert!(
-            (row.mean - rows[0].mean).abs() < 1.0 && row.max < 310.0,
+            (row.latency.mean - rows[0].latency.mean).abs() < 1.0 && row.latency.max < 310.0,
             "{row:?}, ours {:?}",
             rows[0]
         );

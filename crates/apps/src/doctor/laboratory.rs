@@ -58,10 +58,10 @@ impl From<Row> for Measured {
     fn from(row: Row) -> Measured {
         Measured {
             name: row.name,
-            mean_ms: row.mean,
-            p99_ms: row.p99,
-            p999_ms: row.p999,
-            max_ms: row.max,
+            mean_ms: row.latency.mean,
+            p99_ms: row.latency.p99,
+            p999_ms: row.latency.p999,
+            max_ms: row.latency.max,
             bytes: row.bytes,
             packets: row.packets,
         }
