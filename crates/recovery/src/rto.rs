@@ -51,9 +51,43 @@ pub struct Backoff {
     forgiven: bool,
     /// The last expiry was that of a probe of a closed window.
     probing: bool,
-    /// Errors counted since the last acknowledgement, and when the exponential schedule has its next.
+    /// Errors since the last acknowledgement.
+    errors: ErrorSchedule,
+}
+
+/// Errors in a row, and when the exponential schedule has its next: at 1, 3, 7, … RTO, which is 200 ms at least.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ErrorSchedule {
     errors: u8,
-    next_error: Option<Instant>,
+    /// The schedule's next error is not before this instant.
+    next: Instant,
+}
+
+impl ErrorSchedule {
+    /// Errors counted in a row.
+    pub fn count(&self) -> u8 {
+        self.errors
+    }
+
+    /// Counts an expiry of a timer whose timeout is `rto` before back-off and `max` at most, if the policy counts every
+    /// expiry or the schedule has an error now. Returns whether it counted.
+    pub fn on_expiry(
+        &mut self,
+        now: Instant,
+        counting: ErrorCounting,
+        rto: Duration,
+        max: Duration,
+    ) -> bool {
+        let due = now >= self.next;
+        let counts = counting == ErrorCounting::EveryExpiry || due;
+        if counts {
+            self.errors = self.errors.saturating_add(1);
+            let base = rto.max(LEAST_ERROR_TIMEOUT);
+            let doubled = base * 1u64.checked_shl(self.errors.into()).unwrap_or(u64::MAX);
+            self.next = now + doubled.min(max);
+        }
+        counts
+    }
 }
 
 /// What an expiry means.
@@ -123,32 +157,13 @@ impl Backoff {
             _ if holds => self.exponent,
             _ => (self.exponent + 1).min(63),
         };
-        let counts_as_error = self.count_error(now, policy.errors, rto, max);
+        let counts_as_error = self.errors.on_expiry(now, policy.errors, rto, max);
         Expiry { linear: holds, young, counts_as_error, again: self.in_a_row > 1 }
     }
 
     /// Whether the first expiry of this outage is less than `span` ago.
     fn is_young(&self, now: Instant, span: Duration) -> bool {
         self.first_at.is_some_and(|at| now < at + span)
-    }
-
-    /// Whether this expiry is one that the exponential schedule has too: at 1, 3, 7, … RTO, which is 200 ms at least.
-    fn count_error(
-        &mut self,
-        now: Instant,
-        counting: ErrorCounting,
-        rto: Duration,
-        max: Duration,
-    ) -> bool {
-        let due = self.next_error.is_none_or(|at| now >= at);
-        let counts = counting == ErrorCounting::EveryExpiry || due;
-        if counts {
-            self.errors = self.errors.saturating_add(1);
-            let base = rto.max(LEAST_ERROR_TIMEOUT);
-            let doubled = base * 1u64.checked_shl(self.errors.into()).unwrap_or(u64::MAX);
-            self.next_error = Some(now + doubled.min(max));
-        }
-        counts
     }
 
     /// An expiry proved to have come too soon, by a round trip that only what was sent again tells of: the path may have
@@ -170,8 +185,7 @@ impl Backoff {
     /// The peer acknowledged something: the path works, errors start anew. So does the timeout, if this ends an outage,
     /// once between two measurements: if none comes of what follows, the path is longer than the timeout.
     pub fn on_acknowledged(&mut self, policy: BackoffPolicy) {
-        self.errors = 0;
-        self.next_error = None;
+        self.errors = ErrorSchedule::default();
         let linear = match policy.while_thin {
             ThinBackoff::LinearFor(cap) => cap,
             ThinBackoff::Exponential | ThinBackoff::Linear => 1,

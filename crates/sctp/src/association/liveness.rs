@@ -14,6 +14,7 @@
 
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
+use recovery::rto::ErrorSchedule;
 
 use super::Association;
 use crate::control::{Control, OwnedCause};
@@ -44,23 +45,18 @@ pub(super) struct Liveness {
     /// Steps that have passed, from [`IDLE_STEPS`] on; 0 while the peer is not asked.
     steps: u8,
     /// Errors in a row on all paths (Association.Max.Retrans).
-    error_count: u8,
+    errors: ErrorSchedule,
 }
 
 impl Liveness {
     /// Errors in a row on all paths.
     pub(super) fn error_count(&self) -> u8 {
-        self.error_count
-    }
-
-    /// A path did not answer that the association needs.
-    pub(super) fn count_error(&mut self) {
-        self.error_count = self.error_count.saturating_add(1);
+        self.errors.count()
     }
 
     /// The peer answered.
     pub(super) fn clear_errors(&mut self) {
-        self.error_count = 0;
+        self.errors = ErrorSchedule::default();
     }
 
     /// When this timer wants to be called.
@@ -75,10 +71,19 @@ impl Liveness {
 }
 
 impl Association {
+    /// A path did not answer that the association needs. Under the exponential schedule several paths that are silent at
+    /// the same time are one silence: together they count no sooner than one of them alone.
+    pub(super) fn count_error(&mut self, now: Instant, path: PathId) {
+        let recovery = self.tx.recovery();
+        let policy = recovery.policy();
+        let (counting, max) = (policy.backoff.errors, policy.rto.max);
+        self.liveness.errors.on_expiry(now, counting, recovery.rto(path.number()), max);
+    }
+
     /// The association is set up: the peer has just been heard.
     pub(super) fn start_listening(&mut self, now: Instant) {
-        let error_count = self.liveness.error_count;
-        self.liveness = Liveness { heard_at: now, error_count, ..Liveness::default() };
+        let errors = self.liveness.errors;
+        self.liveness = Liveness { heard_at: now, errors, ..Liveness::default() };
         self.await_sign_of_life();
     }
 

@@ -71,7 +71,7 @@ impl Association {
         let (paths, mut context) = self.paths_in_context();
         paths.count_error(now, &mut context, path);
         if of_association {
-            self.liveness.count_error();
+            self.count_error(now, path);
         }
         if self.liveness.error_count() > self.options.association_max_retrans {
             // Section 8.1 only says CLOSED. The ABORT spares a peer that was merely not heard the wait.

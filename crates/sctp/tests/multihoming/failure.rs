@@ -3,10 +3,10 @@
 use base::{Duration, Instant};
 use recovery::RecoveryPolicy;
 use recovery::policy::RetransmissionPath;
-use sctp::{AssociationOptions, PathChange, PathState, SwitchoverPolicy};
+use sctp::{AssociationOptions, Event, PathChange, PathState, SwitchoverPolicy};
 
 use super::paths::{Two, even, first_dies_at};
-use crate::support::{T0, options, plain};
+use crate::support::{T0, options, plain, preset};
 
 /// RFC 9260 and nothing else.
 fn timeouts_only() -> AssociationOptions {
@@ -275,4 +275,32 @@ fn each_path_has_a_congestion_window_of_its_own() {
     two.at(1_500);
     // One timeout on the first path.
     assert_eq!(window(&two), [1460, 4404]);
+}
+
+/// How long the client keeps the association while both paths are silent for ever, in seconds; 100 if it is kept.
+fn seconds_kept(policy: &str) -> u64 {
+    let mut links = even();
+    for link in &mut links {
+        link.forward.delay = Duration::from_millis(1);
+        link.backward.delay = Duration::from_millis(1);
+        link.forward.blackouts.push(T0..Instant::FAR_FUTURE);
+    }
+    let mut two = Two::established(&links, options(preset(policy)));
+    // Data always waiting, so that both paths are asked by timeouts and by heartbeats.
+    for _ in 0..20 {
+        two.send(1_000);
+    }
+    let ended = |two: &mut Two, second: u64| {
+        two.at(second * 1_000);
+        two.client().events.iter().any(|(_, _, event)| matches!(event, Event::Failed(_)))
+    };
+    (1..100).find(|second| ended(&mut two, *second)).unwrap_or(100)
+}
+
+#[test]
+fn two_silent_paths_of_a_short_round_trip_are_given_up_no_sooner_than_one() {
+    // A frozen guest or a suspended process is silent on all its paths at once.
+    assert_eq!(seconds_kept("latency"), 100);
+    // RFC 9260 counts every expiry of every path.
+    assert_eq!(seconds_kept("rfc"), 19);
 }
