@@ -43,8 +43,8 @@ pub struct Backoff {
     early: u8,
     /// Expiries since the last round-trip time measurement.
     expiries: u8,
-    /// When the first of them was.
-    first_at: Option<Instant>,
+    /// When the first of them was, if there was one.
+    first_at: Instant,
     /// Expiries since the last acknowledgement.
     in_a_row: u8,
     /// An outage ended since the last measurement: the next one may be a path that became longer.
@@ -136,8 +136,10 @@ impl Backoff {
         rto: Duration,
         max: Duration,
     ) -> Expiry {
+        if self.expiries == 0 {
+            self.first_at = now;
+        }
         self.expiries = self.expiries.saturating_add(1);
-        self.first_at.get_or_insert(now);
         self.in_a_row = self.in_a_row.saturating_add(1);
         let (linear, young) = match policy.while_thin {
             _ if !thin => (false, false),
@@ -163,7 +165,7 @@ impl Backoff {
 
     /// Whether the first expiry of this outage is less than `span` ago.
     fn is_young(&self, now: Instant, span: Duration) -> bool {
-        self.first_at.is_some_and(|at| now < at + span)
+        self.expiries > 0 && now < self.first_at + span
     }
 
     /// An expiry proved to have come too soon, by a round trip that only what was sent again tells of: the path may have
@@ -177,7 +179,6 @@ impl Backoff {
         self.exponent = 0;
         self.early = 0;
         self.expiries = 0;
-        self.first_at = None;
         self.forgiven = false;
         self.probing = false;
     }
@@ -194,7 +195,6 @@ impl Backoff {
         if policy.ends == BackoffEnd::Acknowledgement && was_outage && !self.forgiven {
             self.exponent = 0;
             self.expiries = 0;
-            self.first_at = None;
             self.forgiven = true;
         }
     }

@@ -34,18 +34,30 @@ const IDLE_STEPS: u8 = 3;
 const ROUND_TRIPS: u64 = 4;
 
 /// Whether the peer is there: how long it has been silent, and what it did not answer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Liveness {
     /// When the last sign of life came.
     heard_at: Instant,
-    /// The next step, while the option is set.
-    due: Option<Instant>,
+    /// The next step; never without the option.
+    due: Instant,
     /// Names the HEARTBEATs of this silence.
     nonce: u64,
     /// Steps that have passed, from [`IDLE_STEPS`] on; 0 while the peer is not asked.
     steps: u8,
     /// Errors in a row on all paths (Association.Max.Retrans).
     errors: ErrorSchedule,
+}
+
+impl Default for Liveness {
+    fn default() -> Self {
+        Liveness {
+            heard_at: Instant::ZERO,
+            due: Instant::FAR_FUTURE,
+            nonce: 0,
+            steps: 0,
+            errors: ErrorSchedule::default(),
+        }
+    }
 }
 
 impl Liveness {
@@ -61,12 +73,12 @@ impl Liveness {
 
     /// When this timer wants to be called.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.due
+        Some(self.due).filter(|due| *due < Instant::FAR_FUTURE)
     }
 
     /// The association is over.
     pub(super) fn stop(&mut self) {
-        self.due.take();
+        self.due = Instant::FAR_FUTURE;
     }
 }
 
@@ -92,9 +104,7 @@ impl Association {
         let waits = self.state().is_alive();
         self.liveness.steps = 0;
         match self.silence_step().filter(|_| waits) {
-            Some(step) => {
-                self.liveness.due = Some(self.liveness.heard_at + step * u64::from(IDLE_STEPS))
-            }
+            Some(step) => self.liveness.due = self.liveness.heard_at + step * u64::from(IDLE_STEPS),
             None => self.liveness.stop(),
         }
     }
@@ -121,13 +131,13 @@ impl Association {
 
     /// Input: time has come to `now`.
     pub(super) fn handle_silence(&mut self, now: Instant, random: &mut RandomStream) {
-        if self.liveness.due.is_none_or(|at| at > now) {
+        if self.liveness.due > now {
             return;
         }
         let Some(step) = self.silence_step() else { return self.liveness.stop() };
         let idle_until = self.liveness.heard_at + step * u64::from(IDLE_STEPS);
         match self.liveness.steps {
-            0 if now < idle_until => return self.liveness.due = Some(idle_until),
+            0 if now < idle_until => return self.liveness.due = idle_until,
             0 => {
                 self.liveness.steps = IDLE_STEPS;
                 self.liveness.nonce = random.next_u64();
@@ -142,7 +152,7 @@ impl Association {
         for (path, _) in self.paths.all().filter(|(_, path)| path.is_confirmed()) {
             self.control.push(Control::Heartbeat(Asked { path, nonce }));
         }
-        self.liveness.due = Some(now + step);
+        self.liveness.due = now + step;
     }
 
     /// Whether an answer is that to a HEARTBEAT that asked for a sign of life: then the path works.
