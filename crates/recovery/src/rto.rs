@@ -43,48 +43,43 @@ pub struct Backoff {
     early: u8,
     /// Expiries since the last round-trip time measurement.
     expiries: u8,
-    /// When the first of them was, if there was one.
-    first_at: Instant,
+    /// When the first of them was.
+    first_at: Option<Instant>,
     /// Expiries since the last acknowledgement.
     in_a_row: u8,
     /// An outage ended since the last measurement: the next one may be a path that became longer.
     forgiven: bool,
     /// The last expiry was that of a probe of a closed window.
     probing: bool,
-    /// Errors since the last acknowledgement.
-    errors: ErrorSchedule,
+    /// Errors counted since the last acknowledgement.
+    errors: u8,
+    schedule: ErrorSchedule,
 }
 
-/// Errors in a row, and when the exponential schedule has its next: at 1, 3, 7, … RTO, which is 200 ms at least.
+/// When the exponential schedule has its next error: at 1, 3, 7, … RTO, which is 200 ms at least.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ErrorSchedule {
-    errors: u8,
-    /// The schedule's next error is not before this instant.
-    next: Instant,
+    /// The next error is not before this instant.
+    next: Option<Instant>,
 }
 
 impl ErrorSchedule {
-    /// Errors counted in a row.
-    pub fn count(&self) -> u8 {
-        self.errors
-    }
-
-    /// Counts an expiry of a timer whose timeout is `rto` before back-off and `max` at most, if the policy counts every
-    /// expiry or the schedule has an error now. Returns whether it counted.
+    /// Adds an expiry of a timer whose timeout is `rto` before back-off and `max` at most to the `errors` in a row, if the
+    /// policy counts every expiry or the schedule has an error now. Returns whether it counted.
     pub fn on_expiry(
         &mut self,
         now: Instant,
+        errors: &mut u8,
         counting: ErrorCounting,
         rto: Duration,
         max: Duration,
     ) -> bool {
-        let due = now >= self.next;
-        let counts = counting == ErrorCounting::EveryExpiry || due;
+        let counts = counting == ErrorCounting::EveryExpiry || self.next.is_none_or(|at| now >= at);
         if counts {
-            self.errors = self.errors.saturating_add(1);
+            *errors = errors.saturating_add(1);
             let base = rto.max(LEAST_ERROR_TIMEOUT);
-            let doubled = base * 1u64.checked_shl(self.errors.into()).unwrap_or(u64::MAX);
-            self.next = now + doubled.min(max);
+            let doubled = base * 1u64.checked_shl((*errors).into()).unwrap_or(u64::MAX);
+            self.next = Some(now + doubled.min(max));
         }
         counts
     }
@@ -136,10 +131,8 @@ impl Backoff {
         rto: Duration,
         max: Duration,
     ) -> Expiry {
-        if self.expiries == 0 {
-            self.first_at = now;
-        }
         self.expiries = self.expiries.saturating_add(1);
+        self.first_at.get_or_insert(now);
         self.in_a_row = self.in_a_row.saturating_add(1);
         let (linear, young) = match policy.while_thin {
             _ if !thin => (false, false),
@@ -159,13 +152,14 @@ impl Backoff {
             _ if holds => self.exponent,
             _ => (self.exponent + 1).min(63),
         };
-        let counts_as_error = self.errors.on_expiry(now, policy.errors, rto, max);
+        let counts_as_error =
+            self.schedule.on_expiry(now, &mut self.errors, policy.errors, rto, max);
         Expiry { linear: holds, young, counts_as_error, again: self.in_a_row > 1 }
     }
 
     /// Whether the first expiry of this outage is less than `span` ago.
     fn is_young(&self, now: Instant, span: Duration) -> bool {
-        self.expiries > 0 && now < self.first_at + span
+        self.first_at.is_some_and(|at| now < at + span)
     }
 
     /// An expiry proved to have come too soon, by a round trip that only what was sent again tells of: the path may have
@@ -179,6 +173,7 @@ impl Backoff {
         self.exponent = 0;
         self.early = 0;
         self.expiries = 0;
+        self.first_at = None;
         self.forgiven = false;
         self.probing = false;
     }
@@ -186,7 +181,8 @@ impl Backoff {
     /// The peer acknowledged something: the path works, errors start anew. So does the timeout, if this ends an outage,
     /// once between two measurements: if none comes of what follows, the path is longer than the timeout.
     pub fn on_acknowledged(&mut self, policy: BackoffPolicy) {
-        self.errors = ErrorSchedule::default();
+        self.errors = 0;
+        self.schedule = ErrorSchedule::default();
         let linear = match policy.while_thin {
             ThinBackoff::LinearFor(cap) => cap,
             ThinBackoff::Exponential | ThinBackoff::Linear => 1,
@@ -195,6 +191,7 @@ impl Backoff {
         if policy.ends == BackoffEnd::Acknowledgement && was_outage && !self.forgiven {
             self.exponent = 0;
             self.expiries = 0;
+            self.first_at = None;
             self.forgiven = true;
         }
     }

@@ -34,51 +34,41 @@ const IDLE_STEPS: u8 = 3;
 const ROUND_TRIPS: u64 = 4;
 
 /// Whether the peer is there: how long it has been silent, and what it did not answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Liveness {
     /// When the last sign of life came.
     heard_at: Instant,
-    /// The next step; never without the option.
-    due: Instant,
+    /// The next step, while the option is set.
+    due: Option<Instant>,
     /// Names the HEARTBEATs of this silence.
     nonce: u64,
     /// Steps that have passed, from [`IDLE_STEPS`] on; 0 while the peer is not asked.
     steps: u8,
     /// Errors in a row on all paths (Association.Max.Retrans).
-    errors: ErrorSchedule,
-}
-
-impl Default for Liveness {
-    fn default() -> Self {
-        Liveness {
-            heard_at: Instant::ZERO,
-            due: Instant::FAR_FUTURE,
-            nonce: 0,
-            steps: 0,
-            errors: ErrorSchedule::default(),
-        }
-    }
+    error_count: u8,
+    schedule: ErrorSchedule,
 }
 
 impl Liveness {
     /// Errors in a row on all paths.
     pub(super) fn error_count(&self) -> u8 {
-        self.errors.count()
+        self.error_count
     }
 
     /// The peer answered.
     pub(super) fn clear_errors(&mut self) {
-        self.errors = ErrorSchedule::default();
+        self.error_count = 0;
+        self.schedule = ErrorSchedule::default();
     }
 
     /// When this timer wants to be called.
     pub(super) fn next(&self) -> Option<Instant> {
-        Some(self.due).filter(|due| *due < Instant::FAR_FUTURE)
+        self.due
     }
 
     /// The association is over.
     pub(super) fn stop(&mut self) {
-        self.due = Instant::FAR_FUTURE;
+        self.due.take();
     }
 }
 
@@ -89,13 +79,15 @@ impl Association {
         let recovery = self.tx.recovery();
         let policy = recovery.policy();
         let (counting, max) = (policy.backoff.errors, policy.rto.max);
-        self.liveness.errors.on_expiry(now, counting, recovery.rto(path.number()), max);
+        let rto = recovery.rto(path.number());
+        let Liveness { error_count, schedule, .. } = &mut self.liveness;
+        schedule.on_expiry(now, error_count, counting, rto, max);
     }
 
     /// The association is set up: the peer has just been heard.
     pub(super) fn start_listening(&mut self, now: Instant) {
-        let errors = self.liveness.errors;
-        self.liveness = Liveness { heard_at: now, errors, ..Liveness::default() };
+        let Liveness { error_count, schedule, .. } = self.liveness;
+        self.liveness = Liveness { heard_at: now, error_count, schedule, ..Liveness::default() };
         self.await_sign_of_life();
     }
 
@@ -104,7 +96,9 @@ impl Association {
         let waits = self.state().is_alive();
         self.liveness.steps = 0;
         match self.silence_step().filter(|_| waits) {
-            Some(step) => self.liveness.due = self.liveness.heard_at + step * u64::from(IDLE_STEPS),
+            Some(step) => {
+                self.liveness.due = Some(self.liveness.heard_at + step * u64::from(IDLE_STEPS))
+            }
             None => self.liveness.stop(),
         }
     }
@@ -131,13 +125,13 @@ impl Association {
 
     /// Input: time has come to `now`.
     pub(super) fn handle_silence(&mut self, now: Instant, random: &mut RandomStream) {
-        if self.liveness.due > now {
+        if self.liveness.due.is_none_or(|at| at > now) {
             return;
         }
         let Some(step) = self.silence_step() else { return self.liveness.stop() };
         let idle_until = self.liveness.heard_at + step * u64::from(IDLE_STEPS);
         match self.liveness.steps {
-            0 if now < idle_until => return self.liveness.due = idle_until,
+            0 if now < idle_until => return self.liveness.due = Some(idle_until),
             0 => {
                 self.liveness.steps = IDLE_STEPS;
                 self.liveness.nonce = random.next_u64();
@@ -152,7 +146,7 @@ impl Association {
         for (path, _) in self.paths.all().filter(|(_, path)| path.is_confirmed()) {
             self.control.push(Control::Heartbeat(Asked { path, nonce }));
         }
-        self.liveness.due = now + step;
+        self.liveness.due = Some(now + step);
     }
 
     /// Whether an answer is that to a HEARTBEAT that asked for a sign of life: then the path works.
