@@ -44,7 +44,7 @@ impl Association {
         if !self.is_established() {
             return;
         }
-        let due = now + self.control_rto();
+        let due = now + self.request_rto();
         let own = self.extensions.addresses_mut();
         if own.is_some_and(|own| own.requests_mut().advance(due)) {
             self.control.push_once(Control::ChangeAddress);
@@ -81,7 +81,7 @@ impl Association {
             return;
         }
         self.turn_control_path();
-        let (rto, max) = (self.control_rto(), self.options.policy.rto.max);
+        let (rto, max) = (self.request_rto(), self.options.policy.rto.max);
         let own = self.extensions.addresses_mut();
         if own.is_some_and(|own| own.requests_mut().back_off(now, rto, max)) {
             self.control.push_once(Control::ChangeAddress);

@@ -63,7 +63,7 @@ impl Association {
 
     /// Lets the reconfiguration, if there is any, do a step, and does what follows from it.
     fn reconfigure(&mut self, step: impl FnOnce(&mut Reconfiguration, &mut Context<'_>)) {
-        let (rto, is_established) = (self.control_rto(), self.is_established());
+        let (rto, is_established) = (self.request_rto(), self.is_established());
         let own = self.extensions.reconfiguration_mut();
         let (Some(own), Some(rx)) = (own, self.rx.as_mut()) else { return };
         let policy = self.options.reconfiguration;
@@ -154,7 +154,7 @@ impl Association {
 
     /// The Re-configuration Timer expired: the requests go again.
     fn on_request_timeout(&mut self, now: Instant) {
-        let timeouts = (self.control_rto(), self.options.policy.rto.max);
+        let timeouts = (self.request_rto(), self.options.policy.rto.max);
         let sends_data = self.state().sends_data();
         let Some(own) = self.extensions.reconfiguration_mut() else { return };
         let Some(counts) = own.on_request_timeout(now, timeouts, sends_data) else { return };

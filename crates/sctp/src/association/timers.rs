@@ -9,6 +9,10 @@ use crate::event::Failure;
 use crate::paths::PathId;
 use crate::rx::receiver::Receiver;
 
+/// A policy may have timeouts of a round trip, since a SACK that was asked for leaves the peer at once. The answer to a
+/// request leaves when the peer's program has followed it, and some peers follow a repeated request twice.
+const LEAST_REQUEST_TIMEOUT: Duration = Duration::from_millis(200);
+
 impl Association {
     /// Output: when this machine wants to be called.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
@@ -83,6 +87,12 @@ impl Association {
     /// The timeout for control chunks.
     pub(super) fn control_rto(&self) -> Duration {
         self.tx.recovery().rto(self.control_route().number())
+    }
+
+    /// The timeout for requests: RE-CONFIG and ASCONF. RTO (RFC 6525, 5.1.1; RFC 5061, 5.1), but no less than
+    /// [`LEAST_REQUEST_TIMEOUT`].
+    pub(super) fn request_rto(&self) -> Duration {
+        self.control_rto().max(LEAST_REQUEST_TIMEOUT)
     }
 }
 

@@ -19,6 +19,18 @@ fn a_lost_request_goes_again_after_the_timeout_which_doubles() {
 }
 
 #[test]
+fn a_request_goes_again_after_200_ms_at_the_earliest_however_short_the_timeout_of_data_is() {
+    // pion takes some milliseconds for an answer, and resets the stream once more where the request is repeated.
+    let policy = std::sync::Arc::new(recovery::RecoveryPolicy::sctp_latency());
+    let options = AssociationOptions { policy, ..permissive() };
+    let mut pair = pair_over(Duration::from_millis(4), options, &[1, 2], &[]);
+    reset(&mut pair, ResetDirection::Outgoing, &[1]);
+    pair.at(10_000_000);
+    assert_eq!(reconfigs(&pair, pair.client), [0, 200_000, 600_000]);
+    assert_eq!(resets(pair.client())[0].0, 604_000);
+}
+
+#[test]
 fn a_lost_answer_is_given_again_and_the_reset_happens_once() {
     let mut pair = pair(&[], &[1, 2]);
     reset(&mut pair, ResetDirection::Outgoing, &[1]);

@@ -32,12 +32,22 @@ fn permissive() -> AssociationOptions {
 /// A pair of which either side does whatever the other asks, at [`T0`]; the packets in the lists that
 /// client and server send from then on are lost.
 fn pair(lost: &[u64], lost_of_server: &[u64]) -> Pair {
+    pair_over(RTT, permissive(), lost, lost_of_server)
+}
+
+/// As [`pair`], over another round trip and with other options.
+fn pair_over(
+    rtt: Duration,
+    options: AssociationOptions,
+    lost: &[u64],
+    lost_of_server: &[u64],
+) -> Pair {
     let link = |lost: &[u64]| netsim::LinkConfig {
         loss: LossModel::List(lost.iter().map(|number| number + 2).collect()),
-        ..half(RTT)
+        ..half(rtt)
     };
     let links = Directions { forward: link(lost), backward: link(lost_of_server) };
-    let mut pair = Pair::new(links, permissive(), 1);
+    let mut pair = Pair::new(links, options, 1);
     pair.at(0);
     assert!(pair.client().has_event(&Event::Established));
     pair
