@@ -12,11 +12,11 @@
 mod client;
 mod host;
 mod model;
+mod protocol;
 mod sctp;
 mod server;
 mod shared;
 mod tcp;
-mod tcp_talk;
 mod weather;
 mod world;
 
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use base::Duration;
 
-use host::Protocol;
+use protocol::Protocol;
 use world::{Plan, Report, World};
 
 const USAGE: &str = "soak: sctp|tcp [ASSOCIATIONS [HOURS [SEED [SECONDS]]]], all but the first of them whole numbers";

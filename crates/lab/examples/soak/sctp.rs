@@ -9,13 +9,12 @@ use sctp::{
     ReconfigurationPolicy, Reliability, ResetDirection, SendOptions, StreamId,
 };
 
-use super::host::{Line, Protocol, Reader, Talk, Told};
 use super::model::{
     Account, Conversation, End, Header, Inbox, ORDERED, Outbox, STREAMS, context, may_give_up,
     read, resets, write,
 };
+use super::protocol::{Line, Place, Protocol, Reader, Talk, Told};
 use super::shared::{PORT, SharedRef, policy, size};
-use super::world::Place;
 
 /// SCTP over UDP.
 pub(crate) enum Sctp {}

@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     /// Mean life of an association before its client closes it.
     pub(crate) life: Duration,
     /// No host sends or opens any more.
-    pub(crate) quiet: bool,
+    pub(crate) finished: bool,
     /// Resets of streams and associations, or of connections, that either side was told of.
     pub(crate) resets: u64,
     /// Recovery policies that were replaced in mid-life.
@@ -40,7 +40,7 @@ impl Shared {
             violation: None,
             interval,
             life,
-            quiet: false,
+            finished: false,
             resets: 0,
             policies: 0,
         }))

@@ -6,7 +6,8 @@ use base::{Duration, Instant, Purpose, RandomStream};
 use netsim::{HostId, Simulation};
 
 use super::client::Client;
-use super::host::{Node, Protocol};
+use super::host::Node;
+use super::protocol::{Place, Protocol};
 use super::server::Server;
 use super::shared::{Shared, SharedRef};
 use super::weather::weather;
@@ -45,17 +46,6 @@ pub(crate) struct Report {
     pub(crate) rebindings: u64,
     pub(crate) client_restarts: u64,
     pub(crate) server_restarts: u64,
-}
-
-/// Where a host of a soak stands, and what it needs to be built.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) seed: u64,
-    /// Number among the clients, or among the servers.
-    pub(crate) index: u32,
-    /// Addresses of the host.
-    pub(crate) homes: Vec<IpAddr>,
-    pub(crate) shared: SharedRef,
 }
 
 /// Time between two strokes of fate.
@@ -155,7 +145,7 @@ impl<P: Protocol> World<P> {
             self.strike();
             progress(next, self.shared.borrow().ledger.messages);
         }
-        self.shared.borrow_mut().quiet = true;
+        self.shared.borrow_mut().finished = true;
         // Time to deliver what is under way, and then to close.
         let calm = self.sim.now() + Duration::from_secs(600);
         self.advance(calm)?;
