@@ -4,22 +4,22 @@
 use super::document::{Comparison, Document, Entry, Section};
 use super::figures::{Figures, figures};
 use super::numbers::four_digits;
-use lab::archive::{Manifest, Stored};
 use lab::engine::{Finished, count};
 use lab::experiments;
 use lab::plan::{Cells, Expectation, Number, Plan, RowKind, Size, Stated, value_text};
+use lab::stored::{Manifest, Stored};
 use lab::verdict::{Verdict, Word, judge};
 
-/// A plan with what became of it.
+/// A plan with its results.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// What it is called in addresses and names of files: lower-case letters, digits and hyphens.
     pub id: String,
-    /// The plan.
+    /// The plan, in the size in which it was run.
     pub plan: Plan,
     /// Finished runs of the plan.
     pub finished: Finished,
-    /// Where they come from.
+    /// Origin of the results.
     pub manifest: Manifest,
     /// Command lines that produce them again.
     pub commands: Vec<String>,
@@ -36,9 +36,9 @@ impl Study {
     }
 }
 
-/// The parameter that tells how much was run.
+/// The parameter with the number of runs.
 pub const RUNS: &str = "runs";
-/// The parameter that tells plans apart by what their runs depend on.
+/// The parameter that distinguishes plans by everything that their runs depend on.
 pub const FINGERPRINT: &str = "plan's fingerprint";
 
 /// The report of these studies, and what their plans ask to see that they do not have.
@@ -83,7 +83,7 @@ fn section(study: &Study) -> (Section, Vec<String>) {
     (section, problems)
 }
 
-/// `8a` is a figure, what has a word is what it says.
+/// `8a` becomes "figure 8a"; a part with a word stays as it is.
 fn in_paper(part: &str) -> String {
     match part.starts_with(|c: char| c.is_ascii_digit()) {
         true if part.contains(['-', ' ', ',']) => format!("Figures {part}"),
@@ -216,7 +216,7 @@ fn paper(one: &Expectation) -> Option<String> {
     })
 }
 
-/// The interval of the number here, or why there is none.
+/// The interval of the number here, or the reason why there is none.
 fn interval(verdict: &Verdict<'_>) -> Option<String> {
     verdict.here?;
     Some(match &verdict.interval {

@@ -24,7 +24,7 @@ pub struct RetransmissionLatency {
     pub mean: f64,
     /// 99 of 100 messages took no longer.
     pub p99: f64,
-    /// The longest.
+    /// The longest latency.
     pub max: f64,
 }
 

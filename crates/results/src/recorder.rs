@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// however many there are. Count, mean and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct LatencyRecorder {
-    /// Nanoseconds.
+    /// Latencies in nanoseconds.
     histogram: Histogram,
 }
 
@@ -33,7 +33,7 @@ pub struct LatencySummary {
     pub p99: f64,
     /// 999 of 1000 were no longer than this.
     pub p999: f64,
-    /// The longest.
+    /// The longest latency.
     pub max: f64,
 }
 
@@ -42,9 +42,9 @@ pub struct LatencySummary {
 pub struct QuantileInterval {
     /// The quantile of the sample.
     pub value: Duration,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: Duration,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: Duration,
 }
 

@@ -36,7 +36,7 @@ impl Visitor<'_> for Written {
     }
 }
 
-/// For `#[serde(deserialize_with = "form::text")]`: whatever can be read from text.
+/// For `#[serde(deserialize_with = "form::text")]`: any value that can be read from text.
 pub(super) fn text<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr,

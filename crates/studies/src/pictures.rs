@@ -31,7 +31,7 @@ use lab::study::{CellResults, Study, StudyError};
 /// The study's name in a plan.
 pub const NAME: &str = "pictures";
 
-/// How the pictures travel.
+/// The streams and the order in which pictures travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carriage {
@@ -59,9 +59,9 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How the pictures travel.
+    /// The streams and the order in which pictures travel.
     pub carriage: Carriage,
-    /// Of the line, each way.
+    /// Rate of the line, each way.
     #[serde(deserialize_with = "form::optional")]
     pub rate: Option<Rate>,
     /// What the line adds to each packet.
@@ -97,7 +97,7 @@ pub struct Parameters {
     pub rto_initial: Option<Duration>,
     /// Seconds at which a look is taken.
     pub looks: Vec<u32>,
-    /// How long is watched.
+    /// Time from the first part to the last look.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
     /// Whether contact sheets are drawn.
@@ -222,7 +222,7 @@ fn no_picture(reason: String) -> StudyError {
     StudyError::Failed(format!("a picture: {reason}"))
 }
 
-/// What [`compare`] adds.
+/// Measures that [`compare`] adds.
 const CONCLUSIONS: [&str; 1] = ["ahead"];
 
 /// The key that says how the pictures travel.

@@ -34,7 +34,7 @@ const SECONDS: Quantity = Quantity::new("time", "s");
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The walks.
+    /// How the station walks, and how its round-trip time grows.
     pub walk: Walk,
     /// What the variation follows: `absolute`, `signed` or `truncated`.
     #[serde(deserialize_with = "form::deviation")]

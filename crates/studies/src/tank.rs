@@ -34,9 +34,9 @@ pub const NAME: &str = "tank";
 pub struct Parameters {
     /// Recovery of every sender: a preset of TCP, or a table with a preset and what differs from it.
     pub policy: PolicySection,
-    /// Tanks, the one that looks among them.
+    /// Number of tanks, the observing one among them.
     pub tanks: usize,
-    /// How long is played.
+    /// Length of the game.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
     /// Between a tank and the server.
@@ -84,7 +84,7 @@ impl Parameters {
 /// An update that the looking tank's application has read.
 #[derive(Clone, Copy, Debug)]
 struct Update {
-    /// When it was read.
+    /// Time at which it was read.
     read: Duration,
     motion: Motion,
 }
@@ -136,7 +136,7 @@ impl Study for Parameters {
     }
 }
 
-/// What everybody tells, as the looking tank reads it: for each other tank, in that order.
+/// The updates of all other tanks as the observing one reads them, in the order of the tanks.
 fn tell(
     parameters: &Parameters,
     others: &[Tank],

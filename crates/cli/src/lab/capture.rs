@@ -11,7 +11,7 @@ use ::lab::record::{Files, FlowName, check, record};
 use crate::failure::Failure;
 use crate::output;
 
-/// What to capture.
+/// Flows and runs to capture.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Captures")]
 pub(super) struct Captures {
@@ -107,5 +107,5 @@ impl Captures {
 /// `policy=lksctp seed=1 thin-0`, without what the name of a file may not have.
 fn name(plan: &Plan, cell: usize, seed: u64, flow: &FlowName) -> String {
     let texts = plan.cells.get(cell).map(|(cell, _)| cell.texts()).unwrap_or_default();
-    ::lab::archive::folder::file_name(&texts, seed, &[format!("{}-{}", flow.group, flow.number)])
+    runner::archive::file_name(&texts, seed, &[format!("{}-{}", flow.group, flow.number)])
 }

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, mpsc};
 use std::time::Instant;
 
-use ::lab::archive::{Existing, Folder, FolderError, Manifest, Stored};
 use ::lab::engine::{self, EngineError, Finished, Shard};
 use ::lab::plan::Plan;
+use ::lab::stored::{Manifest, Stored};
 use ::report::section::Study;
+use runner::archive::{Existing, Folder, FolderError};
+use runner::threads;
 
 use super::pages::Page;
 use super::{BUILD, surroundings, typed};
@@ -27,13 +29,13 @@ pub(super) struct Work<'a> {
     pub(super) command: String,
 }
 
-/// What came of it.
+/// Results of the work.
 pub(super) struct Done {
     /// The runs that are finished, and what follows from them.
     pub(super) finished: Finished,
     /// The failure to report if the user stopped the work before all runs were finished.
     pub(super) stopped: Option<Failure>,
-    /// Tables that could not be written; the runs are there all the same.
+    /// Tables that could not be written; the results are complete nevertheless.
     pub(super) failures: Failures,
 }
 
@@ -44,25 +46,24 @@ impl Work<'_> {
         let Work { plan, shard, .. } = self;
         let mut finished = folder.as_ref().map_or_else(Finished::new, |one| one.finished().clone());
         let done = finished.keys().copied().collect();
-        let threads = self.jobs.map_or_else(super::processors, |jobs| jobs as usize);
+        let count_of_threads = self.jobs.map_or_else(super::processors, |jobs| jobs as usize);
         let (count, all) = (AtomicU64::new(finished.len() as u64), plan.jobs().div_ceil(shard.of));
         let (mut progress, mut failures) = (Progress::new(), Failures::default());
         let stopped = stop_on_request();
-        let ran =
-            engine::run_unless_stopped(plan, shard, &done, threads, stopped, |job, results| {
-                if let Some(open) = &mut folder
-                    && let Err(error) = open.add(job, results.clone())
-                {
-                    // The numbers are worth having without their folder.
-                    failures.keep::<()>(Err(Failure::File(error.to_string())));
-                    folder = None;
-                }
-                finished.insert(job, results);
-                let count = count.fetch_add(1, Ordering::Relaxed) + 1;
-                let seconds = began.elapsed().as_secs_f64();
-                progress.show(&format!("{}{count} of {all} runs, {seconds:.0} s", self.what));
-                Ok(())
-            });
+        let ran = threads::run(plan, shard, &done, count_of_threads, stopped, |job, results| {
+            if let Some(open) = &mut folder
+                && let Err(error) = open.add(job, results.clone())
+            {
+                // The numbers are worth having without their folder.
+                failures.keep::<()>(Err(Failure::File(error.to_string())));
+                folder = None;
+            }
+            finished.insert(job, results);
+            let count = count.fetch_add(1, Ordering::Relaxed) + 1;
+            let seconds = began.elapsed().as_secs_f64();
+            progress.show(&format!("{}{count} of {all} runs, {seconds:.0} s", self.what));
+            Ok(())
+        });
         drop(progress);
         match ran {
             Ok(()) => {}
@@ -83,7 +84,7 @@ impl Work<'_> {
     }
 }
 
-/// What a stopped command says.
+/// The message of a command that was interrupted.
 fn interrupted(what: &str, count: u64, all: u64, is_kept: bool) -> String {
     match is_kept {
         true => format!("interrupted: {what}{count} of {all} runs done; --resume goes on"),

@@ -1,4 +1,4 @@
-//! What can be said only of several cells together.
+//! Conclusions of a study from all cells of a seed.
 
 use std::collections::BTreeSet;
 

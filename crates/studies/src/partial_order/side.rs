@@ -21,7 +21,7 @@ pub(super) const RECEIVER: SocketAddr =
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 9899);
 const PORT: u16 = 9899;
 
-/// Either host.
+/// One of the two hosts.
 #[derive(Debug)]
 pub(super) enum Side {
     Sender(Sender),
@@ -99,7 +99,7 @@ impl Sender {
         }
     }
 
-    /// When the next message is due.
+    /// Time at which the next message is due.
     fn due(&self) -> Option<Instant> {
         if self.blocked {
             return None;

@@ -72,7 +72,7 @@ pub fn agreement(table: &[(Pair, u32)], rank: impl Fn(Pair) -> Option<f64>) -> O
     rank_correlation(&ranks?)
 }
 
-/// All 121 pairs.
+/// The 121 pairs of gains from 0 to 1 in steps of 0.1.
 pub fn grid() -> impl Iterator<Item = Pair> {
     (0..=10).flat_map(|alpha| (0..=10).map(move |beta| Pair { alpha, beta }))
 }
@@ -117,9 +117,9 @@ pub fn analyse(round_trips: &[Duration], pair: Pair, deviation: Deviation) -> An
 /// A pair among all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranked {
-    /// The pair.
+    /// The gains alpha and beta.
     pub pair: Pair,
-    /// What became of it.
+    /// Numbers of the analysis with these gains.
     pub analysis: Analysis,
     /// Place by delay: 0 has the least.
     pub by_delay: u32,

@@ -1,13 +1,14 @@
-//! What stands in a folder before a plan's results go there: nothing of it is lost unless that was asked for.
+//! Results that a folder holds before a plan's results go there: none are lost unless that was asked for.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use lab::engine::JournalError;
+use lab::engine::journal::Contents;
+use lab::plan::Plan;
+
 use super::files::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
-use crate::engine::JournalError;
-use crate::engine::journal::Contents;
-use crate::plan::Plan;
 
 /// What to do about results that a folder holds already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// What two switches ask for, of which one at the most is set.
+    /// The choice of two switches, of which at most one is set.
     pub fn of(resume: bool, anew: bool) -> Existing {
         match (resume, anew) {
             (_, true) => Existing::Replace,
