@@ -8,14 +8,14 @@ mod place;
 
 use std::fmt;
 
+use results::text_table::Table;
 use serde::Serialize;
 
-use crate::Table;
 pub use kernel::KernelOption;
 pub use laboratory::{LaboratoryError, Measured};
 pub use place::Place;
 
-/// What was found on a machine.
+/// The findings about a machine, and what its kernel's TCP can do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// Version of the command.
@@ -42,13 +42,13 @@ pub struct KernelTcp {
 /// One thing that a machine can do or cannot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What it is about.
+    /// Subject, such as UDP.
     pub about: &'static str,
-    /// Whether it is there.
+    /// How far it is available.
     pub state: State,
-    /// What was found.
+    /// The evidence, as a sentence.
     pub found: String,
-    /// What follows from it for thinstream.
+    /// The consequence for thinstream, as a sentence.
     pub follows: String,
     /// What would change it, if anything would.
     pub remedy: Option<String>,
@@ -58,11 +58,11 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// All of it.
+    /// Available without limits.
     Good,
     /// Less than there could be.
     Limited,
-    /// Nothing of it.
+    /// Not available.
     Missing,
 }
 
@@ -99,41 +99,41 @@ impl State {
 /// Columns that a line takes at most.
 const WIDTH: usize = 100;
 
-/// Adds `text` with lines of at most [`WIDTH`] columns, the first behind `lead`, the others as far in.
-fn wrapped(f: &mut fmt::Formatter<'_>, lead: &str, text: &str) -> fmt::Result {
-    let indent = lead.chars().count();
-    let mut line = lead.to_owned();
-    let mut is_empty = true;
+/// Characters of the first column, at most, with the gap behind it.
+const NAME: usize = 9;
+
+/// The text in lines of at most this number of characters, broken between words.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            writeln!(f, "{line}")?;
-            line = " ".repeat(indent);
-            is_empty = true;
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
     }
-    writeln!(f, "{}", line.trim_end())
+    lines
+}
+
+/// Adds a name with a paragraph beside it, and a command, which stays whole, below.
+fn add(table: &mut Table, name: &str, text: &str, command: Option<&str>) {
+    let names = std::iter::once(name).chain(std::iter::repeat(""));
+    names.zip(wrapped(text, WIDTH - NAME)).for_each(|(name, line)| table.row([name, &line]));
+    command.iter().for_each(|command| table.row(["", &format!("$ {command}")]));
 }
 
 /// For people: a paragraph for each finding, then the kernel's options and a table of what they bring.
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "thinstream {} on {}\n", self.version, self.system)?;
+        let mut table = Table::new(2);
         for finding in &self.findings {
-            let lead = format!("{:8} ", finding.state.word());
-            wrapped(
-                f,
-                &lead,
-                &format!("{}: {}. {}", finding.about, finding.found, finding.follows),
-            )?;
-            if let Some(remedy) = &finding.remedy {
-                writeln!(f, "         $ {remedy}")?;
-            }
+            let text = format!("{}: {}. {}", finding.about, finding.found, finding.follows);
+            add(&mut table, finding.state.word(), &text, finding.remedy.as_deref());
         }
+        table.fmt(f)?;
         self.kernel_tcp.fmt(f)
     }
 }
@@ -147,18 +147,18 @@ impl fmt::Display for KernelTcp {
             f,
             "\nWhat this kernel can do for its own TCP, as its sender, without thinstream:\n"
         )?;
+        let mut table = Table::new(2);
         for option in &self.options {
-            let lead = format!("{:8} ", option.value.as_deref().unwrap_or("-"));
-            wrapped(f, &lead, &format!("{}: {}", option.name, option.meaning))?;
-            if let Some(command) = &option.command {
-                writeln!(f, "         $ {command}")?;
-            }
+            let text = format!("{}: {}", option.name, option.meaning);
+            let value = option.value.as_deref().unwrap_or("-");
+            add(&mut table, value, &text, option.command.as_deref());
         }
+        table.fmt(f)?;
         if self.measured.is_empty() {
             return Ok(());
         }
         writeln!(f)?;
-        wrapped(f, "", self.stream)?;
+        wrapped(self.stream, WIDTH).iter().try_for_each(|line| writeln!(f, "{line}"))?;
         let mut table = Table::headed(&["ms", "mean", "p99", "p99.9", "max", "bytes", "packets"]);
         for row in &self.measured {
             let Measured { name, mean_ms, p99_ms, p999_ms, max_ms, bytes, packets } = row;

@@ -208,7 +208,7 @@ impl EventFile {
         }
     }
 
-    /// Ends the file; tells of the first failure.
+    /// Ends the file; returns its first failure.
     pub(crate) fn finish(&mut self) -> Result<(), FileError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);

@@ -30,7 +30,7 @@ use thinstream::{
 };
 
 use crate::files::{EventFile, PacketFile, unwritten};
-use crate::serve::Notice;
+use crate::notice::Notice;
 use crate::{paths, stamp, trouble};
 use feed::Feed;
 use meter::Meter;
@@ -101,7 +101,7 @@ pub enum Messages {
     },
     /// Measuring messages with the times and sizes of a recording.
     Recorded {
-        /// The recording.
+        /// Sizes and times of the messages, by stream.
         recording: Arc<Recording>,
         /// Which of its streams; without it, the first.
         stream: Option<String>,
@@ -126,9 +126,9 @@ pub enum Messages {
 /// Where messages are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A file.
+    /// The bytes of the file at this path.
     File(PathBuf),
-    /// Standard input.
+    /// The bytes that the process reads.
     StandardInput,
 }
 

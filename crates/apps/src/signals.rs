@@ -86,7 +86,7 @@ impl Requests {
     pub(crate) async fn next(&mut self) {
         self.asked = true;
         if tokio::signal::ctrl_c().await.is_err() {
-            // No signal can arrive.
+            // No signal can arrive on this system.
             std::future::pending::<()>().await;
         }
     }

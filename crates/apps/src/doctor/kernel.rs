@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Place;
 
-/// An option of the kernel.
+/// A sysctl of the kernel that changes its TCP, with its present value and the recommended one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelOption {
     /// Name, such as `net.ipv4.tcp_sack`.

@@ -1,4 +1,4 @@
-//! Where a diagnosis reads what the system tells of itself.
+//! The system's files from which a diagnosis is made.
 
 use std::path::PathBuf;
 

@@ -19,7 +19,7 @@ const TURN: usize = 16;
 
 /// The client's side of a flow.
 pub trait Client {
-    /// Why it can fail.
+    /// Failure of the client's connection.
     type Error;
 
     /// Takes some of what the client sent, up to `limit` bytes, to the end of `pieces`, which is empty.
@@ -47,7 +47,7 @@ pub trait Client {
 
 /// The service's side of a flow.
 pub trait Service {
-    /// Why it can fail.
+    /// Failure of the service's connection.
     type Error;
 
     /// Writes as much of `pieces` as it takes, and takes that away from them.
@@ -69,43 +69,43 @@ pub trait Service {
     fn finish(&mut self) -> Result<(), Self::Error>;
 }
 
-/// What a client had.
+/// Result of reading from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// Something.
+    /// Bytes.
     Data,
-    /// Nothing for now.
+    /// No bytes for now.
     Nothing,
-    /// Nothing any more.
+    /// The client has finished.
     Finished,
 }
 
-/// What a service had.
+/// Result of reading from a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
     /// The amount, in bytes.
     Data(Bytes),
-    /// Nothing for now.
+    /// No bytes for now.
     Nothing,
-    /// Nothing any more.
+    /// The service has finished.
     Finished,
 }
 
-/// What a service took.
+/// Result of writing to a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// Number of bytes.
     Bytes(usize),
-    /// None: it is to read first.
+    /// No byte was taken: the service has to read first.
     Full,
 }
 
-/// Which side failed.
+/// The side whose connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed<C, S> {
-    /// The client's.
+    /// The client's connection.
     Client(C),
-    /// The service's.
+    /// The service's connection.
     Service(S),
 }
 
@@ -116,16 +116,16 @@ pub enum Next {
     Again,
     /// The stack says something, or the service's socket becomes ready for this; both where neither is set.
     Wait {
-        /// To be read from.
+        /// The flow waits until the service can be read.
         readable: bool,
-        /// To be written to.
+        /// The flow waits until the service can be written.
         writable: bool,
     },
     /// Never another: both directions are over.
     Over,
 }
 
-/// How far a step came.
+/// Result of a step in one direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// There may be more at once.
@@ -134,15 +134,15 @@ enum Step {
     Stack,
     /// Nothing until the service's socket is ready.
     Service,
-    /// This direction is over.
+    /// The direction has ended.
     Over,
 }
 
-/// What is on its way.
+/// Bytes taken from one side and not yet by the other.
 #[derive(Debug, Default)]
 pub struct Carried {
     up: Vec<Bytes>,
-    /// What the first of them was when it came: all of it is kept until the last byte is gone.
+    /// Size of the buffer that holds the first of them: all of it is kept until its last byte is gone.
     whole: usize,
     up_finished: bool,
     down: Bytes,

@@ -23,7 +23,7 @@ pub(super) struct Accepted {
     pub(super) client: SocketAddr,
 }
 
-/// One stack.
+/// One userspace stack with its queue of the device.
 pub(super) struct Shard {
     pub(super) machine: Arc<Shared<Endpoint>>,
     pub(super) carrier: Arc<TunTransport>,

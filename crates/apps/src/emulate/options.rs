@@ -25,7 +25,7 @@ pub struct EmulateOptions {
 pub struct PathOptions {
     /// Where clients send to; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The server.
+    /// Address of the server that datagrams are relayed to.
     pub forward: SocketAddr,
     /// From the clients to the server.
     pub up: LinkOptions,

@@ -23,7 +23,7 @@ pub struct Applied {
     process: Child,
     /// While this is open, the process holds the rules.
     nft: Option<ChildStdin>,
-    /// What nft says.
+    /// Output of nft.
     said: BufReader<PipeReader>,
 }
 
@@ -68,7 +68,7 @@ impl Applied {
     /// Hands commands to nft, which does all of them or none, and waits for what it says.
     fn load(&mut self, commands: &str) -> Result<(), RouteError> {
         if let Some(nft) = &mut self.nft {
-            // If it has gone, what it said tells why.
+            // A process that ended has said why.
             let _ = nft.write_all(format!("{}\n{}\n", in_one_line(commands), MARK.0).as_bytes());
         }
         let mut lines = Vec::new();
@@ -97,7 +97,7 @@ impl Drop for Applied {
     }
 }
 
-/// As nft wants what it is told while it runs.
+/// Commands on one line, as nft reads them while it runs.
 fn in_one_line(commands: &str) -> String {
     let mut line = String::new();
     for part in commands.lines().map(str::trim) {
