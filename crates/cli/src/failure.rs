@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::path::Path;
 
-/// Why the command ends without success.
+/// The reason why the command ends without success.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// A check failed (exit code 1).
@@ -48,7 +48,7 @@ impl Failure {
     }
 }
 
-/// What was wrong, on one line.
+/// The reason on one line.
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Failure::Check(text)
@@ -78,12 +78,12 @@ pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
     }
 }
 
-/// What is said about an argument that there is not; the value of a switch stands for one if it is a word by itself.
+/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch.
 fn unknown(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue};
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if word == "on" || word == "off" => format!(
-            "\"{word}\" is no argument; the value of a switch stands behind a sign, such as --frto={word}"
+            "\"{word}\" is not an argument; the value of a switch follows an equals sign, such as --frto={word}"
         ),
         _ => summary(&error.render().to_string()),
     }

@@ -90,7 +90,7 @@ struct Shown {
     verbose: bool,
 }
 
-/// What to read, and what of it.
+/// The capture to read, and the streams of it to show.
 #[derive(clap::Args, Debug)]
 struct Selection {
     /// The capture (pcap or pcapng, also packed with gzip), taken at the senders; - for standard input.
@@ -162,17 +162,17 @@ struct Selection {
 /// In which order streams are shown.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
-    /// As they were first seen.
+    /// In the order of their first packets.
     Id,
     /// By their first packet with user data.
     Start,
-    /// By packets with user data.
+    /// By the number of packets with user data, the most first.
     Packets,
-    /// By bytes of user data.
+    /// By the number of bytes of user data, the most first.
     Bytes,
-    /// By retransmissions.
+    /// By the number of retransmissions, the most first.
     Retransmissions,
-    /// By the greatest acknowledgement latency.
+    /// By the greatest acknowledgement latency, the greatest first.
     Latency,
 }
 
@@ -228,7 +228,7 @@ impl Shown {
         failures.finish()
     }
 
-    /// What is shown to people.
+    /// The report as text.
     fn text(&self, report: &Report, table: impl Fn(&Report) -> String) -> String {
         let mut text = match self.aggregated_only {
             true => tables::head(report),

@@ -53,9 +53,9 @@ pub use transfers::Transfers;
 
 use crate::text::Names;
 
-/// What a plan asks of a measure: what stands below its key of `[measure]`.
+/// A plan's settings below a measure's key of `[measure]`.
 pub trait Ask: Debug {
-    /// Of which flows; of all where that is none.
+    /// Groups of flows to measure; `None`: all.
     fn of(&self) -> Option<&Names>;
 
     /// Other flows that are named.
@@ -63,7 +63,7 @@ pub trait Ask: Debug {
         None
     }
 
-    /// Whether messages have to be told apart for it, which takes memory for each that is on its way.
+    /// Whether the measure needs single messages, which takes memory for each one on its way.
     fn needs_messages(&self) -> bool {
         true
     }
@@ -82,15 +82,15 @@ pub trait Ask: Debug {
 
 /// What is kept of a group of flows.
 pub trait Measure: Debug {
-    /// Something is seen of flow number `flow` of the group, from 0. What a measure counts of it is its own affair:
-    /// what lies outside its window is seen too.
+    /// An event of flow number `flow` of the group, from 0. Events outside the measure's window are reported, too:
+    /// each measure decides what counts.
     fn observe(&mut self, flow: usize, seen: &Seen<'_>);
 
-    /// Adds its rows, once the run is over.
+    /// Adds its rows after the run.
     fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>);
 }
 
-/// What measures are told before a run.
+/// Facts about a run that measures may need.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// When: messages due, and bytes read or sent, in this time count.

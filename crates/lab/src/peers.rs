@@ -59,9 +59,9 @@ pub struct Place {
 
 /// Both ends of a flow.
 pub struct Pair {
-    /// Sends messages.
+    /// The end that sends messages.
     pub sender: Box<dyn PeerEnd>,
-    /// Receives them.
+    /// The end that receives messages.
     pub receiver: Box<dyn PeerEnd>,
     /// Sees every packet of the run on behalf of both.
     pub watcher: Option<Box<dyn Checker>>,
@@ -80,7 +80,7 @@ pub struct Described {
 
 /// Transports of others.
 pub trait Peers: Send + Sync {
-    /// All that there are.
+    /// All transports of the registry.
     fn all(&self) -> &'static [Described];
 
     /// Both ends of a flow over one of them, with its defaults or as the registry tunes it; none for a name that it
@@ -96,7 +96,7 @@ pub fn register(peers: &'static dyn Peers) {
     REGISTRY.get_or_init(|| peers);
 }
 
-/// All transports that are known.
+/// All registered transports.
 fn known() -> &'static [Described] {
     REGISTRY.get().map_or(&[], |peers| peers.all())
 }
@@ -122,7 +122,7 @@ impl PeerName {
         })
     }
 
-    /// What it is.
+    /// Name and properties of the transport.
     pub fn described(self) -> Described {
         self.0
     }
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for PeerName {
 /// A transport of others, and how it is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerChoice {
-    /// Which.
+    /// Name of the transport.
     pub name: PeerName,
     /// Whether it is tuned, as far as its interface allows.
     pub tuned: bool,

@@ -7,13 +7,13 @@ use serde::de::{Deserializer, Error};
 
 use crate::toml_text::plain;
 
-/// Transports.
+/// Transports whose recovery is ours and has policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportName {
     /// SCTP over IP.
     Sctp,
-    /// TCP.
+    /// TCP over IP.
     Tcp,
 }
 

@@ -29,13 +29,13 @@ pub const FLOWS: &str = "traffic";
 pub struct Replay<'a> {
     /// Where it is from, in a few words.
     pub of: &'a str,
-    /// The traffic.
+    /// Messages of the capture.
     pub recording: &'a Recording,
-    /// What was measured of it, if it is of a capture.
+    /// Numbers of the capture that they were taken from, if any.
     pub measured: Option<&'a Totals>,
-    /// Policies.
+    /// Recovery policies; each replays the whole recording.
     pub policies: &'a [PolicyText],
-    /// Networks.
+    /// Conditions; each policy runs under each of them.
     pub networks: &'a [NetworkText],
     /// Longest delay of the receivers' acknowledgements, or `off`; without it, what each policy says.
     pub delayed_ack: Option<&'a str>,
@@ -43,7 +43,7 @@ pub struct Replay<'a> {
     pub seeds: u64,
 }
 
-/// What a capture tells of the network that it was taken on.
+/// Conditions of the network that a capture was taken on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// The least round trip; of several streams the median of theirs.

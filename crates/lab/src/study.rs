@@ -24,7 +24,7 @@ pub enum StudyError {
     Parameters {
         /// The study, by its name.
         study: &'static str,
-        /// What is wrong, and what would be right.
+        /// The wrong parameter, and what would be right.
         reason: String,
     },
     /// The study's network contradicts itself.
@@ -40,7 +40,7 @@ pub enum StudyError {
 pub struct CellResults<'a> {
     /// What is varied, and its value in this cell.
     pub keys: Labels,
-    /// What was found.
+    /// Results of the cell.
     pub results: &'a Results,
 }
 

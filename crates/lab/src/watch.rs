@@ -1,4 +1,4 @@
-//! Flows under observation: who sent what when, and what the sender's recovery made of it.
+//! Flows under observation: their packets with times, and the steps of the sender's recovery.
 //!
 //! A watcher sees every packet of a run and changes nothing of it: a run that is watched has the same
 //! numbers as one that is not.

@@ -31,17 +31,17 @@ const FEWEST_RUNS: usize = 3;
 pub struct Figures {
     /// In the order of the plan.
     pub figures: Vec<Figure>,
-    /// What a `[[figure]]` asks for and the results do not give.
+    /// Requests of a `[[figure]]` that the results cannot meet.
     pub problems: Vec<String>,
 }
 
-/// What figures are made of.
+/// Results of a plan as figures need them.
 struct Results<'a> {
     plan: &'a Plan,
     finished: &'a Finished,
     /// Keys and numbers of each cell.
     cells: Vec<(Texts, Vec<Series>)>,
-    /// Swept keys.
+    /// Keys that the plan varies.
     swept: Vec<&'a str>,
     /// Keys that have several values.
     varied: Vec<&'a str>,
@@ -108,7 +108,7 @@ impl Results<'_> {
     }
 }
 
-/// A figure's headline: what its section says, and what it is of.
+/// A figure's headline: that of its section, and the panel's values.
 fn title(section: &FigureSection, panel: &[(String, String)]) -> String {
     match panel {
         [] => section.title.clone(),

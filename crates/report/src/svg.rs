@@ -20,10 +20,10 @@ use super::scale::{px, text_width};
 /// Colours of the page, which stand in one file for it and for us.
 const COLOURS: &str = include_str!("../../../web/src/colours.json");
 
-/// How much room a plot has.
+/// Space of a plot.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    /// In pixels.
+    /// Width in pixels.
     width: f64,
     /// Of the plot without its surroundings, in pixels.
     plot_height: f64,

@@ -14,13 +14,13 @@ use crate::receiver::Receiver;
 use crate::sender::{Acknowledged, Sender, Told};
 use crate::way::Way;
 
-/// One direction.
+/// One direction of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Direction {
     pub(crate) sender: Sender,
     pub(crate) tcp: TcpDirection,
     pub(crate) sctp: Option<Box<SctpDirection>>,
-    /// What the other capture tells of it.
+    /// State from the receiver's capture, if there is one.
     pub(crate) receiver: Option<Box<Receiver>>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Observed {
     pub(crate) told: Option<Told>,
     /// Whether it was pushed (PSH): nothing more had been written by then.
     pub(crate) pushed: bool,
-    /// What it acknowledged.
+    /// Ranges that it acknowledged.
     pub(crate) acknowledged: Vec<Acknowledged>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Flow {
     /// Sender and receiver of the first packet.
     pub(crate) ends: [SocketAddr; 2],
     pub(crate) udp: Option<(u16, u16)>,
-    /// Where it was seen.
+    /// Interface of its packets.
     pub(crate) interface: u32,
     pub(crate) interface_name: Option<Box<str>>,
     pub(crate) last_seen: Instant,
@@ -67,7 +67,7 @@ impl Flow {
         }
     }
 
-    /// From whom a direction goes to whom.
+    /// Source and destination of a direction.
     pub(crate) fn addresses(&self, way: Way) -> (SocketAddr, SocketAddr) {
         let [first, second] = self.ends;
         match way {

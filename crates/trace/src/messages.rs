@@ -33,7 +33,7 @@ pub struct Message {
 /// What one direction of a connection carried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamMessages {
-    /// As in [`crate::report::StreamReport::id`].
+    /// Name of the stream, as in [`crate::report::StreamReport::id`].
     pub stream: String,
     /// In the order in which they were written.
     pub messages: Vec<Message>,
@@ -92,7 +92,7 @@ impl Observer for Messages {
     }
 }
 
-/// What one stream carried.
+/// Messages of one stream.
 #[derive(Clone, Debug, Default)]
 struct Gathered {
     /// In the order of their numbers.
@@ -115,7 +115,7 @@ struct Piece {
     chunk: ChunkSent,
 }
 
-/// What has all of a message.
+/// A chunk that is a whole message.
 const WHOLE: ChunkSent = ChunkSent { stream: 0, begins: true, ends: true };
 
 impl Gathered {

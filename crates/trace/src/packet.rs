@@ -16,14 +16,14 @@ const MOST_TAGS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// TCP.
+    /// Segments over IP (RFC 9293).
     Tcp,
     /// SCTP, over IP or over UDP.
     Sctp,
 }
 
 impl Protocol {
-    /// As people write it.
+    /// Name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Protocol::Tcp => "TCP",
@@ -40,9 +40,9 @@ pub(crate) struct Packet<'a> {
     pub(crate) protocol: Protocol,
     /// Ports of the UDP header around it, if there is one.
     pub(crate) udp: Option<(u16, u16)>,
-    /// What was captured of it.
+    /// Bytes that were captured.
     pub(crate) bytes: &'a [u8],
-    /// How long it was, in bytes.
+    /// Length on the wire, in bytes.
     pub(crate) length: u32,
     /// How long the frame was, in bytes.
     pub(crate) frame_length: u32,
@@ -63,7 +63,7 @@ impl Packet<'_> {
     }
 }
 
-/// Why a frame is none of ours.
+/// The reason why a frame is not analysed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Other {
     /// A link layer that is not known here.

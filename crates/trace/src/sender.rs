@@ -30,10 +30,10 @@ pub(crate) struct Piece {
     pub(crate) bytes: u32,
 }
 
-/// How a piece was sent.
+/// How often a piece was sent before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// For the first time.
+    /// Sent for the first time.
     New,
     /// Again: a retransmission.
     Again,
@@ -55,11 +55,11 @@ pub(crate) type Parts = SmallVec<[Part; 2]>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending<'a> {
     pub(crate) at: Instant,
-    /// Ascending.
+    /// Parts of the packet, in ascending order.
     pub(crate) pieces: &'a [Piece],
     /// Bytes of the frame.
     pub(crate) frame_length: u32,
-    /// TSval.
+    /// TCP's timestamp (TSval).
     pub(crate) stamp: Option<u32>,
     /// Each piece is a unit that is retransmitted for a reason of its own (SCTP).
     pub(crate) in_units: bool,
@@ -182,7 +182,7 @@ impl Sender {
         told
     }
 
-    /// Gives up what is of no interest any more.
+    /// Forgets ranges that no longer matter.
     fn forget(&mut self) {
         let (fates, counts) = (&mut self.fates, &mut self.counts);
         self.history.forget(|sent| fates.give_up(sent, counts));
@@ -317,7 +317,7 @@ struct Context {
 }
 
 impl Context {
-    /// Of one range.
+    /// The evidence about one range.
     fn of(&self, sent: &Sent) -> Evidence {
         let is_first = self.first.is_none_or(|first| sent.start <= first);
         let tells = |report: &&Report| {

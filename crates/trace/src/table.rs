@@ -66,7 +66,7 @@ const fn mix(value: u64) -> u64 {
 /// the interface.
 type Tag = (u32, u16, u16, u32);
 
-/// What of an SCTP packet tells its association.
+/// The fields of an SCTP packet that name its association.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tags {
     /// The verification tag.
@@ -75,7 +75,7 @@ pub(crate) struct Tags {
     pub(crate) initiate: Option<(u32, bool)>,
     /// Whether the packet ends the association.
     pub(crate) is_last: bool,
-    /// Where it was seen.
+    /// Interface of the packet.
     pub(crate) interface: u32,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Table {
     most: usize,
 }
 
-/// Where a packet belongs.
+/// Index of a connection, and the direction of a packet.
 pub(crate) type Place = (usize, Way);
 
 impl Table {
@@ -116,7 +116,7 @@ impl Table {
         self.rows.get_mut(row)?.as_mut()
     }
 
-    /// All that are open.
+    /// All open connections.
     pub(crate) fn flows(&mut self) -> impl Iterator<Item = &mut Flow> {
         self.rows.iter_mut().flatten()
     }

@@ -15,12 +15,12 @@ struct Held<T> {
     item: T,
     /// The connection of the packet, and when it was sent.
     key: (StreamId, Duration),
-    /// New bytes of it that are not acknowledged.
+    /// New bytes in it that are not acknowledged.
     missing: u32,
     latency: Option<Duration>,
 }
 
-/// Packets, with what is to be told of each.
+/// Packets that wait until their fate is known, each with a value.
 #[derive(Debug)]
 pub struct Waiting<T> {
     held: VecDeque<Held<T>>,

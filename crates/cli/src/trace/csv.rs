@@ -57,7 +57,7 @@ fn wrong(path: &Path, error: &io::Error) -> String {
     format!("cannot write {}: {error}", path.display())
 }
 
-/// All lists.
+/// The CSV files of a folder.
 pub(super) struct Lists {
     folder: PathBuf,
     packets: List,

@@ -1,5 +1,5 @@
-//! What the applications of a soak say to each other, and who judges it: every message arrives once, in
-//! order where asked, intact, or its sender was told of a failure, or that the message was given up.
+//! Messages between the applications of a soak, and their judge: every message arrives once, in order where asked,
+//! intact, or its sender learns of a failure, or that the message was given up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(crate) struct Conversation {
     pub(crate) life: u32,
 }
 
-/// What a message says of itself.
+/// The fields at the beginning of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) conversation: Conversation,
@@ -29,7 +29,7 @@ pub(crate) struct Header {
     pub(crate) number: u32,
 }
 
-/// The bytes of a message of `size` bytes at the least.
+/// The bytes of a message of at least `size` bytes.
 pub(crate) fn write(header: Header, size: usize) -> Bytes {
     let size = size.max(HEADER);
     let mut bytes = Vec::with_capacity(size);
@@ -87,7 +87,7 @@ pub(crate) fn context(stream: usize, number: u32) -> u32 {
     (stream as u32) << 30 | number
 }
 
-/// What one side of a conversation has sent, and what of it was given up.
+/// Messages that one side of a conversation sent, and those that were given up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     pub(crate) counts: Counts,

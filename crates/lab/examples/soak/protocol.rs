@@ -1,4 +1,4 @@
-//! What a protocol must give to be soaked, and what its hosts and conversations use.
+//! The interface of a protocol that is soaked, and the types that its hosts and conversations share.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -38,7 +38,7 @@ pub(crate) trait Protocol: Sized {
     fn told(event: &Self::Event) -> Told;
     /// Associations that this event brings to a server.
     fn accept(endpoint: &mut Self::Endpoint, id: Self::Id, event: &Self::Event) -> Vec<Self::Id>;
-    /// Gives back what an association that is over still holds.
+    /// Frees an association that has ended.
     fn release(endpoint: &mut Self::Endpoint, now: Instant, id: Self::Id);
     /// Associations that are not over.
     fn count(endpoint: &Self::Endpoint) -> usize;
@@ -110,13 +110,13 @@ pub(crate) trait Talk<P: Protocol>: Default {
     fn finish(&mut self, line: &mut Line<'_, P>);
     /// Ends the association: finishes, or aborts it where the protocol's clients do so now and then.
     fn leave(&mut self, line: &mut Line<'_, P>, random: &mut RandomStream);
-    /// The conversation that the judge hears of, if it is to be judged.
+    /// The conversation that the judge enters, if any.
     fn judged(&self) -> Option<Conversation>;
-    /// What was sent and received.
+    /// Messages sent and received.
     fn account(self, end: End) -> Account;
 }
 
-/// Where a host of a soak stands, and what it needs to be built.
+/// Addresses of a host of a soak, and everything else that it is built from.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) seed: u64,

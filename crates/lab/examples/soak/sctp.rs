@@ -1,4 +1,4 @@
-//! SCTP in a soak: its endpoints, the options of each client, and what is said over an association.
+//! SCTP in a soak: its endpoints, the options of each client, and conversations over an association.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -185,7 +185,7 @@ impl Talk<Sctp> for SctpTalk {
             }
             shared.borrow_mut().policies += 1;
         }
-        // What a phantom said would look to the peer like a part of the conversation that is over.
+        // A message of a phantom would look to the peer like a part of the conversation that has ended.
         let Some(conversation) = self.conversation.filter(|_| !self.phantom) else { return };
         let stream = random.below(STREAMS as u64) as usize;
         let number = self.sent.counts[stream];
@@ -267,7 +267,7 @@ impl Talk<Sctp> for SctpTalk {
     }
 }
 
-/// What policies are made of.
+/// Presets that policies begin with.
 fn presets() -> Vec<RecoveryPolicy> {
     PRESETS.iter().filter_map(|(name, _)| RecoveryPolicy::preset(name)).collect()
 }

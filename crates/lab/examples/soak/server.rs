@@ -16,7 +16,7 @@ pub(crate) struct Server<P: Protocol> {
     /// Counts the endpoints.
     life: u32,
     talks: BTreeMap<P::Id, P::Talk>,
-    /// The latest life of each client that is over, by client.
+    /// The latest ended life of each client.
     ended: BTreeMap<u32, u32>,
     ids: Vec<P::Id>,
     clients: u32,
@@ -83,7 +83,7 @@ impl<P: Protocol> Server<P> {
             Told::Established => {}
             Told::Readable => self.read(now, id),
             Told::Restarted => {
-                // What was under way is lost, and the application is told: by this event.
+                // Messages under way are lost, which this event reports to the application.
                 self.over(now, id, End::Failed);
                 self.begin(now, id);
             }

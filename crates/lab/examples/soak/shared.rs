@@ -1,4 +1,4 @@
-//! What all hosts of a soak share: the judge, the pace, and by what chance they send and change their policies.
+//! State that all hosts of a soak share: the judge, the pace, and random choices of messages and policies.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     pub(crate) life: Duration,
     /// No host sends or opens any more.
     pub(crate) finished: bool,
-    /// Resets of streams and associations, or of connections, that either side was told of.
+    /// Resets of streams and associations, or of connections, reported to either side.
     pub(crate) resets: u64,
     /// Recovery policies that were replaced in mid-life.
     pub(crate) policies: u64,

@@ -18,7 +18,7 @@ use super::shared::{PORT, SharedRef, policy, size};
 /// Bytes taken from a connection at once.
 const READ: usize = 16 << 10;
 
-/// TCP.
+/// Connections of TCP, without UDP below them.
 pub(crate) enum Tcp {}
 
 impl Protocol for Tcp {
@@ -85,7 +85,7 @@ impl Protocol for Tcp {
     }
 }
 
-/// What policies are made of.
+/// Presets that policies begin with.
 fn presets() -> Vec<RecoveryPolicy> {
     TCP_PRESETS.iter().filter_map(|(name, _)| RecoveryPolicy::tcp_preset(name)).collect()
 }
@@ -99,7 +99,7 @@ fn options(index: u32) -> ConnectionOptions {
         ecn: if index.is_multiple_of(5) { tcp::EcnMode::Active } else { tcp::EcnMode::Passive },
         send_buffer: 64 << 10,
         receive_buffer: 64 << 10,
-        // A peer that is gone is noticed by who waits for it, too.
+        // A side that only receives notices, too, that its peer is gone.
         keep_alive: Some(KeepAlive {
             idle: Duration::from_secs(120),
             interval: Duration::from_secs(30),
@@ -114,7 +114,7 @@ fn endpoint(place: &Place, number: u64, life: u32) -> Endpoint {
     Endpoint::new(EndpointOptions::default(), RandomStream::new(place.seed, purpose))
 }
 
-/// What one side has said and heard.
+/// Messages that one side sent and received.
 #[derive(Debug, Default)]
 pub(crate) struct TcpTalk {
     /// Known to the client from the start; the server learns it from the first message.

@@ -12,7 +12,7 @@ use super::server::Server;
 use super::shared::{Shared, SharedRef};
 use super::weather::weather;
 
-/// What a soak is made of.
+/// Size and pace of a soak.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     /// Clients, each with one association at a time.
@@ -20,7 +20,7 @@ pub(crate) struct Plan {
     pub(crate) servers: u32,
     /// Pairs of links, each with weather of its own.
     pub(crate) zones: u32,
-    /// How long they talk.
+    /// Time in which messages are sent.
     pub(crate) span: Duration,
     /// Mean time between two messages of one side of an association.
     pub(crate) interval: Duration,
@@ -29,18 +29,18 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// What came of it. An association of SCTP or a connection of TCP is an association here.
+/// Counts of a soak. An association of SCTP or a connection of TCP is an association here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) messages: u64,
-    /// Messages that were given up, as their senders were told.
+    /// Messages that were given up, as reported to their senders.
     pub(crate) given_up: u64,
-    /// Resets of streams, associations or connections that either side was told of.
+    /// Resets of streams, associations or connections reported to either side.
     pub(crate) resets: u64,
     /// Recovery policies that were replaced in mid-life.
     pub(crate) policies: u64,
     pub(crate) packets: u64,
-    /// Sides of associations that ended with a shutdown, and with a failure that was told.
+    /// Sides of associations that ended with a shutdown, and with a reported failure.
     pub(crate) closed: u64,
     pub(crate) failed: u64,
     pub(crate) rebindings: u64,

@@ -258,10 +258,10 @@ fn for_each_overlapping(
     }
 }
 
-/// Which units have arrived.
+/// The set of units that have arrived.
 #[derive(Debug, Default)]
 struct Coverage {
-    /// All before this one.
+    /// All units before this one have arrived.
     through: u64,
     /// Ranges beyond, by their start, not touching each other.
     beyond: BTreeMap<u64, u64>,

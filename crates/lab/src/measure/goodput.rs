@@ -10,11 +10,11 @@ use serde::Deserialize;
 use super::{Ask, Group, Measure, Seen, Setting, of_flow, rate};
 use crate::text::{Names, Text};
 
-/// Goodput.
+/// `[measure.goodput]`: bytes of messages delivered per second.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Goodput {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
     /// The distribution over intervals of this length.

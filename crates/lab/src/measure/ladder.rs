@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use crate::text::{Names, Text};
 
-/// From when on packets are shown.
+/// The time from which packets are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// From this time.
+    /// A fixed time.
     At(Instant),
     /// From the first packet of the sender that is lost.
     Loss,
@@ -17,7 +17,7 @@ pub enum Beginning {
 /// What part of a flow is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LadderWish {
-    /// When the part begins.
+    /// Beginning of the part that is shown.
     pub from: Beginning,
     /// Packets that leave within this time from there.
     pub span: Duration,
@@ -41,10 +41,10 @@ impl core::str::FromStr for Beginning {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ladder {
-    /// Of which groups of flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// Which flow of each, from 0.
+    /// Number of the flow in each group, from 0.
     #[serde(default)]
     pub flow: u32,
     /// From this time of the run on, or with `loss` from the first packet of the sender that is lost.

@@ -1,4 +1,4 @@
-//! The meters that report what is seen of flows to measures, and what several measures share.
+//! The meters that report events of flows to measures, and the numbers that several measures share.
 
 use core::ops::Range;
 
@@ -71,7 +71,7 @@ impl GroupMeter {
         self.measures.push(measure);
     }
 
-    /// Whether messages have to be told apart.
+    /// Whether a measure needs single messages.
     pub fn needs_messages(&self) -> bool {
         self.needs_messages
     }

@@ -25,7 +25,7 @@ macro_rules! measures {
             /// Sequence of the packets of a flow.
             #[serde(default)]
             pub ladder: Option<Ladder>,
-            /// What captures at both ends show.
+            /// Numbers from captures at both ends.
             #[serde(default)]
             pub trace: Option<Trace>,
             /// Loss and load of the shared links.
@@ -58,11 +58,11 @@ measures! {
     "When data leaves the first of several paths." switchover: Switchover,
 }
 
-/// What captures at both ends show.
+/// `[measure.trace]`: numbers from captures at both ends.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
 }

@@ -14,14 +14,14 @@ use crate::toml_text::plain;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSection {
-    /// How it is drawn.
+    /// Kind of figure.
     pub kind: FigureKind,
     /// Headline.
     pub title: String,
-    /// What there is to see, in a sentence.
+    /// What the figure shows, in a sentence.
     #[serde(default)]
     pub caption: String,
-    /// Flows or links; without it, whatever has the measure. Several make a series each.
+    /// Flows or links; unless given, everything that has the measure. Several make a series each.
     #[serde(default)]
     pub of: Option<Names>,
     /// What is drawn, several as a series each: a row's full name (`latency.mean[order=1]`), of which a label may
@@ -30,16 +30,16 @@ pub struct FigureSection {
     /// What several measures are called in the figure, in their order; without it, as they are.
     #[serde(default)]
     pub names: Names,
-    /// What stands across: a swept key, or a label's name.
+    /// The horizontal axis: a swept key, or a label's name.
     #[serde(default)]
     pub x: Option<Key>,
-    /// What stands upwards in a heat map.
+    /// The vertical axis of a heat map.
     #[serde(default)]
     pub y: Option<Key>,
     /// A series for each combination of the values of these keys and labels.
     #[serde(default)]
     pub by: Names,
-    /// Only these values of swept keys.
+    /// Restricts swept keys to these values.
     #[serde(default, rename = "where")]
     pub cells: BTreeMap<Key, Values>,
     /// Which run a gallery shows: that of the seed whose mean of this number over the cells shown is the median of all
@@ -52,13 +52,13 @@ pub struct FigureSection {
     /// How lines and curves are drawn, if not as lines.
     #[serde(default)]
     pub shape: ShapeName,
-    /// What is written at the axes.
+    /// Ranges, scales and labels of the axes.
     #[serde(default)]
     pub axes: AxesSection,
     /// Values with a line across.
     #[serde(default)]
     pub marks: Vec<MarkSection>,
-    /// What the paper's text says.
+    /// Points from the paper's text.
     #[serde(default)]
     pub paper: Vec<PaperSeries>,
 }
@@ -77,9 +77,9 @@ pub enum FigureKind {
     Ccdf,
     /// Means of rows as colours over two keys or labels.
     HeatMap,
-    /// Lines that a run gives as such, over time or else.
+    /// Curves of a run, over time or another quantity.
     Curves,
-    /// Pictures that a run gives.
+    /// Pictures of a run.
     Gallery,
     /// Sequence of packets between two hosts.
     Ladder,
@@ -90,7 +90,7 @@ impl FigureKind {
         matches!(self, FigureKind::Lines | FigureKind::Bars | FigureKind::HeatMap)
     }
 
-    /// Whether it stands over two axes, on which values can be marked.
+    /// Whether it has two axes, on which values can be marked.
     fn has_axes(self) -> bool {
         !matches!(self, FigureKind::Gallery | FigureKind::Ladder | FigureKind::HeatMap)
     }
@@ -115,12 +115,12 @@ impl fmt::Display for FigureKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeName {
-    /// By a line.
+    /// Straight lines between the points.
     #[default]
     Line,
     /// Each value holds until the next.
     Step,
-    /// Not at all.
+    /// Points are not joined.
     Points,
 }
 
@@ -137,14 +137,14 @@ impl<'de> Deserialize<'de> for Values {
     }
 }
 
-/// The axes of a figure. What is not said follows from the data.
+/// The axes of a figure. Settings that are missing follow from the data.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxesSection {
-    /// Across.
+    /// The horizontal axis.
     #[serde(default)]
     pub x: AxisSection,
-    /// Upwards.
+    /// The vertical axis.
     #[serde(default)]
     pub y: AxisSection,
     /// What the colours of a heat map mean.
@@ -152,7 +152,7 @@ pub struct AxesSection {
     pub value: AxisSection,
 }
 
-/// An axis.
+/// `axes.x` or `axes.y`: range, scale and label of an axis.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSection {
@@ -162,13 +162,13 @@ pub struct AxisSection {
     /// The unit that values are shown in; they are converted.
     #[serde(default)]
     pub unit: Option<String>,
-    /// How values are placed.
+    /// Scale of the axis.
     #[serde(default)]
     pub scale: Option<ScaleName>,
-    /// Where it begins.
+    /// Lower end.
     #[serde(default)]
     pub min: Option<f64>,
-    /// Where it ends.
+    /// Upper end.
     #[serde(default)]
     pub max: Option<f64>,
 }
@@ -177,9 +177,9 @@ pub struct AxisSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScaleName {
-    /// In proportion.
+    /// Equal differences at equal distances.
     Linear,
-    /// By their logarithm.
+    /// Equal ratios at equal distances.
     Log,
     /// Shares: 0.9, 0.99, 0.999 at equal steps.
     Tail,
@@ -189,25 +189,25 @@ pub enum ScaleName {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkSection {
-    /// On which axis.
+    /// The axis that the line crosses.
     pub axis: MarkAxis,
-    /// Where, in the axis' unit.
+    /// Position in the axis' unit.
     pub value: f64,
-    /// What it means.
+    /// Text beside the line.
     pub label: String,
 }
 
-/// The axis of a mark.
+/// The axis that a mark refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkAxis {
-    /// Across.
+    /// The horizontal axis.
     X,
-    /// Upwards.
+    /// The vertical axis.
     Y,
 }
 
-/// Points that the paper's text gives.
+/// Points from the paper's text.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PaperSeries {

@@ -45,7 +45,7 @@ pub struct NetworkSection {
     pub sender_access: Option<LinkSection>,
     /// The line of each receiver in `access`.
     pub receiver_access: Option<LinkSection>,
-    /// What all links have in common.
+    /// Values that all links share.
     pub link: LinkSection,
 }
 

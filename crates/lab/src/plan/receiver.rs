@@ -18,7 +18,7 @@ pub struct ReceiverSection {
     /// Packets after which one is not delayed any more.
     #[serde(default)]
     pub every: Option<u8>,
-    /// Receive buffer.
+    /// Size of the receive buffer.
     #[serde(default)]
     pub buffer: Option<Text<ByteCount>>,
     /// The stack of others that receives what our SCTP sends.

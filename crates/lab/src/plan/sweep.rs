@@ -10,7 +10,7 @@ use crate::toml_text::plain;
 /// word, whose values are tables with several such paths that change together.
 pub type Key = String;
 
-/// One combination.
+/// One combination of varied values.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Cell(pub Vec<(Key, toml::Value)>);
 
@@ -76,7 +76,7 @@ pub fn text_of(written: &str) -> String {
     value_text(&value(written, &[]))
 }
 
-/// A value as it stands in rows: text without quotes.
+/// A value as text in rows, without quotes.
 pub fn value_text(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),

@@ -22,10 +22,10 @@ use crate::workload::{Arrivals, ArrivalsText, Limit, Recording, Sizes, Workload,
 pub struct FlowSection {
     /// Name of the group.
     pub name: String,
-    /// How many.
+    /// Number of flows.
     #[serde(default = "one")]
     pub count: u32,
-    /// What carries them.
+    /// Transport of the flows.
     pub transport: TransportText,
     /// Recovery of the sender.
     #[serde(default)]
@@ -33,10 +33,10 @@ pub struct FlowSection {
     /// Whether a transport of others is tuned, as far as its interface allows.
     #[serde(default)]
     pub tuned: bool,
-    /// What the receiver does otherwise.
+    /// Settings of the receiver that differ from the sender's.
     #[serde(default)]
     pub receiver: ReceiverSection,
-    /// What is sent.
+    /// Messages or transfers of each flow.
     pub workload: WorkloadSection,
     /// When each begins, uniformly within the span.
     #[serde(default)]
@@ -56,10 +56,10 @@ pub struct FlowSection {
     /// Largest TCP segment.
     #[serde(default)]
     pub mss: Option<u16>,
-    /// Send buffer.
+    /// Bytes that the sender's buffer takes; the transport's default unless given.
     #[serde(default)]
     pub send_buffer: Option<Text<ByteCount>>,
-    /// What SCTP does with several paths.
+    /// Settings of SCTP with several paths.
     #[serde(default)]
     pub paths: PathsSection,
     /// Whether small segments wait for acknowledgements (Nagle).
@@ -75,16 +75,17 @@ fn default_set_up() -> Text<Duration> {
     Text(Duration::from_secs(1))
 }
 
-/// What is sent.
+/// Messages or transfers of each flow.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSection {
-    /// When messages come.
+    /// Times of the messages.
     pub arrivals: Text<ArrivalsText>,
-    /// How large they are.
+    /// Sizes of the messages.
     #[serde(default)]
     pub size: Option<Text<Sizes>>,
-    /// How many each flow sends, or for how long: `800 messages`, `20s`. Until the run ends unless said.
+    /// Number of messages of each flow, or the time in which they are due: `800 messages`, `20s`. Until the run ends
+    /// unless given.
     #[serde(default)]
     pub limit: Option<Text<Limit>>,
     /// SCTP streams on which they take turns.

@@ -30,7 +30,7 @@ impl Write for Memory {
 
 /// A group of flows that is captured at all of its senders and at all of its receivers.
 pub struct Judged {
-    /// The group.
+    /// Name of the group of flows.
     pub of: String,
     flows: usize,
     capture: Rc<RefCell<FlowCapture<Memory>>>,

@@ -62,7 +62,7 @@ impl LadderWatch {
         }
     }
 
-    /// Whether a packet that leaves now is shown, as far as that is known.
+    /// Whether a packet that leaves now is shown, as far as is known by then.
     fn shows(&self, now: Instant) -> bool {
         match self.begin {
             Some(begin) => {
@@ -96,7 +96,7 @@ impl LadderWatch {
     pub fn ladder(&self, of: &str) -> Option<Ladder> {
         let begin = self.begin?;
         let millis = |at: Instant| at.since(begin).as_millis_f64();
-        // What became of the others the run did not say any more.
+        // The run ended before the fate of the others was known.
         let known = || self.trips.iter().filter_map(|trip| Some((trip, trip.fate?)));
         let arrow = |(trip, fate): (&Trip, Fate)| Arrow {
             from: trip.from,
@@ -131,7 +131,7 @@ impl LadderWatch {
     }
 }
 
-/// What is said of a step of recovery.
+/// The label of a step of recovery.
 fn label(event: &Event, protocol: Protocol) -> Option<String> {
     Some(match event {
         Event::Timeout { linear, .. } => {

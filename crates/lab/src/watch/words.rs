@@ -8,7 +8,7 @@ use tcp::wire::{Flags, Segment};
 use crate::flow::spans::unwrap;
 use crate::flow::{Protocol, Span, for_each_span};
 
-/// Tells what the packets of a flow are, in the order in which they leave.
+/// Describes the packets of a flow, in the order in which they leave.
 #[derive(Clone, Debug)]
 pub(crate) struct Teller {
     protocol: Protocol,
@@ -19,7 +19,7 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    /// For a flow of this protocol.
+    /// A description of packets of this protocol.
     pub(crate) fn new(protocol: Protocol) -> Teller {
         Teller { protocol, sent_to: 0, initial: [0; 2] }
     }

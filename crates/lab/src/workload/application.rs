@@ -181,7 +181,7 @@ impl Application {
         (0..APPLICATIONS.len()).map(Application)
     }
 
-    /// What is known of it.
+    /// Numbers of the application in the papers.
     pub fn row(self) -> &'static ApplicationRow {
         &APPLICATIONS[self.0]
     }

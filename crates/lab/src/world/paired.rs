@@ -15,7 +15,7 @@ use crate::flow::{FIRST, Protocol, for_each_span};
 pub struct PairedLoss {
     probability: Probability,
     seed: u64,
-    /// Nothing is lost before.
+    /// Time before which no packet is lost.
     from: Instant,
     forward: bool,
     protocols: Vec<Protocol>,
@@ -51,7 +51,7 @@ impl PairedLoss {
         PairedLoss { probability, seed, from, forward, protocols, flows }
     }
 
-    /// For a link.
+    /// The losses as a link asks for them.
     pub fn into_oracle(mut self) -> LossOracle<Packet> {
         Box::new(move |now, packet| now >= self.from && self.is_lost(packet))
     }

@@ -20,7 +20,7 @@ const USUAL: [&str; 6] = [
 ];
 /// Figures of numbers at most.
 const MOST: usize = 4;
-/// Series that can be told apart.
+/// Most series that a reader can distinguish.
 const SERIES: usize = 8;
 
 /// What is varied: across, and as series.

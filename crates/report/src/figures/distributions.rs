@@ -11,7 +11,7 @@ use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
 use crate::document::{Axis, Figure, Point, Scale, Shape};
 use lab::plan::{FigureKind, FigureSection};
 
-/// Steps that can be told apart across and upwards.
+/// Steps that a reader can distinguish, horizontally and vertically.
 const STEPS: (f64, f64) = (300.0, 200.0);
 
 /// Histograms of one series: one for each seed.

@@ -15,7 +15,7 @@ pub(super) type Texts = Vec<(String, String)>;
 pub(super) struct Spot {
     /// Swept keys that are not drawn: a figure for each combination of their values.
     pub(super) panel: Texts,
-    /// Which series.
+    /// The series within the figure.
     pub(super) series: SeriesKey,
     /// Value of `x`; empty where nothing stands across.
     pub(super) x: String,
@@ -23,7 +23,7 @@ pub(super) struct Spot {
     pub(super) y: String,
 }
 
-/// What tells series apart.
+/// The values by which series differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SeriesKey {
     /// Place among the measures of the figure.
@@ -46,7 +46,7 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// For these results.
+    /// Spots of these results.
     pub(super) fn new(section: &'a FigureSection, results: &Results<'a>) -> Query<'a> {
         let swept = &results.swept;
         let drawn = || section.x.iter().chain(&section.y).chain(&section.by.0).map(String::as_str);

@@ -1,4 +1,4 @@
-//! Units: from what results have to what an axis shows, and texts of plans as numbers.
+//! Units: from those of results to that of an axis, and texts of plans as numbers.
 
 use base::{ByteCount, Duration, Rate};
 

@@ -77,7 +77,7 @@ impl<'a> Axis<'a> {
         }
     }
 
-    /// Where a value stands, kept within the axis.
+    /// Position of a value, kept within the axis.
     pub(super) fn px(&self, value: f64) -> f64 {
         let part = (self.place(value) - self.from) / (self.to - self.from);
         self.start_px + part.clamp(0.0, 1.0) * (self.end_px - self.start_px)

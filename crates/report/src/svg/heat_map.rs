@@ -43,7 +43,7 @@ pub(super) fn draw(
     Drawing { width: right + 110.0, height: bottom + foot + 28.0, body }
 }
 
-/// Where the cells are.
+/// Positions of the cells.
 struct Grid {
     /// Width and height of a cell.
     side: f64,

@@ -10,7 +10,7 @@ const INITIAL: usize = 1 << 18;
 pub(super) struct Buffer<R> {
     source: R,
     bytes: Vec<u8>,
-    /// What was read and not consumed stands in `start..end`.
+    /// Bytes read and not consumed are in `start..end`.
     start: usize,
     end: usize,
     /// Where the part that was consumed last begins.
@@ -51,7 +51,7 @@ impl<R: Read> Buffer<R> {
         self.block
     }
 
-    /// What was read and not consumed.
+    /// Bytes read and not consumed.
     pub(super) fn data(&self) -> &[u8] {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }

@@ -17,10 +17,10 @@ use crate::serial::Unwrap;
 
 /// Streams of a direction that are counted one by one.
 const MOST_STREAMS: usize = 1024;
-/// Paths that are told apart.
+/// Most paths that are distinguished.
 const MOST_PATHS: usize = 16;
 
-/// What SCTP needs to know of a direction beside its sender, and what only SCTP has.
+/// State of a direction that only SCTP has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SctpDirection {
     pub(crate) numbers: Unwrap,
@@ -36,7 +36,7 @@ pub(crate) struct SctpDirection {
     pub(crate) paths: SmallVec<[(SocketAddr, SocketAddr); 1]>,
 }
 
-/// How many there were of each.
+/// Number of chunks by type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ChunkCounts {
     /// Chunks of any type.
@@ -92,7 +92,7 @@ pub struct StreamCounts {
     pub redundant: u64,
 }
 
-/// A packet, whatever of it was captured.
+/// An SCTP packet, perhaps cut.
 #[derive(Debug)]
 pub(crate) struct Captured {
     packet: SctpPacket,

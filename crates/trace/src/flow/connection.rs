@@ -30,7 +30,7 @@ pub(crate) struct TcpDirection {
     pub(crate) resets: u64,
     pub(crate) pure_acks: u64,
     pub(crate) keep_alives: u64,
-    /// From its SYN to the answer.
+    /// Time from its SYN to the answer.
     pub(crate) handshake: Option<Duration>,
 }
 

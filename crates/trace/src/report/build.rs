@@ -1,4 +1,4 @@
-//! From what was counted to what is told.
+//! Makes reports of counts.
 
 use base::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const THIN_SHARE: f64 = 0.9;
 /// Packets in flight with which a fast retransmission is possible: one is lost, three report it.
 const FAST: f64 = 4.0;
 
-/// What there is to tell of a direction.
+/// The report of a direction.
 pub(crate) fn of_direction(
     flow: &mut Flow,
     way: Way,
@@ -80,7 +80,7 @@ pub(crate) fn of_direction(
     }
 }
 
-/// What a direction is called.
+/// Name of a direction.
 pub(crate) fn id(number: u64, way: Way) -> String {
     let letter = if way == Way::There { 'a' } else { 'b' };
     format!("{number}{letter}")
@@ -235,7 +235,7 @@ fn thin(sender: &Sender, totals: &Totals) -> Thin {
     }
 }
 
-/// What the receiver's capture tells; none if it never saw the direction.
+/// Numbers of the receiver's capture; `None` if it never saw the direction.
 fn of_receiver(receiver: &Receiver, clock: Clock) -> Option<ReceiverReport> {
     let line = receiver.minima.line(clock.drift.unwrap_or_default())?;
     let counts = &receiver.counts;

@@ -90,11 +90,11 @@ fn weighted(samples: &Samples, line: &Line, by_bytes: bool) -> impl Iterator<Ite
 /// values are at most 0.1 % off.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelaysOfAll {
-    /// As in [`super::ReceiverReport`].
+    /// Of [`super::ReceiverReport`].
     pub delay_variation_ms: Delays,
-    /// As in [`super::ReceiverReport`].
+    /// Of [`super::ReceiverReport`].
     pub transport_delay_ms: Delays,
-    /// As in [`super::ReceiverReport`].
+    /// Of [`super::ReceiverReport`].
     pub application_delay_ms: Delays,
 }
 

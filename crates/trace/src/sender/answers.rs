@@ -1,4 +1,4 @@
-//! What a direction's acknowledgements tell: latency, round trips, what was needless.
+//! Facts from a direction's acknowledgements: latency, round trips, needless retransmissions.
 
 use base::{Duration, Instant};
 use smallvec::SmallVec;
@@ -8,19 +8,19 @@ use super::fates::{Answer, Fates};
 use super::history::Sent;
 use super::{REPORTS, Report, Sender};
 
-/// What came back.
+/// Contents of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement<'a> {
     pub(crate) at: Instant,
     /// Everything below it arrived.
     pub(crate) cumulative: u64,
-    /// What arrived above it.
+    /// Ranges that arrived above it.
     pub(crate) blocks: &'a [(u64, u64)],
-    /// What arrived again.
+    /// Ranges that arrived again.
     pub(crate) duplicates: &'a [(u64, u64)],
     /// Whether it is a duplicate acknowledgement (RFC 5681, section 2).
     pub(crate) is_repeated: bool,
-    /// TSecr.
+    /// TCP's echoed timestamp (TSecr).
     pub(crate) echo: Option<u32>,
 }
 
@@ -130,7 +130,7 @@ impl Sender {
     fn note_report(&mut self, ack: &Acknowledgement<'_>, highest: Option<(u64, Instant)>) {
         let report = match highest {
             Some((highest, sent)) => Report { at: ack.at, highest, sent },
-            // Who cannot report selectively repeats itself for each packet that arrives out of order.
+            // A receiver that cannot report selectively repeats itself for each packet out of order.
             None if ack.is_repeated && !self.blocks_seen && ack.duplicates.is_empty() => {
                 let sent = ack.at.before(self.srtt.unwrap_or_default());
                 Report { at: ack.at, highest: u64::MAX, sent }

@@ -1,4 +1,4 @@
-//! What is counted of a direction.
+//! Counts of a direction.
 
 /// What the packets of a direction count.
 #[derive(Clone, Debug, Default)]

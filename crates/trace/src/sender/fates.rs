@@ -21,7 +21,7 @@ const MOST_PACKETS: usize = 1 << 16;
 /// Packets of a range that are remembered: the first and the latest.
 const MOST_CARRIERS: usize = 32;
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
     /// Unknown, or not known yet.
@@ -44,7 +44,7 @@ pub(crate) struct Packet {
     pub(crate) at: Instant,
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// TSval.
+    /// TCP's timestamp (TSval).
     pub(crate) stamp: Option<u32>,
     /// Whether the last number is acknowledged: the packet can have arrived.
     is_complete: bool,
@@ -73,13 +73,13 @@ impl Packet {
     }
 }
 
-/// What an acknowledgement tells beside the numbers that it acknowledges.
+/// Facts from an acknowledgement beside the numbers that it acknowledges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) at: Instant,
-    /// TSecr.
+    /// TCP's echoed timestamp (TSecr).
     pub(crate) echo: Option<u32>,
-    /// What was acknowledged before it.
+    /// The cumulative acknowledgement before it.
     pub(crate) una: u64,
     /// The shortest round trip until then.
     pub(crate) shortest: Option<Duration>,
@@ -119,7 +119,7 @@ impl Answer {
     }
 }
 
-/// The packets of a direction, as far as they matter still.
+/// The packets of a direction that still matter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fates {
     packets: VecDeque<Packet>,

@@ -1,4 +1,4 @@
-//! What a sender has sent and what became of it, as far as it matters still.
+//! Ranges that a sender has sent, with their state, as long as they matter.
 
 use std::collections::VecDeque;
 
@@ -53,11 +53,11 @@ pub(crate) struct Sent {
     pub(crate) first: Instant,
     /// When it was sent for the last time, not counting copies in case of loss.
     pub(crate) last: Instant,
-    /// How often it was retransmitted.
+    /// Number of retransmissions.
     pub(crate) again: u16,
     /// The packets that carried it.
     pub(crate) carriers: CarryingPackets,
-    /// The packet that brought it first, as far as that can be told.
+    /// Number of the packet that brought it first, if known.
     pub(crate) brought_by: Option<u64>,
     /// Whether it was the last of its packet, which is in flight until this arrives.
     pub(crate) leads: bool,
@@ -71,7 +71,7 @@ pub(crate) struct History {
     ranges: VecDeque<Sent>,
     /// How many of them, from the front, are acknowledged cumulatively.
     acknowledged: usize,
-    /// What was acknowledged selectively, above `una`.
+    /// Ranges acknowledged selectively, above `una`.
     selective: Ranges,
     /// The first number that is not acknowledged.
     una: u64,

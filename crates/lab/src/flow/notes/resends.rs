@@ -1,4 +1,4 @@
-//! Which retransmission it is that arrives.
+//! Which retransmission of a unit an arrival belongs to.
 
 use std::collections::VecDeque;
 
