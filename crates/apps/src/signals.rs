@@ -12,8 +12,8 @@ pub async fn interrupted() {
 pub(crate) struct Requests {
     #[cfg(unix)]
     signals: [Option<tokio::signal::unix::Signal>; 4],
-    /// Whether there was one. The end of the terminal asks for nothing more then: the system may tell of it more
-    /// than once.
+    /// Whether a signal has arrived. After that, the end of the terminal asks for nothing more: the system may report
+    /// it more than once.
     asked: bool,
 }
 

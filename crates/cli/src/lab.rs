@@ -31,7 +31,7 @@ use crate::output;
 pub(crate) use self::pages::Page;
 pub(crate) use self::work::run_made;
 
-/// Run plans of experiments in virtual time: networks, flows, policies, what is varied, what is measured.
+/// Run plans of experiments in virtual time.
 ///
 /// A plan is a TOML file; those in experiments/ reproduce figures of papers. The same plan and seed give the
 /// same numbers on any number of threads, in shards, or resumed.

@@ -69,7 +69,8 @@ impl Difference {
     }
 }
 
-/// What of a comparison is worse, and how much was looked at: for a value that is to be no worse than another anywhere.
+/// Numbers of a comparison that are worse beyond chance, and how many were compared: for a value that is to be no
+/// worse than another anywhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally<'a> {
     /// Numbers that were compared.

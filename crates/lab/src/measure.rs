@@ -1,8 +1,8 @@
 //! Measures: small accumulators, each asked for by a plan or not kept at all.
 //!
-//! A measure is one file: [`Ask`] is what a plan says below its key of `[measure]`, [`Measure`] what is kept of a group
-//! of flows and the rows that it gives. One line of the table in `measure/table.rs` makes it a key of plans.
-//! [`GroupMeter`] hands what is [`Seen`] of a group's flows to its measures; a [`FlowMeter`] has the few numbers of a
+//! A measure is one file: [`Ask`] is its settings in a plan, below its key of `[measure]`; [`Measure`] is the data of
+//! a group of flows, and makes the rows. One line of the table in `measure/table.rs` makes it a key of plans.
+//! [`GroupMeter`] passes each [`Seen`] of a group's flows to its measures; a [`FlowMeter`] has the few numbers of a
 //! flow that several measures share.
 
 mod cost;

@@ -1,4 +1,5 @@
-//! Transports of others: what one has to offer to carry flows of the laboratory, and where plans find it.
+//! Transports of others: the interface by which one carries flows of the laboratory, and the registry in which plans
+//! find it.
 //!
 //! The laboratory knows none by itself. A crate that depends on other stacks implements [`Peers`] and says so once, by
 //! [`register`]; from then on plans may name its transports, and every measure, sweep and report works for them. Their

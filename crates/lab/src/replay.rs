@@ -1,5 +1,4 @@
-//! What would it do for *my* traffic: what a capture carried, sent once more under other policies and over other
-//! networks, and judged as the capture was.
+//! Traffic of a capture, sent again under other policies and over other networks, and judged as the capture was.
 //!
 //! A capture gives a [`Recording`] of what applications sent ([`recording`](crate::workload::recording)) and what is known of the network
 //! ([`Conditions`]); both, with policies and networks to try, make a plan ([`Replay::plan`]) that runs like any

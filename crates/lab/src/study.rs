@@ -55,7 +55,7 @@ pub trait Study: Debug + Send + Sync {
     /// The parameter that does not, and what would.
     fn check(&self) -> Result<(), String>;
 
-    /// About how much work a run is, to compare runs of one study: what it simulates in seconds, and at what rate.
+    /// Work of a run, to compare runs of one study: simulated seconds times the rate.
     fn effort(&self) -> f64;
 
     /// Runs the study with parameters that pass [`Study::check`]; the same seed gives the same.
@@ -69,7 +69,7 @@ pub trait Study: Debug + Send + Sync {
         &[]
     }
 
-    /// What can be said only of all cells of a seed together, each row with the place of its cell.
+    /// Conclusions from all cells of a seed, each row with the place of its cell.
     fn conclude(&self, _cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
         Vec::new()
     }

@@ -66,8 +66,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Something to see. `name` is that of the files with its data and picture; `caption` says what there is to see
-/// in it, for those who read it and those who hear it.
+/// A figure. `name` is that of the files with its data and picture; `caption` describes it, also for those who hear
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Figure {

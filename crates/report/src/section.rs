@@ -1,5 +1,5 @@
-//! From the results of plans to a [`Document`]: a section for each plan, with its figures, the paper beside it, what
-//! was set, what the paper leaves open, and the command that makes it again.
+//! Makes a [`Document`] of the results of plans: a section for each plan, with its figures, the paper's numbers,
+//! settings, assumptions, and the command that repeats it.
 
 use super::document::{Comparison, Document, Entry, Section};
 use super::figures::{Figures, figures};

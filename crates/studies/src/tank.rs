@@ -1,6 +1,6 @@
-//! How far from its true place a tank is seen (Petlund et al., 2008, section 4.3): the paper played BZFlag over
-//! a network that loses packets, and whenever a chosen tank fired, noted the angle under which it saw each
-//! other tank beside its true place.
+//! The distance between the true place of a tank and the place where it is seen (Petlund et al., 2008, section 4.3):
+//! the paper played BZFlag over a network that loses packets, and whenever a chosen tank fired, noted the angle
+//! between each other tank's image and its true place.
 //!
 //! Here tanks drive over a field ([`field`]) and tell what they do over TCP: each to a server, which passes
 //! everything on to the tank that looks, both ways over a lossy network ([`feed`]). That tank knows the others by

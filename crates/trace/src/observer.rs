@@ -128,7 +128,7 @@ pub struct DataAcknowledged {
     pub bytes: u32,
 }
 
-/// What became of a packet is known: with a receiver's capture only, and for lost ones long after.
+/// The fate of a packet: known with a receiver's capture only, and for lost packets long after they were sent.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLost {
     /// The stream of the packet.

@@ -355,8 +355,8 @@ impl Receiver {
         }
     }
 
-    /// Everything sent before `by` that has not arrived is lost; what was sent before `from` is not told of
-    /// by the receiver's capture.
+    /// Counts everything sent before `by` that has not arrived as lost; the receiver's capture does not cover data
+    /// sent before `from`.
     pub(crate) fn give_up(&mut self, from: Instant, by: Instant, mut told: impl FnMut(PacketFate)) {
         while let Some((at, key)) = self.in_order.front().copied() {
             if at >= by {

@@ -232,8 +232,7 @@ impl Table {
         }
     }
 
-    /// A connection is seen for the first time. What makes room for it, and what was closed long before,
-    /// is handed to `gone`.
+    /// Adds a new connection. Connections that make room for it, or that closed long before, go to `gone`.
     pub(crate) fn insert(
         &mut self,
         packet: &Packet<'_>,

@@ -66,8 +66,8 @@ impl<T> Waiting<T> {
         }
     }
 
-    /// The next packet that is known, or if it `must` be the next in any case, with the time from its sending until all
-    /// that was new in it was acknowledged. Of what is not acknowledged wholly there is none.
+    /// The next packet whose fate is known, or the next of all if it `must` be, with the time from its sending until
+    /// all that was new in it was acknowledged; `None` as long as it is not.
     pub fn pop(&mut self, must: bool) -> Option<(T, Option<Duration>)> {
         if !must && self.held.front()?.missing > 0 && self.held.len() < MOST_HELD {
             return None;

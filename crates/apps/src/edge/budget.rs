@@ -1,8 +1,8 @@
-//! What the process may hold, and how much of that is left for the stacks' data.
+//! The memory of the process, and the part of it that is left for the data of the stacks.
 //!
-//! [`EdgeOptions::memory`](super::EdgeOptions) is about the process: its code and tables, its connections, and data,
-//! wherever it is on its way. Flows hold what they have taken from a stack until the service takes it, so what they
-//! hold counts against what the stacks may: it moves from one account to the other, and does not grow.
+//! [`EdgeOptions::memory`](super::EdgeOptions) limits the whole process: code, tables, connections, and data on their
+//! way. Bytes that a flow has taken from a stack and the service has not taken yet count against the limit of the
+//! stacks: they move from one account to the other, and the sum does not grow.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,9 +13,9 @@ use tcp::MemoryLimits;
 const FIXED: usize = 12 << 20;
 /// Buffers of each further queue.
 const QUEUE: usize = 2 << 20;
-/// What a connection takes at the most while it holds little: up to 4 KiB of data each way, which nothing holds up, and
-/// what is beside its data (in the stack, its task, its place in reports). Measured as 16 kB where every connection
-/// fills both directions, and as four to seven where all are idle (`make attacks`).
+/// Most memory of a connection that holds little: up to 4 KiB of data each way, which nothing delays, and its state
+/// in the stack, in its task and in reports. Measured as 16 kB where every connection fills both directions, and as
+/// four to seven where all are idle (`make attacks`).
 const CONNECTION: usize = 16 << 10;
 /// The part of all that is kept for connections from the beginning: what data may take does not shrink as they come.
 const RESERVED: usize = 6;
@@ -51,8 +51,8 @@ impl Budget {
         MemoryLimits::of(data / self.queues)
     }
 
-    /// Bytes beyond that limit up to which each stack takes new connections: those that hold little do so beyond it,
-    /// which is counted as what a connection takes, so that those who hold much do not keep others out.
+    /// Bytes beyond that limit up to which each stack accepts new connections. Connections that hold little may
+    /// exceed the limit, so that those that hold much do not keep others out.
     pub(super) fn reserve(&self) -> usize {
         let little = self.connections.load(Ordering::Relaxed).saturating_mul(CONNECTION);
         (little + self.memory / 8) / self.queues

@@ -28,13 +28,13 @@ pub trait Client {
     /// Once the connection is gone.
     fn receive(&mut self, limit: usize, pieces: &mut Vec<Bytes>) -> Result<Taken, Self::Error>;
 
-    /// Bytes that it takes now. After 0 the flow hears of it when there is room.
+    /// Bytes that it takes now. After 0 the stack reports when there is room.
     ///
     /// # Errors
     /// Once the connection is gone.
     fn room(&mut self) -> Result<usize, Self::Error>;
 
-    /// Hands over as much of `data` as fits, and answers how much that was. After less than all the flow hears of it
+    /// Takes as much of `data` as fits, and returns the number of bytes taken. After less than all the stack reports
     /// when there is room.
     ///
     /// # Errors

@@ -125,7 +125,8 @@ impl Registry {
         Ok(entry)
     }
 
-    /// A connection is over, or never began: what it did is added to its service, and the stack may forget it.
+    /// Ends a connection, or one that never began: adds its counters to those of its service, and releases it in the
+    /// stack.
     pub(super) fn leave(&self, accepted: &Accepted, end: End) {
         let shard = self.shard(accepted.shard);
         let mut present = self.present();

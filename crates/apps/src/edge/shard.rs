@@ -93,7 +93,7 @@ impl Shard {
         }
     }
 
-    /// Takes what waits at a listener; who is to serve it hears of it later.
+    /// Takes the connections that wait at a listener; their tasks start later.
     fn accept(&self, endpoint: &mut Endpoint, listener: ListenerId) {
         while let Some(id) = endpoint.accept(listener) {
             let Some(connection) = endpoint.connection(id) else { continue };

@@ -107,7 +107,7 @@ pub(super) fn stop_on_request() -> &'static AtomicBool {
         };
         // Without the thread, the process ends as any does.
         let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
-        // A request from now on is heard; a sender that is gone says that none is.
+        // A request from now on is noticed; a closed channel means that none can come.
         let _ = listening.recv();
     });
     &STOPPED

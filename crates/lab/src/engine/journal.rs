@@ -1,7 +1,7 @@
 //! What is finished: one line for each run, with a checksum.
 //!
-//! A line that was cut short, by a kill or a full disk, is not believed, and its run is done again. The first
-//! line says of which plan the runs are.
+//! A line that was cut short, by a kill or a full disk, does not count, and its run is done again. The first line
+//! names the plan.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};

@@ -1,5 +1,5 @@
-//! What the analysis of captures says of flows: `measure.trace`. So what was simulated can stand beside what was
-//! captured on a real network, judged alike.
+//! `measure.trace`: the analysis of captures applied to flows, so that simulated traffic is judged as traffic
+//! captured on a real network is.
 
 use std::cell::RefCell;
 use std::io::{self, Write};

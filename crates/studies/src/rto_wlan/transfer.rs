@@ -353,10 +353,10 @@ const GAINS: [&str; 2] = ["parameters.alpha", "parameters.beta"];
 /// Measures that [`rank`] adds.
 const CONCLUSIONS: [&str; 3] = ["rank.simulated", "rank.agreement", "rank.correlation"];
 
-/// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most: apart for whatever else
-/// was swept. Equals share the mean of their ranks. The first cell of each group has how far this is the order of
-/// the paper's Table 2, if all of its pairs are there, and how what was transferred goes with the time at which
-/// data left the path.
+/// Ranks the cells of a sweep over the gains by the bytes transferred, 1 for the most, separately for all other swept
+/// keys. Equals share the mean of their ranks. The first cell of each group also has the correlation with the order
+/// of the paper's Table 2, if all of its pairs are there, and that of bytes transferred with the time at which data
+/// left the path.
 pub(super) fn rank(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let is_gain = |key: &str| GAINS.contains(&key);
     let mut groups: BTreeMap<Labels, Vec<(usize, f64)>> = BTreeMap::new();

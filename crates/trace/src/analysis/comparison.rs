@@ -241,7 +241,7 @@ impl<O: Observer> Analysis<O> {
         Clock { drift: comparison.drift.map(|(_, drift)| drift) }
     }
 
-    /// All connections that are open tell their drift before the first is reported.
+    /// All open connections contribute their drift before the first is reported.
     pub(super) fn settle_clock(&mut self) {
         let Some(comparison) = &mut self.comparison else { return };
         for flow in self.table.flows() {

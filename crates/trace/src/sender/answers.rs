@@ -34,7 +34,7 @@ pub(crate) struct Acknowledged {
 }
 
 impl Sender {
-    /// Takes note of an acknowledgement; `told` hears of each range that it acknowledges cumulatively.
+    /// Notes an acknowledgement; calls `told` with each range that it acknowledges cumulatively.
     pub(crate) fn on_acknowledgement(
         &mut self,
         ack: &Acknowledgement<'_>,

@@ -1,5 +1,5 @@
-//! Why was something retransmitted? The capture does not say; what the sender had heard by then, and how
-//! long ago it had sent, nearly does.
+//! The cause of a retransmission. The capture does not show it, but acknowledgements before it, and the time since
+//! the last transmission, nearly determine it.
 
 use base::{Duration, Instant};
 

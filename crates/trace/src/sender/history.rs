@@ -37,7 +37,7 @@ pub(crate) type CarryingPackets = SmallVec<[CarryingPacket; 1]>;
 const KEPT: usize = 64;
 /// Ranges without an acknowledgement that are kept; beyond them the oldest is given up.
 const MOST: usize = 1 << 16;
-/// Ranges kept while no acknowledgement was seen: the other direction was not captured.
+/// Most ranges kept without any acknowledgement: the other direction was not captured.
 const MOST_UNHEARD: usize = 1 << 10;
 
 /// Bytes of a TCP stream that were first sent together, or a DATA chunk.
@@ -179,8 +179,8 @@ impl History {
         }
     }
 
-    /// Everything below `cumulative` arrived; `visit` hears of what was not acknowledged cumulatively
-    /// before, and whether it had not been selectively, either.
+    /// Everything below `cumulative` arrived; calls `visit` with ranges that were not acknowledged cumulatively
+    /// before, and whether they had been selectively.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, mut visit: impl FnMut(&mut Sent, bool)) {
         self.heard = true;
         if cumulative <= self.una {
@@ -204,7 +204,7 @@ impl History {
         self.selective.forget_below(cumulative);
     }
 
-    /// Gives up what was acknowledged long ago, and tells of it.
+    /// Forgets ranges that were acknowledged long ago, and calls `told` with each.
     pub(crate) fn forget(&mut self, mut told: impl FnMut(&Sent)) {
         while self.acknowledged > KEPT {
             self.ranges.front().into_iter().for_each(&mut told);
@@ -212,7 +212,7 @@ impl History {
         }
     }
 
-    /// `start..end` arrived; `visit` hears of ranges that had not been acknowledged before.
+    /// `start..end` arrived; calls `visit` with ranges that had not been acknowledged before.
     pub(crate) fn acknowledge_selectively(
         &mut self,
         start: u64,

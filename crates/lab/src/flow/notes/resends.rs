@@ -31,7 +31,7 @@ struct Resent {
 }
 
 impl Resends {
-    /// A unit is sent again; what is to be said of it should that turn out to be needless.
+    /// Notes that a unit is sent again, with the event to report should that turn out to be needless.
     pub(super) fn add(&mut self, unit: u64, needless: Needless) {
         if self.list.len() == LIMIT {
             self.list.pop_front();
