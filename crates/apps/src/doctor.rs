@@ -1,5 +1,5 @@
-//! `thinstream doctor`: what this machine can do for thin streams, each with what follows from it, and what its kernel
-//! can do for its own TCP. Looks and changes nothing; what options of the kernel bring is measured in virtual time.
+//! `thinstream doctor`: the abilities of this machine for thin streams, each with its consequence, and those of its
+//! kernel's TCP. Changes nothing; the effect of the kernel's options is measured in virtual time.
 
 mod kernel;
 mod laboratory;
@@ -22,20 +22,20 @@ pub struct Diagnosis {
     pub version: &'static str,
     /// Operating system and processor that the command was built for, and the kernel's release.
     pub system: String,
-    /// What the machine can do.
+    /// Abilities of the machine.
     pub findings: Vec<Finding>,
     /// The kernel's own TCP.
     pub kernel_tcp: KernelTcp,
 }
 
-/// What a kernel can do for its own TCP.
+/// Abilities of a kernel's own TCP.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelTcp {
     /// Options that this kernel has.
     pub options: Vec<KernelOption>,
     /// The stream that was measured, in words.
     pub stream: &'static str,
-    /// What the options bring to it, in virtual time; empty if that was not asked for.
+    /// Effect of the options, in virtual time; empty if the measurement was not asked for.
     pub measured: Vec<Measured>,
 }
 
@@ -50,7 +50,7 @@ pub struct Finding {
     pub found: String,
     /// The consequence for thinstream, as a sentence.
     pub follows: String,
-    /// What would change it, if anything would.
+    /// A command or an action that would change it, if there is one.
     pub remedy: Option<String>,
 }
 
@@ -124,7 +124,7 @@ fn add(table: &mut Table, name: &str, text: &str, command: Option<&str>) {
     command.iter().for_each(|command| table.row(["", &format!("$ {command}")]));
 }
 
-/// For people: a paragraph for each finding, then the kernel's options and a table of what they bring.
+/// For people: a paragraph for each finding, then the kernel's options and a table of their effects.
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "thinstream {} on {}\n", self.version, self.system)?;

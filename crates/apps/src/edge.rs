@@ -74,7 +74,7 @@ pub enum EdgeError {
     Random(String),
 }
 
-/// What an edge has to say meanwhile.
+/// Notices of an edge while it runs.
 #[derive(Clone, Debug)]
 pub enum EdgeNotice {
     /// The edge is up: the device's name, the rules by which clients outside reach it, and whether those were applied.
@@ -161,7 +161,7 @@ pub async fn edge_until<S: Future<Output = ()>>(
     if worked.is_ok() {
         worked = running.drain(options, notice, stop()).await;
     }
-    // What is left hears of the end, whatever that came of.
+    // Connections that are left end however the rest ended.
     running.end().await;
     worked.map(|()| running.registry.report())
 }

@@ -1,6 +1,6 @@
 //! Notices of a command while it works.
 
-/// What a long-running command has to say meanwhile.
+/// A line of a long-running command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A line that stays.

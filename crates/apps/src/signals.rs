@@ -64,8 +64,8 @@ async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
     std::future::pending().await
 }
 
-/// The set of signals that this process ignores, the first in the lowest bit. Where the system does not tell,
-/// none.
+/// The set of signals that this process ignores, the first in the lowest bit; empty where the system does not report
+/// it.
 #[cfg(unix)]
 fn ignored() -> u64 {
     std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored_in(&status))

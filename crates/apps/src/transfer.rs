@@ -1,4 +1,4 @@
-//! What an association did, for people and for programs.
+//! The report of an association, for people and for programs.
 
 use base::Duration;
 use results::LatencySummary;
@@ -9,7 +9,7 @@ use thinstream::{AssociationStats, Carrier};
 use crate::paths::{self, PathReport};
 use crate::retransmissions::Retransmissions;
 
-/// What one side of an association sent and received.
+/// Counters of one side of an association.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TransferReport {
     /// Chunks sent again, by cause and order.

@@ -1,4 +1,4 @@
-//! How the command fails: one line that says what was wrong with which input, and an exit code.
+//! Failures of the command: one line with the wrong input and the reason, and an exit code.
 
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -60,7 +60,7 @@ impl Display for Failure {
     }
 }
 
-/// What the parser of arguments has to say: help and version are no failures.
+/// The failure that the parser of arguments reports; help and version are none.
 pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
     use clap::error::ErrorKind;
     match error.kind() {

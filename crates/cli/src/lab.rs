@@ -180,7 +180,7 @@ impl SizeArguments {
     }
 }
 
-/// What this command was built from: results of another build do not mix with its own.
+/// Name of the sources that the command was built from: results of different builds do not mix.
 const BUILD: &str = env!("THINSTREAM_BUILD");
 
 /// Facts for the manifest that the results do not contain.

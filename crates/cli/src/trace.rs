@@ -56,7 +56,7 @@ enum View {
     Replay(replay::Arguments),
 }
 
-/// What to show of a capture, and how.
+/// The reports of a capture to print, and their form.
 #[derive(clap::Args, Debug)]
 struct Shown {
     #[command(flatten)]
@@ -295,7 +295,7 @@ impl Selection {
         Ok(compare(&mut sender, &mut receiver, clocks, options, observer))
     }
 
-    /// What the chosen streams carried, with the report of them.
+    /// Messages of the chosen streams, with their report.
     fn record(&self) -> Result<(Recording, Report), Failure> {
         let (mut report, messages) = self.analyse(Messages::new(None, MOST_MESSAGES))?;
         self.complain(&report);
@@ -317,7 +317,7 @@ impl Selection {
         Ok((recording.map_err(failed)?, report))
     }
 
-    /// Says what of the captures could not be read.
+    /// Reports damage of the captures.
     fn complain(&self, report: &Report) {
         let receiver = self.receiver.as_ref().zip(report.receiver_capture.as_ref());
         for (path, capture) in [(&self.file, &report.capture)].into_iter().chain(receiver) {

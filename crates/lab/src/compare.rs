@@ -20,7 +20,7 @@ use crate::statistics;
 /// Two cells that differ in nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What else is varied, and its value here.
+    /// Other varied keys, and their values here.
     pub keys: Labels,
     /// Every number that both have.
     pub differences: Vec<Difference>,

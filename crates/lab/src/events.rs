@@ -19,7 +19,7 @@ pub struct EventLine<'a> {
     pub step: Step,
 }
 
-/// What happened, named by `event` in JSON.
+/// Kinds of events, named by `event` in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Step {

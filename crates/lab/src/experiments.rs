@@ -14,7 +14,7 @@ pub struct Experiment {
     pub text: &'static str,
 }
 
-/// Why a name does not say what to reproduce.
+/// The reason why a name does not stand for plans.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownExperiment {
     /// No plan, paper or figure has the name.

@@ -44,7 +44,7 @@ use crate::workload::{DueMessage, WorkloadError, WorkloadPlan};
 /// Port of SCTP and TCP receivers.
 pub(crate) const PORT: u16 = 5000;
 
-/// Bytes that applications send; what they are does not matter.
+/// Bytes that applications send; their values do not matter.
 pub(crate) static FILLER: [u8; 1 << 16] = [0x74; 1 << 16];
 
 /// Filler of `size` bytes, of 64 KiB at most.
@@ -101,7 +101,7 @@ pub enum SourcePlan {
     Transfers(TransferPlan),
 }
 
-/// What a flow is made of: hosts, transport, workload, measures.
+/// Transport, workload, measures and times of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
     /// Protocol, with the options of both ends.

@@ -80,7 +80,7 @@ pub trait Ask: Debug {
     fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>>;
 }
 
-/// What is kept of a group of flows.
+/// Data of a group of flows, and the rows that follow.
 pub trait Measure: Debug {
     /// An event of flow number `flow` of the group, from 0. Events outside the measure's window are reported, too:
     /// each measure decides what counts.
@@ -99,7 +99,7 @@ pub struct Setting {
     pub lost: Option<Duration>,
 }
 
-/// What the flows of a group have come to.
+/// Totals of the flows of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     /// Length of the window.

@@ -43,7 +43,7 @@ pub trait PeerEnd: Machine {
     }
 }
 
-/// Where the two ends of a flow are, and what their chance comes from.
+/// Addresses of the two ends of a flow, and their random streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Address of the sender; its port is 0, as that of all hosts of the laboratory.

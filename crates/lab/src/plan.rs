@@ -141,7 +141,7 @@ pub struct CellPlan {
     pub expectations: Vec<Expectation>,
     /// Figures of the report; without any, the report has the usual ones.
     pub figures: Vec<FigureSection>,
-    /// What is varied; taken out before a cell is read.
+    /// Varied keys and values; taken out before a cell is read.
     sweep: Lists,
     /// Other lists of other sizes.
     full_sweep: Lists,
@@ -249,7 +249,7 @@ impl Plan {
 }
 
 impl Size {
-    /// Section of a plan that says this size; none for what `[run]` says.
+    /// Section of a plan with this size; `None` for that of `[run]`.
     fn section(self) -> Option<&'static str> {
         match self {
             Size::Normal => None,

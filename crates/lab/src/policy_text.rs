@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for PolicySection {
                 )));
             }
         };
-        // What a policy is called is for rows: they read it from the sweep.
+        // The name of a policy is for rows: they read it from the sweep.
         table.remove("name");
         let Some(toml::Value::String(preset)) = table.remove("preset") else {
             return Err(D::Error::custom(

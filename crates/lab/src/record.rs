@@ -59,11 +59,11 @@ pub enum RecordError {
 
 /// Writers of a recording.
 pub struct Files<W> {
-    /// What the sender's host sends and receives, pcapng.
+    /// Packets at the sender's host, pcapng.
     pub sender: W,
-    /// What the receiver's host sends and receives, pcapng.
+    /// Packets at the receiver's host, pcapng.
     pub receiver: W,
-    /// What the sender's recovery does, qlog events as a JSON text sequence.
+    /// Events of the sender's recovery, qlog as a JSON text sequence.
     pub events: W,
 }
 

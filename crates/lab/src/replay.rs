@@ -23,7 +23,7 @@ use crate::workload::Recording;
 /// Name of the flows that are replayed.
 pub const FLOWS: &str = "traffic";
 
-/// Recorded traffic and what is to be tried with it.
+/// Recorded traffic with the policies and networks to try.
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {
     /// Where it is from, in a few words.
@@ -36,7 +36,7 @@ pub struct Replay<'a> {
     pub policies: &'a [PolicyText],
     /// Conditions; each policy runs under each of them.
     pub networks: &'a [NetworkText],
-    /// Longest delay of the receivers' acknowledgements, or `off`; without it, what each policy says.
+    /// Longest delay of the receivers' acknowledgements, or `off`; that of each policy unless given.
     pub delayed_ack: Option<&'a str>,
     /// Runs of each.
     pub seeds: u64,
@@ -50,7 +50,7 @@ pub struct Conditions {
     /// The share of packets with data that was lost: truly, if the receiver's capture is known, or as it is estimated
     /// from acknowledgements.
     pub loss: f64,
-    /// Whether more may have been lost, of which the capture does not tell: redundant copies repaired it.
+    /// Whether more may have been lost than the capture shows: redundant copies repaired it.
     pub loss_is_lower_bound: bool,
     /// How much later than the fastest packets with data are in the mean, if the receiver's capture is known.
     pub jitter: Option<Duration>,

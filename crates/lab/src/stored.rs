@@ -19,7 +19,7 @@ use crate::plan::Plan;
 pub struct Stored {
     /// The plan, in the size in which it was run.
     pub plan: Plan,
-    /// Finished runs of the plan, and what follows from them.
+    /// Finished runs of the plan, and conclusions from them.
     pub finished: Finished,
     /// The origin of the results.
     pub manifest: Manifest,

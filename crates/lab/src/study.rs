@@ -35,10 +35,10 @@ pub enum StudyError {
     Failed(String),
 }
 
-/// What a run of a cell of a plan found.
+/// Results of a run of a cell of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellResults<'a> {
-    /// What is varied, and its value in this cell.
+    /// Varied keys, and their values in this cell.
     pub keys: Labels,
     /// Results of the cell.
     pub results: &'a Results,

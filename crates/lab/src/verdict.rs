@@ -98,7 +98,7 @@ pub struct Verdict<'a> {
     pub seeds: usize,
     /// Whether the number here agrees with the paper's.
     pub agreement: Word,
-    /// What the report says of the row: the agreement of a prediction, the kind of any other.
+    /// The word of the row in the report: the agreement of a prediction, the kind of any other.
     pub word: Word,
     /// Whether it is asked of this size of the plan; if not, it is listed and not judged.
     pub is_asked: bool,
@@ -128,7 +128,7 @@ fn verdict<'a>(plan: &Plan, finished: &Finished, expectation: &'a Expectation) -
     let agreement = match (here, &interval) {
         (None, _) => Word::NotMeasured,
         (Some(_), _) if expectation.expected() == ExpectedValue::Unreported => Word::NotReported,
-        // What one run shows may be chance: even a plan without losses draws the phases of its flows.
+        // A single run may be chance: even a plan without losses draws the phases of its flows.
         (Some(_), None) => Word::NotDecided,
         (Some(here), Some(interval)) => weigh(expectation, Found::new(here, interval)),
     };
@@ -192,7 +192,7 @@ fn weigh_bounds(above: Option<f64>, below: Option<f64>, found: Found) -> Word {
     }
 }
 
-/// Beside a number of the paper; `neutral` is what means no effect, where two numbers are compared.
+/// Compares with a number of the paper; `neutral` is the value without effect, where two numbers are compared.
 fn weigh_number(paper: f64, room: f64, neutral: Option<f64>, found: Found) -> Word {
     let (from, to) = (paper - room, paper + room);
     let is_inside = from <= found.low && found.high <= to;

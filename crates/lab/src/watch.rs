@@ -42,7 +42,7 @@ pub fn watch_ladders(
     watches
 }
 
-/// The two hosts of a flow and what they write down.
+/// The two hosts of a flow and their record.
 #[derive(Clone, Debug)]
 struct Watched {
     hosts: [HostId; 2],
@@ -50,7 +50,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Has the flow keep what recovery does, too.
+    /// Also keeps the events of the flow's recovery.
     fn new(ends: &Ends) -> Watched {
         ends.log.borrow_mut().keep_steps();
         Watched { hosts: [ends.sender, ends.receiver], log: Rc::clone(&ends.log) }

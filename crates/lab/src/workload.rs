@@ -132,7 +132,7 @@ impl FromStr for Limit {
     }
 }
 
-/// What a flow sends: the same for all flows of an experiment.
+/// Messages of a flow: the same for all flows of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadPlan {
     /// Times of the messages.
@@ -181,8 +181,8 @@ pub struct DueMessage {
     pub due: Instant,
     /// Bytes of its payload.
     pub size: usize,
-    /// Place of the message in the media, from the flow's first message: when it is to be played. Of what is no media, when it
-    /// was due.
+    /// Place of the message in the media, from the flow's first message: when it is to be played. Without media, the
+    /// time at which it was due.
     pub media: Duration,
 }
 

@@ -242,8 +242,7 @@ impl World {
         line.map(add).transpose()
     }
 
-    /// From now on `watcher` sees every packet, those sent from now on in one piece. What it does changes nothing of
-    /// the run.
+    /// Lets `watcher` see every packet sent from now on, in one piece. The run does not change by it.
     pub fn watch(&mut self, watcher: impl Checker + 'static) {
         self.simulation.set_gathering(false);
         self.simulation.checker_mut().push(Box::new(watcher));

@@ -56,7 +56,7 @@ pub struct Section {
     pub comparisons: Vec<Comparison>,
     /// Settings of the runs.
     pub parameters: Vec<Entry>,
-    /// What the paper leaves open, and why it was set as it is.
+    /// Assumptions that the paper leaves open, with their reasons.
     pub open: Vec<Entry>,
     /// Command lines that produce these numbers again.
     pub commands: Vec<String>,
@@ -141,7 +141,7 @@ pub enum Figure {
     },
 }
 
-/// What an axis or a colour means.
+/// Meaning and unit of an axis or a colour.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {

@@ -20,7 +20,7 @@ use lab::statistics;
 pub(super) use spot::told;
 use spot::{Texts, all_told};
 
-/// Figures that one `[[figure]]` makes at most, one for each value of what it does not draw.
+/// Most figures of one `[[figure]]`, one for each value of the keys that it does not draw.
 const LARGEST_FAMILY: usize = 24;
 
 /// Runs of which an interval says something; fewer have one that dwarfs all it is around.
@@ -47,7 +47,7 @@ struct Results<'a> {
     varied: Vec<&'a str>,
 }
 
-/// Draws what the plan asks for; `name` begins the names of the figures' files.
+/// Draws the figures of the plan; `name` begins the names of their files.
 pub fn figures(plan: &Plan, finished: &Finished, name: &str) -> Figures {
     let cells = plan.cells.iter().enumerate();
     let cells: Vec<_> = cells

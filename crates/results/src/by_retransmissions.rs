@@ -15,7 +15,7 @@ pub struct LatencyByRetransmissions {
     columns: [LatencyRecorder; COLUMNS],
 }
 
-/// What the paper shows of one column. Times are in milliseconds.
+/// Numbers of one column as the paper shows them. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RetransmissionLatency {
     /// Number of messages, above zero.

@@ -121,7 +121,7 @@ impl LatencyRecorder {
         self.histogram.bins()
     }
 
-    /// Counts `count` latencies of this many nanoseconds: what [`LatencyRecorder::bins`] gave.
+    /// Counts `count` latencies of this many nanoseconds: a bin of [`LatencyRecorder::bins`].
     pub fn record_bin(&mut self, nanos: u64, count: u64) {
         self.histogram.record_many(nanos, count);
     }

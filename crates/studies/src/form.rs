@@ -64,7 +64,7 @@ pub(super) fn gain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ratio, 
     policy_with("rto-alpha", deserializer).map(|policy| policy.rto.alpha)
 }
 
-/// What the variation of round-trip times follows, as policies write it.
+/// The deviation that the variation of round-trip times follows, as policies write it.
 pub(super) fn deviation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Deviation, D::Error> {
     policy_with("rto-deviation", deserializer).map(|policy| policy.rto.deviation)
 }

@@ -34,7 +34,7 @@ pub struct Item {
     pub after: Vec<usize>,
     /// Size in bytes.
     pub size: usize,
-    /// What it says, after its number and time (12 bytes); the rest of its size is zeros.
+    /// Content after number and time (12 bytes); the rest of its size is zeros.
     pub content: Bytes,
     /// Condition under which it may be given up.
     pub reliability: Reliability,
@@ -54,7 +54,7 @@ pub enum Service {
     StreamPerObject,
     /// The layer for partial orders.
     PartialOrder,
-    /// Unordered, to see what order costs at all.
+    /// Unordered, to measure the price of order.
     Unordered,
 }
 
@@ -83,7 +83,7 @@ pub struct Network {
     pub loss: Probability,
     /// Rate, each way; none is infinite.
     pub rate: Option<Rate>,
-    /// What the line adds to each packet.
+    /// Bytes that the line adds to each packet.
     pub framing: Framing,
     /// Packets that may wait before it.
     pub queue: usize,
@@ -102,7 +102,7 @@ pub struct Arrival {
     pub content: Bytes,
 }
 
-/// When each message was delivered, and what was wrong with the order.
+/// Deliveries of messages, and violations of their order.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Messages in the order of their delivery.

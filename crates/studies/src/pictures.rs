@@ -64,7 +64,7 @@ pub struct Parameters {
     /// Rate of the line, each way.
     #[serde(deserialize_with = "form::optional")]
     pub rate: Option<Rate>,
-    /// What the line adds to each packet.
+    /// Bytes that the line adds to each packet.
     #[serde(deserialize_with = "form::text")]
     pub framing: Framing,
     /// Packets lost, each way.
@@ -77,7 +77,7 @@ pub struct Parameters {
     pub queue: usize,
     /// Bytes of an IP packet.
     pub path_mtu: u16,
-    /// Bytes of a part of a picture; what a packet has room for unless given.
+    /// Bytes of a part of a picture; the room of a packet unless given.
     pub part: Option<usize>,
     /// In which order parts are handed over.
     pub order: Order,
@@ -300,7 +300,7 @@ struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// What each picture's decoder has got by a time: the parts from the first on without a gap.
+    /// Bytes of each picture that its decoder has by a time: the parts from the first on without a gap.
     fn received(&self, by: Duration) -> [Vec<u8>; SCENES] {
         let mut here = vec![None; self.items.len()];
         for arrival in self.arrivals.iter().filter(|arrival| arrival.at <= by) {

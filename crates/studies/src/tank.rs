@@ -32,7 +32,7 @@ pub const NAME: &str = "tank";
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Recovery of every sender: a preset of TCP, or a table with a preset and what differs from it.
+    /// Recovery of every sender: a preset of TCP, or a table with a preset and fields that differ.
     pub policy: PolicySection,
     /// Number of tanks, the observing one among them.
     pub tanks: usize,
@@ -52,7 +52,7 @@ pub struct Parameters {
     /// Between shots of the tank that looks.
     #[serde(deserialize_with = "form::text")]
     pub reload: Duration,
-    /// Half of a tank's width: what a shot from the front or the rear has to meet.
+    /// Half of a tank's width: the target of a shot from the front or the rear.
     pub half_width: f64,
     /// Half of its length: from the side.
     pub half_length: f64,

@@ -299,7 +299,7 @@ impl<O: Observer> Analysis<O> {
         (row, Way::There)
     }
 
-    /// Hands on what a packet was.
+    /// Passes on the description of a packet.
     fn tell(&mut self, (row, way): Place, frame: &Frame<'_>, mark: Mark, observed: &Observed) {
         let Some(flow) = self.table.get(row) else { return };
         let (number, protocol, began) = (flow.number, flow.protocol, self.began);

@@ -23,7 +23,7 @@ use self::pcapng::Interface;
 /// writes packets longer than 256 KiB but for USB.
 const LONGEST_BLOCK: usize = 16 << 20;
 
-/// What a packet begins with: the numbers of the registry of link-layer header types (tcpdump.org).
+/// Type of the link-layer header (registry of tcpdump.org).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkType(pub u16);
 
@@ -63,7 +63,7 @@ pub struct Frame<'a> {
     pub interface_name: Option<&'a str>,
     /// Link layer of its first bytes.
     pub link: LinkType,
-    /// The length on the wire, in bytes, never less than what was captured.
+    /// Length on the wire, in bytes, never less than the captured length.
     pub original_length: u32,
     /// The bytes that were captured.
     pub bytes: &'a [u8],
@@ -85,7 +85,7 @@ pub struct Damage {
 pub enum Cause {
     /// The file ends within a block.
     CutOff,
-    /// A length that cannot be: longer than any packet, or not what its surroundings say.
+    /// An impossible length: longer than any packet, or other than its surroundings require.
     Length(u64),
     /// A packet of an interface that was not described.
     NoInterface(u32),
@@ -211,7 +211,7 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// A packet that was found: its bytes are a part of what was taken from the buffer last.
+/// The place of a packet in the bytes that were last taken from the buffer.
 #[derive(Clone, Debug)]
 struct Place {
     at: Instant,

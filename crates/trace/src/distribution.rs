@@ -1,4 +1,4 @@
-//! Distributions of what was measured: exact while they are short, a histogram afterwards.
+//! Distributions of measured values: exact while they are short, a histogram afterwards.
 
 use results::{Histogram, Precision, quantile_of_sorted};
 use serde::Serialize;

@@ -24,10 +24,10 @@ pub(crate) struct Direction {
     pub(crate) receiver: Option<Box<Receiver>>,
 }
 
-/// What a packet turned out to be.
+/// Contents of a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
-    /// The user data that it had.
+    /// User data of the packet, if any.
     pub(crate) told: Option<Told>,
     /// Whether it was pushed (PSH): nothing more had been written by then.
     pub(crate) pushed: bool,
@@ -79,7 +79,7 @@ impl Flow {
     /// Which way a packet goes that `source` sent.
     pub(crate) fn way_of(&self, source: SocketAddr) -> Way {
         let [first, second] = self.ends;
-        // An end may talk to itself: what has its address and port as source then goes there.
+        // An end may send to itself: packets from its address and port then go there.
         if source == first || source != second { Way::There } else { Way::Back }
     }
 }

@@ -30,7 +30,7 @@ pub struct Message {
     pub size: u64,
 }
 
-/// What one direction of a connection carried.
+/// Messages of one direction of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamMessages {
     /// Name of the stream, as in [`crate::report::StreamReport::id`].
@@ -59,7 +59,7 @@ impl Messages {
         self.left_out
     }
 
-    /// What was found, in the order of the streams.
+    /// The messages, in the order of the streams.
     pub fn finish(self) -> Vec<StreamMessages> {
         let named = |(stream, gathered): (StreamId, Gathered)| StreamMessages {
             stream: stream.to_string(),

@@ -30,7 +30,7 @@ impl fmt::Display for StreamId {
     }
 }
 
-/// What a packet with user data was.
+/// Kind of a packet with user data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PacketKind {

@@ -20,7 +20,7 @@ use self::samples::{Sample, Samples};
 use crate::ranges::Ranges;
 use crate::sender::{Kind, Part, Parts, Piece};
 
-/// What has not arrived after so long will not: nothing stays longer on its way.
+/// Time after which a packet that has not arrived counts as lost: none stays longer on its way.
 pub(crate) const LONGEST_WAY: Duration = Duration::from_secs(30);
 /// Packets of a direction that may be under way at a time; beyond them the oldest are not decided.
 const MOST_UNDER_WAY: usize = 1 << 16;
@@ -89,7 +89,7 @@ type Key = (u64, u64);
 /// Packets or bytes that were sent and lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Losses {
-    /// What is known to have arrived or to be lost.
+    /// Known to have arrived or to be lost.
     pub sent: u64,
     /// Lost on the way.
     pub lost: u64,
@@ -111,7 +111,7 @@ pub(crate) struct Counts {
     /// Retransmissions that arrived with something new, and with nothing new.
     pub(crate) retransmissions_needed: u64,
     pub(crate) retransmissions_needless: u64,
-    /// Bundles by what their redundant part was worth.
+    /// Bundles whose redundant part repaired a loss, and those whose part was not needed.
     pub(crate) bundle_hits: u64,
     pub(crate) bundle_misses: u64,
     pub(crate) hit_bytes: u64,
@@ -346,7 +346,7 @@ impl Receiver {
         self.least
     }
 
-    /// How late each packet was that was kept, beyond the least.
+    /// Delay of each kept packet beyond the least.
     pub(crate) fn delays(&self, clock: Clock, mut told: impl FnMut(Instant, Duration)) {
         let Some(line) = self.minima.line(clock.drift.unwrap_or_default()) else { return };
         for sample in self.arrivals.kept() {

@@ -36,8 +36,7 @@ pub struct Report {
     pub all: Totals,
     /// How far those in `streams` lie apart.
     pub across: Across,
-    /// Delays of all directions together that the analysis tells of, whichever of them are shown; `null` without a
-    /// receiver's capture.
+    /// Delays of all directions together, shown or not; `null` without a receiver's capture.
     pub delays: Option<DelaysOfAll>,
     /// Packets beyond the most that are reported one by one.
     #[serde(skip_serializing_if = "is_zero")]
@@ -177,12 +176,12 @@ pub struct Totals {
     pub redundant_reported_needless: u64,
     /// Duplicates that the receiver reported although nothing was sent twice.
     pub other_duplicates: u64,
-    /// What became of packets with user data, as far as acknowledgements tell.
+    /// Fates of packets with user data, as far as acknowledgements show them.
     pub fates: KnownFates,
     /// The share of these that were lost; where nothing was acknowledged, the share of retransmissions.
     pub loss_estimate: f64,
-    /// Whether more may have been lost: redundant copies repaired something, but a receiver that reports no duplicates
-    /// does not tell when.
+    /// Whether more may have been lost: redundant copies repaired losses, but a receiver that reports no duplicates
+    /// does not show when.
     pub loss_estimate_is_lower_bound: bool,
     /// Between something sent and its acknowledgement, from what was sent once.
     pub round_trip_ms: Summary,
@@ -213,7 +212,7 @@ pub struct Percentiles {
     pub ack_latency_ms: Vec<f64>,
 }
 
-/// Counts of a stream's packets, by what they carry.
+/// Counts of a stream's packets, by contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Packets {
     /// All packets of the stream.
@@ -282,7 +281,7 @@ impl ByOrder {
     }
 }
 
-/// By what seems to have caused them.
+/// Retransmissions by probable cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByCause {
     /// A timer expired.
@@ -310,9 +309,9 @@ pub struct Retransmissions {
     pub by_cause: ByCause,
     /// Needless ones that are known.
     pub spurious: u64,
-    /// Of these, what the receiver reported to have got twice (D-SACK, duplicate TSNs).
+    /// Of these, data that the receiver reported to have got twice (D-SACK, duplicate TSNs).
     pub spurious_reported: u64,
-    /// Of these, what came to light otherwise: the timestamp that was echoed, an answer that came too soon.
+    /// Of these, those found otherwise: by an echoed timestamp, or an answer that came too soon.
     pub spurious_inferred: u64,
 }
 
@@ -361,7 +360,7 @@ pub struct TcpReport {
 /// Numbers that only SCTP has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SctpReport {
-    /// Chunks that this side sent; what SACKs told is of the other direction's data.
+    /// Chunks that this side sent; SACKs are about the other direction's data.
     pub chunks: ChunkCounts,
     /// The association's streams, the first 1024.
     pub streams: Vec<StreamIdReport>,
@@ -392,7 +391,7 @@ pub struct ReceiverReport {
     pub old_bytes: Losses,
     /// Share of packets that were lost.
     pub loss: f64,
-    /// Packets of which the captures do not tell, since the receiver's began later or ended earlier.
+    /// Packets whose fate the captures do not show, since the receiver's began later or ended earlier.
     pub undecided_packets: u64,
     /// Packets that arrived more often than they were sent.
     pub duplicated_packets: u64,
@@ -430,7 +429,7 @@ impl ReceiverReport {
 pub struct Redundancy {
     /// Bundles that brought old data that had not arrived.
     pub packet_hits: u64,
-    /// Bundles that brought nothing but what had arrived.
+    /// Bundles that brought only data that had arrived.
     pub packet_misses: u64,
     /// Bundles that were lost.
     pub packets_lost: u64,

@@ -77,7 +77,7 @@ pub(crate) struct Told {
 #[derive(Clone, Copy, Debug)]
 struct Report {
     at: Instant,
-    /// The highest range that it newly told of, and when that was sent.
+    /// The highest range that it newly reported, and when that was sent.
     highest: u64,
     sent: Instant,
 }
@@ -101,7 +101,7 @@ pub(crate) struct Sender {
     pub(crate) intervals: Distribution,
     pub(crate) in_flight: Distribution,
     pub(crate) round_trips: Distribution,
-    /// Of everything, then of what was retransmitted never, once, twice, more often.
+    /// Latencies of all data, then of those retransmitted never, once, twice, more often.
     pub(crate) latencies: [Distribution; 5],
 }
 
@@ -140,7 +140,7 @@ impl Sender {
         self.history.una() < self.history.next()
     }
 
-    /// Takes note of a packet with user data. `parts` becomes what its pieces were.
+    /// Notes a packet with user data. `parts` becomes the kinds of its pieces.
     pub(crate) fn on_data(&mut self, sending: &Sending<'_>, parts: &mut Parts) -> Told {
         let at = sending.at;
         self.fates.in_units = sending.in_units;
@@ -269,7 +269,7 @@ impl Sender {
             order = order.max(sent.again);
             fates.carry(sent, packet, Kind::Again, counts);
         });
-        // What was sent before the capture began, or so long ago that it was forgotten.
+        // Sent before the capture began, or forgotten since.
         (order.max(1), Some(cause.unwrap_or(Cause::Unknown)))
     }
 
@@ -305,7 +305,7 @@ impl Sender {
     }
 }
 
-/// What is known at a sending of all that is sent again.
+/// State of the sender at the transmission of a packet with retransmissions.
 struct Context {
     now: Instant,
     leader: Option<Cause>,
@@ -340,7 +340,7 @@ impl Context {
     }
 }
 
-/// Cuts a piece into what lies below `next` and what does not.
+/// Cuts a piece into the parts below `next` and above.
 fn push_parts(piece: Piece, next: u64, parts: &mut Parts) {
     let Piece { start, end, bytes } = piece;
     if start >= next {

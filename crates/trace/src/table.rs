@@ -15,7 +15,7 @@ const LINGER: Duration = Duration::from_secs(60);
 /// Rows that are looked at for each new one: more than one, so that a table of closed connections shrinks.
 const LOOKS: usize = 4;
 
-/// Two ends, in an order that does not depend on who sends.
+/// Two ends, in an order that does not depend on the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     low: ([u8; 16], u16, u16),

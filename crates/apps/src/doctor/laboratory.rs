@@ -1,4 +1,4 @@
-//! What options of the kernel bring, measured in virtual time.
+//! Effects of the kernel's options, measured in virtual time.
 
 use base::Duration;
 use lab::compare::{Row, side_by_side};

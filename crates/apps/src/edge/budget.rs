@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tcp::MemoryLimits;
 
-/// What the process takes with no connection: code, buffers of the device, tables; measured as its resident memory
-/// (`cargo test -p interop --test tun edge_memory`). Of a small budget it gets a quarter.
+/// Memory of the process without connections: code, buffers of the device, tables; measured as its resident memory
+/// (`cargo test -p interop --test tun edge_memory`). A small budget gives it a quarter.
 const FIXED: usize = 12 << 20;
 /// Buffers of each further queue.
 const QUEUE: usize = 2 << 20;
@@ -17,9 +17,10 @@ const QUEUE: usize = 2 << 20;
 /// in the stack, in its task and in reports. Measured as 16 kB where every connection fills both directions, and as
 /// four to seven where all are idle (`make attacks`).
 const CONNECTION: usize = 16 << 10;
-/// The part of all that is kept for connections from the beginning: what data may take does not shrink as they come.
+/// Part of the memory that is reserved for connections from the beginning, so that the share of data does not shrink
+/// as connections come.
 const RESERVED: usize = 6;
-/// Of five bytes that data may take, four are the data's; the fifth is what the allocator cannot fill again.
+/// Of five bytes of that share, data get four; the fifth is for gaps of the allocator.
 const DATA: (usize, usize) = (4, 5);
 
 /// The budget of a process.
@@ -43,7 +44,7 @@ impl Budget {
         self.memory
     }
 
-    /// What each stack's connections may hold now.
+    /// Present limits of each stack's connections.
     pub(super) fn limits(&self) -> MemoryLimits {
         let part = |bytes: usize, (some, all): (usize, usize)| bytes / all * some;
         let data = part(self.left_beside(self.memory / RESERVED), DATA);
@@ -58,7 +59,7 @@ impl Budget {
         (little + self.memory / 8) / self.queues
     }
 
-    /// Whether one more connection fits. What they take beside their data must leave some for data.
+    /// Whether one more connection fits: state of connections must leave some memory for data.
     pub(super) fn has_room_for_one(&self) -> bool {
         self.left_beside(0) > self.memory / 8 + self.in_flows()
     }
@@ -92,7 +93,7 @@ impl Budget {
     }
 }
 
-/// Bytes of memory that the process has now, as the system counts them; none where it does not tell.
+/// Resident memory of the process, in bytes; `None` where the system does not report it.
 pub(super) fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -109,7 +109,7 @@ pub enum Failed<C, S> {
     Service(S),
 }
 
-/// What is to happen before the next turn.
+/// The next action of a flow's task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Nothing: there may be more at once.
@@ -189,7 +189,7 @@ impl Carried {
         })
     }
 
-    /// Moves some of what the client sent to the service.
+    /// Moves some of the client's bytes to the service.
     fn step_up<C: Client, S: Service>(
         &mut self,
         client: &mut C,
@@ -250,7 +250,7 @@ impl Carried {
         self.bytes_down += taken as u64;
         self.down.advance(taken.min(self.down.len()));
         if !self.down.is_empty() {
-            // The stack tells when it has room.
+            // The stack reports when it has room.
             return Ok(Step::Stack);
         }
         self.down = Bytes::new();

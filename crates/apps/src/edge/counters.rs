@@ -1,4 +1,4 @@
-//! How connections ended, and what they did until then.
+//! Ends of connections, and counters of services.
 
 use recovery::RecoveryStats;
 use serde::Serialize;
@@ -33,7 +33,7 @@ macro_rules! add_each {
     };
 }
 
-/// What connections of a service did, those that are there included.
+/// Counters of a service's connections, open ones among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(serde::Deserialize))]
 pub struct ServiceCounters {
@@ -67,7 +67,7 @@ pub struct ServiceCounters {
     pub bytes_retransmitted: u64,
     /// Bytes sent along with others in case they were lost (redundant data bundling).
     pub bytes_redundant: u64,
-    /// Segments with such bytes that repaired a loss, as far as acknowledgements tell.
+    /// Segments with such bytes that repaired a loss, as far as acknowledgements show.
     pub bundle_hits: u64,
     /// Segments with such bytes that arrived and were not needed.
     pub bundle_misses: u64,

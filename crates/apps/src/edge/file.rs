@@ -41,7 +41,7 @@ pub struct EdgeFile {
     pub outside: Option<String>,
     /// Policy of services that name none.
     pub policy: Option<String>,
-    /// What is forwarded: a `[[service]]` for each address that clients connect to.
+    /// A `[[service]]` for each address that clients connect to.
     #[serde(default)]
     pub service: Vec<ServiceFile>,
 }
@@ -59,7 +59,7 @@ pub struct ServiceFile {
     pub forward: String,
     /// Name of its policy.
     pub policy: Option<String>,
-    /// Single mechanisms instead of what the policy says, named as the options of `thinstream edge` are.
+    /// Fields of the policy that differ from the preset, named as the options of `thinstream edge`.
     #[serde(default)]
     pub recovery: Changes,
     /// Whether each connection begins with a line of the PROXY protocol.
@@ -83,7 +83,7 @@ pub enum EdgeFileError {
     /// The file cannot be read.
     #[error("cannot read {path}: {1}", path = .0.display())]
     Read(PathBuf, std::io::Error),
-    /// The text is no description: line, column, and what is wrong there.
+    /// The text is no description: line, column, and the error there.
     #[error("{path}:{1}", path = .0.display())]
     Parse(PathBuf, String),
 }

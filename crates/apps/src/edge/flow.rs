@@ -1,5 +1,5 @@
-//! One connection: a task between the stack and an ordinary TCP connection to the service. What is carried when is
-//! decided in [`super::carry`]; a reset, from either side, is a reset on the other.
+//! One connection: a task between the stack and an ordinary TCP connection to the service. [`super::carry`] decides
+//! which bytes move; a reset, from either side, is a reset on the other.
 
 mod to_service;
 
@@ -75,7 +75,7 @@ async fn connect(to: std::net::SocketAddr, client: &Client<'_>) -> Result<TcpStr
     }
 }
 
-/// What tells the service who the client is.
+/// The line that gives the service the client's address.
 fn proxy_line(accepted: &Accepted) -> String {
     let family = if accepted.client.is_ipv4() { "TCP4" } else { "TCP6" };
     let (client, local) = (accepted.client, accepted.local);

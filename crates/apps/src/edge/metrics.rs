@@ -66,7 +66,7 @@ async fn answer(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// A counter: its name, what it means, and where it stands.
+/// A counter: its name, its help, and its value.
 type Counter<T> = (&'static str, &'static str, fn(&T) -> u64);
 
 const OF_SERVICES: [Counter<ServiceCounters>; 11] = [

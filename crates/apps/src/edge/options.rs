@@ -25,8 +25,8 @@ pub struct Service {
     pub policy_name: String,
     /// Recovery of its clients' connections.
     pub policy: Arc<RecoveryPolicy>,
-    /// Whether each connection to the service begins with a line that tells the client's address (PROXY protocol,
-    /// version 1).
+    /// Whether each connection to the service begins with a line with the client's address (PROXY protocol, version
+    /// 1).
     pub proxy_protocol: bool,
     /// Connections at a time; more are reset as soon as they come.
     pub max_connections: usize,
@@ -113,8 +113,8 @@ pub struct EdgeOptions {
     pub queues: usize,
     /// Whether large packets may pass the device whole.
     pub offload: bool,
-    /// Bytes of memory that the process may have: its own, what connections take, and their data, unread, unsent,
-    /// unacknowledged or on its way to a service. Connections that hold little go on while others wait.
+    /// Limit of the process's memory, in bytes: its own, state of connections, and their data, unread, unsent,
+    /// unacknowledged or on its way to a service. Connections that hold little continue while others wait.
     pub memory: usize,
     /// The services behind the edge.
     pub services: Vec<Service>,
@@ -204,7 +204,7 @@ const MOST_QUEUES: usize = 256;
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes with which a stack can do anything.
 const LEAST_MEMORY: usize = 1 << 20;
-/// What a connection may hold in a direction however scarce memory is ([`tcp::MemoryLimits`]).
+/// Bytes that a connection may hold in a direction however scarce memory is ([`tcp::MemoryLimits`]).
 const LEAST_BUFFER: usize = 4096;
 /// The shortest silence that systems probe after. Without any, each answer to a probe would be followed by the next.
 const LEAST_SILENCE: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use tcp::{ConnectionInfo, Endpoint, MemoryState};
 use super::counters::ServiceCounters;
 use super::options::Service;
 
-/// A service and what its connections did.
+/// A service with the counters of its connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceReport {
     /// Name of the service.
@@ -43,7 +43,7 @@ impl ServiceReport {
     }
 }
 
-/// What the stack did besides its connections.
+/// Counters of the stack that belong to no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StackReport {
     /// IP packets received, of every kind.
@@ -64,7 +64,7 @@ pub struct StackReport {
     pub syns_without_memory: u64,
     /// Connections in TIME-WAIT.
     pub time_wait: u64,
-    /// Bytes of memory that the process has, as the system counts them (VmRSS); 0 where it does not tell.
+    /// Resident memory of the process (VmRSS), in bytes; 0 where the system does not report it.
     pub resident_bytes: u64,
     /// Bytes that it may have.
     pub memory_limit: u64,
@@ -77,9 +77,9 @@ pub struct StackReport {
     pub memory: MemoryState,
     /// Bytes behind holes given up because connections held too much memory.
     pub pruned_bytes: u64,
-    /// Connections reset for want of memory that were only to be finished.
+    /// Closing connections that were reset because memory was short.
     pub orphans_reset: u64,
-    /// Others that were reset for want of memory, as they held much and made no progress.
+    /// Other connections that were reset because memory was short: they held much and made no progress.
     pub stalled_reset: u64,
     /// Segments without a connection.
     pub no_connection: u64,
@@ -225,7 +225,7 @@ impl EdgeStatus {
     }
 }
 
-/// Columns of connections. On a narrow terminal the last ones are cut off, so that what tells of losses comes first.
+/// Columns of connections. Narrow terminals cut the last ones off, so that losses come first.
 const COLUMNS: [&str; 14] = [
     "service", "client", "thin", "srtt", "rto", "resent", "hit/miss", "timeouts", "unacked", "age",
     "up", "down", "cwnd", "bundled",
@@ -306,7 +306,7 @@ impl fmt::Display for StackReport {
     }
 }
 
-/// What an edge did from its beginning to its end.
+/// Totals of an edge from start to end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EdgeReport {
     /// Time from start to end, in seconds.

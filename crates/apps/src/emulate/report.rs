@@ -1,4 +1,4 @@
-//! What a relay did, for people and for programs.
+//! Report of a relay, for people and for programs.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -42,7 +42,7 @@ pub struct PathReport {
     pub strangers: u64,
 }
 
-/// What a relay did in one direction. Bytes are those of IP packets.
+/// Counters of one direction. Bytes are those of IP packets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionReport {
     /// Packets that came to the link.

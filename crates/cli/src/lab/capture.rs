@@ -35,7 +35,7 @@ pub(super) struct Captures {
 }
 
 impl Captures {
-    /// Finds what cannot be captured before anything is run.
+    /// Fails for flows that do not exist, before anything is run.
     pub(super) fn check(&self, plan: &Plan) -> Result<(), Failure> {
         self.capture.iter().try_for_each(|flow| check(plan, flow).map_err(Failure::usage))?;
         if let Some(seed) = self.capture_seeds.iter().find(|seed| !(1..=plan.seeds).contains(seed))

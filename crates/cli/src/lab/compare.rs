@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The plan with distributions, and what its runs gave.
+/// Runs the plan; returns it with distributions, and its finished runs.
 fn finish(
     arguments: &Arguments,
     varied: Option<(&str, &[String])>,

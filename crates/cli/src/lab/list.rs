@@ -72,7 +72,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Names, what each reproduces, and titles, in columns.
+/// Names, figures of papers, and titles, in columns.
 pub(super) fn table(plans: &[Listed]) -> String {
     let mut table = Table::new(3);
     for (name, plan) in plans {

@@ -19,7 +19,7 @@ const LINES: usize = 40;
 const MOST_TABLES: usize = 12;
 const FEWEST_ROWS: usize = 3;
 
-/// A row's flows, name and unit, and what decides its place: how many labels it has.
+/// Flows, name and unit of a row, and the number of its labels, which decides its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Head {
     of: String,

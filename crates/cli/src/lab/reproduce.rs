@@ -116,8 +116,8 @@ impl Arguments {
         Page::try_open(&self.out.join("report.html"))
     }
 
-    /// What becomes of the results in a plan's folder: runs of this plan and build stay, and no others are removed
-    /// without a word.
+    /// The choice for results in a plan's folder: runs of this plan and build stay, and others are removed only with
+    /// `--anew`.
     fn existing(&self) -> Existing {
         if self.anew { Existing::Replace } else { Existing::Resume }
     }

@@ -23,15 +23,15 @@ pub(super) struct Work<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shard: Shard,
     pub(super) jobs: Option<u64>,
-    /// What the line of progress begins with.
+    /// Beginning of the line of progress.
     pub(super) what: &'a str,
-    /// What the manifest says how they were done.
+    /// Command line for the manifest.
     pub(super) command: String,
 }
 
 /// Results of the work.
 pub(super) struct Done {
-    /// The runs that are finished, and what follows from them.
+    /// The finished runs, and conclusions from them.
     pub(super) finished: Finished,
     /// The failure to report if the user stopped the work before all runs were finished.
     pub(super) stopped: Option<Failure>,
@@ -40,7 +40,7 @@ pub(super) struct Done {
 }
 
 impl Work<'_> {
-    /// Does what is not finished yet.
+    /// Runs the jobs that are not finished.
     pub(super) fn run(self, mut folder: Option<Folder>) -> Result<Done, Failure> {
         let began = Instant::now();
         let Work { plan, shard, .. } = self;

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What a distribution is shown by: mean, median, smallest, largest, 1 % and 99 %.
+/// Mean, median, smallest, largest, 1 % and 99 % of a distribution.
 fn numbers(fit: &Fit) -> [f64; 6] {
     let at = |quantile| fit.quantile(quantile);
     [fit.mean(), at(0.5), at(0.0), at(1.0), at(0.01), at(0.99)]

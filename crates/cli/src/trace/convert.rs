@@ -1,4 +1,4 @@
-//! `thinstream trace convert`: what a capture carried, as a table.
+//! `thinstream trace convert`: messages of a capture as a table.
 
 use std::path::PathBuf;
 

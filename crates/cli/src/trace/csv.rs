@@ -94,7 +94,7 @@ impl Lists {
         }
     }
 
-    /// Writes what is known at the end only.
+    /// Writes the numbers that are known only at the end.
     pub(super) fn finish(mut self, report: &Report) -> Result<(), String> {
         self.write_packets(true);
         let mut streams = List::create(&self.folder, "streams.csv", &streams::head())?;

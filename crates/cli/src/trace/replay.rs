@@ -212,7 +212,7 @@ impl Arguments {
     }
 }
 
-/// A table of what captures show and one of what applications see, for each network.
+/// A table of the capture's measures and one of the applications', for each network.
 fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals) -> String {
     let mut text = String::new();
     for of_network in outcomes.chunk_by(|one, other| one.network == other.network) {

@@ -207,7 +207,7 @@ fn six(summary: &Summary) -> [String; 6] {
     [mean, p50, min, max, p1, p99].map(short)
 }
 
-/// Columns of what was sent again.
+/// Columns of retransmissions.
 const RECOVERY: [Column; 17] = [
     ("stream", true),
     ("again", true),

@@ -1,4 +1,4 @@
-//! What the arguments of `thinstream trace` look like.
+//! Forms of the arguments of `thinstream trace`.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;

@@ -24,7 +24,7 @@ impl<P: Protocol> Node<P> {
         }
     }
 
-    /// A client closes what it has.
+    /// Closes a client's association.
     pub(crate) fn shut_down(&mut self, now: Instant) {
         if let Node::Client(client) = self {
             client.shut_down(now);

@@ -91,7 +91,7 @@ fn run<P: Protocol>(plan: Plan) -> Result<Report, String> {
     })
 }
 
-/// The process's largest resident set, where the system tells.
+/// Largest resident set of the process, where the system reports it.
 fn peak_memory() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

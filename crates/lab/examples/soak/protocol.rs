@@ -44,12 +44,12 @@ pub(crate) trait Protocol: Sized {
     fn count(endpoint: &Self::Endpoint) -> usize;
 }
 
-/// What an event says to an application of any protocol.
+/// Meaning of an event to an application of any protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Established,
     Readable,
-    /// The peer began anew under the same name; what was under way is lost.
+    /// The peer began anew under the same name; messages under way are lost.
     Restarted,
     Over(End),
     /// Streams, or the whole association, begin again with their first numbers.
@@ -65,7 +65,7 @@ pub(crate) struct Line<'a, P: Protocol> {
     pub(crate) id: P::Id,
 }
 
-/// The reader, which determines what may be read.
+/// The side that reads, with the conversations that it may read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reader<'a> {
     /// A client, of its only conversation.
@@ -104,7 +104,7 @@ pub(crate) trait Talk<P: Protocol>: Default {
     );
     /// Reads all that arrived, and checks each message.
     fn read(&mut self, line: &mut Line<'_, P>, reader: Reader<'_>) -> Result<(), String>;
-    /// Handles what the event says of messages; an error if it cannot be true.
+    /// Handles an event about messages; fails if it cannot be true.
     fn on_event(&mut self, line: &mut Line<'_, P>, event: &P::Event) -> Result<(), String>;
     /// Says no more, and closes the association.
     fn finish(&mut self, line: &mut Line<'_, P>);

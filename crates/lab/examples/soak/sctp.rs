@@ -104,7 +104,7 @@ fn options_with(extensions: Extensions) -> AssociationOptions {
     }
 }
 
-/// Servers take what they are offered.
+/// Servers accept what clients offer.
 fn accepted() -> AssociationOptions {
     options_with(
         Extensions::INTERLEAVING
@@ -206,7 +206,7 @@ impl Talk<Sctp> for SctpTalk {
             self.sent.counts[stream] += 1;
         }
         if resets(conversation.client) {
-            // What cannot be asked for now is not asked for.
+            // Requests that are impossible now are not made.
             let _ = match random.below(40) {
                 0 => endpoint
                     .association_mut(id)

@@ -76,7 +76,7 @@ pub(crate) fn policy(presets: &[RecoveryPolicy], random: &mut RandomStream) -> A
         let samples = field.samples();
         let value = samples[random.below(samples.len() as u64) as usize];
         let mut changed = policy.clone();
-        // A detail of what is off, or a value that contradicts the others, changes nothing.
+        // A field of a disabled mechanism, or a value that contradicts others, changes nothing.
         if field.set(&mut changed, value).is_ok() && changed.check().is_ok() {
             policy = changed;
         }

@@ -123,7 +123,7 @@ pub(crate) struct TcpTalk {
     received: Inbox,
     /// The part of the last message that the send buffer had no room for.
     waiting: Bytes,
-    /// What arrived of a message that is not whole.
+    /// The beginning of a message that has not arrived completely.
     partial: BytesMut,
     /// This side finishes as soon as nothing waits.
     finishes: bool,
@@ -133,7 +133,7 @@ pub(crate) struct TcpTalk {
 }
 
 impl TcpTalk {
-    /// Hands the connection what waits, and finishes once nothing does where that is wanted.
+    /// Passes waiting bytes to the connection, and finishes once none wait, if finishing.
     fn push(&mut self, line: &mut Line<'_, Tcp>) {
         if !self.waiting.is_empty() {
             let waiting = self.waiting.clone();

@@ -14,7 +14,7 @@ use crate::statistics;
 /// Cells that differ in one key alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideBySide {
-    /// What else is varied, and its value here.
+    /// Other varied keys, and their values here.
     pub keys: Labels,
     /// A row for each value of the key.
     pub rows: Vec<Row>,
@@ -86,7 +86,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Where nothing was delivered, numbers of what was are none.
+    /// Without deliveries, numbers of delivered messages are NaN.
     fn row(&self, name: String, way: Duration, on_time: Duration) -> Row {
         let all = statistics::series(self.finished, self.place);
         let values = |measure: &str| {

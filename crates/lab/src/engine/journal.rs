@@ -115,7 +115,7 @@ impl<W: Write> Journal<W> {
         Ok(Journal { out })
     }
 
-    /// Goes on behind what [`read`] found to be good.
+    /// Continues behind the part that [`read`] found to be good.
     pub fn resume(out: W) -> Journal<W> {
         Journal { out }
     }
@@ -147,11 +147,11 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> Result<(), Journal
 pub struct Contents {
     /// Which plan it is of; none if not even that was written.
     pub plan: Option<String>,
-    /// What the laboratory was built from that wrote it.
+    /// Name of the sources of the laboratory that wrote it.
     pub build: String,
     /// Finished runs by job.
     pub finished: Finished,
-    /// Bytes from the beginning that are good: what comes behind is to be cut off.
+    /// Bytes from the beginning that are good: the rest is to be cut off.
     pub good: u64,
 }
 

@@ -18,9 +18,9 @@ use crate::workload::DueMessage;
 pub enum Detail {
     /// Only the number of delivered bytes.
     Bytes,
-    /// What becomes of each message and of each packet that carries it.
+    /// The fate of each message and of each packet that carries it.
     Messages,
-    /// What becomes of each message and packet, kept until the run ends.
+    /// The fate of each message and packet, kept until the run ends.
     Deliveries,
 }
 
@@ -44,13 +44,13 @@ pub struct FlowLog {
     group: Rc<RefCell<GroupMeter>>,
     /// Number of the flow within its group.
     number: usize,
-    /// Whether the packet being put together carries what recovery sends again.
+    /// Whether the packet under construction carries retransmissions.
     resends: bool,
     /// The flow ended otherwise than by its plan.
     pub failed: bool,
     /// Messages that reached the application, in that order, if they are kept.
     pub deliveries: Option<Vec<Delivery>>,
-    /// What the sender's recovery did, if it is kept.
+    /// Events of the sender's recovery, if they are kept.
     pub steps: Option<Vec<TimedEvent>>,
 }
 
@@ -171,7 +171,7 @@ impl FlowLog {
             }
             Event::Timeout { .. } => self.observe(&Seen::Timeout { at: *at }),
             Event::Acknowledged { cumulative, rtt, rto, .. } => {
-                // What is reported behind a hole is no progress: the application cannot have it yet.
+                // A report of data behind a hole is no progress: the application cannot have them yet.
                 if *cumulative > self.acknowledged.max(self.first_unit) {
                     self.acknowledged = *cumulative;
                     self.observe(&Seen::Progress { at: *at, rto: *rto });
@@ -203,7 +203,7 @@ impl FlowLog {
                     Protocol::Sctp | Protocol::Marked => notes.on_chunk_sent(now, span),
                     Protocol::Tcp => {
                         if resends {
-                            // What rides along is new, or a copy behind what is sent again.
+                            // Other units in the packet are new, or copies behind retransmissions.
                             notes.on_retransmission(span.start, span.end.min(near));
                         }
                         notes.on_bytes_sent(now, span);

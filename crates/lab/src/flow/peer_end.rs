@@ -25,7 +25,7 @@ pub struct PeerSink {
     reading: Reading,
 }
 
-/// How the receiving application knows what it read.
+/// How the receiving application identifies messages.
 enum Reading {
     /// Messages arrive whole and in order.
     Messages,

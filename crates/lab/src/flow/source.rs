@@ -69,7 +69,7 @@ impl Source {
         }
     }
 
-    /// The next message, or the rest of one; new ones are told to `due`.
+    /// The next message, or the rest of one; `due` is called with a new one.
     pub(super) fn next(&mut self, now: Instant, due: impl FnOnce(&DueMessage)) -> Option<Pending> {
         if let Some(pending) = self.pending.take() {
             return Some(pending);

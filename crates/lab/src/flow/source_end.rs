@@ -19,7 +19,7 @@ pub enum PathHint {
     Up,
 }
 
-/// What a sending end asks of its transport.
+/// Calls of a sending end to its transport.
 pub trait SourceTransport: Debug {
     /// Names an association or a connection.
     type Id: Copy + Debug;

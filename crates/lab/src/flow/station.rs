@@ -72,7 +72,7 @@ macro_rules! on_endpoint {
 
 impl Machine for Station {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
-        // The network vouches for what it has not damaged: that has arrived.
+        // The network vouches for undamaged datagrams: these have arrived.
         if datagram.verified {
             let (head, tail) = (&datagram.head, &datagram.tail);
             match self {

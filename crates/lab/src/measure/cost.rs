@@ -1,4 +1,4 @@
-//! What a message costs on the wire, counted in the same way for every transport.
+//! Price of a message on the wire, counted in the same way for every transport.
 
 use core::ops::Range;
 

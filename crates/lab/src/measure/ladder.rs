@@ -1,4 +1,4 @@
-//! What part of a flow a ladder shows.
+//! The part of a flow that a ladder shows.
 
 use base::{Duration, Instant};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub enum Beginning {
     Loss,
 }
 
-/// What part of a flow is shown.
+/// The part of a flow that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LadderWish {
     /// Beginning of the part that is shown.
@@ -74,7 +74,7 @@ impl Ladder {
         }
     }
 
-    /// What to watch: group, number of the flow within it, and which part.
+    /// Flows to watch: group, number within it, and part.
     pub fn wishes<'a>(
         &self,
         groups: impl Iterator<Item = &'a str>,

@@ -106,7 +106,7 @@ struct Kept {
     application: Option<Box<LatencyByRetransmissions>>,
     /// Until all of a message had arrived, in any order.
     transport: Option<Box<LatencyByRetransmissions>>,
-    /// From arrival to delivery: what order costs.
+    /// From arrival to delivery: the price of order.
     in_order: Option<Box<LatencyRecorder>>,
     limits: Vec<LatencyLimit>,
     /// How many took longer than each limit, to the application and to the transport.

@@ -37,7 +37,7 @@ impl FlowMeter {
     }
 }
 
-/// What is measured of a group of flows.
+/// Measures of a group of flows.
 #[derive(Debug)]
 pub struct GroupMeter {
     setting: Setting,
@@ -66,7 +66,7 @@ impl GroupMeter {
         GroupMeter::new(Setting { window, lost: None }, [], false)
     }
 
-    /// Adds a measure of the caller's own, for what is seen from now on.
+    /// Adds a measure of the caller's own, for events from now on.
     pub fn add(&mut self, measure: Box<dyn Measure>) {
         self.measures.push(measure);
     }

@@ -1,4 +1,4 @@
-//! Packets and bytes sent for what is delivered.
+//! Packets and bytes sent per delivered byte.
 
 use core::ops::Range;
 

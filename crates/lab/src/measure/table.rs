@@ -9,11 +9,11 @@ use super::{
 };
 use crate::text::Names;
 
-/// A line for each measure: its meaning, its key in plans, and what stands below that. The rows of results are in the
-/// order of the lines.
+/// A line for each measure: its meaning, its key in plans, and the type of its settings. The rows of results are in
+/// the order of the lines.
 macro_rules! measures {
     ($($meaning:literal $key:ident: $ask:ty,)+) => {
-        /// What is measured. `of` names the flows; without it, all.
+        /// Measures of a plan. `of` names the flows; all unless given.
         #[derive(Clone, Debug, Default, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct MeasureSection {
@@ -34,7 +34,7 @@ macro_rules! measures {
         }
 
         impl MeasureSection {
-            /// What is asked for, in the order of the table.
+            /// Measures that the plan asks for, in the order of the table.
             fn asked(&self) -> impl Iterator<Item = &dyn Ask> {
                 [$(self.$key.as_ref().map(|ask| ask as &dyn Ask)),+].into_iter().flatten()
             }

@@ -43,8 +43,8 @@ pub struct Expectation {
     /// The number is how much more all this is than the same elsewhere: an order of two ratios or differences.
     #[serde(default)]
     pub than: Option<Than>,
-    /// The number is not the mean over the cells that are meant, but that of the worst of them: each is compared with the
-    /// cell that differs from it in what `versus` or `minus` says alone.
+    /// The number is that of the worst cell instead of the mean: each cell is compared with the one that differs from
+    /// it only in the keys of `versus` or `minus`.
     #[serde(default)]
     pub worst: Option<Worst>,
     /// The paper's number.
@@ -56,7 +56,7 @@ pub struct Expectation {
     /// The number is below this.
     #[serde(default)]
     pub below: Option<Stated>,
-    /// How the number follows from what the paper prints, where the paper does not print the number itself.
+    /// Derivation of the number from the paper's text, where the paper does not print it.
     #[serde(default)]
     pub derived: Option<String>,
     /// Distance from the paper's number that still counts as the same, as a share of it; of a number with a neutral
@@ -91,7 +91,7 @@ pub struct Expectation {
     pub note: Option<String>,
 }
 
-/// What a row of a plan is. Predictions alone count in the headline of a report.
+/// How a row of a plan counts. Only predictions count in the headline of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowKind {
@@ -136,11 +136,11 @@ pub enum Worst {
     Lowest,
 }
 
-/// What a paper says of an effect.
+/// A paper's claim about an effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claims {
-    /// There is one: what "no effect" would meet as well is no agreement.
+    /// There is an effect: a result that includes no effect does not agree.
     #[default]
     Effect,
     /// The paper claims none, or hardly one.
@@ -158,7 +158,7 @@ pub enum ExpectedValue {
     Unreported,
 }
 
-/// What a paper's claim consists of: how much it takes to agree with it.
+/// The kind of a paper's claim, which decides how much it takes to agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
@@ -257,8 +257,8 @@ impl Expectation {
         }
         let tolerance = self.tolerance.unwrap_or(TOLERANCE);
         let of_number = paper.abs() * tolerance;
-        // What a ratio tells is how far it is from 1: a share of 1.15 would take "no effect" for the paper's 15 %.
-        // Where the paper says "equal", the plan says within how much.
+        // A ratio counts by its distance from 1: a share of 1.15 would take "no effect" for the paper's 15 %. Where
+        // the paper says "equal", the plan gives the tolerance.
         match self.neutral().map(|neutral| (paper - neutral).abs()) {
             Some(effect) if effect > 0.0 => (effect * tolerance).max(LEAST_ROOM).min(of_number),
             _ => of_number,
@@ -341,7 +341,7 @@ impl Expectation {
         self.check_values().or_else(refuse)
     }
 
-    /// What the row says of its number alone.
+    /// Checks the row's own numbers.
     fn check_values(&self) -> Result<(), String> {
         let says = self.value.is_some() || self.above.is_some() || self.below.is_some();
         if self.reported && !says {

@@ -1,4 +1,4 @@
-//! `[[figure]]`: what of the results is to be seen, and how.
+//! `[[figure]]`: a figure of the report.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct FigureSection {
     /// What is drawn, several as a series each: a row's full name (`latency.mean[order=1]`), of which a label may
     /// be left out that `x`, `y` or `by` names; a distribution's, a curve's or a picture's.
     pub measure: Names,
-    /// What several measures are called in the figure, in their order; without it, as they are.
+    /// Names of several measures in the figure, in their order; their own unless given.
     #[serde(default)]
     pub names: Names,
     /// The horizontal axis: a swept key, or a label's name.
@@ -147,7 +147,7 @@ pub struct AxesSection {
     /// The vertical axis.
     #[serde(default)]
     pub y: AxisSection,
-    /// What the colours of a heat map mean.
+    /// Quantity of the colours of a heat map.
     #[serde(default)]
     pub value: AxisSection,
 }
@@ -251,7 +251,7 @@ impl<'de> Deserialize<'de> for Place {
 }
 
 impl FigureSection {
-    /// Checks it against what the plan varies.
+    /// Checks it against the varied keys.
     pub(super) fn check(&self, lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<(), PlanError> {
         self.check_kind()
             .and_then(|()| self.check_keys(lists))
@@ -300,7 +300,7 @@ impl FigureSection {
         }
     }
 
-    /// Keys have a dot and are swept; what has none is a label, which shows only in results.
+    /// Keys have a dot and are swept; a name without a dot is a label, known only from results.
     fn check_keys(&self, lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<(), String> {
         let drawn: Vec<&Key> = self.x.iter().chain(&self.y).chain(&self.by.0).collect();
         for (place, key) in drawn.iter().enumerate() {

@@ -45,7 +45,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace)
 }
 
-/// Files that a plan names, and how it has them: of what is replayed, which of its streams, or all.
+/// Files that a plan names: profiles, and recordings with the streams that are used, or all.
 #[derive(Debug, Default)]
 struct Wanted {
     profiles: BTreeSet<String>,
@@ -60,7 +60,7 @@ pub fn with_files(
     mut text: String,
     read: impl Fn(&str) -> Result<Vec<u8>, String>,
 ) -> Result<String, PlanError> {
-    // What cannot be read is refused later, with its place.
+    // A text that cannot be read is refused later, with its place.
     let Ok(table) = toml::from_str::<toml::Table>(&text) else { return Ok(text) };
     let mut wanted = Wanted::of(&table);
     let known = table.get("files").and_then(|files| files.as_table());
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(files.0.len(), 2);
         let delay = |name| files.profile(name).unwrap()[0].delay.unwrap().as_millis();
         assert_eq!((delay("walk.csv"), delay("other.csv")), (8, 9));
-        // What is whole stays as it is.
+        // A complete plan is not changed.
         assert_eq!(with_files(text.clone(), |_| Err("gone".into())).unwrap(), text);
     }
 

@@ -5,7 +5,7 @@ use base::Duration;
 use super::{Files, FlowSection, HopsText, MeasureSection, NetworkSection, PlanError};
 use crate::world::Network;
 
-/// Flows over a network, and what is measured of them.
+/// Flows over a network, and their measures.
 #[derive(Clone, Debug)]
 pub struct FlowsPlan {
     /// Virtual time in which messages are due.

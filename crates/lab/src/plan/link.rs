@@ -9,7 +9,7 @@ use super::{Files, PlanError, Span, Text};
 
 macro_rules! link_keys {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
-        /// What a plan says of a link, or of several at once.
+        /// A plan's settings of a link, or of several at once.
         #[derive(Clone, Debug, Default)]
         pub struct LinkSection {
             $($(#[$doc])* pub $key: Option<$type>,)*
@@ -49,9 +49,9 @@ link_keys! {
     jitter: Text<Jitter>,
     /// Bits per second of the line; infinite unless given.
     rate: Text<Rate>,
-    /// What may wait for it, and under which discipline: see [`QueueText`].
+    /// Size and discipline of the queue before the line: see [`QueueText`].
     queue: Text<QueueText>,
-    /// What serialisation adds to a packet: see [`Framing`].
+    /// Bytes that serialisation adds to a packet: see [`Framing`].
     framing: Text<Framing>,
     /// Largest IP packet.
     mtu: u64,
@@ -125,7 +125,7 @@ pub(super) enum Direction {
 }
 
 impl LinkSection {
-    /// What it says of one direction in particular.
+    /// Settings of one direction.
     pub(super) fn of(&self, direction: Direction) -> Option<&LinkSection> {
         match direction {
             Direction::Forward => self.forward.as_deref(),

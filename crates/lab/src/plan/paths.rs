@@ -1,4 +1,4 @@
-//! `paths` of a flow: what SCTP does with several of them.
+//! `paths` of a flow: SCTP's settings of several paths.
 
 use core::str::FromStr;
 
@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::Text;
 use crate::flow::PathHint;
 
-/// What an association does with several paths; what is not said is as everywhere, but that there are no
-/// heartbeats: they would be measured as traffic of a thin stream.
+/// SCTP's settings of several paths; defaults apply, except that there are no heartbeats: they would be measured as
+/// traffic of a thin stream.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathsSection {

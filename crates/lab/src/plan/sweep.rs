@@ -1,4 +1,4 @@
-//! What is varied: the combinations of all values of all keys.
+//! Combinations of the values of varied keys.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// The value of which this is the text in rows: one that is known, or what it reads as.
+/// The value with this text in rows: a known one, or the text read as TOML.
 pub(super) fn value(text: &str, known: &[toml::Value]) -> toml::Value {
     let is_it = |value: &&toml::Value| value_text(value) == text;
     let read = || toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value");
@@ -138,7 +138,7 @@ fn set_one(
 ) -> Result<(), PlanError> {
     let refuse = |why: &str| Err(PlanError::new(format!("sweep \"{key}\": {why}")));
     if let (Some(section), toml::Value::Table(values)) = (section(plan, path), value) {
-        // What the combination of values is called is for rows.
+        // The name of a combination is for rows only.
         let values = values.iter().filter(|(key, _)| *key != "name");
         section.extend(values.map(|(key, value)| (key.clone(), value.clone())));
         return Ok(());

@@ -94,7 +94,7 @@ pub struct WorkloadSection {
     /// Whether each message has a TCP connection of its own, at most this many at once; 0: no limit.
     #[serde(default)]
     pub connections: Option<usize>,
-    /// What they replay, once it is read.
+    /// The recording to replay, once it is read.
     #[serde(skip)]
     recording: Option<Arc<Recording>>,
 }
@@ -108,7 +108,7 @@ impl WorkloadSection {
         }
     }
 
-    /// Reads what it replays, which is among the plan's files.
+    /// Reads the recording to replay from the plan's files.
     pub(super) fn read(&mut self, files: &Files) -> Result<(), PlanError> {
         if let ArrivalsText::Replay(replay) = &self.arrivals.0 {
             self.recording = Some(Arc::new(files.recording(&replay.file)?));
@@ -161,7 +161,7 @@ impl FlowSection {
         self.transport().map(drop).or_else(|error| refuse(error.to_string()))
     }
 
-    /// What the sender of flow number `flow` does from the first of these times to the second.
+    /// Behaviour of the sender of flow number `flow` from the first of these times to the second.
     pub(super) fn source(
         &self,
         flow: usize,

@@ -63,7 +63,7 @@ struct Run {
     grace: Option<Text<Duration>>,
 }
 
-/// What another size of the plan changes in `[run]`; it is put there before a cell is read.
+/// Values of `[run]` that another size of the plan changes; put there before a cell is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read to be checked")]

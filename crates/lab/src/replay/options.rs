@@ -104,8 +104,8 @@ pub struct NetworkText {
 }
 
 impl NetworkText {
-    /// What was measured. Delays beyond the least are skewed to the right: exponential ones, in the order of the
-    /// packets.
+    /// The network of a capture. Delays beyond the least are skewed to the right: exponential ones, in the order of
+    /// the packets.
     pub fn measured(conditions: &Conditions) -> NetworkText {
         let Conditions { rtt, loss, jitter, .. } = conditions;
         let mut said = vec![(None, "rtt", rtt.to_string())];

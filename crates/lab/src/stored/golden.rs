@@ -1,4 +1,4 @@
-//! Results as text that is compared with what is expected, line by line.
+//! Results as text that is compared with expected text, line by line.
 
 use core::fmt::Write;
 
@@ -69,7 +69,7 @@ pub fn six_digits(value: f64) -> String {
         return value.to_string();
     }
     let text = format!("{value:.5e}");
-    // The shortest text that reads back what the digits say.
+    // The shortest text with the same six digits.
     text.parse::<f64>().map_or(text, |rounded| rounded.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! The manifest: what makes the results again.
+//! The manifest: everything that is needed to make the results again.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ pub struct Manifest {
 pub struct Surroundings {
     /// Commit that the laboratory was built from.
     pub commit: Option<String>,
-    /// What its sources are called, whether there was a commit or not.
+    /// Name of its sources, with or without a commit.
     pub build: String,
     /// Name of the machine.
     pub host: Option<String>,

@@ -47,7 +47,7 @@ pub fn watch_traces<'a>(
         let Some(group) = built.groups.iter().find(|group| group.name == name) else { continue };
         let ends: Vec<Ends> = built.world.flows[group.flows.clone()].to_vec();
         let files = [Memory::default(), Memory::default()];
-        // Memory takes what is written.
+        // Memory accepts every write.
         let Ok(capture) = FlowCapture::new(&ends, files.clone()) else { continue };
         let capture = Rc::new(RefCell::new(capture));
         built.world.watch(Rc::clone(&capture));

@@ -1,4 +1,4 @@
-//! The ladder of a flow: its packets between two lines of life, and what happened at either.
+//! The ladder of a flow: its packets between two lines of life, and events at either side.
 
 use core::ops::RangeInclusive;
 use std::collections::VecDeque;
@@ -92,7 +92,7 @@ impl LadderWatch {
         }
     }
 
-    /// What was seen, as the ladder of `of`; none without any packet.
+    /// The packets as the ladder of `of`; `None` without any packet.
     pub fn ladder(&self, of: &str) -> Option<Ladder> {
         let begin = self.begin?;
         let millis = |at: Instant| at.since(begin).as_millis_f64();
@@ -115,7 +115,7 @@ impl LadderWatch {
         let last = known().map(|(trip, _)| trip.sent).max()?;
         let end = known().map(end).max()?;
         let log = self.watched.log.borrow();
-        // What the last packets cause is not shown any more.
+        // Events after the last packet are not shown.
         let steps = log.steps.iter().flatten().filter(|(at, _)| (begin..=last).contains(at));
         let told = steps.filter_map(|(at, event)| Some((0, *at, label(event, log.protocol())?)));
         let deliveries = delivered(log.deliveries.iter().flatten(), begin..=end);

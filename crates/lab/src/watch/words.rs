@@ -24,7 +24,7 @@ impl Teller {
         Teller { protocol, sent_to: 0, initial: [0; 2] }
     }
 
-    /// What a packet from side 0, the sender, or 1, the receiver, is; the flow's first unit has the number `first`
+    /// Describes a packet from side 0, the sender, or 1, the receiver; the flow's first unit has the number `first`
     /// on the wire.
     pub(crate) fn tell(&mut self, side: u8, first: u32, packet: &Bytes) -> (Role, String) {
         let told = match self.protocol {
@@ -55,7 +55,7 @@ impl Teller {
         })
     }
 
-    /// A packet of others shows messages; what else is in it, it does not say.
+    /// A packet of others shows its messages and nothing else.
     fn tell_marked(&mut self, packet: &Bytes) -> Option<(Role, String)> {
         let mut messages = Vec::new();
         let found = &mut |span: Span| messages.push(span.start);

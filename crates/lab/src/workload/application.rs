@@ -10,7 +10,7 @@ use super::fit::{Fit, Percentiles};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Application(usize);
 
-/// What is known of an application's traffic.
+/// Reported numbers of an application's traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApplicationRow {
     /// Name in plans.

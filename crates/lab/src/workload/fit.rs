@@ -6,7 +6,7 @@ const PIECES: i32 = 32;
 /// Largest bend of a piece: beyond it nearly all of the piece lies at one end.
 const STEEPEST: f64 = 4096.0;
 
-/// What is known of a distribution. Values may be of any unit.
+/// Known numbers of a distribution. Values may be of any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentiles<'a> {
     /// Quantile (0 to 1) and value, both increasing; the first quantile is 0 and the last 1.

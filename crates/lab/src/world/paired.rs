@@ -85,7 +85,7 @@ impl FlowLosses {
         if !self.forward {
             return self.fate.is_lost([]);
         }
-        // The last unit names new data, since what rides along before it differs between policies.
+        // The last unit names new data, since copies before it differ between policies.
         let mut newest = None;
         let next = self.next;
         for_each_span(numbers, packet, tail, next, &mut |span| {

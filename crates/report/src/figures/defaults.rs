@@ -23,7 +23,7 @@ const MOST: usize = 4;
 /// Most series that a reader can distinguish.
 const SERIES: usize = 8;
 
-/// What is varied: across, and as series.
+/// Varied keys: across, and as series.
 struct Layout {
     kind: FigureKind,
     x: Option<Key>,

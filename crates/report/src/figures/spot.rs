@@ -34,7 +34,7 @@ pub(super) struct SeriesKey {
     pub(super) by: Vec<String>,
 }
 
-/// Looks for what a section shows.
+/// Finds the numbers that a section shows.
 pub(super) struct Query<'a> {
     section: &'a FigureSection,
     /// Name and given labels of each measure.
@@ -51,7 +51,7 @@ impl<'a> Query<'a> {
         let swept = &results.swept;
         let drawn = || section.x.iter().chain(&section.y).chain(&section.by.0).map(String::as_str);
         let is_fixed = |key: &str| section.cells.get(key).is_some_and(|one| one.0.len() == 1);
-        // What tells heat maps and the like apart is no series.
+        // Values that distinguish heat maps and the like make no series.
         let is_series = |key: &str| {
             section.kind != FigureKind::HeatMap && section.by.0.iter().any(|one| one == key)
         };
@@ -120,7 +120,7 @@ pub(super) fn parse_name(name: &str) -> (&str, Texts) {
     (measure, labels.filter_map(pair).collect())
 }
 
-/// A value with what it is of, where it does not say so itself: `loss 5%`, but `thin`.
+/// A value with its key, where the value alone is not clear: `loss 5%`, but `thin`.
 pub(crate) fn told((key, text): (&str, &str)) -> String {
     let says_itself =
         text.starts_with(|c: char| c.is_alphabetic()) && text != "true" && text != "false";

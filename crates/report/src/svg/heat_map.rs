@@ -109,7 +109,7 @@ impl Grid {
         }
     }
 
-    /// What the columns and the rows are called.
+    /// Names of the columns and the rows.
     fn names(&self, columns: &[String], rows: &[String]) -> Markup {
         let Grid { side, height, left, bottom, .. } = *self;
         html! {

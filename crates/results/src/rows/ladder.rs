@@ -1,4 +1,4 @@
-//! A conversation as it is drawn: the packets between two sides, and what happened at either.
+//! A conversation as it is drawn: the packets between two sides, and events at either side.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct Arrow {
     pub arrived_ms: Option<f64>,
     /// Description of the packet.
     pub label: String,
-    /// What it was for, which colours it.
+    /// Purpose of the packet, which colours it.
     pub role: Role,
 }
 
@@ -54,7 +54,7 @@ pub enum Role {
     Other,
 }
 
-/// What happened at one side of a ladder.
+/// An event at one side of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Note {

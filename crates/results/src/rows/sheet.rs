@@ -6,7 +6,7 @@ use super::{Curve, Distribution, Labels, Picture, Quantity, Results, Row};
 use crate::LatencyRecorder;
 use crate::numbers::quantile_of;
 
-/// Adds what belongs to one group of flows, or to a study.
+/// Adds results of one group of flows, or of a study.
 pub struct Sheet<'a> {
     results: &'a mut Results,
     of: &'a str,

@@ -10,7 +10,7 @@ use lab::plan::Plan;
 
 use super::files::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
 
-/// What to do about results that a folder holds already.
+/// The choice for results that a folder holds already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// Refuse the folder.
@@ -18,7 +18,7 @@ pub enum Existing {
     Refuse,
     /// Go on with the runs that are finished, if they are of the same plan and build.
     Resume,
-    /// Remove what this laboratory wrote there, and nothing else, and begin again.
+    /// Remove the files that this laboratory wrote there, and nothing else, and begin again.
     Replace,
 }
 
@@ -62,7 +62,7 @@ impl Existing {
     }
 }
 
-/// No runs at all, or what would be lost.
+/// No runs at all, or the error that names results that would be lost.
 fn refuse(
     path: &Path,
     plan: &Plan,
@@ -99,7 +99,7 @@ fn own_files() -> Vec<String> {
     [JOURNAL.to_owned(), MANIFEST.to_owned()].into_iter().chain(tables).collect()
 }
 
-/// Removes what this laboratory wrote to a folder.
+/// Removes the files that this laboratory wrote to a folder.
 pub(super) fn remove(path: &Path) -> Result<(), FolderError> {
     let is_ours = path.join(JOURNAL).is_file() || path.join(MANIFEST).is_file();
     if !is_ours {
@@ -116,7 +116,7 @@ pub(super) fn remove(path: &Path) -> Result<(), FolderError> {
                 remove_file(&entry.path())?;
             }
         }
-        // What else is there keeps the folder.
+        // Other files keep the folder.
         let _ = fs::remove_dir(&inner);
     }
     Ok(())

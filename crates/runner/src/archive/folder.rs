@@ -51,7 +51,7 @@ impl Folder {
             }
             Some(_) => {
                 let open = || -> io::Result<File> {
-                    // What was cut short goes before anything is added.
+                    // A line that was cut short goes before anything is added.
                     OpenOptions::new().write(true).open(&file)?.set_len(before.good)?;
                     OpenOptions::new().append(true).open(&file)
                 };

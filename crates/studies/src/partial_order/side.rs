@@ -28,7 +28,7 @@ pub(super) enum Side {
     Receiver(Receiver),
 }
 
-/// Sends what is due.
+/// Sends messages when they are due.
 #[derive(Debug)]
 pub(super) struct Sender {
     endpoint: Endpoint,
@@ -44,7 +44,7 @@ pub(super) struct Sender {
     origin: Option<Instant>,
 }
 
-/// Notes what is delivered.
+/// Notes deliveries.
 #[derive(Debug)]
 pub(super) struct Receiver {
     endpoint: Endpoint,

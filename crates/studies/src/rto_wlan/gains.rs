@@ -53,7 +53,7 @@ pub const TABLE_1: [(Pair, u32); 9] = [
     (Pair::new(0, 1), 121),
 ];
 
-/// Ranks of pairs in the paper's Table 2, by what was transferred, as far as its text has them.
+/// Ranks of pairs in the paper's Table 2, by bytes transferred, as far as its text has them.
 pub const TABLE_2: [(Pair, u32); 7] = [
     (Pair::new(7, 7), 1),
     (Pair::new(9, 7), 2),
@@ -94,7 +94,7 @@ pub fn to_timeouts(
     round_trips.iter().map(before).skip(1).map(Option::unwrap_or_default).collect()
 }
 
-/// What the paper's study says of a pair.
+/// The paper's numbers of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
     /// By how much the timeout is above the round-trip time, summed over the seconds in which it is.

@@ -293,13 +293,13 @@ impl Parameters {
     }
 }
 
-/// Figures 8 and 9: what is transferred, and how its data leaves the path that is lost.
+/// Figures 8 and 9: bytes transferred, and the ways in which data leaves the lost path.
 #[derive(Debug)]
 struct Transferred {
     window: Range<Instant>,
     lost: Instant,
     leaving: Leaving,
-    /// Retransmissions of what had arrived before.
+    /// Retransmissions of data that had arrived before.
     needless: u64,
     /// Bytes read in each second.
     read: Vec<u64>,

@@ -83,7 +83,7 @@ impl Default for Walk {
     }
 }
 
-/// What a path is like, second by second.
+/// Properties of a path, second by second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// Round-trip time of each second.

@@ -72,7 +72,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Where it is after a while when it goes straight on: what a viewer supposes.
+    /// Its place after a while when it goes straight on, as a viewer supposes.
     pub fn after(&self, span: Duration) -> Place {
         let far = self.speed * span.as_secs_f64();
         Place {

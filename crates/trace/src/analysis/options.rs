@@ -50,7 +50,7 @@ pub struct AddressRule {
 }
 
 impl AddressRule {
-    /// What the receiver's capture shows as `at`, as the sender's has it; none if the rule is for something else.
+    /// The sender's address for the receiver's address `at`; `None` if the rule is for another.
     fn apply(&self, at: SocketAddr) -> Option<SocketAddr> {
         if self.at_receiver != at.ip() {
             return None;
@@ -97,7 +97,7 @@ pub struct Options {
     pub start: Duration,
     /// Only packets before this time after the first.
     pub end: Option<Duration>,
-    /// Only directions with these names are told of and summed up, if there are any: `3a`.
+    /// Only directions with these names are reported and summed up, if there are any: `3a`.
     pub streams: Option<BTreeSet<String>>,
     /// Interfaces of the sender's capture.
     pub interfaces: Interfaces,

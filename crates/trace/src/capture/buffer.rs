@@ -56,7 +56,7 @@ impl<R: Read> Buffer<R> {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Part of what was consumed last, counted from its beginning.
+    /// Part of the bytes consumed last, counted from their beginning.
     pub(super) fn taken(&self, part: core::ops::Range<usize>) -> &[u8] {
         let taken = self.bytes.get(self.taken..self.start).unwrap_or_default();
         taken.get(part).unwrap_or_default()
@@ -88,7 +88,7 @@ impl<R: Read> Buffer<R> {
         Ok(self.end >= wanted)
     }
 
-    /// Takes the first `count` bytes of what is there.
+    /// Takes the first `count` bytes.
     pub(super) fn consume(&mut self, count: usize) {
         self.taken = self.start;
         let count = count.min(self.end - self.start);

@@ -203,7 +203,7 @@ impl Section {
         let Interface { link, snaplen, clock, .. } = found.ok_or(Cause::NoInterface(interface))?;
         let original_length = order.u32(body, fixed - 4);
         let captured = if kind == SIMPLE_PACKET {
-            // It has no length of its own: what the interface keeps, as far as there is room.
+            // It has no length of its own: that of the interface applies, as far as there is room.
             let limit = if *snaplen == 0 { u32::MAX } else { *snaplen };
             (original_length.min(limit) as usize).min(body.len() - fixed)
         } else {

@@ -35,7 +35,7 @@ struct Queue {
     gathered: Vec<(Instant, u32)>,
 }
 
-/// What is under way to the application.
+/// Data under way to the application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delivery {
     /// In ascending order.
@@ -153,7 +153,7 @@ impl Delivery {
         while self.awaited.front().is_some_and(|front| front.start <= number) {
             match self.awaited.front() {
                 Some(front) if front.missing > 0 => self.drop_front(at, &mut told),
-                // What has arrived stays in its queue until those before it are gone.
+                // Data that have arrived stay in their queue until those before them are gone.
                 Some(front) if !front.is_done => {
                     let queue = front.queue;
                     self.deliver(at, queue, &mut told);

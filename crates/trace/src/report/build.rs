@@ -16,7 +16,7 @@ use crate::way::Way;
 const MS: f64 = 1e6;
 /// Packets with user data that a stream must have to be called thin.
 const LEAST_THIN: u64 = 8;
-/// Bytes of user data that its packets have at the most, in the mean: half of what a packet has room for.
+/// Most bytes of user data in its packets, in the mean: half of the room of a packet.
 const THIN_SIZE: f64 = 700.0;
 /// The share of them that must have been sent with few in flight.
 const THIN_SHARE: f64 = 0.9;
@@ -100,8 +100,8 @@ fn nearness(direction: &Direction) -> Option<Duration> {
     times.into_iter().flatten().min()
 }
 
-/// Whether a capture was taken at the side whose answers take so long; none if the times are too short or
-/// too much alike to tell.
+/// Whether a capture was taken at the side whose answers take so long; `None` if the times are too short or too much
+/// alike.
 fn compare(own: Duration, theirs: Duration) -> Option<bool> {
     const LEAST: Duration = Duration::from_micros(200);
     let (longer, shorter) = (own.max(theirs), own.min(theirs));

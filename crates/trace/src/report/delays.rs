@@ -24,7 +24,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// What lies above `line`, each weighted by its bytes or all alike.
+    /// Excess of delays over `line`, each weighted by its bytes or all alike.
     pub(crate) fn new(samples: &Samples, line: &Line, by_bytes: bool) -> Delays {
         let mut delays: Vec<(u64, u64)> = weighted(samples, line, by_bytes).collect();
         delays.sort_unstable();

@@ -86,7 +86,7 @@ impl Sender {
         self.forget();
     }
 
-    /// Which packets brought what is acknowledged now and was sent more than once?
+    /// Decides which packets brought data that are acknowledged now and were sent more than once.
     fn settle(&mut self, news: &mut News, duplicates: &[(u64, u64)], answer: &Answer) {
         if news.shared.is_empty() {
             return;
@@ -178,10 +178,10 @@ impl Sender {
     }
 }
 
-/// What an acknowledgement is the first to acknowledge.
+/// Ranges that an acknowledgement is the first to acknowledge.
 #[derive(Default)]
 struct News {
-    /// Runs of what rode in more than one packet.
+    /// Ranges that were in more than one packet.
     shared: SmallVec<[(u64, u64); 4]>,
     /// The latest packet that brought something of the rest.
     trigger: Option<u64>,

@@ -34,11 +34,11 @@ pub(crate) struct Recovery {
     pub(crate) cause: Cause,
     /// Time at which it began.
     pub(crate) began: Instant,
-    /// What had been sent by then: it ends when all of that is acknowledged.
+    /// The end of the data sent by then: the recovery ends when all of them are acknowledged.
     pub(crate) point: u64,
 }
 
-/// What can be known of a retransmission.
+/// Evidence about the cause of a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub(crate) now: Instant,

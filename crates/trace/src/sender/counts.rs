@@ -1,6 +1,6 @@
 //! Counts of a direction.
 
-/// What the packets of a direction count.
+/// Counts of the packets of a direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) packets: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Counts {
     pub(crate) retransmission_packets: u64,
     /// Packets with something new and a copy of something old.
     pub(crate) bundle_packets: u64,
-    /// Packets that arrived, and those that were lost, as far as acknowledgements tell.
+    /// Packets that arrived, and those that were lost, as far as acknowledgements show.
     pub(crate) arrived_packets: u64,
     pub(crate) lost_packets: u64,
     /// Lost packets of which a redundant copy arrived. Known only if the receiver reports duplicates.
@@ -36,7 +36,7 @@ pub(crate) struct Counts {
     pub(crate) redundant_reported: u64,
     /// Runs, or TSNs, that the receiver reported to have got twice.
     pub(crate) duplicates_reported: u64,
-    /// Of these, what was not sent twice.
+    /// Of these, data that were sent once.
     pub(crate) other_duplicates: u64,
     /// Acknowledgements that repeat, by their place in their run: first, second, third, later.
     pub(crate) repeated: [u64; 4],

@@ -28,7 +28,7 @@ enum Fate {
     #[default]
     Open,
     Arrived,
-    /// A retransmission brought what was in it.
+    /// A retransmission brought its contents.
     Lost,
     /// A redundant copy did, which was not reported to have come in vain.
     Repaired,
@@ -227,7 +227,7 @@ impl Fates {
         let fair = |(_, chance): &(&CarryingPacket, &Chance)| **chance == Chance::Fair;
         let others = sent.carriers.iter().take(place).zip(&chances).filter(fair);
         let others: SmallVec<[u64; 8]> = others.map(|(other, _)| other.packet).collect();
-        // What is reported is of the packet that is answered: of copies in other packets it says nothing.
+        // A report is about the packet that it answers, and says nothing of copies in other packets.
         if !others.is_empty() && carrier.kind == Kind::Along && trigger != Some(carrier.packet) {
             return None;
         }
@@ -262,7 +262,7 @@ impl Fates {
         true
     }
 
-    /// A range was acknowledged long ago: no report will tell any more of what it rode in.
+    /// Forgets a range that was acknowledged long ago: no later report concerns its packets.
     pub(crate) fn give_up(&mut self, sent: &Sent, counts: &mut Counts) {
         for carrier in sent.carriers.iter().filter(|carrier| carrier.kind == Kind::Again) {
             if self.get(carrier.packet).is_some_and(|packet| packet.fate == Fate::Open) {

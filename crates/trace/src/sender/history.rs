@@ -188,7 +188,7 @@ impl History {
         }
         self.split(cumulative);
         self.una = cumulative;
-        // What the capture did not see is acknowledged, too.
+        // Data that the capture missed are acknowledged, too.
         self.next = self.next.max(cumulative);
         while let Some(sent) = self.ranges.get_mut(self.acknowledged)
             && sent.end <= cumulative

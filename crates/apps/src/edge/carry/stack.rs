@@ -35,7 +35,7 @@ impl Client for InStack<'_> {
                         return Ok(Taken::Data);
                     }
                 }
-                // What came before has its turn first.
+                // Pieces that came before have their turn first.
                 _ if !pieces.is_empty() => return Ok(Taken::Data),
                 Some(Ok(Received::Nothing)) => return Ok(Taken::Nothing),
                 Some(Ok(Received::Finished)) => return Ok(Taken::Finished),

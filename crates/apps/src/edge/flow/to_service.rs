@@ -31,7 +31,7 @@ pub(super) struct ToService {
 impl ToService {
     /// A connection to `service`, which is asked each `finished_probe` whether it is still there, once it has finished.
     pub(super) fn new(stream: TcpStream, service: &Options) -> ToService {
-        // The client's TCP has put together what it wanted to.
+        // The client's TCP has combined small writes already.
         let _ = stream.set_nodelay(true);
         // This machine's own system never falls silent: it resets connections whose process is gone.
         let remote = !service.forward.ip().is_loopback();

@@ -1,5 +1,5 @@
-//! What was sent and lost in each interval. How large a part of its stream that was is known at the end only: until then
-//! counts are kept in a file beside the list, since a capture may have more intervals than there is room for in memory.
+//! Bytes sent and lost in each interval. The share of the whole stream is known only at the end: until then counts
+//! are kept in a file beside the list, since a capture may have more intervals than fit in memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -63,8 +63,8 @@ fn matches(wanted: &Cells, cell: &[(String, String)]) -> bool {
     })
 }
 
-/// `than`: the number that an expectation's number is compared with. What is not given here is as in the
-/// expectation itself.
+/// `than`: the number that an expectation's number is compared with. Keys that are missing here are those of the
+/// expectation.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Than {
@@ -92,7 +92,7 @@ pub struct Than {
 }
 
 impl Than {
-    /// The number, with what is not given here taken from `row`.
+    /// The number, with missing keys taken from `row`.
     pub(super) fn number<'a>(&'a self, row: Number<'a>) -> Number<'a> {
         Number {
             cells: self.cells.as_ref().unwrap_or(row.cells),
