@@ -72,7 +72,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Its place after a while when it goes straight on, as a viewer supposes.
+    /// The tank's place after a while if it goes straight on, as a viewer supposes.
     pub fn after(&self, span: Duration) -> Place {
         let far = self.speed * span.as_secs_f64();
         Place {
