@@ -416,15 +416,15 @@ impl Run<'_> {
 
     /// Waits for answers until all are there, patience ends, or the server obviously sends none.
     async fn await_answers(&self) {
-        const QUIET: Duration = Duration::from_secs(2);
+        const IDLE: Duration = Duration::from_secs(2);
         let begin = self.clock.now();
         let mut settled_since: Option<Instant> = None;
         while self.meter.answers_missing() > self.given_up() {
             let now = self.clock.now();
             let settled = self.association.is_settled();
             settled_since = settled_since.filter(|_| settled).or(settled.then_some(now));
-            let quiet = settled_since.is_some_and(|since| now.since(since) > QUIET);
-            let silent = quiet && self.meter.answers() == 0;
+            let idle = settled_since.is_some_and(|since| now.since(since) > IDLE);
+            let silent = idle && self.meter.answers() == 0;
             if silent || now.since(begin) > self.options.patience {
                 return;
             }
