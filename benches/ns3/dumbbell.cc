@@ -198,7 +198,7 @@ int main(int argc, char* argv[]) {
     line.AddValue("first-seed", "seed of the first run", plan.firstSeed);
     line.AddValue("seconds", "virtual time", plan.seconds);
     line.AddValue("warm-up", "virtual time that is not counted", plan.warmUp);
-    line.AddValue("start-within", "flows begin within so many seconds", plan.startWithin);
+    line.AddValue("start-within", "flows begin within this time (s)", plan.startWithin);
     line.AddValue("rate", "Mbit/s of the shared link", plan.rateMbit);
     line.AddValue("rtt", "round-trip time in milliseconds", plan.roundTripMs);
     line.AddValue("queue", "packets that may wait for the shared link", plan.queue);

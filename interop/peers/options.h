@@ -15,16 +15,16 @@ struct options {
 	const char *asconf;    /* "5:add:10.0.0.2,9:primary:10.0.0.2,12:delete:10.0.0.1": before message i; usrsctp
 				* also knows "11:towards:10.0.0.3": send to this address of the server */
 	const char *end;       /* who ends and how: "shutdown", "abort" (this side), "peer" */
-	int end_after;         /* a server ends after so many messages; 0: it never does */
+	int end_after;         /* a server ends after this number of messages; 0: it never does */
 	int port, local_port, local_udp, remote_udp;
 	int count, streams, unordered, interleaving;
 	int pace;              /* milliseconds from message to message; 0: the next when the last came back */
 	int reset_before;      /* reset the outgoing streams before message i; 0: never */
 	int ask_for_reset;     /* ask the server to reset its streams instead */
 	int reset_association; /* reset all streams and TSNs instead */
-	int add_before, add_streams; /* before message i add so many streams in each direction, and use them; 0: never */
+	int add_before, add_streams; /* before message i add this number of streams in each direction, and use them; 0: never */
 	int initial_streams;   /* streams that each side asks for at first */
-	int associations;      /* a server ends after so many */
+	int associations;      /* a server ends after this number of them */
 	int unbound;           /* a client leaves its address open */
 	int rto_min, rto_initial, rto_max, heartbeat, path_retrans, seconds;
 };

@@ -65,7 +65,7 @@ enum Goodbye {
 
 /// What a side saw of an association.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Observed {
     /// Whether it was set up.
     pub established: bool,
     /// Messages that arrived, by their numbers.
@@ -109,7 +109,7 @@ pub struct Agent<S> {
     goodbye_said: bool,
     /// When a message that was not taken is offered again.
     retry_at: Option<Instant>,
-    seen: Seen,
+    seen: Observed,
 }
 
 impl<S: Stack> Agent<S> {
@@ -130,12 +130,12 @@ impl<S: Stack> Agent<S> {
             echoes: VecDeque::new(),
             goodbye_said: false,
             retry_at: None,
-            seen: Seen::default(),
+            seen: Observed::default(),
         }
     }
 
     /// What it saw so far.
-    pub fn seen(&self) -> &Seen {
+    pub fn seen(&self) -> &Observed {
         &self.seen
     }
 
@@ -307,7 +307,7 @@ impl<S: Stack> Agent<S> {
 
     /// Whether what a client asked for was done.
     fn is_reconfigured(&self) -> bool {
-        let Seen { resets_done, peer_resets, streams_added, .. } = self.seen;
+        let Observed { resets_done, peer_resets, streams_added, .. } = self.seen;
         let reset = match self.plan.reset {
             // Some peers reset one stream after the other, and all of them only after a while: a message before
             // that would be answered on a stream that began again without a word.

@@ -8,4 +8,4 @@ mod serve;
 
 pub use edge::{EdgeAttack, EdgeSeen, Greed, attack_edge};
 pub use honest::Honest;
-pub use serve::{Attack, Seen, Taken, attack, most_resident};
+pub use serve::{Attack, AttackReport, Taken, attack, most_resident};

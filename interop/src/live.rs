@@ -11,7 +11,7 @@ use io::{Clock, Hook, RawTransport, Shared, Sockets, Transport, UdpTransport};
 use sctp::AssociationStats;
 use tokio::runtime::Handle;
 
-use crate::agent::{Agent, Seen};
+use crate::agent::{Agent, Observed};
 use crate::capture::Capture;
 use crate::namespace::Namespace;
 use crate::ours::Ours;
@@ -153,7 +153,7 @@ impl Live {
     ///
     /// # Errors
     /// With what it saw so far, where that takes longer than `limit`.
-    pub fn wait(&self, limit: Duration) -> Result<Seen> {
+    pub fn wait(&self, limit: Duration) -> Result<Observed> {
         self.wait_until(limit, |agent, _| agent.is_over())
     }
 
@@ -162,7 +162,7 @@ impl Live {
     ///
     /// # Errors
     /// As [`Live::wait`].
-    pub fn wait_for_goodbye(&self, limit: Duration, may_be_lost: bool) -> Result<Seen> {
+    pub fn wait_for_goodbye(&self, limit: Duration, may_be_lost: bool) -> Result<Observed> {
         /// What the peer sent last may still be on its way.
         const ON_ITS_WAY: Duration = Duration::from_secs(1);
         let in_vain = |agent: &Agent<Ours>| {
@@ -177,7 +177,7 @@ impl Live {
         &self,
         limit: Duration,
         done: impl Fn(&Agent<Ours>, Duration) -> bool,
-    ) -> Result<Seen> {
+    ) -> Result<Observed> {
         let started = Instant::now();
         loop {
             let waited = started.elapsed();
@@ -194,7 +194,7 @@ impl Live {
     }
 
     /// What the agent saw so far.
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> Observed {
         self.shared.inspect(|agent| agent.seen().clone())
     }
 

@@ -10,7 +10,7 @@ use virtual_peers::{AddressChange, Reliability};
 pub enum End {
     /// The client closes it.
     ClientShutdown,
-    /// The client aborts it.
+    /// The client ends the association with an ABORT.
     ClientAbort,
     /// The server closes it after the last message.
     ServerShutdown,

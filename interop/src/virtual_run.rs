@@ -10,7 +10,7 @@ use netsim::topology::{Directions, Placed, pair};
 use netsim::{Checker, DropCause, HostId, LinkConfig, LossModel, Simulation};
 use virtual_peers::Stack;
 
-use crate::agent::{Agent, Part, Seen};
+use crate::agent::{Agent, Observed, Part};
 use crate::capture::Capture;
 use crate::plan::EchoPlan;
 
@@ -64,7 +64,7 @@ pub(crate) fn run(
     loss: Probability,
     seed: u64,
     capture: Option<&Capture>,
-) -> Result<(Seen, Seen, u64)> {
+) -> Result<(Observed, Observed, u64)> {
     let plan = Arc::new(plan.clone());
     let agent = |stack, part| Agent::new(stack, plan.clone(), part);
     let writer = Writer { capture: capture.cloned(), client: HostId(0), lost: 0 };

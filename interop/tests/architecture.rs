@@ -25,8 +25,13 @@ const MAY_BE_UNSAFE: [&str; 1] = ["io"];
 
 /// Crates whose parts know nothing of the whole that they are part of, with their topmost modules, the lowest first: nothing
 /// below may use one of these, and nothing may import through the crate's root.
-const BUILT_OF_PARTS: [(&str, &[&str]); 3] =
-    [("sctp", &["association", "endpoint"]), ("recovery", &[]), ("endpoint", &[])];
+const BUILT_OF_PARTS: [(&str, &[&str]); 4] = [
+    ("sctp", &["association", "endpoint"]),
+    ("recovery", &[]),
+    ("endpoint", &[]),
+    // The commands: none uses another.
+    ("apps", &["demo", "doctor", "edge", "emulate", "send", "serve"]),
+];
 
 /// Words of one protocol, as parts of names: `recovery` has units and packets.
 const OF_ONE_PROTOCOL: [&str; 9] =
@@ -35,6 +40,21 @@ const OF_ONE_PROTOCOL: [&str; 9] =
 /// Folders, from the root, whose comments are in plain English: all that have sources.
 const PLAIN_COMMENTS: [&str; 6] =
     ["benches", "bindings/python/src", "crates", "fuzz/fuzz_targets", "fuzz/harness", "interop"];
+
+/// Folders, from the root, whose plans, scripts, notebooks and programs in other languages are in plain English.
+const WRITTEN: [&str; 9] = [
+    "benches",
+    "bindings",
+    "conformance",
+    "crates",
+    "experiments",
+    "fuzz",
+    "interop",
+    "packaging",
+    "web",
+];
+/// How the names of such files end.
+const WRITTEN_ENDINGS: [&str; 9] = ["c", "cc", "go", "h", "ipynb", "pkt", "py", "toml", "ts"];
 
 type Rooms = BTreeMap<String, BTreeSet<String>>;
 
@@ -127,17 +147,38 @@ fn rooms_depend_on_each_other_only_as_the_table_says() {
     }
 }
 
-/// The folders with sources: those of crates, by their paths from the root.
+/// The folders with sources, by their paths from the root: those of crates, and of each example and each test of several files.
 fn source_folders() -> Vec<String> {
-    let rooms = std::fs::read_dir(root().join("crates")).expect("the folder of crates");
-    let rooms =
-        rooms.map(|room| room.expect("an entry").file_name().into_string().expect("a name"));
-    let rooms = rooms.map(|room| format!("crates/{room}/src"));
+    let mut crates: Vec<String> =
+        folders_in("crates").into_iter().map(|room| format!("crates/{room}")).collect();
     let others = ["benches/peers", "bindings/python", "fuzz/harness", "interop", "interop/virtual"];
-    let mut folders: Vec<String> =
-        rooms.chain(others.iter().map(|other| format!("{other}/src"))).collect();
+    crates.extend(others.map(str::to_owned));
+    let mut folders: Vec<String> = crates.iter().map(|path| format!("{path}/src")).collect();
+    for place in
+        crates.iter().flat_map(|path| ["examples", "tests"].map(|kind| format!("{path}/{kind}")))
+    {
+        let programs = folders_in(&place).into_iter().map(|name| format!("{place}/{name}"));
+        folders.extend(programs.filter(|path| root().join(path).join("main.rs").exists()));
+    }
     folders.sort();
     folders
+}
+
+/// The names of the folders in a folder, by its path from the root; none where it does not exist.
+fn folders_in(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root().join(folder)).into_iter().flatten();
+    let folders = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir());
+    folders
+        .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn the_folders_with_sources_have_the_examples_of_several_files() {
+    let folders = source_folders();
+    for folder in ["crates/lab/src", "crates/lab/examples/soak", "crates/trace/tests/simulated"] {
+        assert!(folders.iter().any(|found| found == folder), "{folder} is not among {folders:?}");
+    }
 }
 
 /// Which modules of the root use which others, each with all below it.
@@ -180,6 +221,33 @@ fn parts_know_nothing_of_the_whole() {
         let faults = faults(&files::Crate::read(&source_of(name)), tops);
         assert!(faults.is_empty(), "in crates/{name}/src: {}", faults.join("\n"));
     }
+}
+
+/// What WebAssembly has not got: files, threads, processes, clocks and sockets.
+const OF_A_SYSTEM: [&[&str]; 9] = [
+    &["std", "env"],
+    &["std", "fs"],
+    &["std", "net", "TcpListener"],
+    &["std", "net", "TcpStream"],
+    &["std", "net", "UdpSocket"],
+    &["std", "os"],
+    &["std", "process"],
+    &["std", "thread"],
+    &["std", "time"],
+];
+
+#[test]
+fn rooms_that_compile_for_webassembly_use_no_files_threads_sockets_or_clocks() {
+    let script = std::fs::read_to_string(root().join("ci/wasm")).unwrap();
+    let rooms = script.split_once("rooms=(").and_then(|(_, rest)| rest.split_once(')'));
+    let rooms: Vec<&str> = rooms.expect("ci/wasm lists rooms").0.split_whitespace().collect();
+    assert!(rooms.contains(&"lab") && rooms.contains(&"sctp"), "{rooms:?}");
+    for name in rooms {
+        let found = files::Crate::read(&source_of(name)).using(&OF_A_SYSTEM);
+        assert!(found.is_empty(), "crates/{name}/src: {found:?}");
+    }
+    let runner = files::Crate::read(&source_of("runner")).using(&OF_A_SYSTEM);
+    assert!(runner.len() > 3, "uses are found where there are some: {runner:?}");
 }
 
 /// Arrows of a crate that lead up to a topmost module, or through the root.
@@ -272,21 +340,33 @@ fn is_of_one_protocol(name: &str) -> bool {
     numbered || words.iter().any(|word| OF_ONE_PROTOCOL.contains(&word.as_str()))
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+/// Folders of what is built, found or installed, which are no sources.
+const BUILT: [&str; 6] = ["target", "node_modules", "corpus", "artifacts", "dist", ".venv"];
+
+/// The files below a folder whose names have one of the endings.
+fn sources(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            if !BUILT.contains(&name.as_str()) {
+                sources(&path, endings, found);
+            }
+        } else if name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending)) {
             found.push(path);
         }
     }
 }
 
-/// Sources below a folder, by their paths from the root, with their texts.
+/// Sources in Rust below a folder, by their paths from the root, with their texts.
 fn texts(folder: &str) -> Vec<(String, String)> {
+    texts_with(folder, &["rs"])
+}
+
+/// Files below a folder whose names have one of the endings, by their paths from the root, with their texts.
+fn texts_with(folder: &str, endings: &[&str]) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    sources(&root().join(folder), &mut files);
+    sources(&root().join(folder), endings, &mut files);
     let text = |file: PathBuf| {
         let text = std::fs::read_to_string(&file).expect("a text");
         let name = file.strip_prefix(root()).expect("below the root").display().to_string();
@@ -333,6 +413,40 @@ fn comments_are_in_plain_english() {
         "these have an opening or a phrase of `prose.rs`:\n{}",
         faults.join("\n")
     );
+}
+
+#[test]
+fn doc_comments_say_more_than_the_names_of_their_items() {
+    let mut faults = Vec::new();
+    for folder in PLAIN_COMMENTS {
+        for (name, text) in texts(folder) {
+            let found = prose::repetitions(&text).into_iter();
+            faults.extend(found.map(|(line, text)| format!("{name}:{line}: {text}")));
+        }
+    }
+    assert!(faults.is_empty(), "these only repeat a name:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn texts_for_people_are_in_plain_english() {
+    let mut faults = Vec::new();
+    let mut read = 0;
+    for folder in PLAIN_COMMENTS {
+        // The list of phrases itself.
+        for (name, text) in texts(folder).iter().filter(|(name, _)| !name.ends_with("/prose.rs")) {
+            let found = prose::faults_of_texts(text).into_iter();
+            faults.extend(found.map(|(line, text)| format!("{name}:{line}: {text}")));
+        }
+    }
+    for folder in WRITTEN {
+        for (name, text) in texts_with(folder, &WRITTEN_ENDINGS) {
+            read += 1;
+            let found = prose::faults_of_lines(&text).into_iter();
+            faults.extend(found.map(|(line, text)| format!("{name}:{line}: {text}")));
+        }
+    }
+    assert!(read > 500, "only {read} files");
+    assert!(faults.is_empty(), "these have a phrase of `PHRASES`:\n{}", faults.join("\n"));
 }
 
 #[test]

@@ -181,7 +181,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
     const { place, texts } = await figure(page, "Mean latency by round-trip time");
     const fingers = await page.context().newCDPSession(page);
     const scrolled = (): Promise<number> => page.evaluate(() => scrollY);
-    /** Where so many fingers are after so many steps, upwards or apart. */
+    /** The places of this number of fingers after this number of steps, upwards or apart. */
     async function touch(count: 1 | 2): Promise<void> {
       await place.scrollIntoViewIfNeeded();
       const box = await place.boundingBox();

@@ -1,4 +1,4 @@
-/** A figure with its title, caption, controls, and its data as a table for whoever wants to read it. */
+/** A figure with its title, caption, controls, and its data as a table for those who want to read it. */
 import { button, element, save, table } from "./dom.ts";
 import { type Chart, draw } from "./figures/chart.ts";
 import { describe as describeCell, heatMapOption } from "./figures/heat-map.ts";
@@ -127,7 +127,7 @@ function showGallery(frame: HTMLElement, gallery: Gallery): void {
   frame.append(...zoomable(place, target, OF_SCROLLED));
 }
 
-/** The data behind a figure, folded away until somebody wants it. */
+/** The data behind a figure, folded away until asked for. */
 function data(title: string, headings: string[], rows: string[][]): HTMLElement {
   const folded = element("details", { class: "data" }, element("summary", {}, `Data (${rows.length} rows)`));
   folded.addEventListener("toggle", () => {

@@ -3,7 +3,7 @@ import { button, element } from "./dom.ts";
 
 /** What can be shown nearer. */
 export interface Zoomable {
-  /** So many times nearer; below one it is further away. */
+  /** The factor by which it is nearer; below one it is further away. */
   zoom(times: number): void;
   /** One step to the right or up (1), to the left or down (-1); whether it could. What scrolls has none. */
   move?(right: number, up: number): boolean;
@@ -74,7 +74,7 @@ function onKey(key: string, target: Zoomable): boolean {
   }
 }
 
-/** What grows in a place that scrolls: `show` draws it so many times as large. What was in the middle stays there. */
+/** What grows in a place that scrolls: `show` draws it larger by this factor. What was in the middle stays there. */
 export function scrolled(place: HTMLElement, show: (times: number) => void): Zoomable {
   let times = 1;
   const set = (wanted: number): void => {

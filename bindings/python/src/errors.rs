@@ -1,10 +1,10 @@
 //! Errors of Rust as exceptions of Python, with the same texts.
 
-use ::lab::archive::FolderError as UnusableFolder;
 use ::lab::engine::EngineError;
 use ::lab::plan::PlanError as RefusedPlan;
 use pyo3::exceptions::PyValueError;
 use pyo3::{PyErr, PyResult};
+use runner::archive::FolderError as UnusableFolder;
 
 /// The exceptions, which Python defines: `thinstream._errors`.
 mod exceptions {

@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ::lab::archive::{
-    Existing, Folder, Manifest, Stored, manifest::Surroundings, merge, read, table,
-};
 use ::lab::compare::{Comparison, compare};
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
 use ::lab::statistics;
+use ::lab::stored::{Manifest, Stored, Surroundings, table};
 use ::lab::verdict::judge;
 use ::report::markdown::to_markdown;
 use ::report::section::{Study, comparisons, document};
@@ -21,6 +19,7 @@ use ::results::{CONFIDENCE, Labels, QuantileInterval, full_name};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use runner::archive::{Existing, Folder, merge, read};
 
 use crate::errors;
 use crate::plan::Plan;

@@ -7,13 +7,15 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use ::lab::archive::{Existing, Folder, Manifest};
 use ::lab::engine::{self, EngineError, Finished, Job, Journal, Shard, journal};
 use ::lab::plan::Plan as Checked;
+use ::lab::stored::Manifest;
 use ::results::Results as OfRun;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use runner::archive::{Existing, Folder};
+use runner::threads as on_many;
 
 use crate::errors;
 use crate::interrupt::{PATIENCE, lock};
@@ -32,7 +34,7 @@ fn on_threads(
     let (give, take) = channel();
     let (plan, stop) = (Arc::clone(plan), Arc::clone(&stopped));
     let worker = std::thread::spawn(move || {
-        engine::run_unless_stopped(&plan, shard, &done, threads, &stop, |job, results| {
+        on_many::run(&plan, shard, &done, threads, &stop, |job, results| {
             give.send((job, results)).map_err(|_| EngineError::Stopped)
         })
     });

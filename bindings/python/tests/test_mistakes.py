@@ -1,4 +1,4 @@
-"""What somebody gets wrong is told in Python's terms, with what would be right."""
+"""Mistakes are reported in Python's terms, with what would be right."""
 
 import os
 from collections.abc import Callable

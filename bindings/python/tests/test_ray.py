@@ -36,7 +36,7 @@ def test_a_cluster_gives_what_threads_give(
 
 
 def killed_at_first(marks: str, times: int) -> Any:
-    """A task whose worker is killed so many times after it did its work, before it can tell."""
+    """A task whose worker is killed this many times after it did its work, before it can tell."""
 
     def task(plan: lab.Plan, wanted: list[tuple[int, int]], cpus: int) -> bytes:
         journal = lab.run_jobs(plan, wanted, jobs=cpus)

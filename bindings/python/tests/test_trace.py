@@ -17,8 +17,8 @@ def tcp(source: int, destination: int, sequence: int, acknowledgement: int, flag
 
 
 def write(file: Path, there: float, back: float) -> Path:
-    """Twenty messages of 100 bytes, one each 100 ms; the tenth is sent again 310 ms later. Packets are captured so many
-    seconds after they left: those of the sender, those of the receiver."""
+    """Twenty messages of 100 bytes, one each 100 ms; the tenth is sent again 310 ms later. Packets are captured `there`
+    seconds after they left the sender, and `back` seconds after they left the receiver."""
     packets = [
         (there, tcp(5000, 6000, 0, 0, 2, b"")),
         (0.025 + back, tcp(6000, 5000, 0, 1, 18, b"")),

@@ -26,7 +26,7 @@ use recovery::RecoveryPolicy;
 use results::Results;
 use serde_json::{Value, json};
 
-use crate::{FileError, Unwritten};
+use crate::files::{FileError, Unwritten};
 
 /// A policy under comparison.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ pub enum DemoError {
     /// Messages that cannot carry a probe, or do not fit one DATA chunk.
     #[error("messages of {0} bytes cannot be measured; give a size from {min} to {max} bytes", min = Probe::MIN_SIZE, max = MAX_SIZE)]
     Size(usize),
-    /// No flows.
+    /// The plan has no flows: nothing would be sent.
     #[error("there are no flows; give 1 to 65535 of them")]
     NoFlows,
     /// The demo's plan contradicts itself.

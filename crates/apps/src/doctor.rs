@@ -1,5 +1,5 @@
-//! `thinstream doctor`: what this machine can do for thin streams, each with what follows from it, and what its kernel
-//! can do for its own TCP. Looks and changes nothing; what options of the kernel bring is measured in virtual time.
+//! `thinstream doctor`: the abilities of this machine for thin streams, each with its consequence, and those of its
+//! kernel's TCP. Changes nothing; the effect of the kernel's options is measured in virtual time.
 
 mod kernel;
 mod laboratory;
@@ -8,49 +8,49 @@ mod place;
 
 use std::fmt;
 
+use results::text_table::Table;
 use serde::Serialize;
 
-use crate::Table;
 pub use kernel::KernelOption;
 pub use laboratory::{LaboratoryError, Measured};
 pub use place::Place;
 
-/// What was found on a machine.
+/// The findings about a machine, and what its kernel's TCP can do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// Version of the command.
     pub version: &'static str,
     /// Operating system and processor that the command was built for, and the kernel's release.
     pub system: String,
-    /// What the machine can do.
+    /// Abilities of the machine.
     pub findings: Vec<Finding>,
     /// The kernel's own TCP.
     pub kernel_tcp: KernelTcp,
 }
 
-/// What a kernel can do for its own TCP.
+/// Abilities of a kernel's own TCP.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelTcp {
     /// Options that this kernel has.
     pub options: Vec<KernelOption>,
     /// The stream that was measured, in words.
     pub stream: &'static str,
-    /// What the options bring to it, in virtual time; empty if that was not asked for.
+    /// Effect of the options, in virtual time; empty if the measurement was not asked for.
     pub measured: Vec<Measured>,
 }
 
 /// One thing that a machine can do or cannot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What it is about.
+    /// Subject, such as UDP.
     pub about: &'static str,
-    /// Whether it is there.
+    /// How far it is available.
     pub state: State,
-    /// What was found.
+    /// The evidence, as a sentence.
     pub found: String,
-    /// What follows from it for thinstream.
+    /// The consequence for thinstream, as a sentence.
     pub follows: String,
-    /// What would change it, if anything would.
+    /// A command or an action that would change it, if there is one.
     pub remedy: Option<String>,
 }
 
@@ -58,11 +58,11 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// All of it.
+    /// Available without limits.
     Good,
     /// Less than there could be.
     Limited,
-    /// Nothing of it.
+    /// Not available.
     Missing,
 }
 
@@ -99,41 +99,41 @@ impl State {
 /// Columns that a line takes at most.
 const WIDTH: usize = 100;
 
-/// Adds `text` with lines of at most [`WIDTH`] columns, the first behind `lead`, the others as far in.
-fn wrapped(f: &mut fmt::Formatter<'_>, lead: &str, text: &str) -> fmt::Result {
-    let indent = lead.chars().count();
-    let mut line = lead.to_owned();
-    let mut is_empty = true;
+/// Characters of the first column, at most, with the gap behind it.
+const NAME: usize = 9;
+
+/// The text in lines of at most this number of characters, broken between words.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            writeln!(f, "{line}")?;
-            line = " ".repeat(indent);
-            is_empty = true;
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
     }
-    writeln!(f, "{}", line.trim_end())
+    lines
 }
 
-/// For people: a paragraph for each finding, then the kernel's options and a table of what they bring.
+/// Adds a name with a paragraph beside it, and a command, which stays whole, below.
+fn add(table: &mut Table, name: &str, text: &str, command: Option<&str>) {
+    let names = std::iter::once(name).chain(std::iter::repeat(""));
+    names.zip(wrapped(text, WIDTH - NAME)).for_each(|(name, line)| table.row([name, &line]));
+    command.iter().for_each(|command| table.row(["", &format!("$ {command}")]));
+}
+
+/// For people: a paragraph for each finding, then the kernel's options and a table of their effects.
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "thinstream {} on {}\n", self.version, self.system)?;
+        let mut table = Table::new(2);
         for finding in &self.findings {
-            let lead = format!("{:8} ", finding.state.word());
-            wrapped(
-                f,
-                &lead,
-                &format!("{}: {}. {}", finding.about, finding.found, finding.follows),
-            )?;
-            if let Some(remedy) = &finding.remedy {
-                writeln!(f, "         $ {remedy}")?;
-            }
+            let text = format!("{}: {}. {}", finding.about, finding.found, finding.follows);
+            add(&mut table, finding.state.word(), &text, finding.remedy.as_deref());
         }
+        table.fmt(f)?;
         self.kernel_tcp.fmt(f)
     }
 }
@@ -147,18 +147,18 @@ impl fmt::Display for KernelTcp {
             f,
             "\nWhat this kernel can do for its own TCP, as its sender, without thinstream:\n"
         )?;
+        let mut table = Table::new(2);
         for option in &self.options {
-            let lead = format!("{:8} ", option.value.as_deref().unwrap_or("-"));
-            wrapped(f, &lead, &format!("{}: {}", option.name, option.meaning))?;
-            if let Some(command) = &option.command {
-                writeln!(f, "         $ {command}")?;
-            }
+            let text = format!("{}: {}", option.name, option.meaning);
+            let value = option.value.as_deref().unwrap_or("-");
+            add(&mut table, value, &text, option.command.as_deref());
         }
+        table.fmt(f)?;
         if self.measured.is_empty() {
             return Ok(());
         }
         writeln!(f)?;
-        wrapped(f, "", self.stream)?;
+        wrapped(self.stream, WIDTH).iter().try_for_each(|line| writeln!(f, "{line}"))?;
         let mut table = Table::headed(&["ms", "mean", "p99", "p99.9", "max", "bytes", "packets"]);
         for row in &self.measured {
             let Measured { name, mean_ms, p99_ms, p999_ms, max_ms, bytes, packets } = row;

@@ -6,6 +6,7 @@
 mod address;
 mod budget;
 pub mod carry;
+mod counters;
 mod file;
 mod flow;
 mod metrics;
@@ -14,16 +15,15 @@ mod registry;
 mod routes;
 mod shard;
 mod status;
-mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use address::{Listen, Network};
+pub use counters::ServiceCounters;
 pub use file::{EdgeFile, EdgeFileError, ServiceFile};
 pub use options::{EdgeOptions, EdgeOptionsError, Service};
 pub use routes::{Applied, RouteError, Routes};
 pub use status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport, StackReport};
-pub use tally::Tally;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -44,7 +44,7 @@ use shard::{Accepted, Shard};
 /// Why an edge could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum EdgeError {
-    /// What was asked for contradicts itself.
+    /// The options contradict each other.
     #[error(transparent)]
     Options(#[from] EdgeOptionsError),
     /// There is no TUN device.
@@ -55,9 +55,9 @@ pub enum EdgeError {
     Listen {
         /// Name of the service.
         service: String,
-        /// Where.
+        /// Address that was to be listened at.
         address: SocketAddr,
-        /// Why not.
+        /// Reason of the stack.
         source: tcp::ListenError,
     },
     /// The metrics cannot be served.
@@ -74,16 +74,16 @@ pub enum EdgeError {
     Random(String),
 }
 
-/// What an edge has to say meanwhile.
+/// Notices of an edge while it runs.
 #[derive(Clone, Debug)]
 pub enum EdgeNotice {
     /// The edge is up: the device's name, the rules by which clients outside reach it, and whether those were applied.
     Ready {
         /// Name of the device.
         device: String,
-        /// Where metrics are served.
+        /// Address at which metrics are served.
         metrics: Option<SocketAddr>,
-        /// Rules.
+        /// Rules that lead traffic to the edge.
         routes: Routes,
         /// Whether they are in force.
         applied: bool,
@@ -93,16 +93,16 @@ pub enum EdgeNotice {
     /// The process that holds the rules has ended, and they could not be made anew. That is tried again each
     /// [`EdgeOptions::interval`].
     RulesLost {
-        /// Why not.
+        /// Reason, as a sentence.
         why: String,
     },
     /// The process that holds the rules had ended; they are in force again.
     RulesRestored,
-    /// How it stands; comes each [`EdgeOptions::interval`].
+    /// State of the edge, once each [`EdgeOptions::interval`].
     Status(EdgeStatus),
     /// The edge takes no more connections and waits for those that are left.
     Draining {
-        /// How many.
+        /// Connections that are still open.
         connections: usize,
     },
 }
@@ -161,7 +161,7 @@ pub async fn edge_until<S: Future<Output = ()>>(
     if worked.is_ok() {
         worked = running.drain(options, notice, stop()).await;
     }
-    // What is left hears of the end, whatever that came of.
+    // Connections that are left end however the rest ended.
     running.end().await;
     worked.map(|()| running.registry.report())
 }
@@ -204,7 +204,7 @@ struct Running {
     most: usize,
     registry: Arc<Registry>,
     accepted: mpsc::UnboundedReceiver<Accepted>,
-    /// Connections' tasks.
+    /// A task for each connection.
     flows: JoinSet<()>,
     /// The stacks' drivers.
     drivers: JoinSet<io::Result<()>>,

@@ -4,7 +4,7 @@ mod options;
 mod report;
 
 pub use self::report::{DirectionReport, EmulateReport, LatenessReport, PathReport};
-/// What there is to say of a link, and how it is written.
+/// Descriptions of a link and their texts.
 pub use netsim::link::{
     CrossTraffic, Framing, GilbertElliott, Jitter, LossModel, ProfileStep, QueueText, Reorder,
     parse_profile,
@@ -26,7 +26,7 @@ pub enum EmulateError {
     /// The address to listen at cannot be had.
     #[error(transparent)]
     Listen(#[from] BindError),
-    /// What was asked of the link contradicts itself.
+    /// The settings of the link contradict each other.
     #[error(transparent)]
     Link(#[from] LinkConfigError),
     /// The relay would forward to itself, or to nowhere.
@@ -98,7 +98,7 @@ fn start(
     let mut config = EmulatorConfig::new(path.listen, path.forward);
     let same_family = path.listen.is_ipv4() == path.forward.is_ipv4();
     if options.paths.len() > 1 && same_family && !path.listen.ip().is_unspecified() {
-        // A server tells the paths of a client apart by the addresses that it sees.
+        // A server distinguishes the paths of a client by the addresses that it sees.
         config.source.set_ip(path.listen.ip());
     }
     Ok(Emulator::start(config, up, down, clock)?)

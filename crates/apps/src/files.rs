@@ -63,7 +63,8 @@ pub(crate) fn unwritten(ended: impl IntoIterator<Item = Result<(), FileError>>) 
     ended.into_iter().filter_map(Result::err).map(Unwritten::from).collect()
 }
 
-/// A file that keeps what it had until something is written, so that a run that fails at once costs no earlier result.
+/// A file that keeps its contents until something is written, so that a run that fails at once costs no earlier
+/// result.
 struct ResultFile {
     file: File,
     begun: bool,
@@ -75,7 +76,7 @@ impl ResultFile {
         Ok(ResultFile { file, begun: false })
     }
 
-    /// Removes what an earlier run wrote.
+    /// Removes the contents of an earlier run.
     fn begin(&mut self) -> io::Result<()> {
         if !core::mem::replace(&mut self.begun, true) && self.file.metadata()?.is_file() {
             self.file.set_len(0)?;
@@ -155,7 +156,7 @@ impl PacketFile {
         Ok(PacketFile { open: Some((path.to_owned(), Arc::new(Mutex::new(Some(capture))))) })
     }
 
-    /// What the endpoint shows its packets to.
+    /// The observer of the endpoint's packets, if packets are recorded.
     pub(crate) fn tap(&self) -> Option<Box<dyn PacketTap>> {
         let (_, capture) = self.open.as_ref()?;
         Some(Box::new(Arc::clone(capture)))
@@ -208,7 +209,7 @@ impl EventFile {
         }
     }
 
-    /// Ends the file; tells of the first failure.
+    /// Ends the file; returns its first failure.
     pub(crate) fn finish(&mut self) -> Result<(), FileError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);

@@ -1,9 +1,9 @@
-//! What the commands do in real time. Arguments and printing are the `cli`'s.
+//! The work of the commands in real time. Arguments and printing belong to `cli`.
 //!
 //! - [`send`], [`serve`]: a measuring client and server.
 //! - [`demo`]: recovery policies side by side over the same losses.
 //! - [`emulate`]: the virtual link as a relay of UDP datagrams.
-//! - [`doctor`]: what a machine can do, and its kernel for its own TCP.
+//! - [`doctor`]: the abilities of a machine, and of its kernel's own TCP.
 //! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
 
 pub mod demo;
@@ -13,22 +13,21 @@ pub mod doctor;
 pub mod edge;
 pub mod emulate;
 mod files;
+mod notice;
 mod paths;
 mod retransmissions;
 pub mod send;
 pub mod serve;
 mod signals;
 mod stamp;
-mod table;
 mod transfer;
 mod trouble;
 
 pub use descriptors::{TooFewDescriptors, check_descriptors};
 pub use files::{FileError, Unwritten};
+pub use notice::Notice;
 pub use paths::PathReport;
 pub use retransmissions::Retransmissions;
-pub use serve::Notice;
 pub use signals::interrupted;
 pub use stamp::MEASURED;
-pub use table::Table;
 pub use transfer::TransferReport;

@@ -78,8 +78,8 @@ fn name(state: PathState) -> &'static str {
     }
 }
 
-/// Waits for changes of paths and tells them, a line for those that came at once; none when the
-/// association is over.
+/// Waits for changes of paths and describes them, one line for those that came at once; `None` once the association
+/// has ended.
 pub(crate) async fn next_changes(association: &Association) -> Option<Vec<String>> {
     let first = association.path_event().await?;
     let mut events = vec![first];

@@ -10,7 +10,7 @@ pub struct Retransmissions {
     pub total: u64,
     /// Because the retransmission timer expired.
     pub timeout: u64,
-    /// By fast retransmit.
+    /// Chunks retransmitted by fast retransmit.
     pub fast: u64,
     /// By an early retransmission timer or early retransmit.
     pub early: u64,

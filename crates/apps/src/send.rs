@@ -30,7 +30,7 @@ use thinstream::{
 };
 
 use crate::files::{EventFile, PacketFile, unwritten};
-use crate::serve::Notice;
+use crate::notice::Notice;
 use crate::{paths, stamp, trouble};
 use feed::Feed;
 use meter::Meter;
@@ -101,7 +101,7 @@ pub enum Messages {
     },
     /// Measuring messages with the times and sizes of a recording.
     Recorded {
-        /// The recording.
+        /// Sizes and times of the messages, by stream.
         recording: Arc<Recording>,
         /// Which of its streams; without it, the first.
         stream: Option<String>,
@@ -126,9 +126,9 @@ pub enum Messages {
 /// Where messages are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A file.
+    /// The bytes of the file at this path.
     File(PathBuf),
-    /// Standard input.
+    /// The bytes that the process reads.
     StandardInput,
 }
 
@@ -416,15 +416,15 @@ impl Run<'_> {
 
     /// Waits for answers until all are there, patience ends, or the server obviously sends none.
     async fn await_answers(&self) {
-        const QUIET: Duration = Duration::from_secs(2);
+        const IDLE: Duration = Duration::from_secs(2);
         let begin = self.clock.now();
         let mut settled_since: Option<Instant> = None;
         while self.meter.answers_missing() > self.given_up() {
             let now = self.clock.now();
             let settled = self.association.is_settled();
             settled_since = settled_since.filter(|_| settled).or(settled.then_some(now));
-            let quiet = settled_since.is_some_and(|since| now.since(since) > QUIET);
-            let silent = quiet && self.meter.answers() == 0;
+            let idle = settled_since.is_some_and(|since| now.since(since) > IDLE);
+            let silent = idle && self.meter.answers() == 0;
             if silent || now.since(begin) > self.options.patience {
                 return;
             }

@@ -21,6 +21,7 @@ use thinstream::{
 use tokio::task::JoinSet;
 
 use crate::files::{EventFile, FileError, PacketFile, SharedEventFile, lock, unwritten};
+use crate::notice::Notice;
 use client::{Client, Totals};
 
 /// What a server does.
@@ -89,15 +90,6 @@ impl ServeOptions {
             verbose: false,
         }
     }
-}
-
-/// What a long-running command has to say meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// A line that stays.
-    Line(String),
-    /// A line that the next one of its kind replaces.
-    Progress(String),
 }
 
 /// Why a server could not start or go on.

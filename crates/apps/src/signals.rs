@@ -12,8 +12,8 @@ pub async fn interrupted() {
 pub(crate) struct Requests {
     #[cfg(unix)]
     signals: [Option<tokio::signal::unix::Signal>; 4],
-    /// Whether there was one. The end of the terminal asks for nothing more then: the system may tell of it more
-    /// than once.
+    /// Whether a signal has arrived. After that, the end of the terminal asks for nothing more: the system may report
+    /// it more than once.
     asked: bool,
 }
 
@@ -64,8 +64,8 @@ async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
     std::future::pending().await
 }
 
-/// The set of signals that this process ignores, the first in the lowest bit. Where the system does not tell,
-/// none.
+/// The set of signals that this process ignores, the first in the lowest bit; empty where the system does not report
+/// it.
 #[cfg(unix)]
 fn ignored() -> u64 {
     std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored_in(&status))
@@ -86,7 +86,7 @@ impl Requests {
     pub(crate) async fn next(&mut self) {
         self.asked = true;
         if tokio::signal::ctrl_c().await.is_err() {
-            // No signal can arrive.
+            // No signal can arrive on this system.
             std::future::pending::<()>().await;
         }
     }

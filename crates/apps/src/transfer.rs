@@ -1,16 +1,15 @@
-//! What an association did, for people and for programs.
+//! The report of an association, for people and for programs.
 
-use std::fmt::Write as _;
-
-use crate::Retransmissions;
 use base::Duration;
 use results::LatencySummary;
+use results::text_table::Table;
 use serde::Serialize;
 use thinstream::{AssociationStats, Carrier};
 
 use crate::paths::{self, PathReport};
+use crate::retransmissions::Retransmissions;
 
-/// What one side of an association sent and received.
+/// Counters of one side of an association.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TransferReport {
     /// Chunks sent again, by cause and order.
@@ -19,11 +18,11 @@ pub struct TransferReport {
     pub spurious: u64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
-    /// Packets sent.
+    /// SCTP packets sent for the association.
     pub packets_sent: u64,
     /// Bytes of those packets, IP and UDP headers included.
     pub bytes_sent: u64,
-    /// Packets received.
+    /// SCTP packets received for the association.
     pub packets_received: u64,
     /// Bytes of those packets, IP and UDP headers included.
     pub bytes_received: u64,
@@ -94,14 +93,18 @@ pub(crate) fn latency_line(summary: &LatencySummary) -> String {
     )
 }
 
-/// Lines of a table: a name, and what there is to say.
-#[derive(Default)]
-pub(crate) struct Rows(String);
+/// A table of names and values.
+pub(crate) struct Rows(Table);
+
+impl Default for Rows {
+    fn default() -> Rows {
+        Rows(Table::new(2))
+    }
+}
 
 impl Rows {
     pub(crate) fn row(&mut self, name: &str, value: impl std::fmt::Display) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "{name:20}{value}");
+        self.0.row([name.to_owned(), value.to_string()]);
     }
 
     /// Retransmissions, packets and the path's state.
@@ -145,7 +148,7 @@ impl Rows {
     }
 
     pub(crate) fn finish(self) -> String {
-        self.0
+        self.0.to_string()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use recovery::{Cause, Event, TimedEvent};
 
-/// What happened, if it explains lateness. DATA chunks are counted from 0.
+/// Describes an event that explains lateness; `None` for others. DATA chunks are counted from 0.
 pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<String> {
     let text = match event {
         Event::Resent { unit, cause, order } => {

@@ -14,7 +14,7 @@ use crate::output;
 /// For bash: thinstream completions bash > ~/.local/share/bash-completion/completions/thinstream
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The shell.
+    /// Shell whose completions are printed.
     shell: Shell,
 }
 

@@ -1,9 +1,9 @@
-//! How the command fails: one line that says what was wrong with which input, and an exit code.
+//! Failures of the command: one line with the wrong input and the reason, and an exit code.
 
 use std::fmt::{self, Display};
 use std::path::Path;
 
-/// Why the command ends without success.
+/// The reason why the command ends without success.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// A check failed (exit code 1).
@@ -48,7 +48,7 @@ impl Failure {
     }
 }
 
-/// What was wrong, on one line.
+/// The reason on one line.
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Failure::Check(text)
@@ -60,7 +60,7 @@ impl Display for Failure {
     }
 }
 
-/// What the parser of arguments has to say: help and version are no failures.
+/// The failure that the parser of arguments reports; help and version are none.
 pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
     use clap::error::ErrorKind;
     match error.kind() {
@@ -78,12 +78,12 @@ pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
     }
 }
 
-/// What is said about an argument that there is not; the value of a switch stands for one if it is a word by itself.
+/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch.
 fn unknown(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue};
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if word == "on" || word == "off" => format!(
-            "\"{word}\" is no argument; the value of a switch stands behind a sign, such as --frto={word}"
+            "\"{word}\" is not an argument; the value of a switch follows an equals sign, such as --frto={word}"
         ),
         _ => summary(&error.render().to_string()),
     }

@@ -1,14 +1,14 @@
-//! Failures of a command that goes on all the same.
+//! Failures of a command that continues.
 
 use crate::failure::Failure;
 use crate::output;
 
-/// Failures of a command that has results all the same: told after the results.
+/// Failures of a command that has results nevertheless: printed after the results.
 #[derive(Debug, Default)]
 pub(crate) struct Failures(Vec<Failure>);
 
 impl Failures {
-    /// Keeps a failure for the end, and gives what there is otherwise.
+    /// Keeps a failure for the end, and returns the value otherwise.
     pub(crate) fn keep<T>(&mut self, result: Result<T, Failure>) -> Option<T> {
         result.map_err(|failure| self.0.push(failure)).ok()
     }

@@ -14,14 +14,14 @@ mod workloads;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ::lab::archive::manifest::Surroundings;
-use ::lab::archive::{Existing, Folder, Manifest, Stored, merge};
 use ::lab::engine::{self, Shard};
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::{Plan, PlanError, Size};
+use ::lab::stored::{Manifest, Stored, Surroundings};
 use ::report::section::Study;
 use base::Probability;
 use clap::Subcommand;
+use runner::archive::{Existing, Folder, merge};
 
 use self::work::{Done, Work, unusable};
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ use crate::output;
 pub(crate) use self::pages::Page;
 pub(crate) use self::work::run_made;
 
-/// Run plans of experiments in virtual time: networks, flows, policies, what is varied, what is measured.
+/// Run plans of experiments in virtual time.
 ///
 /// A plan is a TOML file; those in experiments/ reproduce figures of papers. The same plan and seed give the
 /// same numbers on any number of threads, in shards, or resumed.
@@ -91,7 +91,7 @@ struct Run {
     json: bool,
 }
 
-/// Which size of a plan.
+/// The size of a plan.
 #[derive(Clone, Default, clap::Args)]
 struct SizeArguments {
     /// Seeds of each cell, instead of the plan's number.
@@ -100,7 +100,7 @@ struct SizeArguments {
     /// The paper's own durations and numbers of runs.
     #[arg(long, conflicts_with = "small")]
     full: bool,
-    /// What the tests run.
+    /// The size that tests run.
     #[arg(long)]
     small: bool,
 }
@@ -108,7 +108,7 @@ struct SizeArguments {
 /// Join what shards of a plan finished, and write the tables of all.
 #[derive(clap::Args)]
 struct Merge {
-    /// The plan.
+    /// Plan of the shards: a file, or a name that "lab list" shows.
     plan: PathBuf,
     /// The folders of the shards.
     #[arg(required = true, value_name = "DIR")]
@@ -154,7 +154,7 @@ fn read_plan(
     let refused = |error: PlanError| Failure::usage(error.in_file(&name.to_string()));
     let text = match built_in(path) {
         Some(text) => text.to_owned(),
-        None => ::lab::plan::read(path).map_err(refused)?,
+        None => runner::plan_file::read(path).map_err(refused)?,
     };
     size.plan(&text, varied).map_err(refused)
 }
@@ -180,10 +180,10 @@ impl SizeArguments {
     }
 }
 
-/// What this command was built from: results of another build do not mix with its own.
+/// Name of the sources that the command was built from: results of different builds do not mix.
 const BUILD: &str = env!("THINSTREAM_BUILD");
 
-/// What the results cannot know themselves.
+/// Facts for the manifest that the results do not contain.
 fn surroundings(began: Instant, command: String) -> Surroundings {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     Surroundings {

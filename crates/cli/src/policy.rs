@@ -28,11 +28,11 @@ pub(crate) trait Protocol {
     const ONLY: Only;
 }
 
-/// SCTP.
+/// Options of the policies that SCTP has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sctp;
 
-/// TCP.
+/// Options of the policies that TCP has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tcp;
 
@@ -83,11 +83,11 @@ fn option(field: &'static Field) -> Arg {
 
 fn heading(topic: Topic) -> &'static str {
     match topic {
-        Topic::Timeout => "Timeouts, in the place of what the policy says",
-        Topic::Loss => "Loss told from delay, in the place of what the policy says",
-        Topic::Congestion => "Congestion control, in the place of what the policy says",
-        Topic::Redundancy => "Redundancy, in the place of what the policy says",
-        Topic::Acknowledgement => "Acknowledgements, in the place of what the policy says",
+        Topic::Timeout => "Timeouts, instead of those of the policy",
+        Topic::Loss => "Loss detection, instead of that of the policy",
+        Topic::Congestion => "Congestion control, instead of that of the policy",
+        Topic::Redundancy => "Redundancy, instead of that of the policy",
+        Topic::Acknowledgement => "Acknowledgements, instead of those of the policy",
         Topic::PathMtu => "Packet sizes: changes of the policy",
     }
 }

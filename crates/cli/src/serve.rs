@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// place of ADDR; port 9899 unless it names another.
     #[arg(long, value_name = "ADDR", conflicts_with = "listen")]
     local: Vec<LocalAddress>,
-    /// SCTP port.
+    /// SCTP port to listen at.
     #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
     /// Directly over IP (protocol 132) instead of UDP; needs root or CAP_NET_RAW.

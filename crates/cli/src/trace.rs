@@ -56,7 +56,7 @@ enum View {
     Replay(replay::Arguments),
 }
 
-/// What to show of a capture, and how.
+/// The reports of a capture to print, and their form.
 #[derive(clap::Args, Debug)]
 struct Shown {
     #[command(flatten)]
@@ -90,7 +90,7 @@ struct Shown {
     verbose: bool,
 }
 
-/// What to read, and what of it.
+/// The capture to read, and the streams of it to show.
 #[derive(clap::Args, Debug)]
 struct Selection {
     /// The capture (pcap or pcapng, also packed with gzip), taken at the senders; - for standard input.
@@ -162,17 +162,17 @@ struct Selection {
 /// In which order streams are shown.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
-    /// As they were first seen.
+    /// In the order of their first packets.
     Id,
     /// By their first packet with user data.
     Start,
-    /// By packets with user data.
+    /// By the number of packets with user data, the most first.
     Packets,
-    /// By bytes of user data.
+    /// By the number of bytes of user data, the most first.
     Bytes,
-    /// By retransmissions.
+    /// By the number of retransmissions, the most first.
     Retransmissions,
-    /// By the greatest acknowledgement latency.
+    /// By the greatest acknowledgement latency, the greatest first.
     Latency,
 }
 
@@ -228,7 +228,7 @@ impl Shown {
         failures.finish()
     }
 
-    /// What is shown to people.
+    /// The report as text.
     fn text(&self, report: &Report, table: impl Fn(&Report) -> String) -> String {
         let mut text = match self.aggregated_only {
             true => tables::head(report),
@@ -295,7 +295,7 @@ impl Selection {
         Ok(compare(&mut sender, &mut receiver, clocks, options, observer))
     }
 
-    /// What the chosen streams carried, with the report of them.
+    /// Messages of the chosen streams, with their report.
     fn record(&self) -> Result<(Recording, Report), Failure> {
         let (mut report, messages) = self.analyse(Messages::new(None, MOST_MESSAGES))?;
         self.complain(&report);
@@ -317,7 +317,7 @@ impl Selection {
         Ok((recording.map_err(failed)?, report))
     }
 
-    /// Says what of the captures could not be read.
+    /// Reports damage of the captures.
     fn complain(&self, report: &Report) {
         let receiver = self.receiver.as_ref().zip(report.receiver_capture.as_ref());
         for (path, capture) in [(&self.file, &report.capture)].into_iter().chain(receiver) {

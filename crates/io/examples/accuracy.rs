@@ -8,23 +8,18 @@ use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Transmit};
 use bytes::Bytes;
 use io::{Alarm, Clock, Emulator, EmulatorConfig, RecvBatch, Shared, Transport, UdpTransport, run};
 use netsim::link::{Link, LinkConfig};
+use results::text_table::Table;
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 const SAMPLES: u64 = 2_000;
 
-/// Prints quantiles of `samples`.
-fn report(name: &str, mut samples: Vec<Duration>) {
+/// Adds quantiles of `samples`.
+fn report(table: &mut Table, name: &str, mut samples: Vec<Duration>) {
     samples.sort_unstable();
     let quantile =
         |share| results::quantile_of_sorted(&samples, share).map_or(0, |late| late.as_micros());
-    println!(
-        "{name:44} p50 {:>6} us   p90 {:>6} us   p99 {:>6} us   p99.9 {:>6} us   max {:>6} us",
-        quantile(0.5),
-        quantile(0.9),
-        quantile(0.99),
-        quantile(0.999),
-        quantile(1.0),
-    );
+    let quantiles = [0.5, 0.9, 0.99, 0.999, 1.0].map(|share| quantile(share).to_string());
+    table.row([name.to_owned()].into_iter().chain(quantiles));
 }
 
 /// A machine that sends what it is told to send.
@@ -55,7 +50,7 @@ impl Machine for Sender {
     }
 }
 
-async fn alarms(clock: Clock) {
+async fn alarms(table: &mut Table, clock: Clock) {
     let mut alarm = Alarm::new(clock).expect("a timer");
     let (mut kernel, mut tokio) = (Vec::new(), Vec::new());
     for index in 0..SAMPLES / 4 {
@@ -66,8 +61,8 @@ async fn alarms(clock: Clock) {
         clock.sleep_until(at).await;
         tokio.push(clock.now().since(at));
     }
-    report("alarm, late by", kernel);
-    report("tokio timer, late by", tokio);
+    report(table, "alarm, late by", kernel);
+    report(table, "tokio timer, late by", tokio);
 }
 
 /// Sends a time stamp each 500 us and returns how long each took to the receiver beyond `expected`.
@@ -107,7 +102,8 @@ async fn stream(
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
     let clock = Clock::start();
-    alarms(clock).await;
+    let mut table = Table::headed(&["us", "p50", "p90", "p99", "p99.9", "max"]);
+    alarms(&mut table, clock).await;
 
     let bind = || Arc::new(UdpTransport::bind(LOOPBACK).expect("a socket"));
     let receiver = bind();
@@ -115,6 +111,7 @@ async fn main() {
     let driver = tokio::spawn(run(direct.clone(), bind(), |_: &mut Sender, _: Instant| {}));
     let send = |datagram| direct.call(|machine, _| machine.0.push(datagram));
     report(
+        &mut table,
         "call to driver to socket to receiver",
         stream(clock, send, &receiver, Duration::ZERO).await,
     );
@@ -128,9 +125,11 @@ async fn main() {
         tokio::spawn(run(relayed.clone(), bind(), |_: &mut Sender, _: Instant| {}));
     let send = |datagram| relayed.call(|machine, _| machine.0.push(datagram));
     report(
+        &mut table,
         "the same through a link of 50 ms, beyond it",
         stream(clock, send, &receiver, delay).await,
     );
+    print!("{table}");
     let statistics = emulator.statistics();
     let late = statistics.up.lateness;
     println!("the relay says: p50 {} p99 {} max {}", late.p50, late.p99, late.max);

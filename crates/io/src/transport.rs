@@ -143,7 +143,7 @@ pub struct TransportStatistics {
     pub datagrams_sent: u64,
     /// Bytes of their payload.
     pub bytes_sent: u64,
-    /// Datagrams received.
+    /// Datagrams read from the socket.
     pub datagrams_received: u64,
     /// Bytes of their payload.
     pub bytes_received: u64,

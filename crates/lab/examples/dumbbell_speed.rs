@@ -67,7 +67,7 @@ fn main() {
     run(scenario, flows as u32, seconds);
 }
 
-/// What each flow does.
+/// Workload and transport of each flow.
 fn flow(scenario: Scenario, end: Instant) -> FlowConfig {
     let (transport, arrivals, size) = match scenario {
         Scenario::Fixed | Scenario::Share => (greedy(), Arrivals::Greedy, 1000),
@@ -155,7 +155,7 @@ fn run(scenario: Scenario, count: u32, seconds: f64) {
     );
 }
 
-/// Processor time of this thread; wall time where the system does not tell.
+/// Processor time of this thread; wall time where the system does not report it.
 fn processor_seconds() -> f64 {
     static BEGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
@@ -164,7 +164,7 @@ fn processor_seconds() -> f64 {
     nanos.map_or_else(wall, |nanos| nanos * 1e-9)
 }
 
-/// Resident memory where the system tells it.
+/// Resident memory, where the system reports it.
 fn resident_kib() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());

@@ -20,7 +20,7 @@ use crate::statistics;
 /// Two cells that differ in nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What else is varied, and its value here.
+    /// Other varied keys, and their values here.
     pub keys: Labels,
     /// Every number that both have.
     pub differences: Vec<Difference>,
@@ -28,37 +28,37 @@ pub struct Comparison {
     pub quantiles: Vec<QuantilePair>,
 }
 
-/// A number beside the other.
+/// The means of a number in two cells, and their difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Flows, link or study.
     pub of: String,
     /// `measure[labels]`.
     pub name: String,
-    /// Unit.
+    /// Unit of both values and of their difference.
     pub unit: Unit,
-    /// Mean of the one over the seeds that both have.
+    /// Mean of the first cell over the seeds that both have.
     pub one: f64,
-    /// Mean of the other.
+    /// Mean of the second cell over the same seeds.
     pub other: f64,
-    /// Mean of the one less the other, pair by pair; none of fewer than two pairs.
+    /// Mean of the first less the second, pair by pair; `None` with fewer than two pairs.
     pub difference: Option<MeanInterval>,
-    /// Pairs.
+    /// Runs with equal seeds that both cells have.
     pub pairs: usize,
 }
 
-/// A quantile beside the other.
+/// A quantile of a distribution in two cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantilePair {
-    /// Flows.
+    /// Name of the group of flows.
     pub of: String,
     /// The distribution: `measure[labels]`.
     pub name: String,
-    /// Which quantile.
+    /// From 0 to 1.
     pub quantile: f64,
-    /// Of the one; none of too few values.
+    /// Quantile of the first cell; `None` with too few values.
     pub one: Option<QuantileInterval>,
-    /// Of the other.
+    /// Quantile of the second cell; `None` with too few values.
     pub other: Option<QuantileInterval>,
 }
 
@@ -69,14 +69,16 @@ impl Difference {
     }
 }
 
-/// What of a comparison is worse, and how much was looked at: for a value that is to be no worse than another anywhere.
+/// Numbers of a comparison that are worse beyond chance, and how many were compared: for a value that is to be no
+/// worse than another anywhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally<'a> {
     /// Numbers that were compared.
     pub compared: usize,
-    /// How many of the one are lower beyond chance.
+    /// Numbers of the first that are lower beyond chance.
     pub lower: usize,
-    /// Differences that are higher beyond chance, with what is varied; the largest share of the other first.
+    /// Differences that are higher beyond chance, with the values of the varied keys; the largest share of the
+    /// second's number first.
     pub higher: Vec<(&'a Labels, &'a Difference)>,
 }
 
@@ -180,10 +182,8 @@ fn quantile_pairs(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::engine::{Shard, tests::run_all};
+    use crate::engine::run_all;
     use crate::plan::Size;
 
     const PLAN: &str = r#"
@@ -212,7 +212,7 @@ latency = { of = "thin", limits = ["fps", "150ms"] }
         let varied = texts.map(str::to_owned);
         let mut plan = Plan::parse_varied(PLAN, Size::Normal, None, Some((key, &varied))).unwrap();
         plan.keep_distributions();
-        let finished = run_all(&plan, Shard::default(), &BTreeSet::new(), 2);
+        let finished = run_all(&plan).unwrap();
         compare(&plan, &finished, key, (texts[0], texts[1]), &[0.5, 0.99, 0.9999])
     }
 

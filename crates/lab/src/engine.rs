@@ -1,9 +1,7 @@
-//! The engine: a plan's cells times its seeds are independent runs, on any number of threads, in any number of
-//! shards, and what is finished stays finished.
+//! The engine: a plan's cells times its seeds are independent runs, for any number of threads and shards.
 //!
-//! A finished run is one line of a [`journal`], with a checksum; results are made of whatever lines there are,
-//! in the order of the plan. So the same results come of one thread and of many, of a run and of one that was
-//! killed and resumed, of one machine and of shards.
+//! A finished run is one line of a [`journal`], with a checksum; results are made of all lines, in the order of the plan.
+//! So the results do not depend on the number of threads or shards, nor on whether a run was killed and resumed.
 
 mod conclude;
 pub mod journal;
@@ -37,9 +35,9 @@ pub struct Job {
 /// Which of several machines this is: shard 1 of 4 takes jobs 1, 5, 9 and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1.
+    /// Number of this shard, from 1.
     pub number: u64,
-    /// How many there are.
+    /// Number of shards.
     pub of: u64,
 }
 
@@ -67,7 +65,7 @@ impl core::fmt::Display for Shard {
     }
 }
 
-/// Why a run cannot be finished.
+/// The reason why a run has no results.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The plan contradicts itself in a cell.
@@ -78,7 +76,7 @@ pub enum EngineError {
     World {
         /// The cell and the seed.
         place: String,
-        /// What happened.
+        /// Failure of the world.
         error: WorldError,
     },
     /// A study cannot be done.
@@ -86,7 +84,7 @@ pub enum EngineError {
     Study {
         /// The cell and the seed.
         place: String,
-        /// What happened.
+        /// Failure of the study.
         error: StudyError,
     },
     /// The caller stopped the rest.
@@ -97,7 +95,7 @@ pub enum EngineError {
     Journal(#[from] JournalError),
 }
 
-/// How many runs are finished.
+/// Number of finished runs.
 pub fn count(finished: &Finished) -> u64 {
     finished.len() as u64
 }
@@ -108,73 +106,75 @@ pub fn jobs(plan: &Plan) -> Vec<Job> {
     seeds.flat_map(|seed| (0..plan.cells.len()).map(move |cell| Job { cell, seed })).collect()
 }
 
-/// Runs the jobs of this shard that `done` does not name on up to `threads` threads. Each result goes to
-/// `finish` as it comes, from any thread, one at a time.
-///
-/// # Errors
-/// The first failure; what was finished before was handed out.
-pub fn run(
-    plan: &Plan,
-    shard: Shard,
-    done: &BTreeSet<Job>,
-    threads: usize,
-    finish: impl FnMut(Job, Results) -> Result<(), EngineError> + Send,
-) -> Result<(), EngineError> {
-    run_unless_stopped(plan, shard, done, threads, &AtomicBool::new(false), finish)
+/// The jobs of this shard that `done` does not name, in their order.
+pub fn jobs_of(plan: &Plan, shard: Shard, done: &BTreeSet<Job>) -> Vec<Job> {
+    let mine = (0..).zip(jobs(plan)).filter(|(index, _)| index % shard.of == shard.number - 1);
+    mine.map(|(_, job)| job).filter(|job| !done.contains(job)).collect()
 }
 
-/// Runs all jobs of a plan on up to `threads` threads and keeps the results in memory.
+/// Runs all jobs of a plan, one after the other, and keeps the results in memory.
 ///
 /// # Errors
-/// As [`run()`].
-pub fn run_all(plan: &Plan, threads: usize) -> Result<Finished, EngineError> {
+/// The first failure.
+pub fn run_all(plan: &Plan) -> Result<Finished, EngineError> {
     let mut finished = Finished::new();
-    run(plan, Shard::default(), &BTreeSet::new(), threads, |job, results| {
+    let stopped = AtomicBool::new(false);
+    let work = Work::new(plan, jobs(plan), &stopped, |job, results| {
         finished.insert(job, results);
         Ok(())
-    })?;
+    });
+    work.take_all();
+    work.end()?;
     Ok(finished)
 }
 
-/// [`run()`] that can be stopped: once `stopped` is set, runs that are under way end without a result: flows within a second of
-/// virtual time, studies when they are done.
-///
-/// # Errors
-/// The first failure; what was finished before was handed out. [`EngineError::Stopped`].
-pub fn run_unless_stopped(
-    plan: &Plan,
-    shard: Shard,
-    done: &BTreeSet<Job>,
-    threads: usize,
-    stopped: &AtomicBool,
-    finish: impl FnMut(Job, Results) -> Result<(), EngineError> + Send,
-) -> Result<(), EngineError> {
-    let mine = (0..).zip(jobs(plan)).filter(|(index, _)| index % shard.of == shard.number - 1);
-    let todo: Vec<Job> = mine.map(|(_, job)| job).filter(|job| !done.contains(job)).collect();
-    let next = AtomicUsize::new(0);
-    let outcome = Mutex::new((finish, Ok(())));
-    let work = || {
-        while !stopped.load(Ordering::Relaxed)
-            && let Some(job) = todo.get(next.fetch_add(1, Ordering::Relaxed))
+/// Jobs of a plan to be run, on one thread or on several that share them.
+pub struct Work<'a, F> {
+    plan: &'a Plan,
+    jobs: Vec<Job>,
+    next: AtomicUsize,
+    stopped: &'a AtomicBool,
+    /// Takes results; and the first failure.
+    outcome: Mutex<(F, Result<(), EngineError>)>,
+}
+
+impl<'a, F: FnMut(Job, Results) -> Result<(), EngineError>> Work<'a, F> {
+    /// Jobs whose results go to `finish` at once, one at a time. Once `stopped` is set, runs that are under way end without
+    /// a result: flows within a second of virtual time, studies when they are done.
+    pub fn new(plan: &'a Plan, jobs: Vec<Job>, stopped: &'a AtomicBool, finish: F) -> Work<'a, F> {
+        Work {
+            plan,
+            jobs,
+            next: AtomicUsize::new(0),
+            stopped,
+            outcome: Mutex::new((finish, Ok(()))),
+        }
+    }
+
+    /// Runs one job after the other until no more are left. Any number of threads may do so at a time.
+    pub fn take_all(&self) {
+        while !self.stopped.load(Ordering::Relaxed)
+            && let Some(job) = self.jobs.get(self.next.fetch_add(1, Ordering::Relaxed))
         {
-            let results = run::cell_unless_stopped(plan, *job, stopped);
-            let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            let results = run::cell_unless_stopped(self.plan, *job, self.stopped);
+            let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             let (finish, first) = &mut *outcome;
             if let Err(error) = results.and_then(|results| finish(*job, results)) {
-                stopped.store(true, Ordering::Relaxed);
+                self.stopped.store(true, Ordering::Relaxed);
                 if first.is_ok() {
                     *first = Err(error);
                 }
             }
         }
-    };
-    std::thread::scope(|scope| {
-        // Where the system has no more threads, those that there are do the work.
-        let more = || std::thread::Builder::new().spawn_scoped(scope, work).is_ok();
-        let _ = (1..threads.min(todo.len())).all(|_| more());
-        work();
-    });
-    outcome.into_inner().unwrap_or_else(PoisonError::into_inner).1?;
-    // Jobs that are left were never begun.
-    if next.into_inner() < todo.len() { Err(EngineError::Stopped) } else { Ok(()) }
+    }
+
+    /// The end of the work.
+    ///
+    /// # Errors
+    /// The first failure; [`EngineError::Stopped`] if jobs are left.
+    pub fn end(self) -> Result<(), EngineError> {
+        self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner).1?;
+        // Jobs that are left were never begun.
+        if self.next.into_inner() < self.jobs.len() { Err(EngineError::Stopped) } else { Ok(()) }
+    }
 }

@@ -8,18 +8,18 @@ use serde::Serialize;
 /// message is one DATA chunk they are the numbers of the messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EventLine<'a> {
-    /// When, since the driver's origin.
+    /// Time since the driver's origin, in milliseconds.
     pub time_ms: f64,
     /// Policy of the sender.
     pub policy: &'a str,
     /// Number of the flow.
     pub flow: u32,
-    /// What happened.
+    /// Kind of the event, with its numbers.
     #[serde(flatten)]
     pub step: Step,
 }
 
-/// What happened, named by `event` in JSON.
+/// Kinds of events, named by `event` in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Step {
@@ -36,11 +36,11 @@ pub enum Step {
     },
     /// A unit is sent again.
     Resent {
-        /// The unit.
+        /// Number of the unit in the ledger.
         unit: u64,
-        /// Why.
+        /// Cause of the retransmission.
         cause: &'static str,
-        /// For the how-many-th time.
+        /// Number of this retransmission of the unit, from 1.
         order: u8,
     },
     /// Data was acknowledged.
@@ -56,9 +56,9 @@ pub enum Step {
     },
     /// Packets were taken for lost.
     Lost {
-        /// How many.
+        /// Number of packets.
         packets: u32,
-        /// By what.
+        /// Evidence of the loss.
         cause: &'static str,
     },
     /// A retransmission timer expired.
@@ -72,12 +72,12 @@ pub enum Step {
     },
     /// A probe leaves.
     Probe {
-        /// Whether it is new data.
+        /// Whether the probe is new data.
         new: bool,
     },
     /// A retransmission timer was set.
     Timer {
-        /// When it is due.
+        /// Deadline of the timer, in milliseconds.
         due_ms: f64,
     },
     /// The congestion window changed.
@@ -91,12 +91,12 @@ pub enum Step {
     },
     /// The peer reported needless retransmissions.
     Spurious {
-        /// How many units.
+        /// Number of units.
         units: u32,
     },
     /// Copies that rode along repaired losses.
     Repaired {
-        /// How many units were lost.
+        /// Number of lost units.
         units: u32,
     },
 }

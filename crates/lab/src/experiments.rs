@@ -10,22 +10,22 @@ const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/experiments.
 pub struct Experiment {
     /// Path of the file without the ending: `sctp-thin/fig8a`.
     pub name: &'static str,
-    /// The plan.
+    /// Text of the plan.
     pub text: &'static str,
 }
 
-/// Why a name does not say what to reproduce.
+/// The reason why a name does not stand for plans.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownExperiment {
-    /// There is none.
+    /// No plan, paper or figure has the name.
     #[error("nothing is called \"{0}\"; there is all, {names}", names = list())]
     Unknown(String),
     /// Papers have figures of the same number.
     #[error("\"{wanted}\" could be {}; say which", .names.join(" or "))]
     Ambiguous {
-        /// What was asked for.
+        /// The name.
         wanted: String,
-        /// What has that name.
+        /// Plans that have the name.
         names: Vec<&'static str>,
     },
 }

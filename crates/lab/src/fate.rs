@@ -41,7 +41,7 @@ impl FlowFate {
         FlowFate::new(seed, flow, probability, "fate forward")
     }
 
-    /// Fate of the packets in the other direction (acknowledgements and answers).
+    /// Losses of the packets in the other direction (acknowledgements and answers).
     pub fn backward(seed: u64, flow: u32, probability: Probability) -> FlowFate {
         FlowFate::new(seed, flow, probability, "fate backward")
     }

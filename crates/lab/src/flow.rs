@@ -31,6 +31,7 @@ use recovery::RecoveryPolicy;
 
 pub use log::{Detail, FlowLog, LogHandle};
 pub use notes::Notes;
+pub use source_end::PathHint;
 pub(crate) use spans::FIRST;
 pub use spans::{Protocol, Span, for_each_span};
 pub use station::Station;
@@ -43,7 +44,7 @@ use crate::workload::{DueMessage, WorkloadError, WorkloadPlan};
 /// Port of SCTP and TCP receivers.
 pub(crate) const PORT: u16 = 5000;
 
-/// Bytes that applications send; what they are does not matter.
+/// Bytes that applications send; their values do not matter.
 pub(crate) static FILLER: [u8; 1 << 16] = [0x74; 1 << 16];
 
 /// Filler of `size` bytes, of 64 KiB at most.
@@ -56,42 +57,42 @@ fn filler(size: usize) -> Bytes {
 pub enum TransportOptions {
     /// An association.
     Sctp {
-        /// Of the sender.
+        /// Options of the sending association.
         sender: Arc<sctp::AssociationOptions>,
-        /// Of the receiver.
+        /// Options of the receiving association.
         receiver: Arc<sctp::AssociationOptions>,
     },
     /// An association that the stack of others receives.
     SctpTo {
-        /// Of the sender.
+        /// Options of the sending association.
         sender: Arc<sctp::AssociationOptions>,
-        /// The stack.
+        /// Stack of the receiver.
         receiver: PeerChoice,
     },
     /// A transport of others, at both ends.
     Peer(PeerChoice),
     /// A connection.
     Tcp {
-        /// Of the sender.
+        /// Options of the sending connection.
         sender: Arc<tcp::ConnectionOptions>,
-        /// Of the receiver.
+        /// Options of the receiving connection.
         receiver: Arc<tcp::ConnectionOptions>,
     },
 }
 
-/// What the sending application does.
+/// Behaviour of the sending application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourcePlan {
     /// Messages over one association or connection.
     Messages {
-        /// When, and how large.
+        /// Times and sizes of the messages.
         workload: WorkloadPlan,
         /// SCTP streams that they take turns on.
         streams: u16,
     },
     /// A list of messages, in order, over one association or connection.
     Listed {
-        /// The messages.
+        /// Sizes, streams and times, in the order of the times.
         messages: Arc<[DueMessage]>,
         /// SCTP streams that they take turns on.
         streams: u16,
@@ -100,33 +101,33 @@ pub enum SourcePlan {
     Transfers(TransferPlan),
 }
 
-/// A flow.
+/// Transport, workload, measures and times of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
     /// Protocol, with the options of both ends.
     pub transport: TransportOptions,
-    /// What is sent.
+    /// Behaviour of the sending application.
     pub source: SourcePlan,
     /// When the association or connection is opened.
     pub start: Instant,
     /// From then until the first message may be due, so that set-up is not measured.
     pub set_up: Duration,
-    /// How much is noted.
+    /// How much is recorded of each message.
     pub detail: Detail,
-    /// For whom.
+    /// Meter of the group that the flow belongs to.
     pub group: Rc<RefCell<GroupMeter>>,
     /// Extra round-trip time of its own.
     pub extra_rtt: Duration,
-    /// What the sender of an association is told of its first path, and when.
-    pub hint: Option<(Instant, sctp::PathHint)>,
+    /// A hint about the first path, and the time at which the sender of an association gets it.
+    pub hint: Option<(Instant, PathHint)>,
 }
 
 /// Where the two ends of a flow are, and how far apart.
 #[derive(Clone, Debug)]
 pub struct Addresses {
-    /// Of the sender; ports are 0.
+    /// Addresses of the sender; ports are 0.
     pub sender: Vec<SocketAddr>,
-    /// Of the receiver.
+    /// Where the receiver is reached; the first is its primary address.
     pub receiver: Vec<SocketAddr>,
     /// Round-trip time of the first path without queues and jitter.
     pub round_trip: Duration,
@@ -138,7 +139,7 @@ pub struct Made {
     pub sender: Station,
     /// The host that receives.
     pub receiver: Station,
-    /// What both write down.
+    /// Record of both ends.
     pub log: LogHandle,
     /// Sees every packet of the run on behalf of the flow.
     pub watcher: Option<Box<dyn Checker>>,
@@ -170,7 +171,7 @@ impl TransportOptions {
         TransportOptions::Tcp { sender: options(policy), receiver: options(receiver) }
     }
 
-    /// How data is numbered.
+    /// Protocol by which its packets are read.
     pub fn protocol(&self) -> Protocol {
         match self {
             TransportOptions::Sctp { .. } | TransportOptions::SctpTo { .. } => Protocol::Sctp,

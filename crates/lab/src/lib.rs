@@ -1,28 +1,25 @@
-//! The laboratory: what traffic is offered, which first transmissions are lost, how latency is
-//! measured, and how the result is shown.
+//! The laboratory: traffic over virtual networks, losses, measures of latency, and plans that vary them.
 //!
 //! - [`workload`]: when messages are due, for simulations and for real senders alike.
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
-//! - [`flow`]: a conversation between two hosts over SCTP or TCP, and what is noted of each message.
+//! - [`flow`]: a conversation between two hosts over SCTP or TCP, and the times of each message.
 //! - [`peers`]: transports of others, once a crate that has them registers them.
-//! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with all that passes.
-//! - [`policy_text`]: a policy as plans and studies write it.
+//! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with its packets and events.
+//! - [`policy_text`]: policies as plans and studies write them.
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
-//! - [`engine`]: a plan as independent runs on threads and in shards.
+//! - [`engine`]: a plan as independent runs, in shards.
 //! - [`experiments`]: the plans of the papers, part of the command.
-//! - [`archive`]: folders of results: tidy tables, manifest, golden text.
-//! - [`statistics`]: what the runs of a cell gave, over its seeds; [`verdict`]: paper beside here.
+//! - [`stored`]: finished runs with their plan: tidy tables, manifest, golden text.
+//! - [`statistics`]: numbers of a cell over its seeds; [`verdict`]: the paper's numbers beside ours.
 //! - [`compare`]: two policies on equal random streams.
-//! - [`measure`]: what is measured of groups of flows, as rows.
-//! - [`schedulers`]: what stream schedulers do for a thin stream beside a bulk transfer.
-//! - [`study`]: what is no simulation of flows, once a crate that has studies registers them.
+//! - [`measure`]: measures of groups of flows, as rows.
+//! - [`study`]: subjects other than flows over one network, once a crate with studies registers them.
 //! - [`events`]: recovery's events as JSON lines.
 //!
-//! Nothing here reads a clock or draws ambient randomness.
+//! Nothing here reads a clock, draws ambient randomness, or uses a file or a thread: the crate `runner` does.
 
-pub mod archive;
 pub mod compare;
 pub mod engine;
 pub mod events;
@@ -37,8 +34,8 @@ pub mod policy_text;
 pub mod probe;
 pub mod record;
 pub mod replay;
-pub mod schedulers;
 pub mod statistics;
+pub mod stored;
 pub mod study;
 pub mod text;
 pub mod toml_text;

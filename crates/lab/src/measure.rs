@@ -1,8 +1,8 @@
 //! Measures: small accumulators, each asked for by a plan or not kept at all.
 //!
-//! A measure is one file: [`Ask`] is what a plan says below its key of `[measure]`, [`Measure`] what is kept of a group
-//! of flows and the rows that it gives. One line of the table in `measure/table.rs` makes it a key of plans.
-//! [`GroupMeter`] hands what is [`Seen`] of a group's flows to its measures; a [`FlowMeter`] has the few numbers of a
+//! A measure is one file: [`Ask`] is its settings in a plan, below its key of `[measure]`; [`Measure`] is the data of
+//! a group of flows, and makes the rows. One line of the table in `measure/table.rs` makes it a key of plans.
+//! [`GroupMeter`] passes each [`Seen`] of a group's flows to its measures; a [`FlowMeter`] has the few numbers of a
 //! flow that several measures share.
 
 mod cost;
@@ -53,9 +53,9 @@ pub use transfers::Transfers;
 
 use crate::text::Names;
 
-/// What a plan asks of a measure: what stands below its key of `[measure]`.
+/// A plan's settings below a measure's key of `[measure]`.
 pub trait Ask: Debug {
-    /// Of which flows; of all where that is none.
+    /// Groups of flows to measure; `None`: all.
     fn of(&self) -> Option<&Names>;
 
     /// Other flows that are named.
@@ -63,7 +63,7 @@ pub trait Ask: Debug {
         None
     }
 
-    /// Whether messages have to be told apart for it, which takes memory for each that is on its way.
+    /// Whether the measure needs single messages, which takes memory for each one on its way.
     fn needs_messages(&self) -> bool {
         true
     }
@@ -80,17 +80,17 @@ pub trait Ask: Debug {
     fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>>;
 }
 
-/// What is kept of a group of flows.
+/// Data of a group of flows, and the rows that follow.
 pub trait Measure: Debug {
-    /// Something is seen of flow number `flow` of the group, from 0. What a measure counts of it is its own affair:
-    /// what lies outside its window is seen too.
+    /// An event of flow number `flow` of the group, from 0. Events outside the measure's window are reported, too:
+    /// each measure decides what counts.
     fn observe(&mut self, flow: usize, seen: &Seen<'_>);
 
-    /// Adds its rows, once the run is over.
+    /// Adds its rows after the run.
     fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>);
 }
 
-/// What measures are told before a run.
+/// Facts about a run that measures may need.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// When: messages due, and bytes read or sent, in this time count.
@@ -99,7 +99,7 @@ pub struct Setting {
     pub lost: Option<Duration>,
 }
 
-/// What the flows of a group have come to.
+/// Totals of the flows of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     /// Length of the window.

@@ -1,4 +1,5 @@
-//! Transports of others: what one has to offer to carry flows of the laboratory, and where plans find it.
+//! Transports of others: the interface by which one carries flows of the laboratory, and the registry in which plans
+//! find it.
 //!
 //! The laboratory knows none by itself. A crate that depends on other stacks implements [`Peers`] and says so once, by
 //! [`register`]; from then on plans may name its transports, and every measure, sweep and report works for them. Their
@@ -42,7 +43,7 @@ pub trait PeerEnd: Machine {
     }
 }
 
-/// Where the two ends of a flow are, and what their chance comes from.
+/// Addresses of the two ends of a flow, and their random streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Address of the sender; its port is 0, as that of all hosts of the laboratory.
@@ -59,9 +60,9 @@ pub struct Place {
 
 /// Both ends of a flow.
 pub struct Pair {
-    /// Sends messages.
+    /// The end that sends messages.
     pub sender: Box<dyn PeerEnd>,
-    /// Receives them.
+    /// The end that receives messages.
     pub receiver: Box<dyn PeerEnd>,
     /// Sees every packet of the run on behalf of both.
     pub watcher: Option<Box<dyn Checker>>,
@@ -80,7 +81,7 @@ pub struct Described {
 
 /// Transports of others.
 pub trait Peers: Send + Sync {
-    /// All that there are.
+    /// All transports of the registry.
     fn all(&self) -> &'static [Described];
 
     /// Both ends of a flow over one of them, with its defaults or as the registry tunes it; none for a name that it
@@ -96,7 +97,7 @@ pub fn register(peers: &'static dyn Peers) {
     REGISTRY.get_or_init(|| peers);
 }
 
-/// All transports that are known.
+/// All registered transports.
 fn known() -> &'static [Described] {
     REGISTRY.get().map_or(&[], |peers| peers.all())
 }
@@ -122,7 +123,7 @@ impl PeerName {
         })
     }
 
-    /// What it is.
+    /// Name and properties of the transport.
     pub fn described(self) -> Described {
         self.0
     }
@@ -137,7 +138,7 @@ impl<'de> Deserialize<'de> for PeerName {
 /// A transport of others, and how it is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerChoice {
-    /// Which.
+    /// Name of the transport.
     pub name: PeerName,
     /// Whether it is tuned, as far as its interface allows.
     pub tuned: bool,

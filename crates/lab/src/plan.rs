@@ -34,7 +34,7 @@ pub use figure::{
     ScaleName, ShapeName, Values,
 };
 pub(crate) use files::entry as file_entry;
-pub use files::{Files, read};
+pub use files::{Files, with_files};
 pub use flows::FlowsPlan;
 pub use link::LinkSection;
 pub use network::{HopsText, Kind, NetworkSection};
@@ -52,16 +52,16 @@ use crate::toml_text;
 /// Which of a plan's sizes to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Size {
-    /// What `[run]` says.
+    /// Durations and seeds of `[run]`.
     #[default]
     Normal,
     /// The paper's own, `[full]`.
     Full,
-    /// What tests run, `[small]`.
+    /// The size of tests, `[small]`.
     Small,
 }
 
-/// Why a plan cannot be run.
+/// The reason why a plan cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}{place}{what}")]
 pub struct PlanError {
@@ -69,13 +69,18 @@ pub struct PlanError {
     at: String,
     /// The cell in which it shows, as `key = value` and a colon; empty if in all.
     place: String,
-    /// What is wrong with which input, and what would be right.
+    /// The wrong input, and what would be right.
     what: String,
 }
 
 impl PlanError {
     pub(crate) fn new(what: impl Into<String>) -> PlanError {
         PlanError { at: String::new(), place: String::new(), what: what.into() }
+    }
+
+    /// The error of a plan whose file cannot be read, for this reason.
+    pub fn unreadable(reason: impl core::fmt::Display) -> PlanError {
+        PlanError::new(format!("cannot be read: {reason}"))
     }
 
     fn of_text(text: &str, error: &toml::de::Error) -> PlanError {
@@ -102,13 +107,13 @@ impl PlanError {
 pub struct Plan {
     /// The text it was read from.
     pub text: String,
-    /// In which size.
+    /// Normal, the paper's own, or that of tests.
     pub size: Size,
     /// A key, and the texts of the values that replace those of the plan's text.
     pub varied: Option<(Key, Vec<String>)>,
     /// The values that are the same in all cells.
     pub base: CellPlan,
-    /// What is run: one for each combination of what is varied, in order.
+    /// A plan for each combination of varied values, in order.
     pub cells: Vec<(Cell, CellPlan)>,
     /// Seeds of each cell.
     pub seeds: u64,
@@ -118,41 +123,41 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "written::Written")]
 pub struct CellPlan {
-    /// What it is, on a line.
+    /// Title of a line.
     pub title: String,
     /// The paper that it reproduces.
     pub paper: Option<String>,
-    /// Which figure, table or section of it: `8a`, `Table 1`.
+    /// Figure, table or section of the paper: `8a`, `Table 1`.
     pub reproduces: Option<String>,
-    /// What is asked.
+    /// The question, in two sentences.
     pub about: String,
     /// Independent runs of each cell, with seeds 1, 2, and so on.
     pub seeds: u64,
-    /// What is run.
+    /// Flows over a network, or a study.
     pub subject: Subject,
     /// Parameters that the paper leaves open, and why they have the value they have.
     pub open: BTreeMap<String, String>,
-    /// What the paper reports.
+    /// Numbers of the paper.
     pub expectations: Vec<Expectation>,
-    /// What is to be seen; without any, the report draws what there is.
+    /// Figures of the report; without any, the report has the usual ones.
     pub figures: Vec<FigureSection>,
-    /// What is varied; taken out before a cell is read.
+    /// Varied keys and values; taken out before a cell is read.
     sweep: Lists,
     /// Other lists of other sizes.
     full_sweep: Lists,
     small_sweep: Lists,
 }
 
-/// What a plan runs.
+/// The subject of a plan's runs.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// Flows over a network.
     Flows(Box<FlowsPlan>),
-    /// A study.
+    /// A study with its parameters.
     Study(Arc<dyn Study>),
 }
 
-/// Runs of a plan at most: who runs it holds the list of them.
+/// Largest number of runs of a plan, whose list is held in memory.
 const MOST_RUNS: u64 = 10_000_000;
 
 /// Values by the key that they are of.
@@ -179,7 +184,7 @@ impl Plan {
     ) -> Result<Plan, PlanError> {
         let readable = |error: toml::de::Error| PlanError::of_text(text, &error);
         let mut table: toml::Table = toml::from_str(text).map_err(readable)?;
-        // Read as it stands: errors name the line.
+        // Read from the plan's own text, so that errors name the line.
         let base: CellPlan = toml::from_str(text).map_err(readable)?;
         table.remove("sweep");
         size.apply(&mut table);
@@ -228,7 +233,7 @@ impl Plan {
         }
     }
 
-    /// About how much work all of it is, to compare sizes of one plan: the time that its runs simulate.
+    /// Virtual time of all runs in seconds, to compare sizes of one plan.
     pub fn effort(&self) -> f64 {
         let cell = |one: &CellPlan| match &one.subject {
             Subject::Flows(flows) => flows.duration.as_secs_f64(),
@@ -244,7 +249,7 @@ impl Plan {
 }
 
 impl Size {
-    /// Section of a plan that says this size; none for what `[run]` says.
+    /// Section of a plan with this size; `None` for that of `[run]`.
     fn section(self) -> Option<&'static str> {
         match self {
             Size::Normal => None,
@@ -253,7 +258,7 @@ impl Size {
         }
     }
 
-    /// Replaces what `[run]` says by what the size's section says.
+    /// Replaces values of `[run]` by those of the size's section.
     fn apply(self, plan: &mut toml::Table) {
         let section = self.section().and_then(|name| plan.get(name)).and_then(|one| one.as_table());
         let Some(mut changes) = section.cloned() else { return };
@@ -265,7 +270,7 @@ impl Size {
 }
 
 impl CellPlan {
-    /// What is varied in a size.
+    /// Keys and values that a size varies.
     fn lists(&self, size: Size) -> Result<Lists, PlanError> {
         let mut lists = self.sweep.clone();
         let others = match size {

@@ -7,13 +7,13 @@ use serde::de::{Deserializer, Error};
 
 use crate::toml_text::plain;
 
-/// Transports.
+/// Transports whose recovery is ours and has policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportName {
     /// SCTP over IP.
     Sctp,
-    /// TCP.
+    /// TCP over IP.
     Tcp,
 }
 
@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for PolicySection {
                 )));
             }
         };
-        // What a policy is called is for rows: they read it from the sweep.
+        // The name of a policy is for rows: they read it from the sweep.
         table.remove("name");
         let Some(toml::Value::String(preset)) = table.remove("preset") else {
             return Err(D::Error::custom(

@@ -16,7 +16,7 @@ use crate::hash::{mix, mix_all};
 /// Begins every measuring message: "TSp" and a version.
 const MAGIC: [u8; 4] = *b"TSp\x01";
 
-/// What a measuring message says of itself.
+/// The fields of a measuring message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// Number of the flow.

@@ -14,9 +14,9 @@ use crate::watch::FlowCapture;
 /// A flow of a plan: `thin` or `thin:3`, the name of a group and a number within it, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowName {
-    /// The group.
+    /// Name of the flow in the plan, which may stand for several.
     pub group: String,
-    /// The flow.
+    /// Number of the flow in the group, from 0.
     pub number: usize,
 }
 
@@ -38,7 +38,7 @@ impl core::fmt::Display for FlowName {
     }
 }
 
-/// Why a run cannot be recorded.
+/// The reason why a run cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The run itself cannot be done.
@@ -50,20 +50,20 @@ pub enum RecordError {
     /// The plan has no such flow.
     #[error("there is no flow {flow} to capture; there is {known}")]
     NoFlow {
-        /// What was asked for.
+        /// The flow that was asked for.
         flow: FlowName,
-        /// What could be.
+        /// Flows that exist.
         known: String,
     },
 }
 
-/// Where a recording goes.
+/// Writers of a recording.
 pub struct Files<W> {
-    /// What the sender's host sends and receives, pcapng.
+    /// Packets at the sender's host, pcapng.
     pub sender: W,
-    /// What the receiver's host sends and receives, pcapng.
+    /// Packets at the receiver's host, pcapng.
     pub receiver: W,
-    /// What the sender's recovery does, qlog events as a JSON text sequence.
+    /// Events of the sender's recovery, qlog as a JSON text sequence.
     pub events: W,
 }
 

@@ -1,5 +1,4 @@
-//! What would it do for *my* traffic: what a capture carried, sent once more under other policies and over other
-//! networks, and judged as the capture was.
+//! Traffic of a capture, sent again under other policies and over other networks, and judged as the capture was.
 //!
 //! A capture gives a [`Recording`] of what applications sent ([`recording`](crate::workload::recording)) and what is known of the network
 //! ([`Conditions`]); both, with policies and networks to try, make a plan ([`Replay::plan`]) that runs like any
@@ -24,26 +23,26 @@ use crate::workload::Recording;
 /// Name of the flows that are replayed.
 pub const FLOWS: &str = "traffic";
 
-/// Recorded traffic and what is to be tried with it.
+/// Recorded traffic with the policies and networks to try.
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {
     /// Where it is from, in a few words.
     pub of: &'a str,
-    /// The traffic.
+    /// Messages of the capture.
     pub recording: &'a Recording,
-    /// What was measured of it, if it is of a capture.
+    /// Numbers of the capture that they were taken from, if any.
     pub measured: Option<&'a Totals>,
-    /// Policies.
+    /// Recovery policies; each replays the whole recording.
     pub policies: &'a [PolicyText],
-    /// Networks.
+    /// Conditions; each policy runs under each of them.
     pub networks: &'a [NetworkText],
-    /// Longest delay of the receivers' acknowledgements, or `off`; without it, what each policy says.
+    /// Longest delay of the receivers' acknowledgements, or `off`; that of each policy unless given.
     pub delayed_ack: Option<&'a str>,
     /// Runs of each.
     pub seeds: u64,
 }
 
-/// What a capture tells of the network that it was taken on.
+/// Conditions of the network that a capture was taken on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// The least round trip; of several streams the median of theirs.
@@ -51,7 +50,7 @@ pub struct Conditions {
     /// The share of packets with data that was lost: truly, if the receiver's capture is known, or as it is estimated
     /// from acknowledgements.
     pub loss: f64,
-    /// Whether more may have been lost, of which the capture does not tell: redundant copies repaired it.
+    /// Whether more may have been lost than the capture shows: redundant copies repaired it.
     pub loss_is_lower_bound: bool,
     /// How much later than the fastest packets with data are in the mean, if the receiver's capture is known.
     pub jitter: Option<Duration>,

@@ -1,4 +1,4 @@
-//! What the runs of a cell gave, over its seeds.
+//! Numbers of a cell over its seeds.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ pub enum StudyError {
     Parameters {
         /// The study, by its name.
         study: &'static str,
-        /// What is wrong, and what would be right.
+        /// The wrong parameter, and what would be right.
         reason: String,
     },
     /// The study's network contradicts itself.
@@ -35,12 +35,12 @@ pub enum StudyError {
     Failed(String),
 }
 
-/// What a run of a cell of a plan found.
+/// Results of a run of a cell of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellResults<'a> {
-    /// What is varied, and its value in this cell.
+    /// Varied keys, and their values in this cell.
     pub keys: Labels,
-    /// What was found.
+    /// Results of the cell.
     pub results: &'a Results,
 }
 
@@ -55,7 +55,7 @@ pub trait Study: Debug + Send + Sync {
     /// The parameter that does not, and what would.
     fn check(&self) -> Result<(), String>;
 
-    /// About how much work a run is, to compare runs of one study: what it simulates in seconds, and at what rate.
+    /// Work of a run, to compare runs of one study: simulated seconds times the rate.
     fn effort(&self) -> f64;
 
     /// Runs the study with parameters that pass [`Study::check`]; the same seed gives the same.
@@ -69,7 +69,7 @@ pub trait Study: Debug + Send + Sync {
         &[]
     }
 
-    /// What can be said only of all cells of a seed together, each row with the place of its cell.
+    /// Conclusions from all cells of a seed, each row with the place of its cell.
     fn conclude(&self, _cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
         Vec::new()
     }

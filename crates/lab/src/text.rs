@@ -49,9 +49,9 @@ where
 /// From one time to another, uniformly: `0s..50s`, or a single time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {
-    /// The earliest.
+    /// Lower bound.
     pub from: Duration,
-    /// The latest.
+    /// Upper bound.
     pub to: Duration,
 }
 

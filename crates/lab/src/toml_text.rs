@@ -1,4 +1,4 @@
-//! What is wrong with a TOML text, as compilers say it: line, column, and a sentence.
+//! Errors of a TOML text as compilers write them: line, column, and a sentence.
 
 use core::ops::Range;
 
@@ -25,7 +25,7 @@ pub(crate) fn plain(value: &toml::Value) -> String {
     }
 }
 
-/// Line and column, counted from 1, of what begins there.
+/// Line and column, counted from 1, of the beginning of a span.
 fn place(text: &str, span: &Range<usize>) -> String {
     let before: String =
         text.char_indices().take_while(|(at, _)| *at < span.start).map(|(_, c)| c).collect();

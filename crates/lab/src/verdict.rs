@@ -1,4 +1,4 @@
-//! Paper beside here: what became of each expectation of a plan.
+//! Paper beside here: the judgement of each expectation of a plan.
 
 mod worst;
 
@@ -22,15 +22,15 @@ pub enum Word {
     Same,
     /// On the same side of equality, but of another size.
     SameDirection,
-    /// Neither.
+    /// Neither of these.
     Differs,
-    /// The runs are too few to tell.
+    /// The runs are too few to decide.
     NotDecided,
     /// The paper has no number.
     NotReported,
     /// The runs have none.
     NotMeasured,
-    /// The paper gives it, and it was put in.
+    /// The paper gives it, and it was an input.
     Input,
     /// A model was fitted to it.
     Fitted,
@@ -56,7 +56,7 @@ impl Word {
         matches!(self, Word::SameDirection | Word::Differs)
     }
 
-    /// The word of rows of a kind; none of predictions, which earn theirs.
+    /// The word of rows of a kind; `None` for predictions, which are judged.
     pub const fn of_kind(kind: RowKind) -> Option<Word> {
         match kind {
             RowKind::Prediction => None,
@@ -85,20 +85,20 @@ impl fmt::Display for Word {
     }
 }
 
-/// An expectation and what became of it.
+/// An expectation with its judgement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict<'a> {
-    /// What was expected.
+    /// Number or bound in the paper, with its tolerance.
     pub expectation: &'a Expectation,
     /// The mean here; none where nothing was measured.
     pub here: Option<f64>,
     /// With its interval over seeds, where there are several.
     pub interval: Option<MeanInterval>,
-    /// How many seeds have the number.
+    /// Number of seeds that have the number.
     pub seeds: usize,
-    /// How the number here stands beside the paper's.
+    /// Whether the number here agrees with the paper's.
     pub agreement: Word,
-    /// What the report says of the row: the agreement of a prediction, the kind of any other.
+    /// The word of the row in the report: the agreement of a prediction, the kind of any other.
     pub word: Word,
     /// Whether it is asked of this size of the plan; if not, it is listed and not judged.
     pub is_asked: bool,
@@ -128,7 +128,7 @@ fn verdict<'a>(plan: &Plan, finished: &Finished, expectation: &'a Expectation) -
     let agreement = match (here, &interval) {
         (None, _) => Word::NotMeasured,
         (Some(_), _) if expectation.expected() == ExpectedValue::Unreported => Word::NotReported,
-        // What one run shows may be chance: even a plan without losses draws the phases of its flows.
+        // A single run may be chance: even a plan without losses draws the phases of its flows.
         (Some(_), None) => Word::NotDecided,
         (Some(here), Some(interval)) => weigh(expectation, Found::new(here, interval)),
     };
@@ -173,7 +173,7 @@ fn weigh(expectation: &Expectation, found: Found) -> Word {
             weigh_number(paper, expectation.room(paper), direction, found)
         }
     };
-    // Who says that there is an effect is not confirmed by what may be none.
+    // A claim of an effect is not confirmed by a result that includes no effect.
     let is_empty = expectation.takes_no_effect().is_some()
         || expectation.neutral_of_effect().is_some_and(|neutral| found.includes(neutral));
     if word == Word::Same && is_empty { Word::NotDecided } else { word }
@@ -192,7 +192,7 @@ fn weigh_bounds(above: Option<f64>, below: Option<f64>, found: Found) -> Word {
     }
 }
 
-/// Beside a number of the paper; `neutral` is what means no effect, where two numbers are compared.
+/// Compares with a number of the paper; `neutral` is the value without effect, where two numbers are compared.
 fn weigh_number(paper: f64, room: f64, neutral: Option<f64>, found: Found) -> Word {
     let (from, to) = (paper - room, paper + room);
     let is_inside = from <= found.low && found.high <= to;
@@ -229,7 +229,7 @@ fn is_of_survivors(plan: &Plan, finished: &Finished, expectation: &Expectation) 
     failed_of(expectation.number()) || expectation.other_number().is_some_and(failed_of)
 }
 
-/// What an expectation is about, by seed: its number, or how much more that is than the one it is compared with.
+/// The number of an expectation by seed, or how much it exceeds the one that it is compared with.
 fn measured(plan: &Plan, finished: &Finished, expectation: &Expectation) -> BySeed {
     let of_cells = |number: Number<'_>| {
         by_seed(plan, finished, number, &|cell| number.matches(cell), &|cell| {

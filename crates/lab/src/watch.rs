@@ -1,4 +1,4 @@
-//! Flows under observation: who sent what when, and what the sender's recovery made of it.
+//! Flows under observation: their packets with times, and the steps of the sender's recovery.
 //!
 //! A watcher sees every packet of a run and changes nothing of it: a run that is watched has the same
 //! numbers as one that is not.
@@ -42,7 +42,7 @@ pub fn watch_ladders(
     watches
 }
 
-/// The two hosts of a flow and what they write down.
+/// The two hosts of a flow and their record.
 #[derive(Clone, Debug)]
 struct Watched {
     hosts: [HostId; 2],
@@ -50,7 +50,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Has the flow keep what recovery does, too.
+    /// Also keeps the events of the flow's recovery.
     fn new(ends: &Ends) -> Watched {
         ends.log.borrow_mut().keep_steps();
         Watched { hosts: [ends.sender, ends.receiver], log: Rc::clone(&ends.log) }

@@ -30,7 +30,7 @@ use sizes::SizeSource;
 pub use sizes::Sizes;
 pub use source::MessageSource;
 
-/// When messages come.
+/// Times of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     /// One message each interval. The first comes at a phase within the interval that is drawn for
@@ -49,7 +49,7 @@ pub enum Arrivals {
     Bursts {
         /// Messages of a burst, above zero.
         count: u32,
-        /// From one to the next.
+        /// Time from one message to the next.
         spacing: Duration,
         /// From the beginning of one burst to that of the next; longer than a burst.
         interval: Duration,
@@ -61,12 +61,12 @@ pub enum Arrivals {
     /// Media that are made while they are sent, at this many bits a second (constrained streaming, Wang et al. 2004): a
     /// message is due as soon as the one before it has been made.
     Live {
-        /// Encoding rate.
+        /// Encoding rate of the medium.
         rate: Rate,
     },
     /// Media that were made before, this many bits for a second of play (unconstrained streaming): as greedy.
     Stored {
-        /// Encoding rate.
+        /// Encoding rate of the medium.
         rate: Rate,
     },
     /// Images that are asked for at once: their parts take turns, so that all grow side by side.
@@ -103,7 +103,7 @@ impl Arrivals {
     }
 }
 
-/// When a workload ends.
+/// End of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// After this number of messages.
@@ -111,7 +111,7 @@ pub enum Limit {
     /// Messages are due before the start plus this time. With constant arrivals and a multiple of
     /// the interval every flow gets the same number, whatever its phase.
     Time(Duration),
-    /// Never.
+    /// The workload does not end.
     Unlimited,
 }
 
@@ -132,14 +132,14 @@ impl FromStr for Limit {
     }
 }
 
-/// What a flow sends: the same for all flows of an experiment.
+/// Messages of a flow: the same for all flows of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadPlan {
-    /// When messages come.
+    /// Times of the messages.
     pub arrivals: Arrivals,
     /// Payload bytes of each message, above zero.
     pub size: Sizes,
-    /// When the flow ends.
+    /// End of the flow.
     pub limit: Limit,
 }
 
@@ -159,9 +159,9 @@ pub enum WorkloadError {
     LongBurst {
         /// Messages of a burst.
         count: u32,
-        /// From one to the next.
+        /// Time from one message of a burst to the next.
         spacing: Duration,
-        /// From one burst to the next.
+        /// Time from one burst to the next.
         interval: Duration,
     },
     /// The limit leaves no message.
@@ -179,10 +179,10 @@ pub struct DueMessage {
     pub index: u64,
     /// When it was due; its latency counts from here.
     pub due: Instant,
-    /// Payload bytes.
+    /// Bytes of its payload.
     pub size: usize,
-    /// Place of the message in the media, from the flow's first message: when it is to be played. Of what is no media, when it
-    /// was due.
+    /// Place of the message in the media, from the flow's first message: when it is to be played. Without media, the
+    /// time at which it was due.
     pub media: Duration,
 }
 
@@ -198,7 +198,7 @@ pub struct Workload {
     /// When the next message is due; for greedy arrivals the latest time seen.
     due: Instant,
     end: Instant,
-    /// When the first message was due.
+    /// Time at which the first message was due.
     first: Option<Instant>,
     /// Bytes of all messages so far.
     bytes: u64,
@@ -384,7 +384,7 @@ fn exponential(random: &mut RandomStream, mean: Duration) -> Duration {
     Duration::from_nanos(nanos.max(1))
 }
 
-/// How arrivals are written.
+/// Forms in which arrivals are written.
 const FORM: &str = concat!(
     "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", ",
     "\"live 300kbit\", \"stored 300kbit\", \"images 8 7kB\", an application such as bzflag, greedy, ",

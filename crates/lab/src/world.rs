@@ -25,7 +25,7 @@ use crate::workload::WorkloadError;
 
 pub use paired::{FlowLosses, PairedLoss, path_seed};
 
-/// Where flows go.
+/// The kind of network between senders and receivers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
     /// One link each way, which all flows share.
@@ -38,7 +38,7 @@ pub enum Network {
     Chain {
         /// The links between them.
         hops: Vec<Directions<LinkConfig>>,
-        /// The links that each flow takes, by its number; all where there is none.
+        /// The links of each flow, by its number; all links if empty.
         ways: Vec<Range<usize>>,
     },
     /// A shared link, and a line before it for each host that has one.
@@ -130,11 +130,11 @@ pub struct Ends {
     pub sender: HostId,
     /// The host that receives.
     pub receiver: HostId,
-    /// What both write down.
+    /// Record of both ends.
     pub log: LogHandle,
 }
 
-/// Why a world cannot be built.
+/// The reason why a world cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WorldError {
     /// A link contradicts itself.
@@ -242,14 +242,13 @@ impl World {
         line.map(add).transpose()
     }
 
-    /// From now on `watcher` sees every packet, those sent from now on in one piece. What it does changes nothing of
-    /// the run.
+    /// Lets `watcher` see every packet sent from now on, in one piece. The run does not change by it.
     pub fn watch(&mut self, watcher: impl Checker + 'static) {
         self.simulation.set_gathering(false);
         self.simulation.checker_mut().push(Box::new(watcher));
     }
 
-    /// The present.
+    /// The present instant of virtual time.
     pub fn now(&self) -> Instant {
         self.simulation.now()
     }
@@ -280,7 +279,7 @@ impl World {
         self.simulation.packets_sent()
     }
 
-    /// What happened on a link.
+    /// Counters of a link.
     pub fn link_statistics(&self, id: LinkId) -> LinkStatistics {
         self.simulation.link_statistics(id)
     }

@@ -6,9 +6,9 @@ mod support;
 
 use std::fmt::Write as _;
 
-use lab::engine::run_all;
 use lab::plan::{Plan, Size};
 use recovery::policy::{FIELDS, Field, Only};
+use runner::threads::run_all;
 
 use self::support::text_of;
 

@@ -4,9 +4,9 @@
 mod support;
 
 use lab::compare::compare;
-use lab::engine::run_all;
 use lab::plan::{Plan, Size};
 use lab::verdict::{Word, judge};
+use runner::threads::run_all;
 
 use self::support::text_of;
 

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lab::archive::golden;
-use lab::engine::{Finished, conclude, run_all};
+use lab::engine::{Finished, conclude};
 use lab::plan::{Plan, Size, Subject};
+use lab::stored::golden;
 use report::figures::figures;
 use results::{Labels, full_name};
+use runner::threads::run_all;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -62,14 +63,14 @@ fn name(path: &Path) -> String {
 fn every_plan_can_be_read_in_every_size() {
     studies::register();
     for path in plans() {
-        let text = lab::plan::read(&path).unwrap();
+        let text = runner::plan_file::read(&path).unwrap();
         for size in [Size::Normal, Size::Full, Size::Small] {
             let plan = Plan::parse(&text, size, None);
             let plan = plan.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let folder = path.parent().and_then(Path::file_name).unwrap().to_str().unwrap();
             assert!(!plan.base.about.is_empty(), "{}", path.display());
             let paper = plan.base.paper.as_deref();
-            let is_ours = ["multihoming", "defaults"].contains(&folder);
+            let is_ours = ["defaults", "multihoming", "streams"].contains(&folder);
             assert!(paper == Some(folder) || is_ours, "{}", path.display());
         }
     }
@@ -81,7 +82,7 @@ fn small_versions_give_the_golden_numbers() {
     let bless = std::env::var_os("THINSTREAM_BLESS").is_some();
     let mut wrong = Vec::new();
     for path in plans() {
-        let text = lab::plan::read(&path).unwrap();
+        let text = runner::plan_file::read(&path).unwrap();
         let plan = Plan::parse(&text, Size::Small, None).unwrap();
         let mut finished = run_all(&plan, 2).unwrap();
         conclude(&plan, &mut finished);
@@ -170,7 +171,7 @@ fn every_study_has_a_plan() {
     let names: BTreeSet<&str> = plans()
         .iter()
         .filter_map(|path| {
-            let text = lab::plan::read(path).unwrap();
+            let text = runner::plan_file::read(path).unwrap();
             match Plan::parse(&text, Size::Small, None).unwrap().base.subject {
                 Subject::Study(study) => Some(study.name()),
                 Subject::Flows(_) => None,
@@ -186,7 +187,7 @@ fn first_difference(expected: &str, here: &str) -> Option<String> {
     let differs = lines.find(|(_, (expected, here))| expected != here);
     match differs {
         Some((number, (expected, here))) => {
-            Some(format!("line {}: \"{here}\" in the place of \"{expected}\"", number + 1))
+            Some(format!("line {}: \"{here}\" instead of \"{expected}\"", number + 1))
         }
         None if expected != here => Some("lines are missing, or there are more".to_owned()),
         None => None,

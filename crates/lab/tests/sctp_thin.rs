@@ -2,12 +2,12 @@
 //! paper is a drawing, and where six losses in a row make 67 s.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use lab::engine::{Shard, run};
+use lab::engine::run_all;
 use lab::plan::{Plan, Size};
 
-/// From a message to the receiver.
+/// Delay from a message to the receiver.
 const ONE_WAY: f64 = 50.0;
 /// From a message to its answer, in ms.
 const ROUND_TRIP: f64 = 100.0;
@@ -16,17 +16,14 @@ const ROUND_TRIP: f64 = 100.0;
 fn longest(name: &str) -> BTreeMap<String, f64> {
     let path = format!("{}/../../experiments/sctp-thin/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let plan = Plan::parse(&std::fs::read_to_string(path).unwrap(), Size::Normal, None).unwrap();
-    let mut found = BTreeMap::new();
-    run(&plan, Shard::default(), &BTreeSet::new(), 1, |job, results| {
-        let longest = results.value("latency.max", &[]).unwrap();
-        found.insert(plan.cells[job.cell].0.to_string(), longest);
-        Ok(())
-    })
-    .unwrap();
-    found
+    let finished = run_all(&plan).unwrap().into_iter();
+    let longest = finished.map(|(job, results)| {
+        (plan.cells[job.cell].0.to_string(), results.value("latency.max", &[]).unwrap())
+    });
+    longest.collect()
 }
 
-/// The value of the one cell whose text has this in it.
+/// The value of the only cell whose text ends with this.
 fn of(cells: &BTreeMap<String, f64>, part: &str) -> f64 {
     let mut found = cells.iter().filter(|(cell, _)| cell.ends_with(part));
     let one = found.next().unwrap_or_else(|| panic!("{part} of {cells:?}"));

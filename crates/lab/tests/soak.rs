@@ -8,6 +8,8 @@ mod client;
 mod host;
 #[path = "../examples/soak/model.rs"]
 mod model;
+#[path = "../examples/soak/protocol.rs"]
+mod protocol;
 #[path = "../examples/soak/sctp.rs"]
 mod sctp;
 #[path = "../examples/soak/server.rs"]
@@ -16,8 +18,6 @@ mod server;
 mod shared;
 #[path = "../examples/soak/tcp.rs"]
 mod tcp;
-#[path = "../examples/soak/tcp_talk.rs"]
-mod tcp_talk;
 #[path = "../examples/soak/weather.rs"]
 mod weather;
 #[path = "../examples/soak/world.rs"]
@@ -25,7 +25,7 @@ mod world;
 
 use base::Duration;
 
-use host::Protocol;
+use protocol::Protocol;
 use world::{Plan, Report, World};
 
 fn soak<P: Protocol>(seed: u64) -> Result<Report, String> {

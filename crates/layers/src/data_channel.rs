@@ -17,9 +17,9 @@
 //! The peer is bounded: it may have [`DataChannelsOptions::max_channels`] with this side's, each with
 //! names of [`DataChannelsOptions::max_name`] bytes; more it is refused.
 
-mod carrier;
 mod channel;
 mod dcep;
+mod drive;
 #[cfg(test)]
 mod tests;
 mod types;

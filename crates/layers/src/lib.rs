@@ -21,7 +21,7 @@ use sctp::{Ppid, SendOptions, StreamId};
 /// A message that a layer wants sent, in the order in which it comes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// On which stream.
+    /// SCTP stream that carries the message.
     pub stream: StreamId,
     /// What it carries.
     pub ppid: Ppid,

@@ -81,7 +81,7 @@ pub enum Outcome<P> {
     },
     /// The packet will arrive once more.
     Duplicated {
-        /// The packet.
+        /// The packet as it was sent.
         packet: P,
     },
 }

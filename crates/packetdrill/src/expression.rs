@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-/// An expression.
+/// An argument or a result of a call in a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// `...`

@@ -11,7 +11,7 @@ pub(crate) enum Token {
     Integer(i64),
     /// A number with a fraction, or too long for an integer, as it is written.
     Decimal(String),
-    /// A name.
+    /// A word that is no number.
     Name(String),
     /// Text in quotation marks.
     Text(String),

@@ -17,7 +17,7 @@ use crate::script::{Action, Content, Event, Packet, Script, When};
 pub struct Mutant {
     /// Line and change, as lists of mutants name it.
     pub name: String,
-    /// The script.
+    /// The script with one change.
     pub script: Script,
 }
 

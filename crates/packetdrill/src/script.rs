@@ -32,7 +32,7 @@ pub struct ScriptOption {
 pub struct Event {
     /// The line on which it begins, from 1.
     pub line: usize,
-    /// When.
+    /// Time at which it happens, or the span in which it may.
     pub when: When,
     /// What.
     pub action: Action,
@@ -91,11 +91,11 @@ pub struct Packet {
 /// What a packet carries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// SCTP.
+    /// Common header and chunks of SCTP.
     Sctp(SctpPacket),
-    /// TCP.
+    /// Flags, numbers and options of TCP.
     Tcp(Segment),
-    /// ICMP.
+    /// An ICMP error with the packet that it quotes.
     Icmp(IcmpMessage),
 }
 
@@ -117,7 +117,7 @@ pub enum Quoted {
     Sequence(u32),
 }
 
-/// An SCTP packet.
+/// An SCTP packet as a script writes it; fields may be left open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SctpPacket {
     /// Ports of the UDP encapsulation, source and destination, if there is one (RFC 6951).
@@ -144,7 +144,7 @@ pub enum Checksum {
 /// What follows the common header.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SctpBody {
-    /// Chunks.
+    /// Chunks in their order in the packet.
     Chunks(Vec<Element>),
     /// Bytes that need be no chunks.
     Raw(Vec<u8>),
@@ -180,10 +180,10 @@ pub enum Number {
     Is(u32),
 }
 
-/// A TCP option.
+/// A TCP option as a script writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TcpOption {
-    /// `nop`
+    /// `nop`: one byte of padding.
     Nop,
     /// `eol`
     End,

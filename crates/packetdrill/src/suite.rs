@@ -61,7 +61,7 @@ pub enum Word {
 pub struct ScriptResult {
     /// The file.
     pub path: String,
-    /// The verdict.
+    /// Whether it passed, failed, or could not be run.
     pub verdict: Word,
     /// The first divergence, or why it was skipped; empty for a pass.
     pub reason: String,

@@ -40,7 +40,7 @@ impl fmt::Display for Divergence {
 /// A verdict and how it came about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The verdict.
+    /// Whether it passed, failed, or could not be run.
     pub verdict: Verdict,
     /// The largest distance in time that the tolerance covered.
     pub slack: Duration,

@@ -1,11 +1,9 @@
 //! Each transport carries messages through the laboratory, and the oracles repair as they should.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::collections::BTreeSet;
-
 use base::Duration;
 use lab::compare::{Row, side_by_side};
-use lab::engine::{Finished, Shard, run};
+use lab::engine::run_all;
 use lab::plan::{Plan, Size};
 
 const OTHERS: [&str; 5] = ["quic", "kcp", "enet", "dcsctp", "sctp-proto"];
@@ -27,12 +25,7 @@ fn plan(network: &str, arrivals: &str, size: usize, flows: &[String]) -> Plan {
 }
 
 fn rows(plan: &Plan) -> Vec<Row> {
-    let mut finished = Finished::new();
-    run(plan, Shard::default(), &BTreeSet::new(), 1, |job, results| {
-        finished.insert(job, results);
-        Ok(())
-    })
-    .unwrap();
+    let finished = run_all(plan).unwrap();
     let mut groups = side_by_side(plan, &finished, Duration::from_millis(10)).unwrap();
     assert_eq!(groups.len(), 1);
     groups.remove(0).rows

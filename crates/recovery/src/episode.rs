@@ -31,7 +31,7 @@ enum Phase {
     AfterTimeout { exit: u64 },
 }
 
-/// Fast recovery.
+/// State of a fast recovery, from its first loss to its exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FastRecovery {
     /// The cumulative point at which fast recovery ends.

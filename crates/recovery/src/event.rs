@@ -25,7 +25,7 @@ pub enum Event {
     },
     /// A unit is sent again.
     Resent {
-        /// The unit.
+        /// Number of the unit in the ledger.
         unit: u64,
         /// Why.
         cause: Cause,
@@ -34,7 +34,7 @@ pub enum Event {
     },
     /// Data was acknowledged.
     Acknowledged {
-        /// The path.
+        /// Path on which it was sent.
         path: PathIndex,
         /// The first unit not acknowledged cumulatively.
         cumulative: u64,
@@ -47,7 +47,7 @@ pub enum Event {
     },
     /// Packets were taken for lost.
     Lost {
-        /// The path.
+        /// Path on which it was sent.
         path: PathIndex,
         /// How many.
         packets: u32,
@@ -56,7 +56,7 @@ pub enum Event {
     },
     /// A retransmission timer expired.
     Timeout {
-        /// The path.
+        /// Path whose timer expired.
         path: PathIndex,
         /// The timeout after it.
         next_rto: Duration,
@@ -67,21 +67,21 @@ pub enum Event {
     },
     /// A probe leaves.
     Probed {
-        /// The path.
+        /// Path that was probed.
         path: PathIndex,
         /// Whether it is new data.
         new: bool,
     },
     /// A retransmission timer was set.
     TimerSet {
-        /// The path.
+        /// Path whose timer was set.
         path: PathIndex,
         /// When it is due.
         due: Instant,
     },
     /// The congestion window changed.
     Window {
-        /// The path.
+        /// Path whose window changed.
         path: PathIndex,
         /// Congestion window, bytes.
         cwnd: u64,
@@ -92,7 +92,7 @@ pub enum Event {
     },
     /// Copies that rode along repaired losses.
     Repaired {
-        /// The path.
+        /// Path on which the original was sent.
         path: PathIndex,
         /// How many units were lost.
         units: u32,
@@ -104,7 +104,7 @@ pub enum Event {
     },
 }
 
-/// An event and its time.
+/// When it happened, and what.
 pub type TimedEvent = (Instant, Event);
 
 /// Keeps events for the driver to fetch; costs one word while off.

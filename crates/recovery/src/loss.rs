@@ -24,7 +24,7 @@ use crate::policy::{LossPolicy, RecoveryPolicy, TimerRestart};
 use crate::rtt::RttEstimator;
 
 mechanisms! {
-    /// RACK.
+    /// Loss detection by time (RFC 8985).
     rack: Rack,
     /// The shortest round trip lately.
     min_rtt: RecentMinimum,

@@ -214,7 +214,7 @@ pub enum ThinDetector {
         /// Least time between packets of a thin stream.
         least: Duration,
     },
-    /// Always.
+    /// Every stream counts as thin.
     Always,
 }
 

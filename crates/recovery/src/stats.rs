@@ -14,7 +14,7 @@ pub enum Cause {
     Bundled,
     /// Early retransmit (RFC 5827) or the early fast retransmit timer.
     Early,
-    /// A probe.
+    /// A tail loss probe.
     Probe,
     /// Nothing followed it for a share of the round trip: a copy, ahead of any sign of a loss.
     Copy,

@@ -31,9 +31,9 @@ pub struct Document {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The name.
+    /// Left of the value.
     pub name: String,
-    /// The value.
+    /// As text, with its unit.
     pub value: String,
 }
 
@@ -48,15 +48,15 @@ pub struct Section {
     pub group: Option<String>,
     /// Headline.
     pub title: String,
-    /// What was asked, in two sentences.
+    /// The question, in two sentences.
     pub about: String,
-    /// What there is to see.
+    /// Figures in their order.
     pub figures: Vec<Figure>,
     /// The table paper/here.
     pub comparisons: Vec<Comparison>,
-    /// What was set.
+    /// Settings of the runs.
     pub parameters: Vec<Entry>,
-    /// What the paper leaves open, and why it was set as it is.
+    /// Assumptions that the paper leaves open, with their reasons.
     pub open: Vec<Entry>,
     /// Command lines that produce these numbers again.
     pub commands: Vec<String>,
@@ -66,24 +66,24 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Something to see. `name` is that of the files with its data and picture; `caption` says what there is to see
-/// in it, for those who read it and those who hear it.
+/// A figure. `name` is that of the files with its data and picture; `caption` describes it, also for those who hear
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Figure {
     /// Points over two axes.
     Plot {
-        /// Of its files.
+        /// Name of its files.
         name: String,
         /// Headline.
         title: String,
-        /// What there is to see.
+        /// What it shows, in a sentence.
         caption: String,
         /// The horizontal axis.
         x: Axis,
         /// The vertical axis.
         y: Axis,
-        /// What is drawn.
+        /// Lines or points.
         series: Vec<Series>,
         /// Values marked with a line across.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,57 +91,57 @@ pub enum Figure {
     },
     /// A value for each pair of places, as colours.
     HeatMap {
-        /// Of its files.
+        /// Name of its files.
         name: String,
         /// Headline.
         title: String,
-        /// What there is to see.
+        /// What it shows, in a sentence.
         caption: String,
         /// The horizontal axis, with categories.
         x: Axis,
         /// The vertical axis, with categories.
         y: Axis,
-        /// What the colours mean.
+        /// Quantity that the colours stand for.
         value: Quantity,
         /// Places on both axes, and the value.
         cells: Vec<(u32, u32, f64)>,
-        /// Cells that stand out.
+        /// Cells with a mark.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         marks: Vec<CellMark>,
     },
     /// Packets between two hosts as arrows; time runs downwards.
     Ladder {
-        /// Of its files.
+        /// Name of its files.
         name: String,
         /// Headline.
         title: String,
-        /// What there is to see.
+        /// What it shows, in a sentence.
         caption: String,
         /// Names of both sides.
         sides: [String; 2],
-        /// How long it lasts, in milliseconds.
+        /// Length of the time axis, in milliseconds.
         span_ms: f64,
-        /// Packets.
+        /// Packets between the sides.
         arrows: Vec<Arrow>,
-        /// What happened at one side.
+        /// Events at one side.
         notes: Vec<Note>,
     },
     /// Pictures in rows and columns.
     Gallery {
-        /// Of its files.
+        /// Name of its files.
         name: String,
         /// Headline.
         title: String,
-        /// What there is to see.
+        /// What it shows, in a sentence.
         caption: String,
-        /// Headings.
+        /// Headings of the columns.
         columns: Vec<String>,
         /// A picture for each column.
         rows: Vec<GalleryRow>,
     },
 }
 
-/// What an axis or a colour means.
+/// Meaning and unit of an axis or a colour.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
@@ -152,7 +152,7 @@ pub struct Quantity {
     pub unit: Option<String>,
 }
 
-/// An axis.
+/// Range, scale and label of an axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
@@ -170,7 +170,7 @@ pub struct Axis {
     /// Where it begins; none lets the data decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Where it ends.
+    /// Upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
 }
@@ -187,9 +187,9 @@ impl Axis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// In proportion.
+    /// Equal differences at equal distances.
     Linear,
-    /// By their logarithm.
+    /// Equal ratios at equal distances.
     Log,
     /// Cumulative shares: 0.9, 0.99, 0.999, ... at equal steps.
     Tail,
@@ -201,14 +201,14 @@ pub enum Scale {
 pub struct Series {
     /// Name, unlike all others of the figure.
     pub name: String,
-    /// How it is drawn.
+    /// How its points are joined.
     pub shape: Shape,
-    /// Whether it is the paper's.
+    /// Whether the points are the paper's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paper: bool,
-    /// What is drawn.
+    /// Points in their order.
     pub points: Vec<Point>,
-    /// Whether it is hidden at first.
+    /// Whether the reader has to switch it on.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hidden: bool,
 }
@@ -220,7 +220,7 @@ impl Series {
     }
 }
 
-/// How a series is drawn.
+/// How the points of a series are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -228,7 +228,7 @@ pub enum Shape {
     Line,
     /// Levels: each value holds until the next.
     Step,
-    /// Points alone.
+    /// Points are not joined.
     Points,
     /// Bars beside those of other series.
     Bars,
@@ -252,13 +252,13 @@ pub enum Point {
 pub struct Mark {
     /// `x` or `y`.
     pub axis: AxisName,
-    /// Where.
+    /// Position in the axis' unit.
     pub value: f64,
-    /// What.
+    /// Text beside the line.
     pub label: String,
 }
 
-/// Which axis.
+/// One of the two axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisName {
@@ -268,7 +268,7 @@ pub enum AxisName {
     Y,
 }
 
-/// A cell that stands out.
+/// A mark on a cell of a heat map.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellMark {
@@ -276,7 +276,7 @@ pub struct CellMark {
     pub x: u32,
     /// Place on the vertical axis.
     pub y: u32,
-    /// Why.
+    /// Reason of the mark.
     pub label: String,
 }
 
@@ -290,25 +290,25 @@ pub struct GalleryRow {
     pub images: Vec<Image>,
 }
 
-/// A picture.
+/// A picture with its source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Image {
     /// The picture itself, as a `data:` URL.
     pub source: String,
-    /// What there is to see, in words.
+    /// Description for those who do not see it.
     pub alt: String,
 }
 
 impl Point {
-    /// Where it stands across.
+    /// Horizontal position.
     pub fn x(self) -> f64 {
         match self {
             Point::Bounded(x, ..) | Point::Plain(x, _) => x,
         }
     }
 
-    /// Where it stands upwards.
+    /// Vertical position.
     pub fn y(self) -> f64 {
         match self {
             Point::Bounded(_, y, ..) | Point::Plain(_, y) => y,
@@ -335,7 +335,7 @@ impl Figure {
         }
     }
 
-    /// The headline.
+    /// Headline of the figure.
     pub fn title(&self) -> &str {
         match self {
             Figure::Plot { title, .. }
@@ -345,7 +345,7 @@ impl Figure {
         }
     }
 
-    /// What there is to see.
+    /// What the figure shows, in a sentence.
     pub fn caption(&self) -> &str {
         match self {
             Figure::Plot { caption, .. }

@@ -20,7 +20,7 @@ use lab::statistics;
 pub(super) use spot::told;
 use spot::{Texts, all_told};
 
-/// Figures that one `[[figure]]` makes at most, one for each value of what it does not draw.
+/// Most figures of one `[[figure]]`, one for each value of the keys that it does not draw.
 const LARGEST_FAMILY: usize = 24;
 
 /// Runs of which an interval says something; fewer have one that dwarfs all it is around.
@@ -31,23 +31,23 @@ const FEWEST_RUNS: usize = 3;
 pub struct Figures {
     /// In the order of the plan.
     pub figures: Vec<Figure>,
-    /// What a `[[figure]]` asks for and the results do not give.
+    /// Requests of a `[[figure]]` that the results cannot meet.
     pub problems: Vec<String>,
 }
 
-/// What figures are made of.
+/// Results of a plan as figures need them.
 struct Results<'a> {
     plan: &'a Plan,
     finished: &'a Finished,
     /// Keys and numbers of each cell.
     cells: Vec<(Texts, Vec<Series>)>,
-    /// Swept keys.
+    /// Keys that the plan varies.
     swept: Vec<&'a str>,
     /// Keys that have several values.
     varied: Vec<&'a str>,
 }
 
-/// Draws what the plan asks for; `name` begins the names of the figures' files.
+/// Draws the figures of the plan; `name` begins the names of their files.
 pub fn figures(plan: &Plan, finished: &Finished, name: &str) -> Figures {
     let cells = plan.cells.iter().enumerate();
     let cells: Vec<_> = cells
@@ -108,7 +108,7 @@ impl Results<'_> {
     }
 }
 
-/// A figure's headline: what its section says, and what it is of.
+/// A figure's headline: that of its section, and the panel's values.
 fn title(section: &FigureSection, panel: &[(String, String)]) -> String {
     match panel {
         [] => section.title.clone(),

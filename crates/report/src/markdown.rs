@@ -26,7 +26,7 @@ pub fn to_markdown(document: &Document, figures: &str) -> String {
     text + "\n"
 }
 
-/// A line for each section: how many rows of each verdict it has, and what was run.
+/// A line for each section: the number of rows of each verdict, and the number of runs.
 fn overview(sections: &[Section]) -> String {
     let mut text =
         "| of | what | verdicts | runs | plan's fingerprint |\n|---|---|---|---|---|\n".to_owned();
@@ -74,7 +74,7 @@ fn of_section(section: &Section, figures: &str) -> String {
     text
 }
 
-/// What a row says before anything is measured: what, where, and what the paper has.
+/// The cells of a row that are known before anything is measured: measure, cells, and the paper's number.
 pub fn expected_cells(row: &Comparison) -> String {
     let source = row.source.as_deref().unwrap_or_default();
     let paper = format!("{} ({source})", row.paper.as_deref().unwrap_or("–"));
@@ -95,7 +95,7 @@ fn entries(list: &[Entry]) -> String {
     if list.is_empty() { String::new() } else { lines.collect::<String>() + "\n" }
 }
 
-/// What a table would take for its own.
+/// Text without characters that have a meaning in a table.
 fn cell(text: &str) -> String {
     plain(text).replace('|', "\\|")
 }

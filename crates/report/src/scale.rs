@@ -3,7 +3,7 @@
 /// Pixels as short text: a tenth is finer than any screen.
 pub(super) fn px(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
-    // Avoids "-0".
+    // Without "-0".
     format!("{}", if rounded == 0.0 { 0.0 } else { rounded })
 }
 

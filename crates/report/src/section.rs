@@ -1,32 +1,32 @@
-//! From the results of plans to a [`Document`]: a section for each plan, with its figures, the paper beside it, what
-//! was set, what the paper leaves open, and the command that makes it again.
+//! Makes a [`Document`] of the results of plans: a section for each plan, with its figures, the paper's numbers,
+//! settings, assumptions, and the command that repeats it.
 
 use super::document::{Comparison, Document, Entry, Section};
 use super::figures::{Figures, figures};
 use super::numbers::four_digits;
-use lab::archive::{Manifest, Stored};
 use lab::engine::{Finished, count};
 use lab::experiments;
 use lab::plan::{Cells, Expectation, Number, Plan, RowKind, Size, Stated, value_text};
+use lab::stored::{Manifest, Stored};
 use lab::verdict::{Verdict, Word, judge};
 
-/// A plan with what became of it.
+/// A plan with its results.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// What it is called in addresses and names of files: lower-case letters, digits and hyphens.
+    /// Name in addresses and files: lower-case letters, digits and hyphens.
     pub id: String,
-    /// The plan.
+    /// The plan, in the size in which it was run.
     pub plan: Plan,
     /// Finished runs of the plan.
     pub finished: Finished,
-    /// Where they come from.
+    /// Origin of the results.
     pub manifest: Manifest,
     /// Command lines that produce them again.
     pub commands: Vec<String>,
 }
 
 impl Study {
-    /// What a folder of results holds. A plan that is part of the command goes by its name there.
+    /// The study of a folder of results. A plan that is part of the command goes by its name there.
     pub fn new(stored: Stored) -> Study {
         let Stored { plan, finished, manifest } = stored;
         let known = experiments::all().into_iter().find(|one| one.text == plan.text);
@@ -36,12 +36,12 @@ impl Study {
     }
 }
 
-/// The parameter that tells how much was run.
+/// The parameter with the number of runs.
 pub const RUNS: &str = "runs";
-/// The parameter that tells plans apart by what their runs depend on.
+/// The parameter that distinguishes plans by everything that their runs depend on.
 pub const FINGERPRINT: &str = "plan's fingerprint";
 
-/// The report of these studies, and what their plans ask to see that they do not have.
+/// The report of these studies, and requests of their plans that it cannot meet.
 pub fn document(title: &str, about: &str, studies: &[Study]) -> (Document, Vec<String>) {
     let mut problems = Vec::new();
     let sections = studies.iter().map(|study| {
@@ -50,7 +50,7 @@ pub fn document(title: &str, about: &str, studies: &[Study]) -> (Document, Vec<S
         section
     });
     let mut sections: Vec<Section> = sections.collect();
-    // What belongs to no paper comes behind those that do.
+    // Plans of no paper come behind those of papers.
     sections.sort_by_key(|section| section.group.is_none());
     let (title, about) = (title.to_owned(), about.to_owned());
     (Document { title, about, provenance: provenance(studies), sections }, problems)
@@ -83,7 +83,7 @@ fn section(study: &Study) -> (Section, Vec<String>) {
     (section, problems)
 }
 
-/// `8a` is a figure, what has a word is what it says.
+/// `8a` becomes "figure 8a"; a part with a word stays as it is.
 fn in_paper(part: &str) -> String {
     match part.starts_with(|c: char| c.is_ascii_digit()) {
         true if part.contains(['-', ' ', ',']) => format!("Figures {part}"),
@@ -145,7 +145,7 @@ fn flatten(key: &str, value: &toml::Value, entries: &mut Vec<Entry>) {
     let named =
         |value: &toml::Value| value.get("name").and_then(toml::Value::as_str).map(str::to_owned);
     match value {
-        // What was read from a file may be long.
+        // Contents of a file may be long.
         toml::Value::String(lines) if lines.lines().count() > SHOWN_LINES => {
             entries.push(entry(key, &format!("{} lines", lines.lines().count())));
         }
@@ -174,7 +174,7 @@ pub fn comparisons(plan: &Plan, finished: &Finished) -> Vec<Comparison> {
     judge(plan, finished).iter().map(comparison).collect()
 }
 
-/// What is said of a row that was not asked of the plan's size.
+/// The note on a row that was not asked of the plan's size.
 const NOT_ASKED: &str = "not judged: the paper's own size alone can meet it, which --full runs";
 
 fn comparison(verdict: &Verdict<'_>) -> Comparison {
@@ -216,7 +216,7 @@ fn paper(one: &Expectation) -> Option<String> {
     })
 }
 
-/// The interval of the number here, or why there is none.
+/// The interval of the number here, or the reason why there is none.
 fn interval(verdict: &Verdict<'_>) -> Option<String> {
     verdict.here?;
     Some(match &verdict.interval {
@@ -233,7 +233,7 @@ fn with_unit(text: &str, unit: &str) -> String {
     if unit.is_empty() { text.to_owned() } else { format!("{text} {unit}") }
 }
 
-/// What is measured of whom, over what if it is a ratio, and more than what if it is an order.
+/// The measure of a row with its flows, with the divisor of a ratio and the other side of an order.
 fn what(one: &Expectation) -> String {
     let number = number_told(&one.number());
     match one.other_number().map(|other| number_told(&other)) {
@@ -363,7 +363,7 @@ pub fn date(seconds: u64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
-/// What a text is called in addresses and names of files: lower-case letters, digits and hyphens.
+/// A text as a name in addresses and files: lower-case letters, digits and hyphens.
 pub fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let slug: String = text.chars().map(plain).collect();

@@ -1,5 +1,5 @@
-//! Figures of a report as SVG files: what the page draws, on a light ground, for papers and slides. The colours are
-//! the page's own.
+//! Figures of a report as SVG files: the drawings of the page, on a light ground, for papers and slides. The colours
+//! are the page's own.
 
 mod axis;
 mod ends;
@@ -20,10 +20,10 @@ use super::scale::{px, text_width};
 /// Colours of the page, which stand in one file for it and for us.
 const COLOURS: &str = include_str!("../../../web/src/colours.json");
 
-/// How much room a plot has.
+/// Space of a plot.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    /// In pixels.
+    /// Width in pixels.
     width: f64,
     /// Of the plot without its surroundings, in pixels.
     plot_height: f64,
@@ -46,7 +46,7 @@ const TITLE_LINE: f64 = 22.0;
 const SUBTITLE_FONT: f64 = 12.0;
 const SUBTITLE_LINE: f64 = 17.0;
 
-/// Colours of the light page, by what they are for.
+/// Colours of the light page, by purpose.
 #[derive(Default, Deserialize)]
 struct Themes {
     light: Theme,
@@ -73,7 +73,7 @@ impl Themes {
         serde_json::from_str(COLOURS).unwrap_or_default()
     }
 
-    /// Rules of a style sheet that give what was drawn in the light theme the colours of the dark one.
+    /// Style sheet rules that replace the colours of the light theme by those of the dark one.
     fn dark_rules(&self) -> String {
         let Themes { light, dark } = self;
         let pairs = [
@@ -117,7 +117,7 @@ impl Theme {
 }
 
 impl Layout {
-    /// A text, or what stands before its first comma if there is no room for all of it.
+    /// A text, or its part before the first comma if there is no room for all of it.
     fn fitting<'a>(&self, text: &'a str) -> &'a str {
         let short = text.split(',').next().unwrap_or(text);
         if text_width(text, FONT) <= self.width { text } else { short }
@@ -159,7 +159,7 @@ pub fn to_themed_svg(figure: &Figure, subtitle: &str) -> String {
     frame(theme, figure, size, &body, &rules).into_string()
 }
 
-/// What stands below the headline, and how much room it takes.
+/// The part below the headline, and its height.
 struct Drawing {
     width: f64,
     height: f64,
@@ -233,7 +233,7 @@ fn backdrop(theme: &Theme) -> Markup {
     html! { rect width="100%" height="100%" fill=(theme.background) {} }
 }
 
-/// The file around what is drawn; `rules` follow the style sheet's own.
+/// The file around a drawing; `rules` follow the style sheet's own.
 fn frame(
     theme: &Theme,
     figure: &Figure,

@@ -1,5 +1,5 @@
-//! How many rows came out how: predictions paper by paper and by what is claimed, other rows beside them by kind. The
-//! two are never added up.
+//! Numbers of rows by verdict: predictions paper by paper and by claim, other rows beside them by kind. The two are
+//! never added up.
 
 use core::fmt::Write as _;
 
@@ -24,8 +24,8 @@ fn is_reported(row: &Comparison) -> bool {
     row.verdict != Word::NotReported
 }
 
-/// How many rows of each verdict there are: `3 same, 1 differs; beside them fitted: 4 same; 2 not reported`. What
-/// comes before the first semicolon are predictions, and these alone.
+/// Number of rows of each verdict: `3 same, 1 differs; beside them fitted: 4 same; 2 not reported`. The part before
+/// the first semicolon is of predictions only.
 pub fn counts<'a>(rows: impl Iterator<Item = &'a Comparison> + Clone) -> String {
     let of_kind = |kind: RowKind| rows.clone().filter(move |row| row.kind == kind);
     let predictions = words(of_kind(RowKind::Prediction).filter(|row| is_reported(row)));

@@ -15,7 +15,7 @@ pub struct LatencyByRetransmissions {
     columns: [LatencyRecorder; COLUMNS],
 }
 
-/// What the paper shows of one column. Times are in milliseconds.
+/// Numbers of one column as the paper shows them. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RetransmissionLatency {
     /// Number of messages, above zero.
@@ -24,7 +24,7 @@ pub struct RetransmissionLatency {
     pub mean: f64,
     /// 99 of 100 messages took no longer.
     pub p99: f64,
-    /// The longest.
+    /// The longest latency.
     pub max: f64,
 }
 

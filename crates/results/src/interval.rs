@@ -53,9 +53,9 @@ fn partition(count: u64, holds: impl Fn(u64) -> bool) -> u64 {
 pub struct MeanInterval {
     /// Mean of the sample.
     pub mean: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
 }
 

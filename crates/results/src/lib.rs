@@ -1,9 +1,10 @@
-//! What runs give, and what may be said of it.
+//! Results of runs, and their statistics.
 //!
 //! - [`Results`]: tidy rows, distributions, curves, pictures and ladders; a [`Sheet`] writes those of one group.
 //! - [`Histogram`]: a distribution of integers in bounded memory; [`LatencyRecorder`] is that of latencies.
 //! - [`Series`]: a number over seeds, with its interval; [`paired_difference`] compares two on equal random streams.
-//! - [`Moments`], [`mean`], [`median`], [`quantile_of`], [`quantile_of_sorted`], [`jain`], [`rank_correlation`]: numbers of numbers.
+//! - [`text_table`]: rows as aligned text.
+//! - [`Moments`], [`mean`], [`mean_of`], [`median`], [`quantile_of`], [`quantile_of_sorted`], [`jain`], [`rank_correlation`]: numbers of numbers.
 //!
 //! Knows no protocol, no network, no file and no clock.
 
@@ -14,6 +15,7 @@ mod numbers;
 mod recorder;
 mod rows;
 mod seeds;
+pub mod text_table;
 
 pub use by_retransmissions::{
     LatencyByRetransmissions, RetransmissionLatencies, RetransmissionLatency,
@@ -21,8 +23,8 @@ pub use by_retransmissions::{
 pub use histogram::{Histogram, Precision};
 pub use interval::{MeanInterval, QuantileRanks, mean_interval, quantile_ranks};
 pub use numbers::{
-    Moments, jain, mean, median, nearest_rank, quantile_of, quantile_of_sorted, rank_correlation,
-    ranks,
+    Moments, jain, mean, mean_of, median, nearest_rank, quantile_of, quantile_of_sorted,
+    rank_correlation, ranks,
 };
 pub use recorder::{LatencyRecorder, LatencySummary, QuantileInterval};
 pub use rows::{

@@ -25,6 +25,12 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     quantile_of_sorted(&values, 0.5)
 }
 
+/// Arithmetic mean; not a number without values. Of bins: value and count.
+pub fn mean_of(bins: &[(u64, u64)]) -> f64 {
+    let count: u64 = bins.iter().map(|(_, count)| count).sum();
+    bins.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>() / count as f64
+}
+
 /// The least value that at least this share (0 to 1) of all values do not exceed, by the nearest rank; not a number
 /// without values. Of bins: value and count, by increasing value.
 pub fn quantile_of(bins: &[(u64, u64)], quantile: f64) -> f64 {
@@ -112,6 +118,12 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_of_bins_weighs_values_by_their_counts() {
+        assert_eq!(mean_of(&[(1, 3), (5, 1)]), 2.0);
+        assert!(mean_of(&[]).is_nan());
+    }
+
+    #[test]
     fn rank_correlation_is_that_of_orders_and_equals_share_a_rank() {
         assert_eq!(ranks(&[30.0, 10.0, 20.0, 20.0]), [4.0, 1.0, 2.5, 2.5]);
         let of = |others: [f64; 5]| {
@@ -122,7 +134,7 @@ mod tests {
         assert_eq!(of([5.0, 4.0, 3.0, 2.0, 1.0]), Some(-1.0));
         // Differences of ranks are 1, 1, 0, 1, 1: 1 - 6 * 4 / (5 * 24).
         assert!((of([2.0, 1.0, 3.0, 5.0, 4.0]).unwrap() - 0.8).abs() < 1e-12);
-        // All equal: no order at all.
+        // All values equal: there is no order.
         assert_eq!(of([7.0; 5]), None);
         assert_eq!(rank_correlation(&[]), None);
     }

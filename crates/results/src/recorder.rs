@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// however many there are. Count, mean and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct LatencyRecorder {
-    /// Nanoseconds.
+    /// Latencies in nanoseconds.
     histogram: Histogram,
 }
 
@@ -33,7 +33,7 @@ pub struct LatencySummary {
     pub p99: f64,
     /// 999 of 1000 were no longer than this.
     pub p999: f64,
-    /// The longest.
+    /// The longest latency.
     pub max: f64,
 }
 
@@ -42,9 +42,9 @@ pub struct LatencySummary {
 pub struct QuantileInterval {
     /// The quantile of the sample.
     pub value: Duration,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: Duration,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: Duration,
 }
 
@@ -121,7 +121,7 @@ impl LatencyRecorder {
         self.histogram.bins()
     }
 
-    /// Counts `count` latencies of this many nanoseconds: what [`LatencyRecorder::bins`] gave.
+    /// Counts `count` latencies of this many nanoseconds: a bin of [`LatencyRecorder::bins`].
     pub fn record_bin(&mut self, nanos: u64, count: u64) {
         self.histogram.record_many(nanos, count);
     }

@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 pub use ladder::{Arrow, Ladder, Note, Role};
 pub use sheet::Sheet;
 
-/// What tells apart the numbers of one measure: `order=1`, `quantile=0.99`.
+/// Labels that distinguish numbers of one measure: `order=1`, `quantile=0.99`.
 pub type Labels = Vec<(String, String)>;
 
 /// A unit; empty for a plain number.
 pub type Unit = Cow<'static, str>;
 
-/// One number.
+/// One number with its measure, labels and unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Name of the group of flows, of the link, or of the study.
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Labels that tell results of one measure apart.
+    /// Labels that distinguish results of one measure.
     pub labels: Labels,
     /// Value of the row, in its unit.
     pub value: f64,
@@ -39,7 +39,7 @@ pub struct Distribution {
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Labels that tell results of one measure apart.
+    /// Labels that distinguish results of one measure.
     pub labels: Labels,
     /// Unit of the values.
     pub unit: Unit,
@@ -47,7 +47,7 @@ pub struct Distribution {
     pub bins: Vec<(u64, u64)>,
 }
 
-/// What an axis shows.
+/// Meaning and unit of an axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantity {
     /// Meaning of the axis.
@@ -56,14 +56,14 @@ pub struct Quantity {
     pub unit: Unit,
 }
 
-/// A line of a figure: something over time, or over whatever else.
+/// A line of a figure: a quantity over time or over another quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// Name of the group of flows, of the link, or of the study.
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Labels that tell results of one measure apart.
+    /// Labels that distinguish results of one measure.
     pub labels: Labels,
     /// Quantity on the horizontal axis.
     pub x: Quantity,
@@ -73,37 +73,37 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A picture.
+/// An image that a study drew.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
     /// Name of the study.
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Labels that tell results of one measure apart.
+    /// Labels that distinguish results of one measure.
     pub labels: Labels,
-    /// What is to be seen.
+    /// What the picture shows, in a sentence.
     pub caption: String,
     /// The file, PNG.
     #[serde(with = "hex")]
     pub png: Vec<u8>,
 }
 
-/// What a run gives.
+/// All results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// Numbers.
+    /// Single numbers.
     pub rows: Vec<Row>,
-    /// Histograms.
+    /// Histograms of whole distributions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distributions: Vec<Distribution>,
     /// Lines of figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
-    /// Pictures.
+    /// Images that a study drew.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<Picture>,
-    /// Conversations.
+    /// Packets of a conversation over time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ladders: Vec<Ladder>,
 }
@@ -134,14 +134,14 @@ impl Row {
 }
 
 impl Quantity {
-    /// Of a meaning and a unit.
+    /// A quantity with its meaning and unit.
     pub const fn new(label: &'static str, unit: &'static str) -> Quantity {
         Quantity { label: Cow::Borrowed(label), unit: Cow::Borrowed(unit) }
     }
 }
 
 impl core::fmt::Display for Quantity {
-    /// `time (s)`.
+    /// As a label: `time (s)`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self.unit.is_empty() {
             true => f.write_str(&self.label),

@@ -51,18 +51,18 @@ pub fn runs_for_quantile(quantile: f64, confidence: f64) -> Option<u64> {
 pub struct Series {
     /// Flows or link.
     pub of: String,
-    /// Measure.
+    /// Name of the measure, such as `latency.mean`.
     pub measure: String,
-    /// Labels.
+    /// Keys and values that distinguish numbers of one measure.
     pub labels: Labels,
-    /// Unit.
+    /// Unit of the values; empty for plain numbers.
     pub unit: Unit,
-    /// The values.
+    /// The number of each seed.
     pub values: BySeed,
 }
 
 impl Series {
-    /// `measure[labels]`.
+    /// `measure[labels]`, as rows are named.
     pub fn name(&self) -> String {
         full_name(&self.measure, &self.labels)
     }
@@ -78,13 +78,13 @@ impl Series {
         mean(self.values.values().copied())
     }
 
-    /// With its interval; none of fewer than two seeds.
+    /// The mean with its interval; `None` with fewer than two seeds.
     pub fn interval(&self) -> Option<MeanInterval> {
         seed_interval(&self.values)
     }
 }
 
-/// Mean over seeds with its interval; none of fewer than two.
+/// Mean over seeds with its interval; `None` with fewer than two.
 pub fn seed_interval(values: &BySeed) -> Option<MeanInterval> {
     mean_interval(&values.values().copied().collect::<Vec<_>>(), CONFIDENCE)
 }

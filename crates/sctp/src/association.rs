@@ -58,7 +58,7 @@ use crate::wire::{StreamId, Tsn, VerificationTag};
 /// Bytes of an abort's reason that the peer is told: they must fit any path's packet.
 const ABORT_REASON_LIMIT: usize = 256;
 
-/// An association.
+/// An association of RFC 9260: its parts, to which it dispatches inputs, and whose actions it executes.
 #[derive(Debug)]
 pub struct Association {
     /// Shared by the associations that were opened with the same.
@@ -190,7 +190,7 @@ impl Association {
         paths.review_routes(&mut context);
     }
 
-    /// Changes the options.
+    /// Changes options that apply from now on, in the association and in its parts.
     pub(crate) fn change_options(&mut self, change: impl FnOnce(&mut AssociationOptions)) {
         change(Arc::make_mut(&mut self.options));
         let delay = self.options.max_queueing_delay;
@@ -239,7 +239,7 @@ impl Association {
         self.state().name()
     }
 
-    /// The state.
+    /// State by the names of RFC 9260, section 4.
     #[inline]
     pub(crate) fn state(&self) -> State {
         self.phase.state()

@@ -74,21 +74,21 @@ pub enum Event {
     OwnAddressChanged {
         /// What became of the address.
         change: AddressChange,
-        /// The address.
+        /// Address of this side.
         address: IpAddr,
     },
     /// The peer changed its addresses (RFC 5061).
     PeerAddressChanged {
         /// What became of the address.
         change: AddressChange,
-        /// The address.
+        /// Address of the peer.
         address: IpAddr,
     },
     /// The peer did not take note of a change of this side's addresses.
     AddressRefused {
         /// What was to become of the address.
         change: AddressChange,
-        /// The address.
+        /// Address of this side.
         address: IpAddr,
         /// Why: code of the first cause (RFC 5061, section 4.3).
         cause: u16,
@@ -198,7 +198,7 @@ pub enum Failure {
     /// The peer does not know the association any more: it restarted, or gave the association up unheard
     /// (an ABORT with the T bit; RFC 9260, section 8.4).
     Forgotten,
-    /// The peer aborted.
+    /// An ABORT chunk of the peer.
     AbortedByPeer {
         /// Code of its first cause, 0 if it gave none.
         code: u16,
@@ -228,7 +228,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::NoAnswer => f.write_str("the peer did not answer"),
-            Failure::NobodyThere => f.write_str("nobody listens at the peer's address"),
+            Failure::NobodyThere => f.write_str("no endpoint listens at the peer's address"),
             Failure::Unreachable => f.write_str("the peer stopped answering"),
             Failure::Silent { span } => {
                 write!(f, "nothing was heard from the peer for {}", span.rounded())

@@ -151,7 +151,7 @@ pub enum PathHeartbeats {
 const PER_PEER_PART: usize = 8;
 const LEAST_PER_PEER: usize = 64;
 
-/// Options of an endpoint.
+/// Port, limits and defaults of an endpoint and of the associations that it accepts.
 #[derive(Clone, Debug)]
 pub struct EndpointOptions {
     /// SCTP port: those of associations it opens and those it accepts. 0 is no port.

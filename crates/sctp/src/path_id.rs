@@ -15,7 +15,7 @@ impl PathId {
         PathId(row as u8)
     }
 
-    /// The row.
+    /// Index into tables by path.
     pub(crate) fn row(self) -> usize {
         usize::from(self.0)
     }
@@ -32,7 +32,7 @@ impl From<PathIndex> for PathId {
     }
 }
 
-/// A set of paths.
+/// Paths, as a bit each: at most 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PathSet(u64);
 

@@ -55,7 +55,7 @@ pub enum PotentiallyFailed {
 /// others too. Copies leave only while they fit the other path's congestion window, and never enlarge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redundancy {
-    /// When.
+    /// Condition for a copy.
     pub when: RedundantWhen,
     /// On how many paths in all; those that work count.
     pub paths: u8,
@@ -64,11 +64,11 @@ pub struct Redundancy {
 /// When DATA goes on several paths at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedundantWhen {
-    /// Never.
+    /// No copies are sent.
     Never,
     /// While the stream is thin on its path.
     WhileThin,
-    /// Always.
+    /// Each message is copied.
     Always,
 }
 

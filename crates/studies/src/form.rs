@@ -36,7 +36,7 @@ impl Visitor<'_> for Written {
     }
 }
 
-/// For `#[serde(deserialize_with = "form::text")]`: whatever can be read from text.
+/// For `#[serde(deserialize_with = "form::text")]`: any value that can be read from text.
 pub(super) fn text<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr,
@@ -64,7 +64,7 @@ pub(super) fn gain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ratio, 
     policy_with("rto-alpha", deserializer).map(|policy| policy.rto.alpha)
 }
 
-/// What the variation of round-trip times follows, as policies write it.
+/// The deviation that the variation of round-trip times follows, as policies write it.
 pub(super) fn deviation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Deviation, D::Error> {
     policy_with("rto-deviation", deserializer).map(|policy| policy.rto.deviation)
 }

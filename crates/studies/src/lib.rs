@@ -5,7 +5,8 @@
 //!   round-trip times, and of a transfer over two paths (Fallon et al., 2009).
 //! - [`tank`]: how far from its true place a tank is seen when latency varies (Petlund et al., 2008).
 //! - [`pictures`]: eight progressive pictures over a slow line, in one stream or eight (Caro et al., 2001).
-//! - [`partial_order`]: what partial order gains over streams, after the same paper.
+//! - [`partial_order`]: the gain of partial order over streams, after the same paper.
+//! - [`schedulers`]: a thin stream beside a bulk transfer over one association, under each stream scheduler.
 //!
 //! [`register`] makes the studies known to plans.
 
@@ -13,16 +14,18 @@ mod form;
 pub mod partial_order;
 pub mod pictures;
 pub mod rto_wlan;
+pub mod schedulers;
 pub mod tank;
 
 use lab::study::Described;
 
-/// All studies.
-pub const ALL: [Described; 4] = [
+/// The studies that plans can name.
+pub const ALL: [Described; 5] = [
     Described::of::<rto_wlan::Parameters>(rto_wlan::NAME),
     Described::of::<rto_wlan::transfer::Parameters>(rto_wlan::transfer::NAME),
     Described::of::<tank::Parameters>(tank::NAME),
     Described::of::<pictures::Parameters>(pictures::NAME),
+    Described::of::<schedulers::Parameters>(schedulers::NAME),
 ];
 
 /// Makes all studies of this crate known to the laboratory; to be called before a plan is read.

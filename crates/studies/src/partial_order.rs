@@ -26,17 +26,17 @@ use lab::world::WorldError;
 /// A message of the comparison.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// When the application has it.
+    /// Time at which the application has it.
     pub due: Duration,
-    /// The object that it is of.
+    /// Number of the object that the message updates.
     pub object: u16,
     /// Messages (by their place in the list) that must have been delivered before.
     pub after: Vec<usize>,
-    /// Bytes.
+    /// Size in bytes.
     pub size: usize,
-    /// What it says, after its number and time (12 bytes); the rest of its size is zeros.
+    /// Content after number and time (12 bytes); the rest of its size is zeros.
     pub content: Bytes,
-    /// When it may be given up.
+    /// Condition under which it may be given up.
     pub reliability: Reliability,
 }
 
@@ -45,7 +45,7 @@ impl Item {
     pub const HEADER: usize = 12;
 }
 
-/// What carries the messages.
+/// The service that carries the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// All in one stream, in order.
@@ -54,7 +54,7 @@ pub enum Service {
     StreamPerObject,
     /// The layer for partial orders.
     PartialOrder,
-    /// Unordered, to see what order costs at all.
+    /// Unordered, to measure the price of order.
     Unordered,
 }
 
@@ -63,7 +63,7 @@ impl Service {
     pub const ALL: [Service; 4] =
         [Service::OneStream, Service::StreamPerObject, Service::PartialOrder, Service::Unordered];
 
-    /// As the table names it.
+    /// Name in the table.
     pub const fn name(self) -> &'static str {
         match self {
             Service::OneStream => "one ordered stream",
@@ -83,7 +83,7 @@ pub struct Network {
     pub loss: Probability,
     /// Rate, each way; none is infinite.
     pub rate: Option<Rate>,
-    /// What the line adds to each packet.
+    /// Bytes that the line adds to each packet.
     pub framing: Framing,
     /// Packets that may wait before it.
     pub queue: usize,
@@ -98,14 +98,14 @@ pub struct Arrival {
     pub item: usize,
     /// When, from the moment at which the association was set up.
     pub at: Duration,
-    /// What it said.
+    /// Content of the message.
     pub content: Bytes,
 }
 
-/// When each message was delivered, and what was wrong with the order.
+/// Deliveries of messages, and violations of their order.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// What was delivered, in that order.
+    /// Messages in the order of their delivery.
     pub arrivals: Vec<Arrival>,
     /// From when the application had the message to its delivery.
     pub delays: Vec<Duration>,

@@ -31,7 +31,7 @@ use lab::study::{CellResults, Study, StudyError};
 /// The study's name in a plan.
 pub const NAME: &str = "pictures";
 
-/// How the pictures travel.
+/// The streams and the order in which pictures travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carriage {
@@ -59,12 +59,12 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How the pictures travel.
+    /// The streams and the order in which pictures travel.
     pub carriage: Carriage,
-    /// Of the line, each way.
+    /// Rate of the line, each way.
     #[serde(deserialize_with = "form::optional")]
     pub rate: Option<Rate>,
-    /// What the line adds to each packet.
+    /// Bytes that the line adds to each packet.
     #[serde(deserialize_with = "form::text")]
     pub framing: Framing,
     /// Packets lost, each way.
@@ -77,7 +77,7 @@ pub struct Parameters {
     pub queue: usize,
     /// Bytes of an IP packet.
     pub path_mtu: u16,
-    /// Bytes of a part of a picture; what a packet has room for unless given.
+    /// Bytes of a part of a picture; the room of a packet unless given.
     pub part: Option<usize>,
     /// In which order parts are handed over.
     pub order: Order,
@@ -97,7 +97,7 @@ pub struct Parameters {
     pub rto_initial: Option<Duration>,
     /// Seconds at which a look is taken.
     pub looks: Vec<u32>,
-    /// How long is watched.
+    /// Time from the first part to the last look.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
     /// Whether contact sheets are drawn.
@@ -222,7 +222,7 @@ fn no_picture(reason: String) -> StudyError {
     StudyError::Failed(format!("a picture: {reason}"))
 }
 
-/// What [`compare`] adds.
+/// Measures that [`compare`] adds.
 const CONCLUSIONS: [&str; 1] = ["ahead"];
 
 /// The key that says how the pictures travel.
@@ -300,7 +300,7 @@ struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// What each picture's decoder has got by a time: the parts from the first on without a gap.
+    /// Bytes of each picture that its decoder has by a time: the parts from the first on without a gap.
     fn received(&self, by: Duration) -> [Vec<u8>; SCENES] {
         let mut here = vec![None; self.items.len()];
         for arrival in self.arrivals.iter().filter(|arrival| arrival.at <= by) {

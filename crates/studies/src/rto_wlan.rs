@@ -34,9 +34,9 @@ const SECONDS: Quantity = Quantity::new("time", "s");
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The walks.
+    /// How the station walks, and how its round-trip time grows.
     pub walk: Walk,
-    /// What the variation follows: `absolute`, `signed` or `truncated`.
+    /// Deviation that the variation follows: `absolute`, `signed` or `truncated`.
     #[serde(deserialize_with = "form::deviation")]
     pub deviation: Deviation,
     /// The last second that counts.
@@ -92,7 +92,7 @@ impl Study for Parameters {
 
 // ---- section 5 -------------------------------------------------------------------------------
 
-/// What a sender with RFC 9260's gains knows second by second, the first measurement taken in.
+/// State of a sender with RFC 9260's gains, second by second, the first measurement taken in.
 struct Known {
     srtt: f64,
     rttvar: f64,

@@ -1,6 +1,6 @@
-//! How far from its true place a tank is seen (Petlund et al., 2008, section 4.3): the paper played BZFlag over
-//! a network that loses packets, and whenever a chosen tank fired, noted the angle under which it saw each
-//! other tank beside its true place.
+//! The distance between the true place of a tank and the place where it is seen (Petlund et al., 2008, section 4.3):
+//! the paper played BZFlag over a network that loses packets, and whenever a chosen tank fired, noted the angle
+//! between each other tank's image and its true place.
 //!
 //! Here tanks drive over a field ([`field`]) and tell what they do over TCP: each to a server, which passes
 //! everything on to the tank that looks, both ways over a lossy network ([`feed`]). That tank knows the others by
@@ -32,11 +32,11 @@ pub const NAME: &str = "tank";
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Recovery of every sender: a preset of TCP, or a table with a preset and what differs from it.
+    /// Recovery of every sender: a preset of TCP, or a table with a preset and fields that differ.
     pub policy: PolicySection,
-    /// Tanks, the one that looks among them.
+    /// Number of tanks, the observing one among them.
     pub tanks: usize,
-    /// How long is played.
+    /// Length of the game.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
     /// Between a tank and the server.
@@ -52,7 +52,7 @@ pub struct Parameters {
     /// Between shots of the tank that looks.
     #[serde(deserialize_with = "form::text")]
     pub reload: Duration,
-    /// Half of a tank's width: what a shot from the front or the rear has to meet.
+    /// Half of a tank's width: the target of a shot from the front or the rear.
     pub half_width: f64,
     /// Half of its length: from the side.
     pub half_length: f64,
@@ -84,7 +84,7 @@ impl Parameters {
 /// An update that the looking tank's application has read.
 #[derive(Clone, Copy, Debug)]
 struct Update {
-    /// When it was read.
+    /// Time at which it was read.
     read: Duration,
     motion: Motion,
 }
@@ -136,7 +136,7 @@ impl Study for Parameters {
     }
 }
 
-/// What everybody tells, as the looking tank reads it: for each other tank, in that order.
+/// The updates of all other tanks as the observing one reads them, in the order of the tanks.
 fn tell(
     parameters: &Parameters,
     others: &[Tank],

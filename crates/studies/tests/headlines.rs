@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use lab::engine::{Finished, run_all};
+use lab::engine::Finished;
 use lab::plan::{Plan, Size};
 use lab::verdict::{Word, judge};
+use runner::threads::run_all;
 
 fn plan(name: &str) -> Plan {
     studies::register();

@@ -1,8 +1,9 @@
 //! Studies in plans: read, swept, run by the engine and kept in its journal.
 
-use lab::engine::{Job, Journal, conclude, count, journal, run_all};
+use lab::engine::{Job, Journal, conclude, count, journal};
 use lab::plan::{Plan, Size, Subject};
 use lab::policy_text::PolicySection;
+use runner::threads::run_all;
 use studies::tank;
 
 #[test]

@@ -30,7 +30,7 @@ use self::echoes::Echoes;
 use self::events::Pending;
 use self::handshake::Handshake;
 pub(crate) use self::handshake::{Negotiated, PeerSyn, headers, syn_options};
-use self::info::Tally;
+use self::info::NarrowCounters;
 pub use self::info::{ConnectionInfo, Counters};
 use self::output::PendingReset;
 use self::sides::{Seconds, new_sender, sender_options};
@@ -102,7 +102,7 @@ impl core::error::Error for ConnectionError {}
 pub(crate) struct Identity {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
-    /// ISS.
+    /// Initial send sequence number (RFC 9293, section 3.4.1).
     pub(crate) iss: SeqNumber,
     /// What is added to the clock of its timestamps.
     pub(crate) timestamp_offset: u32,
@@ -165,7 +165,7 @@ pub struct Connection {
     readable_told: bool,
     /// Whether recovery writes down what it does.
     records_events: bool,
-    tally: Tally,
+    tally: NarrowCounters,
 }
 
 impl Connection {
@@ -207,7 +207,7 @@ impl Connection {
             events: Pending::default(),
             readable_told: false,
             records_events: false,
-            tally: Tally::default(),
+            tally: NarrowCounters::default(),
             options,
         }
     }

@@ -14,7 +14,7 @@ pub enum Event {
     /// A connection that a peer opened is established: [`Endpoint::accept`](crate::Endpoint::accept)
     /// gives it.
     Incoming {
-        /// The listener.
+        /// Listener whose queue holds the connection.
         listener: ListenerId,
     },
     /// Data, or the peer's FIN, waits to be read.
@@ -55,7 +55,7 @@ impl SoftError {
 impl fmt::Display for SoftError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            SoftError::NobodyThere => "ICMP says that nobody listens at the peer's address",
+            SoftError::NobodyThere => "ICMP says that no process listens at the peer's address",
             SoftError::Unreachable => "ICMP says that the peer cannot be reached",
             SoftError::Retransmissions => "what is sent again and again is not acknowledged",
         })
@@ -96,7 +96,7 @@ impl fmt::Display for Failure {
             Failure::Refused => "the peer refused the connection",
             Failure::Reset => "the peer reset the connection",
             Failure::NoAnswer => "the peer did not answer",
-            Failure::NobodyThere => "nobody listens at the peer's address",
+            Failure::NobodyThere => "no process listens at the peer's address",
             Failure::Unreachable => "the peer cannot be reached",
             Failure::TimedOut => "the peer stopped acknowledging",
             Failure::KeepAlive => "the peer stopped answering",

@@ -16,7 +16,7 @@ pub(crate) struct Silence {
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// Nothing.
+    /// No probe is due.
     Nothing,
     /// A probe is to be sent.
     Probe,

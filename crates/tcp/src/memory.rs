@@ -19,7 +19,7 @@ pub struct Buffered {
     pub to_send: usize,
     /// In order and not read.
     pub unread: usize,
-    /// Behind a hole.
+    /// Received beyond a hole, and not in order yet.
     pub behind_holes: usize,
 }
 

@@ -253,7 +253,7 @@ pub enum SynCookies {
     Always,
 }
 
-/// Options of an endpoint.
+/// Limits and defaults of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointOptions {
     /// Connections that may exist at once, TIME-WAIT not counted.

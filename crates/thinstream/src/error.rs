@@ -44,7 +44,7 @@ pub enum ConnectError {
     },
     /// ICMP reports that no socket listens at the peer's address: over UDP of every INIT for two seconds, so that a
     /// server that is about to start is found.
-    #[error("nobody listens at {remote}")]
+    #[error("no endpoint listens at {remote}")]
     NobodyThere {
         /// The peer.
         remote: SocketAddr,

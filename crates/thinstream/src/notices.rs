@@ -79,21 +79,21 @@ pub enum ReconfigurationEvent {
     OwnAddress {
         /// What became of the address.
         change: AddressChange,
-        /// The address.
+        /// Address of this side.
         address: IpAddr,
     },
     /// The peer changed its addresses.
     PeerAddress {
         /// What became of the address.
         change: AddressChange,
-        /// The address.
+        /// Address of the peer.
         address: IpAddr,
     },
     /// The peer did not take note of a change of this side's addresses.
     AddressRefused {
         /// What was to become of the address.
         change: AddressChange,
-        /// The address.
+        /// Address of this side.
         address: IpAddr,
         /// Why: code of the first cause (RFC 5061, section 4.3).
         cause: u16,

@@ -28,7 +28,7 @@ pub enum Carrier {
     RawIp,
 }
 
-/// Options of an endpoint.
+/// Addresses, carrier, limits and defaults of an endpoint.
 pub struct EndpointOptions {
     /// What carries packets.
     pub carrier: Carrier,
@@ -106,7 +106,7 @@ impl fmt::Debug for EndpointOptions {
 pub struct PeerAddress {
     /// IP addresses and, over UDP, the ports of the encapsulation; the first is the primary.
     pub addresses: PeerAddresses,
-    /// SCTP port.
+    /// Port of the peer's SCTP endpoint, inside of UDP or IP.
     pub sctp_port: u16,
 }
 

@@ -88,7 +88,7 @@ fn write(path: &str, packets: u64) {
 }
 
 impl Flow {
-    /// The number of the packet that is sent now: what was lost, or the next.
+    /// The number of the packet that is sent now: a lost one, or the next.
     fn next(&mut self) -> u32 {
         if let Some(missing) = self.missing.filter(|missing| self.sent >= missing + 4) {
             self.missing = None;

@@ -21,7 +21,7 @@ use crate::observer::{
 };
 use crate::packet::{Other, Packet, Protocol, canonical, dissect};
 use crate::receiver::clock::Clock;
-use crate::receiver::{Fate, Mark, Unit};
+use crate::receiver::{Mark, PacketFate, Unit};
 use crate::report::{
     Across, CaptureReport, Gathered, Report, StreamReport, of_direction, totals_of,
 };
@@ -42,7 +42,7 @@ pub(crate) struct Analysis<O> {
     latest: Instant,
     /// The highest index of an interface that counted.
     last_interface: u32,
-    /// With a receiver's capture: what is known of it.
+    /// Comparison with the receiver's capture, if there is one.
     comparison: Option<Comparison>,
     streams: Vec<StreamReport>,
     left_out: u64,
@@ -114,7 +114,7 @@ fn note_frame(
     report.duration_s = latest.since(first).as_secs_f64();
 }
 
-/// Takes note of a frame that is none of ours.
+/// Counts a frame that is neither TCP nor SCTP.
 fn note_other(report: &mut CaptureReport, other: Other) {
     let passed = &mut report.passed_over;
     *match other {
@@ -299,7 +299,7 @@ impl<O: Observer> Analysis<O> {
         (row, Way::There)
     }
 
-    /// Hands on what a packet was.
+    /// Passes on the description of a packet.
     fn tell(&mut self, (row, way): Place, frame: &Frame<'_>, mark: Mark, observed: &Observed) {
         let Some(flow) = self.table.get(row) else { return };
         let (number, protocol, began) = (flow.number, flow.protocol, self.began);
@@ -334,7 +334,7 @@ impl<O: Observer> Analysis<O> {
         }
     }
 
-    /// A connection is over, or is no longer looked at.
+    /// Reports a connection that has ended, or that is given up.
     fn end_flow(&mut self, mut flow: Flow) {
         let clock = self.clock(&flow);
         for way in [Way::There, Way::Back] {
@@ -419,9 +419,14 @@ fn note_activity(flow: &mut Flow, frame: &Frame<'_>) {
     flow.touched = true;
 }
 
-fn tell_fate(observer: &mut impl Observer, stream: StreamId, began: Option<Instant>, fate: Fate) {
+fn tell_fate(
+    observer: &mut impl Observer,
+    stream: StreamId,
+    began: Option<Instant>,
+    fate: PacketFate,
+) {
     if fate.lost > 0 {
-        let Fate { at, bytes, lost, old, ranges } = fate;
+        let PacketFate { at, bytes, lost, old, ranges } = fate;
         observer.on_lost(&PacketLost { stream, sent: since(began, at), bytes, lost, old, ranges });
     }
 }

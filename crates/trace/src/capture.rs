@@ -23,14 +23,14 @@ use self::pcapng::Interface;
 /// writes packets longer than 256 KiB but for USB.
 const LONGEST_BLOCK: usize = 16 << 20;
 
-/// What a packet begins with: the numbers of the registry of link-layer header types (tcpdump.org).
+/// Type of the link-layer header (registry of tcpdump.org).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkType(pub u16);
 
 impl LinkType {
     /// BSD loopback: the address family in the byte order of the machine that captured.
     pub const NULL: LinkType = LinkType(0);
-    /// Ethernet.
+    /// Frames of IEEE 802.3 (LINKTYPE_ETHERNET).
     pub const ETHERNET: LinkType = LinkType(1);
     /// Nothing: the packet begins with its IP header; the number that some systems write for it.
     pub const RAW_BSD: LinkType = LinkType(12);
@@ -50,7 +50,7 @@ impl LinkType {
     pub const LINUX_SLL2: LinkType = LinkType(276);
 }
 
-/// A packet as it stands in the file.
+/// A packet of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// The packet's place in the file, from 1 as other tools count.
@@ -59,11 +59,11 @@ pub struct Frame<'a> {
     pub at: Instant,
     /// Where: the index of the interface in its section; 0 in pcap.
     pub interface: u32,
-    /// The name of that interface, as far as the capture tells one.
+    /// Name of that interface, if the capture has one.
     pub interface_name: Option<&'a str>,
-    /// What it begins with.
+    /// Link layer of its first bytes.
     pub link: LinkType,
-    /// The length on the wire, in bytes, never less than what was captured.
+    /// Length on the wire, in bytes, never less than the captured length.
     pub original_length: u32,
     /// The bytes that were captured.
     pub bytes: &'a [u8],
@@ -80,12 +80,12 @@ pub struct Damage {
     pub cause: Cause,
 }
 
-/// What is wrong with a capture.
+/// The damage of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The file ends within a block.
     CutOff,
-    /// A length that cannot be: longer than any packet, or not what its surroundings say.
+    /// An impossible length: longer than any packet, or other than its surroundings require.
     Length(u64),
     /// A packet of an interface that was not described.
     NoInterface(u32),
@@ -111,7 +111,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Why something is no capture.
+/// The reason why a file is no capture.
 #[derive(Debug)]
 pub enum OpenError {
     /// The file cannot be read.
@@ -211,7 +211,7 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// A packet that was found: its bytes are a part of what was taken from the buffer last.
+/// The place of a packet in the bytes that were last taken from the buffer.
 #[derive(Clone, Debug)]
 struct Place {
     at: Instant,

@@ -1,4 +1,4 @@
-//! Single packets, told of one by one.
+//! Reports of single packets.
 
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Distributions of what was measured: exact while they are short, a histogram afterwards.
+//! Distributions of measured values: exact while they are short, a histogram afterwards.
 
 use results::{Histogram, Precision, quantile_of_sorted};
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub(crate) struct Distribution {
     /// The values, as long as there is no histogram.
     exact: Vec<u64>,
     histogram: Option<Box<Histogram<u32>>>,
-    /// Of the histogram.
+    /// Precision of the histogram.
     precision: Precision,
 }
 
@@ -135,7 +135,7 @@ pub struct Summary {
     pub p1: f64,
     /// 25 % are not above it.
     pub p25: f64,
-    /// The median.
+    /// Median.
     pub p50: f64,
     /// 75 % are not above it.
     pub p75: f64,

@@ -14,24 +14,24 @@ use crate::receiver::Receiver;
 use crate::sender::{Acknowledged, Sender, Told};
 use crate::way::Way;
 
-/// One direction.
+/// One direction of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Direction {
     pub(crate) sender: Sender,
     pub(crate) tcp: TcpDirection,
     pub(crate) sctp: Option<Box<SctpDirection>>,
-    /// What the other capture tells of it.
+    /// State from the receiver's capture, if there is one.
     pub(crate) receiver: Option<Box<Receiver>>,
 }
 
-/// What a packet turned out to be.
+/// Contents of a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
-    /// The user data that it had.
+    /// User data of the packet, if any.
     pub(crate) told: Option<Told>,
     /// Whether it was pushed (PSH): nothing more had been written by then.
     pub(crate) pushed: bool,
-    /// What it acknowledged.
+    /// Ranges that it acknowledged.
     pub(crate) acknowledged: Vec<Acknowledged>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Flow {
     /// Sender and receiver of the first packet.
     pub(crate) ends: [SocketAddr; 2],
     pub(crate) udp: Option<(u16, u16)>,
-    /// Where it was seen.
+    /// Interface of its packets.
     pub(crate) interface: u32,
     pub(crate) interface_name: Option<Box<str>>,
     pub(crate) last_seen: Instant,
@@ -67,7 +67,7 @@ impl Flow {
         }
     }
 
-    /// From whom a direction goes to whom.
+    /// Source and destination of a direction.
     pub(crate) fn addresses(&self, way: Way) -> (SocketAddr, SocketAddr) {
         let [first, second] = self.ends;
         match way {
@@ -79,7 +79,7 @@ impl Flow {
     /// Which way a packet goes that `source` sent.
     pub(crate) fn way_of(&self, source: SocketAddr) -> Way {
         let [first, second] = self.ends;
-        // An end may talk to itself: what has its address and port as source then goes there.
+        // An end may send to itself: packets from its address and port then go there.
         if source == first || source != second { Way::There } else { Way::Back }
     }
 }

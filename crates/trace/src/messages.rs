@@ -30,10 +30,10 @@ pub struct Message {
     pub size: u64,
 }
 
-/// What one direction of a connection carried.
+/// Messages of one direction of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamMessages {
-    /// As in [`crate::report::StreamReport::id`].
+    /// Name of the stream, as in [`crate::report::StreamReport::id`].
     pub stream: String,
     /// In the order in which they were written.
     pub messages: Vec<Message>,
@@ -59,7 +59,7 @@ impl Messages {
         self.left_out
     }
 
-    /// What was found, in the order of the streams.
+    /// The messages, in the order of the streams.
     pub fn finish(self) -> Vec<StreamMessages> {
         let named = |(stream, gathered): (StreamId, Gathered)| StreamMessages {
             stream: stream.to_string(),
@@ -92,7 +92,7 @@ impl Observer for Messages {
     }
 }
 
-/// What one stream carried.
+/// Messages of one stream.
 #[derive(Clone, Debug, Default)]
 struct Gathered {
     /// In the order of their numbers.
@@ -115,7 +115,7 @@ struct Piece {
     chunk: ChunkSent,
 }
 
-/// What has all of a message.
+/// A chunk that is a whole message.
 const WHOLE: ChunkSent = ChunkSent { stream: 0, begins: true, ends: true };
 
 impl Gathered {

@@ -22,7 +22,7 @@ impl StreamId {
     }
 }
 
-/// As in [`crate::report::StreamReport::id`].
+/// The name in reports: [`crate::report::StreamReport::id`].
 impl fmt::Display for StreamId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letter = if self.way == Way::There { 'a' } else { 'b' };
@@ -30,7 +30,7 @@ impl fmt::Display for StreamId {
     }
 }
 
-/// What a packet with user data was.
+/// Kind of a packet with user data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PacketKind {
@@ -98,7 +98,7 @@ pub struct DataSent {
     pub is_new: bool,
     /// Of TCP: the packet was pushed (PSH), so that nothing more had been written by then.
     pub pushed: bool,
-    /// What only SCTP says.
+    /// Numbers that only SCTP has.
     pub chunk: Option<ChunkSent>,
 }
 
@@ -120,15 +120,15 @@ pub struct DataAcknowledged {
     pub stream: StreamId,
     /// When they were first sent, since the capture's first packet.
     pub sent: Duration,
-    /// From then to the acknowledgement.
+    /// Time from the first transmission to the acknowledgement.
     pub latency: Duration,
-    /// How often they were retransmitted.
+    /// Number of their retransmissions.
     pub retransmissions: u16,
     /// Length in bytes.
     pub bytes: u32,
 }
 
-/// What became of a packet is known: with a receiver's capture only, and for lost ones long after.
+/// The fate of a packet: known with a receiver's capture only, and for lost packets long after they were sent.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLost {
     /// The stream of the packet.
@@ -156,7 +156,7 @@ pub struct PacketDelay {
     pub delay: Duration,
 }
 
-/// Hears of what an analysis sees. Everything does nothing unless it is written.
+/// Receives events of an analysis. All methods do nothing by default.
 pub trait Observer {
     /// A packet with user data was sent.
     fn on_packet(&mut self, _packet: &PacketSent) {}
@@ -172,7 +172,7 @@ pub trait Observer {
 
 impl Observer for () {}
 
-/// One after the other.
+/// Both observers, one after the other.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn on_packet(&mut self, packet: &PacketSent) {
         self.0.on_packet(packet);
@@ -200,7 +200,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// The one that there may be.
+/// The observer, if there is one.
 impl<O: Observer> Observer for Option<O> {
     fn on_packet(&mut self, packet: &PacketSent) {
         self.iter_mut().for_each(|it| it.on_packet(packet));

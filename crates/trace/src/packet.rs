@@ -1,4 +1,4 @@
-//! From a frame to what TCP or SCTP sees: link layer, IP, UDP.
+//! From a frame to the payload of TCP or SCTP: link layer, IP, UDP.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -16,14 +16,14 @@ const MOST_TAGS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// TCP.
+    /// Segments over IP (RFC 9293).
     Tcp,
     /// SCTP, over IP or over UDP.
     Sctp,
 }
 
 impl Protocol {
-    /// As people write it.
+    /// Name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Protocol::Tcp => "TCP",
@@ -32,7 +32,7 @@ impl Protocol {
     }
 }
 
-/// A TCP segment or an SCTP packet, and what surrounds it.
+/// A TCP segment or an SCTP packet, with its addresses and IP fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet<'a> {
     pub(crate) source: IpAddr,
@@ -40,13 +40,13 @@ pub(crate) struct Packet<'a> {
     pub(crate) protocol: Protocol,
     /// Ports of the UDP header around it, if there is one.
     pub(crate) udp: Option<(u16, u16)>,
-    /// What was captured of it.
+    /// Bytes that were captured.
     pub(crate) bytes: &'a [u8],
-    /// How long it was, in bytes.
+    /// Length on the wire, in bytes.
     pub(crate) length: u32,
     /// How long the frame was, in bytes.
     pub(crate) frame_length: u32,
-    /// IPv4's identification; 0 where there is none.
+    /// IPv4's identification; 0 for IPv6.
     pub(crate) identification: u16,
     /// Whether the packet is the first fragment of a longer one.
     pub(crate) is_fragment: bool,
@@ -63,7 +63,7 @@ impl Packet<'_> {
     }
 }
 
-/// Why a frame is none of ours.
+/// The reason why a frame is not analysed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Other {
     /// A link layer that is not known here.
@@ -88,7 +88,7 @@ pub(crate) fn dissect<'a>(frame: &Frame<'a>, udp_ports: &[u16]) -> Result<Packet
     let link_length = frame.bytes.len() - ip.len();
     let on_wire = (frame.original_length as usize).saturating_sub(link_length);
     let (header, stated) = lengths(&slice);
-    // With segmentation in the network card the length is 0: there it is what was on the wire.
+    // With segmentation in the network card the length is 0: then the length on the wire counts.
     let stated = if stated <= header { on_wire } else { stated };
     let payload = slice.payload();
     let extensions =
@@ -172,7 +172,7 @@ fn strip_udp<'a>(packet: Packet<'a>, ports: &[u16]) -> Result<Packet<'a>, Other>
     })
 }
 
-/// What follows the header of the link layer.
+/// The bytes behind the header of the link layer.
 fn strip_link(link: LinkType, bytes: &[u8]) -> Result<&[u8], Other> {
     const ETHERNET_TYPE: usize = 12;
     const SLL_TYPE: usize = 14;
@@ -196,7 +196,7 @@ fn strip_link(link: LinkType, bytes: &[u8]) -> Result<&[u8], Other> {
         | LinkType::IPV4
         | LinkType::IPV6 => Ok(bytes),
         LinkType::NULL | LinkType::LOOP => {
-            // The family's number for IPv6 differs from system to system: the IP header tells.
+            // The family's number for IPv6 differs from system to system: the IP header decides.
             let rest = bytes.get(4..).ok_or(Other::Unreadable)?;
             match rest.first().map(|byte| byte >> 4) {
                 Some(4 | 6) => Ok(rest),
@@ -219,7 +219,7 @@ fn ether_type_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().copied().map(u16::from_be_bytes)
 }
 
-/// What follows the type that stands at `at`, and the tags behind it.
+/// The bytes behind the type at `at`, and behind its tags.
 fn behind_ether_type(bytes: &[u8], at: usize) -> Result<&[u8], Other> {
     const TAG: usize = 4;
     for at in (at..).step_by(TAG).take(MOST_TAGS + 1) {

@@ -11,7 +11,7 @@ const MOST_RUNS: usize = 1 << 16;
 pub(crate) struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
-    /// Adds `start..end`; `fresh` hears of the parts that were not in the set.
+    /// Adds `start..end`; calls `fresh` with the parts that were not in the set.
     pub(crate) fn insert(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) {
         if start >= end {
             return;

@@ -20,7 +20,7 @@ use self::samples::{Sample, Samples};
 use crate::ranges::Ranges;
 use crate::sender::{Kind, Part, Parts, Piece};
 
-/// What has not arrived after so long will not: nothing stays longer on its way.
+/// Time after which a packet that has not arrived counts as lost: none stays longer on its way.
 pub(crate) const LONGEST_WAY: Duration = Duration::from_secs(30);
 /// Packets of a direction that may be under way at a time; beyond them the oldest are not decided.
 const MOST_UNDER_WAY: usize = 1 << 16;
@@ -48,10 +48,10 @@ impl Unit {
     }
 }
 
-/// What tells transmissions of the same data apart.
+/// Numbers that distinguish transmissions of the same data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// TSval.
+    /// TCP's timestamp (TSval).
     pub(crate) stamp: Option<u32>,
     /// IPv4's identification, 0 if it is not used.
     pub(crate) identification: u16,
@@ -86,23 +86,23 @@ struct Transmission {
 
 type Key = (u64, u64);
 
-/// Packets, or bytes, by what became of them.
+/// Packets or bytes that were sent and lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Fates {
-    /// What is known to have arrived or to be lost.
+pub struct Losses {
+    /// Known to have arrived or to be lost.
     pub sent: u64,
-    /// What did not arrive.
+    /// Lost on the way.
     pub lost: u64,
 }
 
-/// What was counted.
+/// Counts of a direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    pub(crate) packets: Fates,
-    pub(crate) bytes: Fates,
-    pub(crate) new_bytes: Fates,
-    pub(crate) old_bytes: Fates,
-    /// Of these the captures do not tell.
+    pub(crate) packets: Losses,
+    pub(crate) bytes: Losses,
+    pub(crate) new_bytes: Losses,
+    pub(crate) old_bytes: Losses,
+    /// Packets whose fate the captures do not show.
     pub(crate) undecided: u64,
     /// Packets that the receiver got twice, sent once.
     pub(crate) duplicated: u64,
@@ -111,7 +111,7 @@ pub(crate) struct Counts {
     /// Retransmissions that arrived with something new, and with nothing new.
     pub(crate) retransmissions_needed: u64,
     pub(crate) retransmissions_needless: u64,
-    /// Bundles by what their redundant part was worth.
+    /// Bundles whose redundant part repaired a loss, and those whose part was not needed.
     pub(crate) bundle_hits: u64,
     pub(crate) bundle_misses: u64,
     pub(crate) hit_bytes: u64,
@@ -121,15 +121,15 @@ pub(crate) struct Counts {
     pub(crate) never_seen: u64,
 }
 
-/// Fate of a packet, for lists of packets.
+/// PacketFate of a packet, for lists of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fate {
+pub(crate) struct PacketFate {
     pub(crate) at: Instant,
     pub(crate) bytes: u32,
     pub(crate) lost: u32,
     /// Bytes of these that had been sent before.
     pub(crate) old: u32,
-    /// Ranges in it.
+    /// How many ranges of bytes or chunks it carries.
     pub(crate) ranges: u32,
 }
 
@@ -283,7 +283,7 @@ impl Receiver {
         found
     }
 
-    /// What was the arrival worth?
+    /// Counts an arrival by whether it was needed.
     fn count_worth(&mut self, parts: &Parts, fresh: &[(u64, u64)]) {
         let counts = &mut self.counts;
         let is_fresh =
@@ -314,7 +314,7 @@ impl Receiver {
     }
 
     /// The fate of a transmission is known: this part of its numbers arrived.
-    fn resolve(&mut self, sent: &Transmission, covered: u64) -> Fate {
+    fn resolve(&mut self, sent: &Transmission, covered: u64) -> PacketFate {
         let start = sent.parts.first().map_or(0, |part| part.piece.start);
         let length = (sent.end - start).max(1);
         let share = |bytes: u64| bytes * (length - covered.min(length)) / length;
@@ -325,7 +325,7 @@ impl Receiver {
         let has_copies = sent.parts.iter().any(|part| part.kind == Kind::Along);
         counts.lost_bundles += u64::from(is_lost && has_copies);
         let ranges = sent.parts.len() as u32;
-        let mut fate = Fate { at: sent.at, bytes: 0, lost: 0, old: 0, ranges };
+        let mut fate = PacketFate { at: sent.at, bytes: 0, lost: 0, old: 0, ranges };
         for part in &sent.parts {
             let bytes = u64::from(part.piece.bytes);
             let fates =
@@ -346,7 +346,7 @@ impl Receiver {
         self.least
     }
 
-    /// How late each packet was that was kept, beyond the least.
+    /// Delay of each kept packet beyond the least.
     pub(crate) fn delays(&self, clock: Clock, mut told: impl FnMut(Instant, Duration)) {
         let Some(line) = self.minima.line(clock.drift.unwrap_or_default()) else { return };
         for sample in self.arrivals.kept() {
@@ -355,9 +355,9 @@ impl Receiver {
         }
     }
 
-    /// Everything sent before `by` that has not arrived is lost; what was sent before `from` is not told of
-    /// by the receiver's capture.
-    pub(crate) fn give_up(&mut self, from: Instant, by: Instant, mut told: impl FnMut(Fate)) {
+    /// Counts everything sent before `by` that has not arrived as lost; the receiver's capture does not cover data
+    /// sent before `from`.
+    pub(crate) fn give_up(&mut self, from: Instant, by: Instant, mut told: impl FnMut(PacketFate)) {
         while let Some((at, key)) = self.in_order.front().copied() {
             if at >= by {
                 break;
@@ -377,13 +377,13 @@ impl Receiver {
     }
 
     /// Both captures end; the receiver's at `end`, by the sender's clock.
-    pub(crate) fn finish(&mut self, from: Instant, end: Instant, told: impl FnMut(Fate)) {
+    pub(crate) fn finish(&mut self, from: Instant, end: Instant, told: impl FnMut(PacketFate)) {
         self.give_up(from, end.before(LAST_CHANCE), told);
         self.counts.undecided += self.under_way.len() as u64;
         self.under_way.clear();
     }
 
-    /// The receiver was told to wait no longer for what lies up to `number`.
+    /// The sender gave up all data up to `number` (FORWARD-TSN).
     pub(crate) fn skip(&mut self, at: Instant, number: u64) {
         let application = &mut self.application;
         self.delivery.skip(at, number, |sample| application.push(sample, usize::MAX));

@@ -1,4 +1,4 @@
-//! What an analysis tells, ready to be printed or written as JSON (docs/json.md).
+//! The results of an analysis, for text and JSON (docs/json.md).
 
 mod across;
 mod build;
@@ -15,9 +15,9 @@ pub use crate::distribution::Summary;
 pub use crate::flow::association::{ChunkCounts, StreamCounts};
 use crate::observer::PacketKind;
 use crate::packet::Protocol;
-pub use crate::receiver::Fates;
+pub use crate::receiver::Losses;
 
-/// All that was found.
+/// All results of an analysis.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The file that the sender's side captured.
@@ -26,7 +26,7 @@ pub struct Report {
     pub receiver_capture: Option<CaptureReport>,
     /// Connections and associations.
     pub connections: u64,
-    /// Directions with user data that are told of in `streams`.
+    /// Directions with user data, one by one.
     pub streams: Vec<StreamReport>,
     /// Directions with user data that are not, since they are too many; `all` has them.
     pub streams_left_out: u64,
@@ -36,10 +36,9 @@ pub struct Report {
     pub all: Totals,
     /// How far those in `streams` lie apart.
     pub across: Across,
-    /// Delays of all directions together that the analysis tells of, whichever of them are shown; `null` without a
-    /// receiver's capture.
+    /// Delays of all directions together, shown or not; `null` without a receiver's capture.
     pub delays: Option<DelaysOfAll>,
-    /// Packets that were asked for, and are too many to be told of one by one.
+    /// Packets beyond the most that are reported one by one.
     #[serde(skip_serializing_if = "is_zero")]
     pub packet_details_left_out: u64,
 }
@@ -48,22 +47,22 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What was in a file.
+/// Contents of a file.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CaptureReport {
-    /// Packets.
+    /// Packets read from the file, of any protocol.
     pub packets: u64,
     /// Bytes of the file that were read.
     pub bytes: u64,
     /// When the first was captured, in seconds since 1 January 1970 (UTC).
     pub start_s: f64,
-    /// From the first to the last.
+    /// Time from the first packet to the last.
     pub duration_s: f64,
-    /// TCP segments.
+    /// Number of TCP segments.
     pub tcp: u64,
-    /// SCTP packets.
+    /// Number of SCTP packets.
     pub sctp: u64,
-    /// What was passed over, and why.
+    /// Packets that were ignored, by reason.
     pub passed_over: PassedOver,
     /// Packets of which only a part was captured; their lengths count nevertheless.
     pub cut_packets: u64,
@@ -71,7 +70,7 @@ pub struct CaptureReport {
     pub first_fragments: u64,
     /// Packets with a time before that of the packet before them.
     pub out_of_order: u64,
-    /// Where and why it ended early.
+    /// Place and reason of an early end.
     pub damage: Option<String>,
 }
 
@@ -88,7 +87,7 @@ pub struct PassedOver {
     pub later_fragments: u64,
     /// With headers that cannot be read.
     pub unreadable: u64,
-    /// Of another interface than the one that was asked for.
+    /// Packets of other interfaces than the chosen one.
     pub other_interface: u64,
     /// Packets that the filters exclude.
     pub filtered: u64,
@@ -131,11 +130,11 @@ pub struct StreamReport {
     pub thin: Thin,
     /// From SYN or INIT to its answer.
     pub handshake_ms: Option<f64>,
-    /// What only TCP has.
+    /// Numbers that only TCP has.
     pub tcp: Option<TcpReport>,
-    /// What only SCTP has.
+    /// Numbers that only SCTP has.
     pub sctp: Option<SctpReport>,
-    /// What the receiver's capture tells; `null` where the first capture was not taken at the sender.
+    /// Numbers from the receiver's capture; `null` where the first capture was not taken at the sender.
     pub receiver: Option<ReceiverReport>,
     /// The packets that were asked for ([`crate::details::Details`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -143,7 +142,7 @@ pub struct StreamReport {
 }
 
 impl StreamReport {
-    /// By connection, then direction.
+    /// Orders by connection, then by direction.
     pub(crate) fn order(&self) -> (u64, char) {
         let letter = self.id.chars().last().unwrap_or('a');
         (self.id.trim_end_matches(letter).parse().unwrap_or_default(), letter)
@@ -165,7 +164,7 @@ pub struct Totals {
     pub packets_per_second: f64,
     /// Of frames with user data, as the papers count.
     pub bits_per_second: f64,
-    /// Of user data alone.
+    /// Bits of user data per second.
     pub payload_bits_per_second: f64,
     /// Packets in flight when something new is sent, itself included.
     pub packets_in_flight: Summary,
@@ -177,16 +176,16 @@ pub struct Totals {
     pub redundant_reported_needless: u64,
     /// Duplicates that the receiver reported although nothing was sent twice.
     pub other_duplicates: u64,
-    /// What became of packets with user data, as far as acknowledgements tell.
+    /// Fates of packets with user data, as far as acknowledgements show them.
     pub fates: KnownFates,
     /// The share of these that were lost; where nothing was acknowledged, the share of retransmissions.
     pub loss_estimate: f64,
-    /// Whether more may have been lost: redundant copies repaired something, but a receiver that reports no duplicates
-    /// does not tell when.
+    /// Whether more may have been lost: redundant copies repaired losses, but a receiver that reports no duplicates
+    /// does not show when.
     pub loss_estimate_is_lower_bound: bool,
     /// Between something sent and its acknowledgement, from what was sent once.
     pub round_trip_ms: Summary,
-    /// From first sending to cumulative acknowledgement.
+    /// Time from first sending to cumulative acknowledgement.
     pub ack_latency_ms: AckLatency,
     /// Acknowledged bytes, or DATA chunks, that the capture missed.
     pub missed_by_capture: u64,
@@ -199,21 +198,21 @@ pub struct Totals {
 /// [`Summary`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Percentiles {
-    /// Which, from 0 to 100.
+    /// The percentiles, from 0 to 100.
     pub of: Vec<f64>,
-    /// Of [`Totals::payload_bytes`].
+    /// Values of [`Totals::payload_bytes`].
     pub payload_bytes: Vec<f64>,
-    /// Of [`Totals::interarrival_ms`].
+    /// Values of [`Totals::interarrival_ms`].
     pub interarrival_ms: Vec<f64>,
-    /// Of [`Totals::packets_in_flight`].
+    /// Values of [`Totals::packets_in_flight`].
     pub packets_in_flight: Vec<f64>,
-    /// Of [`Totals::round_trip_ms`].
+    /// Values of [`Totals::round_trip_ms`].
     pub round_trip_ms: Vec<f64>,
-    /// Of all in [`Totals::ack_latency_ms`].
+    /// Values of all in [`Totals::ack_latency_ms`].
     pub ack_latency_ms: Vec<f64>,
 }
 
-/// Packets.
+/// Counts of a stream's packets, by contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Packets {
     /// All packets of the stream.
@@ -265,24 +264,24 @@ pub struct Bytes {
 /// By which time it was, of the same data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByOrder {
-    /// For the first time.
+    /// First retransmissions.
     pub first: u64,
-    /// For the second time.
+    /// Second retransmissions.
     pub second: u64,
-    /// For the third time.
+    /// Third retransmissions.
     pub third: u64,
     /// Fourth and later retransmissions.
     pub more: u64,
 }
 
 impl ByOrder {
-    /// In all.
+    /// Sum of all.
     pub fn total(&self) -> u64 {
         self.first + self.second + self.third + self.more
     }
 }
 
-/// By what seems to have caused them.
+/// Retransmissions by probable cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByCause {
     /// A timer expired.
@@ -299,33 +298,33 @@ pub struct ByCause {
     pub unknown: u64,
 }
 
-/// Retransmissions.
+/// Counts of retransmissions of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Retransmissions {
-    /// In all.
+    /// Sum of all.
     pub total: u64,
-    /// By order.
+    /// By how often the data had been sent before.
     pub by_order: ByOrder,
-    /// By cause.
+    /// By the probable cause.
     pub by_cause: ByCause,
     /// Needless ones that are known.
     pub spurious: u64,
-    /// Of these, what the receiver reported to have got twice (D-SACK, duplicate TSNs).
+    /// Of these, data that the receiver reported to have got twice (D-SACK, duplicate TSNs).
     pub spurious_reported: u64,
-    /// Of these, what came to light otherwise: the timestamp that was echoed, an answer that came too soon.
+    /// Of these, those found otherwise: by an echoed timestamp, or an answer that came too soon.
     pub spurious_inferred: u64,
 }
 
 /// Acknowledgement latency, of all data and by how often they were retransmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AckLatency {
-    /// All.
+    /// Of data whatever the number of its retransmissions.
     pub all: Summary,
-    /// Never retransmitted.
+    /// Of data that were never retransmitted.
     pub none: Summary,
-    /// Retransmitted once.
+    /// Of data that were retransmitted once.
     pub first: Summary,
-    /// Retransmitted twice.
+    /// Of data that were retransmitted twice.
     pub second: Summary,
     /// Retransmitted more than twice.
     pub more: Summary,
@@ -345,7 +344,7 @@ pub struct Thin {
     pub packets_per_round_trip: Option<f64>,
 }
 
-/// What only TCP has.
+/// Numbers that only TCP has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TcpReport {
     /// Segments with SYN.
@@ -354,14 +353,14 @@ pub struct TcpReport {
     pub fin: u64,
     /// Segments with RST.
     pub rst: u64,
-    /// Keep-alives.
+    /// Segments that probe an idle connection (RFC 9293, section 3.8.4).
     pub keep_alives: u64,
 }
 
-/// What only SCTP has.
+/// Numbers that only SCTP has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SctpReport {
-    /// Chunks that this side sent; what SACKs told is of the other direction's data.
+    /// Chunks that this side sent; SACKs are about the other direction's data.
     pub chunks: ChunkCounts,
     /// The association's streams, the first 1024.
     pub streams: Vec<StreamIdReport>,
@@ -374,25 +373,25 @@ pub struct SctpReport {
 pub struct StreamIdReport {
     /// The stream identifier.
     pub stream: u16,
-    /// What it carried.
+    /// Counts of the stream.
     #[serde(flatten)]
     pub counts: StreamCounts,
 }
 
-/// What the receiver's capture tells of a direction.
+/// Numbers of a direction from the receiver's capture.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ReceiverReport {
     /// Packets with user data.
-    pub packets: Fates,
+    pub packets: Losses,
     /// Bytes of user data in them.
-    pub bytes: Fates,
+    pub bytes: Losses,
     /// Bytes that were sent for the first time.
-    pub new_bytes: Fates,
+    pub new_bytes: Losses,
     /// Bytes that were not.
-    pub old_bytes: Fates,
+    pub old_bytes: Losses,
     /// Share of packets that were lost.
     pub loss: f64,
-    /// Packets of which the captures do not tell, since the receiver's began later or ended earlier.
+    /// Packets whose fate the captures do not show, since the receiver's began later or ended earlier.
     pub undecided_packets: u64,
     /// Packets that arrived more often than they were sent.
     pub duplicated_packets: u64,
@@ -402,7 +401,7 @@ pub struct ReceiverReport {
     pub retransmissions_needed: u64,
     /// Retransmissions that arrived and brought nothing new.
     pub retransmissions_needless: u64,
-    /// What redundant data were worth.
+    /// Value of redundant data.
     pub redundancy: Redundancy,
     /// Of packets, beyond the least one-way delay.
     pub delay_variation_ms: Delays,
@@ -425,12 +424,12 @@ impl ReceiverReport {
     }
 }
 
-/// What redundant data were worth.
+/// Value of redundant data: losses that they repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Redundancy {
     /// Bundles that brought old data that had not arrived.
     pub packet_hits: u64,
-    /// Bundles that brought nothing but what had arrived.
+    /// Bundles that brought only data that had arrived.
     pub packet_misses: u64,
     /// Bundles that were lost.
     pub packets_lost: u64,
@@ -453,7 +452,7 @@ pub struct PacketDetails {
     pub payload_bytes: u32,
     /// Of these, bytes that were not sent before.
     pub new_bytes: u32,
-    /// Bytes of the frame.
+    /// Bytes on the wire, link-layer header included.
     pub frame_bytes: u32,
     /// New data, a retransmission, a bundle, or a mixture.
     pub kind: PacketKind,

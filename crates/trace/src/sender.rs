@@ -30,10 +30,10 @@ pub(crate) struct Piece {
     pub(crate) bytes: u32,
 }
 
-/// How a piece was sent.
+/// How often a piece was sent before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// For the first time.
+    /// Sent for the first time.
     New,
     /// Again: a retransmission.
     Again,
@@ -55,11 +55,11 @@ pub(crate) type Parts = SmallVec<[Part; 2]>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending<'a> {
     pub(crate) at: Instant,
-    /// Ascending.
+    /// Parts of the packet, in ascending order.
     pub(crate) pieces: &'a [Piece],
     /// Bytes of the frame.
     pub(crate) frame_length: u32,
-    /// TSval.
+    /// TCP's timestamp (TSval).
     pub(crate) stamp: Option<u32>,
     /// Each piece is a unit that is retransmitted for a reason of its own (SCTP).
     pub(crate) in_units: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Told {
 #[derive(Clone, Copy, Debug)]
 struct Report {
     at: Instant,
-    /// The highest range that it newly told of, and when that was sent.
+    /// The highest range that it newly reported, and when that was sent.
     highest: u64,
     sent: Instant,
 }
@@ -101,7 +101,7 @@ pub(crate) struct Sender {
     pub(crate) intervals: Distribution,
     pub(crate) in_flight: Distribution,
     pub(crate) round_trips: Distribution,
-    /// Of everything, then of what was retransmitted never, once, twice, more often.
+    /// Latencies of all data, then of those retransmitted never, once, twice, more often.
     pub(crate) latencies: [Distribution; 5],
 }
 
@@ -140,7 +140,7 @@ impl Sender {
         self.history.una() < self.history.next()
     }
 
-    /// Takes note of a packet with user data. `parts` becomes what its pieces were.
+    /// Notes a packet with user data. `parts` becomes the kinds of its pieces.
     pub(crate) fn on_data(&mut self, sending: &Sending<'_>, parts: &mut Parts) -> Told {
         let at = sending.at;
         self.fates.in_units = sending.in_units;
@@ -182,7 +182,7 @@ impl Sender {
         told
     }
 
-    /// Gives up what is of no interest any more.
+    /// Forgets ranges that no longer matter.
     fn forget(&mut self) {
         let (fates, counts) = (&mut self.fates, &mut self.counts);
         self.history.forget(|sent| fates.give_up(sent, counts));
@@ -269,7 +269,7 @@ impl Sender {
             order = order.max(sent.again);
             fates.carry(sent, packet, Kind::Again, counts);
         });
-        // What was sent before the capture began, or so long ago that it was forgotten.
+        // Sent before the capture began, or forgotten since.
         (order.max(1), Some(cause.unwrap_or(Cause::Unknown)))
     }
 
@@ -305,7 +305,7 @@ impl Sender {
     }
 }
 
-/// What is known at a sending of all that is sent again.
+/// State of the sender at the transmission of a packet with retransmissions.
 struct Context {
     now: Instant,
     leader: Option<Cause>,
@@ -317,7 +317,7 @@ struct Context {
 }
 
 impl Context {
-    /// Of one range.
+    /// The evidence about one range.
     fn of(&self, sent: &Sent) -> Evidence {
         let is_first = self.first.is_none_or(|first| sent.start <= first);
         let tells = |report: &&Report| {
@@ -340,7 +340,7 @@ impl Context {
     }
 }
 
-/// Cuts a piece into what lies below `next` and what does not.
+/// Cuts a piece into the parts below `next` and above.
 fn push_parts(piece: Piece, next: u64, parts: &mut Parts) {
     let Piece { start, end, bytes } = piece;
     if start >= next {

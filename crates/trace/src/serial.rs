@@ -2,13 +2,13 @@
 
 use base::serial::unwrap_u32;
 
-/// Where counting begins: so far up that what was sent before the capture began has a place, too.
+/// First number: high enough that data sent before the capture began have numbers, too.
 const ORIGIN: u64 = 1 << 32;
 
 /// Unwraps the numbers of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unwrap {
-    /// The number that became [`ORIGIN`].
+    /// Number on the wire that became [`ORIGIN`].
     base: Option<u32>,
 }
 

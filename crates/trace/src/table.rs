@@ -15,7 +15,7 @@ const LINGER: Duration = Duration::from_secs(60);
 /// Rows that are looked at for each new one: more than one, so that a table of closed connections shrinks.
 const LOOKS: usize = 4;
 
-/// Two ends, in an order that does not depend on who sends.
+/// Two ends, in an order that does not depend on the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     low: ([u8; 16], u16, u16),
@@ -66,7 +66,7 @@ const fn mix(value: u64) -> u64 {
 /// the interface.
 type Tag = (u32, u16, u16, u32);
 
-/// What of an SCTP packet tells its association.
+/// The fields of an SCTP packet that name its association.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tags {
     /// The verification tag.
@@ -75,7 +75,7 @@ pub(crate) struct Tags {
     pub(crate) initiate: Option<(u32, bool)>,
     /// Whether the packet ends the association.
     pub(crate) is_last: bool,
-    /// Where it was seen.
+    /// Interface of the packet.
     pub(crate) interface: u32,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Table {
     most: usize,
 }
 
-/// Where a packet belongs.
+/// Index of a connection, and the direction of a packet.
 pub(crate) type Place = (usize, Way);
 
 impl Table {
@@ -116,7 +116,7 @@ impl Table {
         self.rows.get_mut(row)?.as_mut()
     }
 
-    /// All that are open.
+    /// All open connections.
     pub(crate) fn flows(&mut self) -> impl Iterator<Item = &mut Flow> {
         self.rows.iter_mut().flatten()
     }
@@ -232,8 +232,7 @@ impl Table {
         }
     }
 
-    /// A connection is seen for the first time. What makes room for it, and what was closed long before,
-    /// is handed to `gone`.
+    /// Adds a new connection. Connections that make room for it, or that closed long before, go to `gone`.
     pub(crate) fn insert(
         &mut self,
         packet: &Packet<'_>,

@@ -15,12 +15,12 @@ struct Held<T> {
     item: T,
     /// The connection of the packet, and when it was sent.
     key: (StreamId, Duration),
-    /// New bytes of it that are not acknowledged.
+    /// New bytes in it that are not acknowledged.
     missing: u32,
     latency: Option<Duration>,
 }
 
-/// Packets, with what is to be told of each.
+/// Packets that wait until their fate is known, each with a value.
 #[derive(Debug)]
 pub struct Waiting<T> {
     held: VecDeque<Held<T>>,
@@ -66,8 +66,8 @@ impl<T> Waiting<T> {
         }
     }
 
-    /// The next packet that is known, or if it `must` be the next in any case, with the time from its sending until all
-    /// that was new in it was acknowledged. Of what is not acknowledged wholly there is none.
+    /// The next packet whose fate is known, or the next of all if it `must` be, with the time from its sending until
+    /// all that was new in it was acknowledged; `None` as long as it is not.
     pub fn pop(&mut self, must: bool) -> Option<(T, Option<Duration>)> {
         if !must && self.held.front()?.missing > 0 && self.held.len() < MOST_HELD {
             return None;

@@ -38,9 +38,9 @@ pub enum Step {
     Chunk {
         /// The end.
         to: u8,
-        /// Type.
+        /// Type of the chunk on the wire.
         chunk_type: u8,
-        /// Flags.
+        /// Flags byte of the chunk on the wire.
         flags: u8,
         /// Distance of its TSN from the latest seen.
         near: Option<i8>,
@@ -81,7 +81,7 @@ pub enum Step {
     Send {
         /// The end.
         at: u8,
-        /// The stream.
+        /// Stream, reduced to those that exist.
         stream: u8,
         /// Bytes.
         size: u16,
@@ -97,7 +97,7 @@ pub enum Step {
     Policy {
         /// The end.
         at: u8,
-        /// Which preset.
+        /// Number of the preset, reduced to those that exist.
         preset: u8,
     },
     /// The application closes.

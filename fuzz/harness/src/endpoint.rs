@@ -35,9 +35,9 @@ pub type Input = Steps<Step>;
 /// A chunk of a forged packet.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct ForgedChunk {
-    /// Type.
+    /// Type of the chunk on the wire.
     pub chunk_type: u8,
-    /// Flags.
+    /// Flags byte of the chunk on the wire.
     pub flags: u8,
     /// If any, its first field is a TSN so far from one that was seen.
     pub near: Option<i8>,
@@ -52,7 +52,7 @@ pub enum Tag {
     Zero,
     /// One that packets to the victim carried.
     Seen(u8),
-    /// A guess.
+    /// A verification tag that the peer never used.
     Guess([u8; 4]),
 }
 
@@ -61,22 +61,22 @@ pub enum Tag {
 pub enum Step {
     /// A client opens an association.
     Connect {
-        /// The client.
+        /// Number of the client, reduced to those that exist.
         client: u8,
     },
     /// A packet under way arrives.
     Deliver {
-        /// Which.
+        /// Number of the packet under way, reduced to those that exist.
         which: u8,
     },
     /// A packet under way is lost.
     Lose {
-        /// Which.
+        /// Number of the packet under way, reduced to those that exist.
         which: u8,
     },
     /// A packet that was under way once comes again, perhaps from another party's address.
     Steal {
-        /// Which.
+        /// Number of the packet ever sent, reduced to those that exist.
         which: u16,
         /// From whose address.
         from: Option<u8>,

@@ -51,11 +51,11 @@ pub enum Step {
     },
     /// The application changes the recovery policy of its connection.
     Policy {
-        /// To which preset.
+        /// Number of the preset, reduced to those that exist.
         preset: u8,
         /// Which field of it it sets.
         field: u8,
-        /// To which value.
+        /// Number of the field's value, reduced to those that exist.
         value: u8,
     },
     /// ICMP about a number.
@@ -81,7 +81,7 @@ pub struct Forged {
     pub seq: i16,
     /// Distance of SEG.ACK from what the endpoint has sent.
     pub ack: i16,
-    /// Window.
+    /// Window field on the wire, not scaled.
     pub window: u16,
     /// Urgent pointer.
     pub urgent: u8,

@@ -11,7 +11,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use interop::attack::{Attack, EdgeAttack, EdgeSeen, Greed, Honest, Seen, attack, attack_edge};
+use interop::attack::{
+    Attack, AttackReport, EdgeAttack, EdgeSeen, Greed, Honest, attack, attack_edge,
+};
 use interop::{Namespace, Process};
 use nix::sys::signal::Signal;
 
@@ -87,7 +89,7 @@ fn attack_edges(program: &PathBuf) -> Result<Vec<String>> {
 
 /// Attacks a server whose associations may hold `memory` bytes and whose process has `space` bytes of address space (0: any),
 /// and ends it.
-fn case(program: &PathBuf, what: Attack, memory: u64, space: u64) -> Result<Seen> {
+fn case(program: &PathBuf, what: Attack, memory: u64, space: u64) -> Result<AttackReport> {
     let namespace = Namespace::new()?;
     let address: SocketAddr = "127.0.0.1:9899".parse()?;
     let mut command = Command::new("prlimit");
@@ -107,8 +109,8 @@ fn case(program: &PathBuf, what: Attack, memory: u64, space: u64) -> Result<Seen
     Ok(seen)
 }
 
-fn print_row(what: Attack, memory: u64, space: u64, seen: &Seen) {
-    let Seen { taken, honest, peak_resident, .. } = seen;
+fn print_row(what: Attack, memory: u64, space: u64, seen: &AttackReport) {
+    let AttackReport { taken, honest, peak_resident, .. } = seen;
     let space = if space == 0 { "any".to_owned() } else { format!("{space} MB") };
     println!(
         "| {what} | {memory} MiB | {space} | {}, {} | {} MiB | {} |",

@@ -16,7 +16,7 @@ pub(crate) const NAMES: [&str; 2] = ["sctp", "tcp"];
 /// Names of the cases with the default policy, and of their plans beside this file: no kernel has that policy.
 pub(crate) const LATENCY: [&str; 2] = ["latency-w1", "latency-w2"];
 
-/// A case.
+/// A plan that runs in virtual time and on the system under test.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) plan: Plan,

@@ -127,7 +127,7 @@ fn conversation(
     sim.run_until(Instant::ZERO + until)?;
     let mut reader = Reader::new(flows.transport, flows.size);
     let mut steps = vec![];
-    for Seen { at, forward, lost, bytes } in sim.into_checker().seen {
+    for SentPacket { at, forward, lost, bytes } in sim.into_checker().seen {
         steps.extend(reader.read(at.since(Instant::ZERO).into(), forward, lost, bytes));
     }
     Ok(steps)
@@ -164,10 +164,10 @@ fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
 /// Writes down what leaves, and what of it is lost.
 #[derive(Default)]
 struct Watcher {
-    seen: Vec<Seen>,
+    seen: Vec<SentPacket>,
 }
 
-struct Seen {
+struct SentPacket {
     at: Instant,
     forward: bool,
     lost: bool,
@@ -178,7 +178,7 @@ impl Checker for Watcher {
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
         // The sender of messages is the first host.
         let (forward, bytes) = (packet.sender.0 == 0, packet.datagram.payload.clone());
-        self.seen.push(Seen { at: now, forward, lost: false, bytes });
+        self.seen.push(SentPacket { at: now, forward, lost: false, bytes });
     }
 
     /// A link decides as soon as it gets a packet: it is the last one that left.

@@ -1,11 +1,9 @@
 //! A plan, run by the laboratory's engine.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use base::Probability;
-use lab::engine::{Shard, run as run_plan};
 use lab::plan::{Plan, Text};
 use netsim::LossModel;
+use runner::threads::run_all;
 
 use crate::sample::Sample;
 use crate::{Outcome, Wishes, case};
@@ -13,13 +11,8 @@ use crate::{Outcome, Wishes, case};
 /// Latencies of all flows; a cluster for each seed.
 pub(crate) fn run(plan: &Plan) -> Outcome<Sample> {
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
-    let mut finished = BTreeMap::new();
-    run_plan(plan, Shard::default(), &BTreeSet::new(), threads, |job, results| {
-        finished.insert(job, results);
-        Ok(())
-    })?;
     let mut sample = Sample::default();
-    for results in finished.into_values() {
+    for results in run_all(plan, threads)?.into_values() {
         let all = results.distributions.into_iter();
         let mut latencies = all.filter(|one| one.measure == "latency" && one.labels.is_empty());
         sample.add(latencies.next().ok_or("the plan does not ask for distributions")?.bins);

@@ -1,5 +1,6 @@
 //! What was measured, as numbers, text and JSON.
 
+use results::text_table::Table;
 use serde_json::{Value, json};
 
 /// Latencies of a kind of server's messages, and what they cost.
@@ -47,8 +48,7 @@ impl Row {
             let index = (all.len() * thousandths / 1000).min(all.len().saturating_sub(1));
             all.get(index).map_or(0.0, |nanos| *nanos as f64 / MILLISECOND as f64)
         };
-        let sum: u64 = all.iter().sum();
-        let mean = sum as f64 / all.len().max(1) as f64 / MILLISECOND as f64;
+        let mean = results::mean(all.iter().map(|nanos| *nanos as f64)) / MILLISECOND as f64;
         Row {
             title: title.into(),
             server: server.into(),
@@ -81,9 +81,7 @@ impl Row {
 
 pub(crate) fn print(rows: &[Row]) {
     let Some(first) = rows.first() else { return };
-    println!("{}", first.title);
-    println!(
-        "{:<26} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>11} {:>9} {:>11}",
+    let mut table = Table::headed(&[
         "server",
         "messages",
         "<=1ms",
@@ -96,21 +94,14 @@ pub(crate) fn print(rows: &[Row]) {
         "packets",
         "bytes",
         "pkts back",
-        "bytes back"
-    );
+        "bytes back",
+    ]);
     for row in rows {
-        let [mean, p50, p99, p999, max] = row.latency;
-        println!(
-            "{:<26} {:>8} {:>6.2}% {:>6.2}% {mean:>8.1} {p50:>8.1} {p99:>8.1} {p999:>8.1} {max:>9.1} {:>9} {:>11} {:>9} {:>11}",
-            row.server,
-            row.messages,
-            row.within[0],
-            row.within[1],
-            row.down.0,
-            row.down.1,
-            row.up.0,
-            row.up.1
-        );
+        let named = [row.server.clone(), row.messages.to_string()];
+        let within = row.within.map(|share| format!("{share:.2}%"));
+        let latency = row.latency.map(|ms| format!("{ms:.1}"));
+        let traffic = [row.down.0, row.down.1, row.up.0, row.up.1].map(|count| count.to_string());
+        table.row(named.into_iter().chain(within).chain(latency).chain(traffic));
     }
-    println!();
+    println!("{}\n{table}", first.title);
 }

@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, bail, ensure};
 use virtual_peers::{Ending, Reliability};
 
-use super::{Goodbye, Part, Seen};
+use super::{Goodbye, Observed, Part};
 use crate::plan::{EchoPlan, Reset};
 
-impl Seen {
+impl Observed {
     /// Whether everything of `plan` happened to a side with this part: messages, resets, and the end.
     /// `goodbye_may_be_lost` forgives a side whose SHUTDOWN ACK its peer did not answer any more: gone after
     /// SHUTDOWN COMPLETE, when the network had lost that (RFC 9260, section 9.2).
@@ -24,7 +24,7 @@ impl Seen {
 
     /// In short.
     pub fn summary(&self) -> String {
-        let Seen { indices, bytes, peer_resets, end, .. } = self;
+        let Observed { indices, bytes, peer_resets, end, .. } = self;
         let end = end.as_ref().map_or("not over".to_owned(), |end| format!("{end:?}"));
         format!("{} messages, {bytes} bytes, {peer_resets} resets, {end}", indices.len())
     }
@@ -47,7 +47,7 @@ impl Seen {
         ensure!(self.refused.is_empty(), "refused: {}", self.refused.join("; "));
         let (by_peer, done) = (self.peer_resets > 0, self.resets_done > 0);
         match (plan.reset, part) {
-            (None, _) => ensure!(!by_peer, "the peer reset streams, and nobody asked it to"),
+            (None, _) => ensure!(!by_peer, "the peer reset streams without being asked to"),
             // The answer to a server's reset may be on its way when the client closes.
             (Some((_, Reset::EachItsOwn | Reset::Association)), Part::Server) => {
                 ensure!(by_peer, "the peer reset no streams");
@@ -79,7 +79,7 @@ impl Seen {
 
     fn check_end(&self, plan: &EchoPlan, part: Part, goodbye_may_be_lost: bool) -> Result<()> {
         let own = part.ends(plan.end);
-        let goodbye = own.or(part.other().ends(plan.end)).context("nobody ends")?;
+        let goodbye = own.or(part.other().ends(plan.end)).context("no side ends")?;
         match (goodbye, own, &self.end) {
             (Goodbye::Shutdown, _, Some(Ending::Closed))
             | (Goodbye::Abort, Some(_), Some(Ending::Aborted))

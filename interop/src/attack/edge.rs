@@ -1,8 +1,8 @@
 //! Hostile clients of an edge, honest ones beside them, and what the edge's process holds and says that it holds.
 
 mod foe;
+mod memory;
 mod service;
-mod watch;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,8 @@ use crate::edge_place::{EDGE, EDGE_PORT};
 use crate::namespace::Namespace;
 use crate::process::Process;
 use foe::{Foe, Taken};
+use memory::MemoryReport;
 use service::Service;
-use watch::Watch;
 
 /// Where hostile clients are: another host than that of the honest ones, behind the same device.
 const HOME: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 66);
@@ -92,16 +92,16 @@ fn attack_running(
 ) -> Result<EdgeSeen> {
     let address = SocketAddr::from((EDGE, EDGE_PORT));
     let (over, id) = (AtomicBool::new(false), process.id());
-    let (taken, honest, watch) = std::thread::scope(|scope| {
+    let (taken, honest, memory) = std::thread::scope(|scope| {
         let honest = scope.spawn(|| namespace.enter(|| Honest::meet::<Guest>(address, &over)));
-        let watch = scope.spawn(|| namespace.enter(|| Watch::run(id, METRICS, &over)));
+        let memory = scope.spawn(|| namespace.enter(|| MemoryReport::run(id, METRICS, &over)));
         let taken = namespace.enter(|| take(address, attack));
         over.store(true, Ordering::Relaxed);
-        (taken, honest.join(), watch.join())
+        (taken, honest.join(), memory.join())
     });
     let honest = honest.map_err(|_| anyhow::anyhow!("an honest client panicked"))???;
     ensure!(process.is_running(), "the edge ended: {}", process.text());
-    let watch = watch.map_err(|_| anyhow::anyhow!("the watch panicked"))???;
+    let memory = memory.map_err(|_| anyhow::anyhow!("the watch of memory panicked"))???;
     let Taken { connections, refused, bytes } = taken??;
     Ok(EdgeSeen {
         connections,
@@ -109,8 +109,8 @@ fn attack_running(
         bytes_taken: bytes,
         honest,
         peak_resident: peak_resident(process.id())?,
-        told: watch.told,
-        farthest_told: watch.farthest,
+        told: memory.told,
+        farthest_told: memory.farthest,
     })
 }
 

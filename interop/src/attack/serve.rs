@@ -22,7 +22,7 @@ const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// What an attack did.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct AttackReport {
     /// What the hostile client got.
     pub taken: Taken,
     /// How honest clients fared from before the attack until after it.
@@ -42,7 +42,7 @@ pub fn attack(
     process: &Process,
     address: SocketAddr,
     attack: Attack,
-) -> Result<Seen> {
+) -> Result<AttackReport> {
     let begun = Instant::now();
     let over = AtomicBool::new(false);
     let (taken, honest) = std::thread::scope(|scope| {
@@ -54,7 +54,7 @@ pub fn attack(
     let honest = honest.map_err(|_| anyhow::anyhow!("an honest client panicked"))???;
     ensure!(process.is_running(), "the server ended: {}", process.text());
     let peak_resident = peak_resident(process.id())?;
-    Ok(Seen { taken: taken??, honest, peak_resident, lasted: begun.elapsed() })
+    Ok(AttackReport { taken: taken??, honest, peak_resident, lasted: begun.elapsed() })
 }
 
 /// Attacks, and stays a while.
@@ -70,11 +70,11 @@ pub fn most_resident(memory: u64) -> u64 {
     memory + memory / 4 + (16 << 20)
 }
 
-impl Seen {
+impl AttackReport {
     /// What an honest client or the machine would complain of, where associations may hold `memory` bytes; and that the
     /// attack was none.
     pub fn faults(&self, attack: Attack, memory: u64) -> Vec<String> {
-        let Seen { honest, peak_resident, .. } = self;
+        let AttackReport { honest, peak_resident, .. } = self;
         let mut faults = honest.faults();
         let most = most_resident(memory);
         if *peak_resident > most {

@@ -30,7 +30,7 @@ pub struct Exercise {
 /// What lies between the two sides of an exercise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// One path.
+    /// A single pair of addresses.
     OnePath,
     /// Two paths, each between one address of one side and one of the other. The first is cut in the middle.
     FirstPathCut,

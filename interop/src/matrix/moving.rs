@@ -54,7 +54,10 @@ impl Run {
             let carries_data = |p: &&Packet| p.chunk_types.contains(&DATA);
             packets[from..to].iter().filter(carries_data).map(|p| (by_server(p), address(p)))
         };
-        ensure!(data(0, added).all(|(_, at)| at == old), "data at an address that nobody told");
+        ensure!(
+            data(0, added).all(|(_, at)| at == old),
+            "data at an address that was never announced"
+        );
         // A peer that is not heard in time may use another path meanwhile: the greater part counts.
         for (from, to, expected) in [(added, primary, old), (primary, deleted, new)] {
             let to_client: Vec<_> = data(from, to).filter(|(by_server, _)| *by_server).collect();

@@ -13,7 +13,7 @@ use virtual_peers::{DcSctp, Reliability, SctpProto, StackOptions};
 use super::place::Place;
 use super::{Column, EXERCISES, Exercise, Matrix, Network};
 use crate::ECHO_PORT;
-use crate::agent::{Agent, Part, Seen};
+use crate::agent::{Agent, Observed, Part};
 use crate::capture::Capture;
 use crate::live::{Carrier, randomness};
 use crate::ours::Ours;
@@ -90,7 +90,7 @@ impl Run {
         format!("{}: {}, we are {part:?}, {policy}", exercise.name, column.name())
     }
 
-    /// Carries it out.
+    /// Runs the exercise with both peers and judges it.
     pub fn carry_out(&self, matrix: &Matrix) -> Outcome {
         if matrix.missing(self.column).is_some() {
             return Outcome::Missing;
@@ -192,7 +192,7 @@ impl Run {
         Ok(seen.summary())
     }
 
-    fn serve_peer(&self, matrix: &Matrix, place: Place, plan: &EchoPlan) -> Result<Seen> {
+    fn serve_peer(&self, matrix: &Matrix, place: Place, plan: &EchoPlan) -> Result<Observed> {
         let Place { socket, theirs, relay, encapsulation, relay_for_peer, .. } = place;
         let ours = Ours::server(self.options(plan), self.our_port(), &[], randomness()?);
         let live = socket.run(Agent::new(ours, Arc::new(plan.clone()), Part::Server), None);
@@ -219,7 +219,7 @@ impl Run {
         Ok(seen)
     }
 
-    fn connect_to_peer(&self, matrix: &Matrix, place: Place, plan: &EchoPlan) -> Result<Seen> {
+    fn connect_to_peer(&self, matrix: &Matrix, place: Place, plan: &EchoPlan) -> Result<Observed> {
         let (to, port) = (place.peer(), self.peer_port());
         let (mut in_guest, mut program) = (None, None);
         match (&matrix.uml, self.program(matrix)) {

@@ -23,14 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub enum KernelTransport {
     /// One-to-one sockets of lksctp.
     Sctp,
-    /// TCP.
+    /// The kernel's TCP.
     Tcp,
 }
 
 /// What flows, and over what.
 #[derive(Clone, Copy, Debug)]
 pub struct ThinFlows {
-    /// The transport.
+    /// Which of the kernel's transports carries the flows.
     pub transport: KernelTransport,
     /// Flows at the same time, each with a phase of its own.
     pub flows: u32,

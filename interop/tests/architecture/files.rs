@@ -182,6 +182,23 @@ impl Crate {
         found
     }
 
+    /// Files that use one of these paths of other crates, with the path: `["std", "fs"]` and all below it.
+    pub(crate) fn using(&self, foreign: &[&[&str]]) -> Vec<(Module, String)> {
+        let mut found = Vec::new();
+        for (module, source) in &self.sources {
+            let imported = source.imports.values().chain(&source.nameless).chain(&source.globs);
+            for path in imported.chain(&source.paths).filter(|path| !path.anchored) {
+                if foreign.iter().any(|one| {
+                    path.names.iter().map(String::as_str).zip(*one).filter(|(a, b)| a == *b).count()
+                        == one.len()
+                }) {
+                    found.push((module.clone(), path.names.join("::")));
+                }
+            }
+        }
+        found
+    }
+
     /// Files with methods of a type that stands neither in their folder nor above them.
     pub(crate) fn strangers(&self) -> Vec<(Module, String)> {
         let mut found = Vec::new();

@@ -1,4 +1,7 @@
-//! Plain English of the field: how doc comments begin, and phrases that neither comments nor documents use.
+//! Plain English of the field: how doc comments begin, what they add to a name, and phrases that neither comments nor
+//! documents nor texts for people use.
+
+use super::tokens;
 
 /// Words with which no doc comment begins: they refer to a subject named elsewhere.
 const OPENINGS: [&str; 17] = [
@@ -40,6 +43,95 @@ pub(crate) fn faults(source: &str) -> Vec<(usize, String)> {
     found
 }
 
+/// The lines of the literal texts of a source in Rust with one of the phrases.
+pub(crate) fn faults_of_texts(source: &str) -> Vec<(usize, String)> {
+    let lines = tokens::lines_of_texts(source).into_iter();
+    lines.filter(|(_, line)| phrase(line).is_some()).collect()
+}
+
+/// The lines of any other text, such as a plan or a script, with one of the phrases.
+pub(crate) fn faults_of_lines(text: &str) -> Vec<(usize, String)> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| phrase(line).is_some());
+    lines.map(|(number, line)| (number, line.trim().to_owned())).collect()
+}
+
+/// Words of a doc comment that say nothing by themselves.
+const EMPTY: [&str; 24] = [
+    "a", "an", "and", "are", "at", "be", "by", "for", "from", "in", "is", "it", "its", "of", "on",
+    "or", "own", "that", "the", "their", "this", "to", "which", "with",
+];
+
+/// The doc comments of one line that only repeat the name of their item, each as its line and its text.
+pub(crate) fn repetitions(source: &str) -> Vec<(usize, String)> {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let is_doc = |at: usize| lines.get(at).is_some_and(|line| line.starts_with("///"));
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(doc) = line.strip_prefix("///") else { continue };
+        if doc.starts_with('/') || is_doc(at + 1) || at > 0 && is_doc(at - 1) {
+            continue;
+        }
+        let item = lines[at + 1..].iter().find(|line| !line.starts_with("#[") && !line.is_empty());
+        let named = item.map(|item| words(name_of(item))).unwrap_or_default();
+        let said = words(doc).into_iter().filter(|word| !EMPTY.contains(&word.as_str()));
+        let said: Vec<String> = said.map(|word| stem(&word)).collect();
+        let named: Vec<String> = named.iter().map(|word| stem(word)).collect();
+        if !said.is_empty() && said.iter().all(|word| named.contains(word)) {
+            found.push((at + 1, doc.trim().to_owned()));
+        }
+    }
+    found
+}
+
+/// The name of the item, field or variant that a line declares.
+fn name_of(line: &str) -> &str {
+    const KEYWORDS: [&str; 12] = [
+        "pub",
+        "const",
+        "async",
+        "struct",
+        "enum",
+        "union",
+        "trait",
+        "type",
+        "fn",
+        "static",
+        "mod",
+        "macro_rules",
+    ];
+    let mut parts =
+        line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|p| !p.is_empty());
+    let line_has = |inside: &str| line.contains(&format!("({inside}"));
+    parts
+        .find(|part| {
+            !KEYWORDS.contains(part) && !(["crate", "super", "in"].contains(part) && line_has(part))
+        })
+        .unwrap_or_default()
+}
+
+/// The words of a text or a name, in small letters: `snake_case` and `CamelCase` are several.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for letter in text.chars() {
+        if !letter.is_alphanumeric() || letter.is_uppercase() && before.is_lowercase() {
+            words.push(String::new());
+        }
+        before = letter;
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// A word without an ending of plurals and verbs.
+fn stem(word: &str) -> String {
+    let ending = ["ing", "ed", "es", "s", "e"].into_iter().find_map(|end| word.strip_suffix(end));
+    ending.filter(|stem| stem.len() > 2).unwrap_or(word).to_owned()
+}
+
 /// The lines of a document in Markdown with one of the phrases, outside of blocks of code and of `code`.
 pub(crate) fn faults_of_document(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -61,7 +153,8 @@ fn phrase(text: &str) -> Option<&'static str> {
         prose.match_indices(phrase).any(|(at, _)| {
             let before = prose[..at].chars().next_back();
             let after = prose[at + phrase.len()..].chars().next();
-            !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+            let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+            !goes_on(before) && !goes_on(after)
         })
     })
 }
@@ -81,6 +174,31 @@ mod tests {
         assert_eq!(faults(source), [(1, "That module.".to_owned()), (6, "It's told.".to_owned())]);
         assert!(faults("/// Items.\n/// Thatch.\n").is_empty());
         assert!(faults("/// Whole.\nfn a() {}\n/// Butter.\n").is_empty());
+    }
+
+    #[test]
+    fn a_doc_comment_that_repeats_the_name_of_its_item_is_found_and_no_other() {
+        for (source, is_fault) in [
+            ("/// The path.\npub(crate) path: u8,", true),
+            ("/// Packets sent.\n#[serde(default)]\npub packets_sent: u64,", true),
+            ("/// An option of the kernel.\npub struct KernelOption;", true),
+            ("/// The address.\n#[doc(hidden)]\nfn address() {", true),
+            ("/// TCP.\nTcp,", true),
+            ("/// Its path, by index.\npath: u8,", false),
+            ("/// The path.\n/// From 0.\npath: u8,", false),
+            ("/// Packets sent, copies among them.\npackets_sent: u64,", false),
+            ("// The path.\npath: u8,", false),
+        ] {
+            assert_eq!(!repetitions(source).is_empty(), is_fault, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_phrase_is_found_in_texts_and_lines() {
+        let source = "// nobody\nfn nobody() { say(\"to\\\n  nobody's\", `so many`) }\n";
+        assert_eq!(faults_of_texts(source), [(3, "  nobody's\"".to_owned())]);
+        let plan = "about = \"so many\"\nkey = `nobody`\nnobody_there = 1\n";
+        assert_eq!(faults_of_lines(plan), [(1, "about = \"so many\"".to_owned())]);
     }
 
     #[test]

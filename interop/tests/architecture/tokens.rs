@@ -11,6 +11,8 @@ pub(crate) enum Token {
     Join,
     /// Any other mark of punctuation.
     Mark(char),
+    /// A literal text as it is written, with its quotes.
+    Text(String),
 }
 
 impl Token {
@@ -31,7 +33,17 @@ pub(crate) fn of(source: &str) -> Vec<Token> {
     with_lines(source).into_iter().map(|(token, _)| token).collect()
 }
 
-/// The tokens of a source, without items below `#[cfg(test)]`, each with its line from 1.
+/// The lines of the literal texts of a source, those of tests among them, each with its number from 1.
+pub(crate) fn lines_of_texts(source: &str) -> Vec<(usize, String)> {
+    let mut lines = Vec::new();
+    for (token, first) in scan(source) {
+        let Token::Text(text) = token else { continue };
+        lines.extend((first..).zip(text.lines().map(str::to_owned)));
+    }
+    lines
+}
+
+/// The tokens of a source, without texts and items below `#[cfg(test)]`, each with its line from 1.
 pub(crate) fn with_lines(source: &str) -> Vec<(Token, usize)> {
     let all = all(source);
     let mut tests = tests_of(&all).into_iter().peekable();
@@ -60,12 +72,20 @@ pub(crate) fn lines_without_tests(source: &str) -> usize {
 }
 
 fn all(source: &str) -> Vec<(Token, usize)> {
+    scan(source).into_iter().filter(|(token, _)| !matches!(token, Token::Text(_))).collect()
+}
+
+/// All tokens, texts among them.
+fn scan(source: &str) -> Vec<(Token, usize)> {
     let mut tokens = Vec::new();
     let mut rest = source;
     let mut line = 1;
     while let Some(first) = rest.chars().next() {
         let skipped = text_or_comment(rest);
         let length = if skipped > 0 {
+            if rest[..skipped].ends_with(['"', '#']) && !rest.starts_with('/') {
+                tokens.push((Token::Text(rest[..skipped].to_owned()), line));
+            }
             skipped
         } else if first.is_alphabetic() || first == '_' {
             let raw = if rest.starts_with("r#") { 2 } else { 0 };
@@ -212,6 +232,14 @@ mod tests {
             '"' n"##;
         assert_eq!(names(source), ["a", "l", "type", "n"]);
         assert_eq!(of("a::b"), [Token::Name("a".into()), Token::Join, Token::Name("b".into())]);
+    }
+
+    #[test]
+    fn texts_are_told_from_comments_characters_and_lifetimes() {
+        let source = "a(\"b\nc\") // \"d\"\n/* \"e\" */ '\"' &'f r#\"g\"# b\"h\"";
+        let found = lines_of_texts(source);
+        let found: Vec<_> = found.iter().map(|(line, text)| (*line, text.as_str())).collect();
+        assert_eq!(found, [(1, "\"b"), (2, "c\""), (3, "r#\"g\"#"), (3, "b\"h\"")]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod sockets;
 use base::Duration;
 use lab::engine::{Job, run_cell};
 use lab::plan::{CellPlan, FlowsPlan, Plan, Size, Subject, Text};
+use results::mean_of;
 
 const PLAN: &str = include_str!("../../../experiments/fidelity/sctp.toml");
 /// Runs at the same time, each with losses of its own.
@@ -33,12 +34,6 @@ fn flows(cell: &CellPlan) -> &FlowsPlan {
     }
 }
 
-fn mean(latencies: &[(u64, u64)]) -> f64 {
-    let count: u64 = latencies.iter().map(|(_, times)| times).sum();
-    latencies.iter().map(|(nanos, times)| *nanos as f64 * *times as f64 / 1e6).sum::<f64>()
-        / count as f64
-}
-
 /// By how much the mean latency through real sockets differs from that in virtual time, beyond a tenth of it and what
 /// the machine itself was late; in milliseconds, and the numbers themselves.
 fn excess(plan: &Plan, seed: u64) -> (f64, String) {
@@ -46,8 +41,8 @@ fn excess(plan: &Plan, seed: u64) -> (f64, String) {
     let results = run_cell(plan, Job { cell: 0, seed }).unwrap();
     let all = results.distributions.iter();
     let mut simulated = all.filter(|one| one.measure == "latency" && one.labels.is_empty());
-    let simulated = mean(&simulated.next_back().unwrap().bins);
-    let (real, late) = (mean(&real.latencies), real.late_ms);
+    let simulated = mean_of(&simulated.next_back().unwrap().bins) / 1e6;
+    let (real, late) = (mean_of(&real.latencies) / 1e6, real.late_ms);
     let numbers = format!("{real:.1} ms, virtually {simulated:.1} ms, late by {late:.1} ms");
     ((real - simulated).abs() - simulated / 10.0 - 4.0 * late, numbers)
 }

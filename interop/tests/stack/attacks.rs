@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
-use apps::serve::{Notice, ServeOptions, serve};
-use interop::attack::{Attack, Seen, attack};
+use apps::Notice;
+use apps::serve::{ServeOptions, serve};
+use interop::attack::{Attack, AttackReport, attack};
 use interop::{Namespace, Process, available};
 use nix::sys::signal::Signal;
 
@@ -35,7 +36,7 @@ fn a_server_in_a_process_of_its_own_says_when_it_is_ready() {
 }
 
 /// An attack on a server whose associations may hold this many bytes; nothing where it cannot be made here.
-fn run(what: Attack, memory: u64) -> Option<Seen> {
+fn run(what: Attack, memory: u64) -> Option<AttackReport> {
     let () = available(Namespace::find())?;
     let namespace = Namespace::new().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());

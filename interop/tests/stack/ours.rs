@@ -55,7 +55,7 @@ pub(crate) fn connect(runtime: &Handle, address: SocketAddr) -> Result<Associati
 
 /// What our side saw of an association.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct OwnReport {
     /// Bytes that arrived.
     pub(crate) bytes: u64,
     /// Round-trip times of echoes; none on a server.
@@ -66,7 +66,7 @@ pub(crate) struct Seen {
     pub(crate) stats: Option<AssociationStats>,
 }
 
-impl Seen {
+impl OwnReport {
     /// Whether all of `plan` arrived and the association ended cleanly.
     pub(crate) fn check(&self, plan: &EchoPlan) -> Result<()> {
         ensure!(self.end == AssociationError::Closed, "ours ended otherwise: {}", self.end);
@@ -103,7 +103,7 @@ impl Seen {
 }
 
 /// Sends back all messages of an association until it ends.
-pub(crate) async fn echo(association: Association) -> Seen {
+pub(crate) async fn echo(association: Association) -> OwnReport {
     let mut bytes = 0;
     let end = loop {
         let message = match association.receive().await {
@@ -122,11 +122,11 @@ pub(crate) async fn echo(association: Association) -> Seen {
             break association.ended().await;
         }
     };
-    Seen { bytes, round_trips: vec![], end, stats: association.stats() }
+    OwnReport { bytes, round_trips: vec![], end, stats: association.stats() }
 }
 
 /// Accepts one association and echoes until it ends.
-pub(crate) fn serve_one(runtime: &Handle, endpoint: &Endpoint) -> JoinHandle<Result<Seen>> {
+pub(crate) fn serve_one(runtime: &Handle, endpoint: &Endpoint) -> JoinHandle<Result<OwnReport>> {
     let endpoint = endpoint.clone();
     runtime.spawn(async move { Ok(echo(endpoint.accept().await?).await) })
 }
@@ -138,7 +138,7 @@ const LINGER: Duration = Duration::from_millis(2_500);
 
 /// Sends the messages of `plan` one after the other, and expects each back byte by byte, as one message. Ends
 /// with a shutdown.
-pub(crate) async fn run_client(association: &Association, plan: &EchoPlan) -> Result<Seen> {
+pub(crate) async fn run_client(association: &Association, plan: &EchoPlan) -> Result<OwnReport> {
     let (mut bytes, mut round_trips) = (0, vec![]);
     for index in 0..plan.count {
         let message = plan.message(index);
@@ -154,7 +154,7 @@ pub(crate) async fn run_client(association: &Association, plan: &EchoPlan) -> Re
     let end = association.ended().await;
     let stats = association.stats();
     tokio::time::sleep(LINGER).await;
-    Ok(Seen { bytes, round_trips, end, stats })
+    Ok(OwnReport { bytes, round_trips, end, stats })
 }
 
 /// Waits for `future` as long as a run may take.

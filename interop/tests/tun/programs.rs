@@ -66,7 +66,7 @@ pub(crate) fn wait_for(namespace: &Namespace, port: u16, process: &Process) {
     let deadline = Instant::now() + Duration::from_secs(60);
     let connect = || TcpStream::connect(("127.0.0.1", port)).is_ok();
     while !namespace.enter(connect).unwrap() {
-        assert!(Instant::now() < deadline, "nobody listens: {}", process.text());
+        assert!(Instant::now() < deadline, "no process listens: {}", process.text());
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -72,7 +72,7 @@ pub enum StackEvent {
         own: bool,
         /// What became of it.
         change: AddressChange,
-        /// The address.
+        /// Address that was added or removed.
         address: IpAddr,
     },
     /// What was asked of the peer was refused, for the reason given.
@@ -97,7 +97,7 @@ pub enum AddressChange {
 pub enum Ending {
     /// By a completed shutdown.
     Closed,
-    /// By an ABORT of the peer.
+    /// The peer sent an ABORT chunk.
     AbortedByPeer,
     /// By an ABORT of this side's application.
     Aborted,

@@ -105,7 +105,7 @@ function fit(chart: echarts.ECharts, place: HTMLElement): void {
 /** Pixels that stand beside the axis across, and that a letter of its name takes, about. */
 const [ASIDE, LETTER] = [120, 6];
 
-/** A text in lines of so many letters at most, broken between words. */
+/** A text in lines of this number of letters at most, broken between words. */
 export function broken(text: string, letters: number): string {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {

@@ -16,7 +16,7 @@ function node(name: string, attributes: Attributes, ...children: (Node | string)
   return made;
 }
 
-/** Draws a ladder, time so many times as long as it needs to be. Its colours are the style sheet's. */
+/** Draws a ladder, with time stretched by this factor. Its colours are the style sheet's. */
 export function drawLadder(ladder: Ladder, times = 1): SVGElement {
   const events = ladder.arrows.length + ladder.notes.length;
   const height = times * Math.max(240, Math.min(1400, events * 26));

@@ -11,7 +11,7 @@ const LEAST = 1e-4;
 /** How far the figure moves at a time, of what is shown. */
 const STEP = 0.25;
 
-/** `shown` so many times nearer, around its middle and within the `whole`; below one it is further away. */
+/** `shown` nearer by this factor, around its middle and within the `whole`; below one it is further away. */
 export function zoomed(shown: Stretch, whole: Stretch, times: number, scale: Scale): Stretch {
   const [[low, high], [least, most]] = [edges(shown, scale), edges(whole, scale)];
   const middle = (low + high) / 2;

@@ -3,7 +3,7 @@
 use results::{LatencySummary, Results, RetransmissionLatencies, RetransmissionLatency};
 use serde::Serialize;
 
-use crate::Retransmissions;
+use crate::retransmissions::Retransmissions;
 
 /// The numbers of one policy, named as in the JSON output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -1,8 +1,8 @@
 //! What a demo gives, as a page, a picture and JSON: the report of its plan, with what the demo adds.
 
-use lab::archive::{Manifest, Surroundings};
 use lab::engine::{Finished, Shard};
 use lab::plan::Plan;
+use lab::stored::{Manifest, Surroundings};
 use report::document::{Document, Entry, Figure};
 use report::section::{Study, document};
 use report::{short, svg};

@@ -3,13 +3,13 @@
 mod files;
 
 use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
-use lab::engine::{EngineError, Job, run_cell};
+use lab::engine::{EngineError, Finished, Job};
 use lab::plan::Plan;
 use results::Results;
+use runner::threads::run_jobs;
 
 use super::{DemoError, DemoOptions, Outcome};
 use files::Files;
@@ -36,26 +36,16 @@ fn run_all(
     seed: u64,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Vec<Results>, EngineError> {
-    let count = plan.cells.len();
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let runs: Mutex<Vec<Option<Result<Results, EngineError>>>> =
-        Mutex::new((0..count).map(|_| None).collect());
-    let work = || {
-        while let Some(cell) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).filter(|cell| *cell < count)
-        {
-            let run = run_cell(plan, Job { cell, seed });
-            runs.lock().unwrap_or_else(PoisonError::into_inner)[cell] = Some(run);
-            progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, count as u64);
-        }
-    };
-    let threads = available_parallelism().map_or(1, NonZero::get).min(count);
-    std::thread::scope(|scope| {
-        (1..threads).for_each(|_| drop(scope.spawn(work)));
-        work();
-    });
-    // Every cell was taken by a thread.
-    runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+    let jobs: Vec<Job> = (0..plan.cells.len()).map(|cell| Job { cell, seed }).collect();
+    let count = jobs.len() as u64;
+    let threads = available_parallelism().map_or(1, NonZero::get);
+    let mut runs = Finished::new();
+    run_jobs(plan, jobs, threads, &AtomicBool::new(false), |job, results| {
+        runs.insert(job, results);
+        progress(runs.len() as u64, count);
+        Ok(())
+    })?;
+    Ok(runs.into_values().collect())
 }
 
 #[cfg(test)]

@@ -1,24 +1,24 @@
-//! Options of Linux that help a thin stream of its own TCP. Only those that this kernel has are told: they came and went
-//! with its versions (`Documentation/networking/ip-sysctl.rst`, ip-route(8)).
+//! Options of Linux that help a thin stream of its own TCP. Only options that this kernel has are listed: they came
+//! and went with its versions (`Documentation/networking/ip-sysctl.rst`, ip-route(8)).
 
 use serde::Serialize;
 
 use super::Place;
 
-/// An option of the kernel.
+/// A sysctl of the kernel that changes its TCP, with its present value and the recommended one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelOption {
     /// Name, such as `net.ipv4.tcp_sack`.
     pub name: &'static str,
-    /// What it is set to; none if it is no setting of the whole machine.
+    /// Present value; none for an option that is not set for the whole machine.
     pub value: Option<String>,
-    /// What it does for a thin stream.
+    /// Effect on a thin stream.
     pub meaning: &'static str,
     /// The command that sets it as it helps; none where it is so already.
     pub command: Option<String>,
 }
 
-/// Name of a setting, the value that helps a thin stream, and what it does.
+/// Name of a setting, the value that helps a thin stream, and its effect.
 const SETTINGS: [(&str, &str, &str); 8] = [
     (
         "net.ipv4.tcp_thin_linear_timeouts",

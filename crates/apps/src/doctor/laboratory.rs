@@ -1,9 +1,10 @@
-//! What options of the kernel bring, measured in virtual time.
+//! Effects of the kernel's options, measured in virtual time.
 
 use base::Duration;
 use lab::compare::{Row, side_by_side};
-use lab::engine::{self, EngineError};
+use lab::engine::EngineError;
 use lab::plan::{Plan, PlanError, Size};
+use runner::threads;
 use serde::Serialize;
 
 /// The plan: Linux's recovery with and without its options, beside ours.
@@ -14,18 +15,18 @@ pub(super) const STREAM: &str = "What these bring, measured in virtual time just
      100 ms with 5 % loss each way, to a receiver that delays acknowledgements by 40 ms. Latency in ms above the one-way \
      delay; bytes and packets of the sender for each message.";
 
-/// What one way to recover achieved. Times are in milliseconds above the one-way delay.
+/// Latency and price of one way to recover. Times are in milliseconds above the one-way delay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// Name of the stack that recovers, and its options.
     pub name: String,
-    /// Mean.
+    /// Mean of all latencies.
     pub mean_ms: f64,
     /// 99th percentile.
     pub p99_ms: f64,
     /// 99.9th percentile.
     pub p999_ms: f64,
-    /// The longest.
+    /// The longest latency.
     pub max_ms: f64,
     /// Bytes of the sender for each message, headers included.
     pub bytes: f64,
@@ -33,10 +34,10 @@ pub struct Measured {
     pub packets: f64,
 }
 
-/// Why nothing was measured.
+/// The reason why no measurement was made.
 #[derive(Debug, thiserror::Error)]
 pub enum LaboratoryError {
-    /// The plan within the command is none.
+    /// The plan within the command cannot be read.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// Runs of the plan failed.
@@ -48,8 +49,8 @@ pub enum LaboratoryError {
 pub(super) fn measure() -> Result<Vec<Measured>, LaboratoryError> {
     let mut plan = Plan::parse(PLAN, Size::Normal, None)?;
     plan.keep_distributions();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let finished = engine::run_all(&plan, threads)?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let finished = threads::run_all(&plan, processors)?;
     let groups = side_by_side(&plan, &finished, Duration::ZERO)?;
     Ok(groups.into_iter().flat_map(|group| group.rows).map(Measured::from).collect())
 }

@@ -1,4 +1,5 @@
-//! What a machine can do: sockets, rights, buffers, clocks, interfaces. Each probe looks at one thing and changes nothing.
+//! Abilities of a machine: sockets, rights, buffers, clocks, interfaces. Each probe looks at one thing and changes
+//! nothing.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -139,7 +140,7 @@ fn raw_ip(place: &Place) -> Finding {
     }
 }
 
-/// What `edge` needs.
+/// Requirements of `edge`.
 fn tun(place: &Place) -> Vec<Finding> {
     if !cfg!(target_os = "linux") {
         return Vec::new();
@@ -235,7 +236,7 @@ fn sleeping() -> Finding {
     )
 }
 
-/// What the kernel counts time with.
+/// The kernel's source of time.
 fn clock_source(place: &Place) -> Option<Finding> {
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = place.line(path)?;

@@ -1,4 +1,4 @@
-//! Where a diagnosis reads what the system tells of itself.
+//! The system's files from which a diagnosis is made.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ impl Place {
         Place { root }
     }
 
-    /// What a file has, without space around it; none where it is missing or cannot be read.
+    /// First line of a file, without space around it; `None` where it is missing or cannot be read.
     pub(super) fn line(&self, path: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.root.join(path)).ok()?;
         Some(text.trim().to_owned())

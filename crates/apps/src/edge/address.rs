@@ -104,7 +104,7 @@ impl fmt::Display for Network {
 pub struct Listen {
     /// The address; none means all.
     pub address: Option<IpAddr>,
-    /// The port.
+    /// TCP port that clients connect to.
     pub port: u16,
 }
 

@@ -1,25 +1,26 @@
-//! What the process may hold, and how much of that is left for the stacks' data.
+//! The memory of the process, and the part of it that is left for the data of the stacks.
 //!
-//! [`EdgeOptions::memory`](super::EdgeOptions) is about the process: its code and tables, its connections, and data,
-//! wherever it is on its way. Flows hold what they have taken from a stack until the service takes it, so what they
-//! hold counts against what the stacks may: it moves from one account to the other, and does not grow.
+//! [`EdgeOptions::memory`](super::EdgeOptions) limits the whole process: code, tables, connections, and data on their
+//! way. Bytes that a flow has taken from a stack and the service has not taken yet count against the limit of the
+//! stacks: they move from one account to the other, and the sum does not grow.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tcp::MemoryLimits;
 
-/// What the process takes with no connection: code, buffers of the device, tables; measured as its resident memory
-/// (`cargo test -p interop --test tun edge_memory`). Of a small budget it gets a quarter.
+/// Memory of the process without connections: code, buffers of the device, tables; measured as its resident memory
+/// (`cargo test -p interop --test tun edge_memory`). A small budget gives it a quarter.
 const FIXED: usize = 12 << 20;
 /// Buffers of each further queue.
 const QUEUE: usize = 2 << 20;
-/// What a connection takes at the most while it holds little: up to 4 KiB of data each way, which nothing holds up, and
-/// what is beside its data (in the stack, its task, its place in reports). Measured as 16 kB where every connection
-/// fills both directions, and as four to seven where all are idle (`make attacks`).
+/// Most memory of a connection that holds little: up to 4 KiB of data each way, which nothing delays, and its state
+/// in the stack, in its task and in reports. Measured as 16 kB where every connection fills both directions, and as
+/// four to seven where all are idle (`make attacks`).
 const CONNECTION: usize = 16 << 10;
-/// The part of all that is kept for connections from the beginning: what data may take does not shrink as they come.
+/// Part of the memory that is reserved for connections from the beginning, so that the share of data does not shrink
+/// as connections come.
 const RESERVED: usize = 6;
-/// Of five bytes that data may take, four are the data's; the fifth is what the allocator cannot fill again.
+/// Of five bytes of that share, data get four; the fifth is for gaps of the allocator.
 const DATA: (usize, usize) = (4, 5);
 
 /// The budget of a process.
@@ -43,7 +44,7 @@ impl Budget {
         self.memory
     }
 
-    /// What each stack's connections may hold now.
+    /// Present limits of each stack's connections.
     pub(super) fn limits(&self) -> MemoryLimits {
         let part = |bytes: usize, (some, all): (usize, usize)| bytes / all * some;
         let data = part(self.left_beside(self.memory / RESERVED), DATA);
@@ -51,14 +52,14 @@ impl Budget {
         MemoryLimits::of(data / self.queues)
     }
 
-    /// Bytes beyond that limit up to which each stack takes new connections: those that hold little do so beyond it,
-    /// which is counted as what a connection takes, so that those who hold much do not keep others out.
+    /// Bytes beyond that limit up to which each stack accepts new connections. Connections that hold little may
+    /// exceed the limit, so that those that hold much do not keep others out.
     pub(super) fn reserve(&self) -> usize {
         let little = self.connections.load(Ordering::Relaxed).saturating_mul(CONNECTION);
         (little + self.memory / 8) / self.queues
     }
 
-    /// Whether one more connection fits. What they take beside their data must leave some for data.
+    /// Whether one more connection fits: state of connections must leave some memory for data.
     pub(super) fn has_room_for_one(&self) -> bool {
         self.left_beside(0) > self.memory / 8 + self.in_flows()
     }
@@ -92,7 +93,7 @@ impl Budget {
     }
 }
 
-/// Bytes of memory that the process has now, as the system counts them; none where it does not tell.
+/// Resident memory of the process, in bytes; `None` where the system does not report it.
 pub(super) fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

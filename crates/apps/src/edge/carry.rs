@@ -19,7 +19,7 @@ const TURN: usize = 16;
 
 /// The client's side of a flow.
 pub trait Client {
-    /// Why it can fail.
+    /// Failure of the client's connection.
     type Error;
 
     /// Takes some of what the client sent, up to `limit` bytes, to the end of `pieces`, which is empty.
@@ -28,13 +28,13 @@ pub trait Client {
     /// Once the connection is gone.
     fn receive(&mut self, limit: usize, pieces: &mut Vec<Bytes>) -> Result<Taken, Self::Error>;
 
-    /// Bytes that it takes now. After 0 the flow hears of it when there is room.
+    /// Bytes that it takes now. After 0 the stack reports when there is room.
     ///
     /// # Errors
     /// Once the connection is gone.
     fn room(&mut self) -> Result<usize, Self::Error>;
 
-    /// Hands over as much of `data` as fits, and answers how much that was. After less than all the flow hears of it
+    /// Takes as much of `data` as fits, and returns the number of bytes taken. After less than all the stack reports
     /// when there is room.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ pub trait Client {
 
 /// The service's side of a flow.
 pub trait Service {
-    /// Why it can fail.
+    /// Failure of the service's connection.
     type Error;
 
     /// Writes as much of `pieces` as it takes, and takes that away from them.
@@ -69,63 +69,63 @@ pub trait Service {
     fn finish(&mut self) -> Result<(), Self::Error>;
 }
 
-/// What a client had.
+/// Result of reading from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// Something.
+    /// Bytes.
     Data,
-    /// Nothing for now.
+    /// No bytes for now.
     Nothing,
-    /// Nothing any more.
+    /// The client has finished.
     Finished,
 }
 
-/// What a service had.
+/// Result of reading from a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
     /// The amount, in bytes.
     Data(Bytes),
-    /// Nothing for now.
+    /// No bytes for now.
     Nothing,
-    /// Nothing any more.
+    /// The service has finished.
     Finished,
 }
 
-/// What a service took.
+/// Result of writing to a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// Number of bytes.
     Bytes(usize),
-    /// None: it is to read first.
+    /// No byte was taken: the service has to read first.
     Full,
 }
 
-/// Which side failed.
+/// The side whose connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed<C, S> {
-    /// The client's.
+    /// The client's connection.
     Client(C),
-    /// The service's.
+    /// The service's connection.
     Service(S),
 }
 
-/// What is to happen before the next turn.
+/// The next action of a flow's task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Nothing: there may be more at once.
     Again,
     /// The stack says something, or the service's socket becomes ready for this; both where neither is set.
     Wait {
-        /// To be read from.
+        /// The flow waits until the service can be read.
         readable: bool,
-        /// To be written to.
+        /// The flow waits until the service can be written.
         writable: bool,
     },
     /// Never another: both directions are over.
     Over,
 }
 
-/// How far a step came.
+/// Result of a step in one direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// There may be more at once.
@@ -134,15 +134,15 @@ enum Step {
     Stack,
     /// Nothing until the service's socket is ready.
     Service,
-    /// This direction is over.
+    /// The direction has ended.
     Over,
 }
 
-/// What is on its way.
+/// Bytes taken from one side and not yet by the other.
 #[derive(Debug, Default)]
 pub struct Carried {
     up: Vec<Bytes>,
-    /// What the first of them was when it came: all of it is kept until the last byte is gone.
+    /// Size of the buffer that holds the first of them: all of it is kept until its last byte is gone.
     whole: usize,
     up_finished: bool,
     down: Bytes,
@@ -189,7 +189,7 @@ impl Carried {
         })
     }
 
-    /// Moves some of what the client sent to the service.
+    /// Moves some of the client's bytes to the service.
     fn step_up<C: Client, S: Service>(
         &mut self,
         client: &mut C,
@@ -250,7 +250,7 @@ impl Carried {
         self.bytes_down += taken as u64;
         self.down.advance(taken.min(self.down.len()));
         if !self.down.is_empty() {
-            // The stack tells when it has room.
+            // The stack reports when it has room.
             return Ok(Step::Stack);
         }
         self.down = Bytes::new();

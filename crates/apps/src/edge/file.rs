@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::address::{Listen, Network};
 
-/// What a file describes; what it leaves out is as it would be without a file.
+/// An edge described by a file. Keys that are missing have the command's defaults.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeFile {
@@ -30,7 +30,7 @@ pub struct EdgeFile {
     /// Bytes of memory that the process may have.
     #[serde(default, deserialize_with = "text")]
     pub memory: Option<ByteCount>,
-    /// Where metrics are served.
+    /// Address at which metrics are served.
     pub metrics: Option<SocketAddr>,
     /// How long connections may go on once the edge was asked to end.
     #[serde(default, deserialize_with = "text")]
@@ -41,25 +41,25 @@ pub struct EdgeFile {
     pub outside: Option<String>,
     /// Policy of services that name none.
     pub policy: Option<String>,
-    /// The services.
+    /// A `[[service]]` for each address that clients connect to.
     #[serde(default)]
     pub service: Vec<ServiceFile>,
 }
 
-/// A service in a file.
+/// A `[[service]]`: an address that clients connect to, and the local service behind it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceFile {
     /// Name of the service in statistics; where it listens, if none is given.
     pub name: Option<String>,
-    /// Where clients reach it.
+    /// Port, and address if not all, that clients connect to.
     #[serde(deserialize_with = "listen")]
     pub listen: Listen,
     /// Where it really is: address or name, and port.
     pub forward: String,
     /// Name of its policy.
     pub policy: Option<String>,
-    /// Single mechanisms instead of what the policy says, named as the options of `thinstream edge` are.
+    /// Fields of the policy that differ from the preset, named as the options of `thinstream edge`.
     #[serde(default)]
     pub recovery: Changes,
     /// Whether each connection begins with a line of the PROXY protocol.
@@ -77,13 +77,13 @@ pub struct ServiceFile {
     pub keep_alive: Option<String>,
 }
 
-/// Why a file describes no edge.
+/// The reason why a file describes no edge.
 #[derive(Debug, thiserror::Error)]
 pub enum EdgeFileError {
     /// The file cannot be read.
     #[error("cannot read {path}: {1}", path = .0.display())]
     Read(PathBuf, std::io::Error),
-    /// The text is no description: line, column, and what is wrong there.
+    /// The text is no description: line, column, and the error there.
     #[error("{path}:{1}", path = .0.display())]
     Parse(PathBuf, String),
 }

@@ -1,5 +1,5 @@
-//! One connection: a task between the stack and an ordinary TCP connection to the service. What is carried when is
-//! decided in [`super::carry`]; a reset, from either side, is a reset on the other.
+//! One connection: a task between the stack and an ordinary TCP connection to the service. [`super::carry`] decides
+//! which bytes move; a reset, from either side, is a reset on the other.
 
 mod to_service;
 
@@ -16,9 +16,9 @@ use self::to_service::ToService;
 pub(super) use self::to_service::advance;
 use super::budget::Budget;
 use super::carry::{self, Carried, Failed, InStack, Next, Taken};
+use super::counters::End;
 use super::registry::{Entry, Registry};
 use super::shard::{Accepted, Shard};
-use super::tally::End;
 
 /// How long the service may take to accept.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -75,7 +75,7 @@ async fn connect(to: std::net::SocketAddr, client: &Client<'_>) -> Result<TcpStr
     }
 }
 
-/// What tells the service who the client is.
+/// The line that gives the service the client's address.
 fn proxy_line(accepted: &Accepted) -> String {
     let family = if accepted.client.is_ipv4() { "TCP4" } else { "TCP6" };
     let (client, local) = (accepted.client, accepted.local);
@@ -96,8 +96,8 @@ impl Client<'_> {
         self.shard.machine.inspect(|stack| stack.connection(id).and_then(question))
     }
 
-    /// Whether the client is still there. What it was sent or had to say before it was gone is of no more use:
-    /// the service shall hear of it at once.
+    /// Fails once the client is gone: bytes from and to it are of no more use, and the service shall be reset at
+    /// once.
     fn check(&self) -> Result<(), End> {
         self.ask(Connection::failure).map_or(Ok(()), |failure| Err(End::Client(failure)))
     }
@@ -188,7 +188,7 @@ struct Flow<'a> {
     entry: &'a Entry,
     stream: ToService,
     carried: Carried,
-    /// What the budget was told of.
+    /// Bytes that the budget counts for this flow.
     held: usize,
 }
 
@@ -227,7 +227,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Says what was carried, and what is on its way.
+    /// Reports bytes carried and bytes held.
     fn tell(&mut self) {
         self.entry.count(self.carried.bytes());
         let before = std::mem::replace(&mut self.held, self.carried.held());

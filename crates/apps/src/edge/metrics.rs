@@ -9,9 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+use super::counters::ServiceCounters;
 use super::registry::Registry;
 use super::status::{EdgeStatus, ServiceReport, StackReport};
-use super::tally::Tally;
 
 /// Longest request read, and how long it may take to come and go.
 const REQUEST_MAX: usize = 8192;
@@ -66,10 +66,10 @@ async fn answer(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// A counter: its name, what it means, and where it stands.
+/// A counter: its name, its help, and its value.
 type Counter<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-const OF_SERVICES: [Counter<Tally>; 11] = [
+const OF_SERVICES: [Counter<ServiceCounters>; 11] = [
     ("bytes_up_total", "Bytes from clients to the service.", |tally| tally.bytes_up),
     ("bytes_down_total", "Bytes from the service to clients.", |tally| tally.bytes_down),
     ("segments_sent_total", "Segments sent to clients.", |tally| tally.segments_sent),

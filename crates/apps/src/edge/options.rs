@@ -1,4 +1,4 @@
-//! What an edge is to do.
+//! Options of an edge.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -17,16 +17,16 @@ use super::address::{Listen, Network};
 pub struct Service {
     /// Name in statistics, its own among the services of an edge.
     pub name: String,
-    /// Where clients reach it.
+    /// Port, and address if not all, that clients connect to.
     pub listen: Listen,
-    /// Where it really is.
+    /// Address of the service itself.
     pub forward: SocketAddr,
     /// Name of the policy, for reports.
     pub policy_name: String,
     /// Recovery of its clients' connections.
     pub policy: Arc<RecoveryPolicy>,
-    /// Whether each connection to the service begins with a line that tells the client's address (PROXY protocol,
-    /// version 1).
+    /// Whether each connection to the service begins with a line with the client's address (PROXY protocol, version
+    /// 1).
     pub proxy_protocol: bool,
     /// Connections at a time; more are reset as soon as they come.
     pub max_connections: usize,
@@ -100,7 +100,7 @@ impl Service {
     }
 }
 
-/// What an edge does.
+/// Settings of an edge: device, services, memory, reports.
 #[derive(Clone, Debug)]
 pub struct EdgeOptions {
     /// Addresses of the device, with the networks that it shares with this machine.
@@ -113,16 +113,16 @@ pub struct EdgeOptions {
     pub queues: usize,
     /// Whether large packets may pass the device whole.
     pub offload: bool,
-    /// Bytes of memory that the process may have: its own, what connections take, and their data, unread, unsent,
-    /// unacknowledged or on its way to a service. Connections that hold little go on while others wait.
+    /// Limit of the process's memory, in bytes: its own, state of connections, and their data, unread, unsent,
+    /// unacknowledged or on its way to a service. Connections that hold little continue while others wait.
     pub memory: usize,
-    /// What is behind it.
+    /// The services behind the edge.
     pub services: Vec<Service>,
     /// Where metrics are served; none serves none.
     pub metrics: Option<SocketAddr>,
     /// How long connections may go on once the edge was asked to end.
     pub drain: Duration,
-    /// How often its state is told; at least 10 ms.
+    /// Time between two reports of its state, at least 10 ms.
     pub interval: Duration,
     /// Whether rules by which clients outside this machine reach it are applied, and taken back in the end.
     pub setup: bool,
@@ -204,7 +204,7 @@ const MOST_QUEUES: usize = 256;
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes with which a stack can do anything.
 const LEAST_MEMORY: usize = 1 << 20;
-/// What a connection may hold in a direction however scarce memory is ([`tcp::MemoryLimits`]).
+/// Bytes that a connection may hold in a direction however scarce memory is ([`tcp::MemoryLimits`]).
 const LEAST_BUFFER: usize = 4096;
 /// The shortest silence that systems probe after. Without any, each answer to a probe would be followed by the next.
 const LEAST_SILENCE: Duration = Duration::from_secs(1);
@@ -228,7 +228,7 @@ fn is_interface_name(name: &str) -> bool {
     (1..=15).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(is_fine)
 }
 
-/// What cannot be done.
+/// The reason why options are refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EdgeOptionsError {
     /// An edge needs an address.
@@ -243,17 +243,17 @@ pub enum EdgeOptionsError {
     /// The MTU is too small.
     #[error("an MTU of {mtu} bytes is too small: at least {least} with these addresses")]
     Mtu {
-        /// Asked for.
+        /// MTU in the options.
         mtu: u16,
-        /// Needed.
+        /// The smallest that is accepted.
         least: u16,
     },
     /// The memory is too little.
-    #[error("{memory} bytes are too little memory: at least {least} with so many queues")]
+    #[error("{memory} bytes are too little memory: at least {least} with this number of queues")]
     Memory {
-        /// Asked for.
+        /// Limit in the options, bytes.
         memory: usize,
-        /// Needed.
+        /// The smallest that is accepted, bytes.
         least: usize,
     },
     /// A number that is too small or too large.
@@ -261,9 +261,9 @@ pub enum EdgeOptionsError {
     Range {
         /// Option or key, with its service.
         what: String,
-        /// Asked for.
+        /// Value in the options.
         given: String,
-        /// What would be right.
+        /// Values that are accepted.
         fitting: String,
     },
     /// Figures tell services apart by their names.
@@ -275,17 +275,17 @@ pub enum EdgeOptionsError {
     /// A service listens at an address that is not the edge's.
     #[error("service {name}: {listen} is no address of the edge")]
     NotHere {
-        /// The service.
+        /// Name of the service.
         name: String,
-        /// Where it was to listen.
+        /// Address in the options.
         listen: Listen,
     },
     /// The edge would forward to itself.
     #[error("service {name}: {forward} is the edge itself; forward to where the service really is")]
     Circle {
-        /// The service.
+        /// Name of the service.
         name: String,
-        /// Where it was to go.
+        /// Address in the options.
         forward: SocketAddr,
     },
 }

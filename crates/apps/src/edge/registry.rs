@@ -9,10 +9,10 @@ use io::Clock;
 use tcp::ConnectionInfo;
 
 use super::budget::{self, Budget};
+use super::counters::{End, ServiceCounters};
 use super::options::{EdgeOptions, Service};
 use super::shard::{Accepted, Shard};
 use super::status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport, StackReport};
-use super::tally::{End, Tally};
 
 /// A connection that is served.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Entry {
     }
 }
 
-/// All of it.
+/// Open connections, totals of services, and counters of the stacks.
 pub(super) struct Registry {
     services: Vec<Service>,
     shards: Vec<Arc<Shard>>,
@@ -49,12 +49,12 @@ pub(super) struct Registry {
 /// once, and figures that only grow are never seen to shrink.
 struct Present {
     entries: BTreeMap<(usize, tcp::ConnectionId), Arc<Entry>>,
-    /// For each service.
+    /// Open connections by service.
     counts: Vec<usize>,
-    /// For each service and client.
+    /// Open connections by service and client.
     clients: BTreeMap<(usize, Host), usize>,
-    /// For each service.
-    past: Vec<Tally>,
+    /// Totals of ended connections by service.
+    past: Vec<ServiceCounters>,
 }
 
 impl Registry {
@@ -70,7 +70,7 @@ impl Registry {
             entries: BTreeMap::new(),
             counts: vec![0; services.len()],
             clients: BTreeMap::new(),
-            past: vec![Tally::default(); services.len()],
+            past: vec![ServiceCounters::default(); services.len()],
         };
         Registry { services, shards, clock, budget, most, present: Mutex::new(present) }
     }
@@ -125,7 +125,8 @@ impl Registry {
         Ok(entry)
     }
 
-    /// A connection is over, or never began: what it did is added to its service, and the stack may forget it.
+    /// Ends a connection, or one that never began: adds its counters to those of its service, and releases it in the
+    /// stack.
     pub(super) fn leave(&self, accepted: &Accepted, end: End) {
         let shard = self.shard(accepted.shard);
         let mut present = self.present();
@@ -140,7 +141,7 @@ impl Registry {
             endpoint.release(now, accepted.id);
             info
         });
-        let mut tally = Tally::default();
+        let mut tally = ServiceCounters::default();
         tally.count_end(end);
         if let Some(entry) = entry {
             tally.add_connection(&figures(&entry), info.as_ref());
@@ -162,7 +163,7 @@ impl Registry {
         served.max(in_stacks.sum())
     }
 
-    /// Everything there is to know now.
+    /// State of all services and connections.
     pub(super) fn status(&self) -> EdgeStatus {
         let now = self.clock.now();
         let present = self.present();
@@ -197,7 +198,7 @@ impl Registry {
         }
     }
 
-    /// What happened in all.
+    /// Totals since the start.
     pub(super) fn report(&self) -> EdgeReport {
         let EdgeStatus { elapsed_s, services, stack, .. } = self.status();
         EdgeReport { elapsed_s, services, stack }

@@ -1,4 +1,4 @@
-//! A stack behind one queue of the device, and what waits for its connections.
+//! A stack behind one queue of the device, and the tasks that wait for its connections.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,14 +23,14 @@ pub(super) struct Accepted {
     pub(super) client: SocketAddr,
 }
 
-/// One stack.
+/// One userspace stack with its queue of the device.
 pub(super) struct Shard {
     pub(super) machine: Arc<Shared<Endpoint>>,
     pub(super) carrier: Arc<TunTransport>,
     index: usize,
     /// Each listener's service.
     listeners: BTreeMap<ListenerId, usize>,
-    /// What to wake when something happens to a connection.
+    /// Tasks to wake by connection.
     signals: Mutex<BTreeMap<ConnectionId, Arc<Notify>>>,
     accepted: mpsc::UnboundedSender<Accepted>,
 }
@@ -45,7 +45,7 @@ impl Shard {
         carrier: Arc<TunTransport>,
         accepted: mpsc::UnboundedSender<Accepted>,
     ) -> Result<Shard, EdgeError> {
-        // Those that are too many are to get here, where they are told so by a reset: the stack drops their SYNs.
+        // Connections beyond the limit are accepted and reset: the stack would drop their SYNs without an answer.
         let most =
             super::wanted(options).saturating_add(1024 + EndpointOptions::default().syn_backlog);
         let endpoint =
@@ -77,7 +77,7 @@ impl Shard {
         Ok(Shard { machine, carrier, index, listeners, signals, accepted })
     }
 
-    /// What to do with the stack's events, for its driver.
+    /// The driver's hook, which handles the stack's events.
     pub(super) fn hook(self: Arc<Self>) -> impl FnMut(&mut Endpoint, Instant) + Send {
         move |endpoint, _now| {
             while let Some((id, event)) = endpoint.poll_event() {
@@ -93,7 +93,7 @@ impl Shard {
         }
     }
 
-    /// Takes what waits at a listener; who is to serve it hears of it later.
+    /// Takes the connections that wait at a listener; their tasks start later.
     fn accept(&self, endpoint: &mut Endpoint, listener: ListenerId) {
         while let Some(id) = endpoint.accept(listener) {
             let Some(connection) = endpoint.connection(id) else { continue };

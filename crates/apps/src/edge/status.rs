@@ -1,37 +1,37 @@
-//! What an edge tells of itself: for people, as JSON, and for [`super::metrics`].
+//! Reports of an edge: for people, as JSON, and for [`super::metrics`].
 
 use std::fmt;
 use std::net::SocketAddr;
 
 use base::Duration;
 use io::TunStatistics;
+use results::text_table::Table;
 use serde::{Serialize, Serializer};
 use tcp::{ConnectionInfo, Endpoint, MemoryState};
 
+use super::counters::ServiceCounters;
 use super::options::Service;
-use super::tally::Tally;
-use crate::Table;
 
-/// A service and what its connections did.
+/// A service with the counters of its connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceReport {
     /// Name of the service.
     pub name: String,
-    /// Where clients reach it.
+    /// Port, and address if not all, that clients connect to.
     pub listen: String,
-    /// Where it really is.
+    /// Address of the service itself.
     pub forward: String,
     /// Recovery policy of the service.
     pub policy: String,
     /// Connections that are there.
     pub present: usize,
-    /// What they and those before did.
+    /// Counters of all its connections, ended ones among them.
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: ServiceCounters,
 }
 
 impl ServiceReport {
-    pub(super) fn new(service: &Service, present: usize, tally: Tally) -> ServiceReport {
+    pub(super) fn new(service: &Service, present: usize, tally: ServiceCounters) -> ServiceReport {
         ServiceReport {
             name: service.name.clone(),
             listen: service.listen.to_string(),
@@ -43,7 +43,7 @@ impl ServiceReport {
     }
 }
 
-/// What the stack did besides its connections.
+/// Counters of the stack that belong to no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StackReport {
     /// IP packets received, of every kind.
@@ -64,7 +64,7 @@ pub struct StackReport {
     pub syns_without_memory: u64,
     /// Connections in TIME-WAIT.
     pub time_wait: u64,
-    /// Bytes of memory that the process has, as the system counts them (VmRSS); 0 where it does not tell.
+    /// Resident memory of the process (VmRSS), in bytes; 0 where the system does not report it.
     pub resident_bytes: u64,
     /// Bytes that it may have.
     pub memory_limit: u64,
@@ -77,9 +77,9 @@ pub struct StackReport {
     pub memory: MemoryState,
     /// Bytes behind holes given up because connections held too much memory.
     pub pruned_bytes: u64,
-    /// Connections reset for want of memory that were only to be finished.
+    /// Closing connections that were reset because memory was short.
     pub orphans_reset: u64,
-    /// Others that were reset for want of memory, as they held much and made no progress.
+    /// Other connections that were reset because memory was short: they held much and made no progress.
     pub stalled_reset: u64,
     /// Segments without a connection.
     pub no_connection: u64,
@@ -113,16 +113,16 @@ fn memory_name<S: Serializer>(state: &MemoryState, serializer: S) -> Result<S::O
     serializer.serialize_str(state.name())
 }
 
-/// A connection as it stands.
+/// State of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConnectionStatus {
-    /// Name of the service that it is of.
+    /// Name of its service.
     pub service: String,
-    /// The client.
+    /// Address and port from which the client connects.
     pub client: SocketAddr,
     /// State of RFC 9293.
     pub state: &'static str,
-    /// How long it has been there.
+    /// Time since it was accepted, in seconds.
     pub age_s: f64,
     /// Bytes from the client to the service.
     pub bytes_up: u64,
@@ -130,9 +130,9 @@ pub struct ConnectionStatus {
     pub bytes_down: u64,
     /// Smoothed round-trip time, once measured.
     pub srtt_ms: Option<f64>,
-    /// Retransmission timeout.
+    /// Retransmission timeout, in milliseconds.
     pub rto_ms: f64,
-    /// Congestion window.
+    /// Congestion window, in bytes.
     pub cwnd_bytes: u64,
     /// Sent and not acknowledged.
     pub unacked_bytes: u64,
@@ -186,16 +186,16 @@ impl ConnectionStatus {
     }
 }
 
-/// An edge as it stands.
+/// State of an edge.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EdgeStatus {
-    /// How long it has been up.
+    /// Time since the start, in seconds.
     pub elapsed_s: f64,
     /// Services of the edge.
     pub services: Vec<ServiceReport>,
-    /// The stack.
+    /// Counters of the userspace TCP that belong to no connection.
     pub stack: StackReport,
-    /// Every connection.
+    /// Open connections, one by one.
     pub connections: Vec<ConnectionStatus>,
 }
 
@@ -225,7 +225,7 @@ impl EdgeStatus {
     }
 }
 
-/// Columns of connections. On a narrow terminal the last ones are cut off, so that what tells of losses comes first.
+/// Columns of connections. Narrow terminals cut the last ones off, so that losses come first.
 const COLUMNS: [&str; 14] = [
     "service", "client", "thin", "srtt", "rto", "resent", "hit/miss", "timeouts", "unacked", "age",
     "up", "down", "cwnd", "bundled",
@@ -306,14 +306,14 @@ impl fmt::Display for StackReport {
     }
 }
 
-/// What an edge did from its beginning to its end.
+/// Totals of an edge from start to end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EdgeReport {
-    /// How long it was up.
+    /// Time from start to end, in seconds.
     pub elapsed_s: f64,
     /// Services of the edge.
     pub services: Vec<ServiceReport>,
-    /// The stack.
+    /// Counters of the userspace TCP that belong to no connection.
     pub stack: StackReport,
 }
 

@@ -4,8 +4,8 @@ use base::Duration;
 
 use recovery::RecoveryPolicy;
 
+use super::counters::{End, ServiceCounters};
 use super::status::StackReport;
-use super::tally::{End, Tally};
 use super::*;
 
 fn options() -> EdgeOptions {
@@ -149,8 +149,13 @@ fn a_file_describes_an_edge_with_several_services() {
 
 fn status() -> EdgeStatus {
     let service = Service { name: "a \"b\"".into(), ..options().services[0].clone() };
-    let mut tally =
-        Tally { bytes_up: 7, timeouts: 3, bundle_hits: 4, bundle_misses: 50, ..Tally::default() };
+    let mut tally = ServiceCounters {
+        bytes_up: 7,
+        timeouts: 3,
+        bundle_hits: 4,
+        bundle_misses: 50,
+        ..ServiceCounters::default()
+    };
     tally.count_end(End::Finished);
     tally.count_end(End::ServiceReset);
     let client: SocketAddr = "192.0.2.1:40000".parse().unwrap();
@@ -194,12 +199,12 @@ fn metrics_are_in_the_text_format_with_escaped_labels() {
 
 #[test]
 fn every_figure_of_a_service_is_added_up_and_told_once() {
-    let zero = serde_json::to_value(Tally::default()).unwrap();
+    let zero = serde_json::to_value(ServiceCounters::default()).unwrap();
     for figure in zero.as_object().unwrap().keys() {
         let tally = |count: u64| {
             let mut figures = zero.clone();
             figures[figure] = count.into();
-            serde_json::from_value::<Tally>(figures).unwrap()
+            serde_json::from_value::<ServiceCounters>(figures).unwrap()
         };
         let mut sum = tally(3);
         sum.add(&tally(4));

@@ -1,4 +1,4 @@
-//! What `thinstream emulate` is asked for, as people write it.
+//! Options of `thinstream emulate`, as people write them.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use netsim::link::{
     CrossTraffic, Framing, Jitter, LinkConfig, LossModel, ProfileStep, QueueText, Reorder,
 };
 
-/// What to relay, how, and for how long.
+/// Addresses, link and duration of a relay.
 #[derive(Clone, Debug)]
 pub struct EmulateOptions {
     /// The paths, at least one; each has links of its own.
@@ -25,7 +25,7 @@ pub struct EmulateOptions {
 pub struct PathOptions {
     /// Where clients send to; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The server.
+    /// Address of the server that datagrams are relayed to.
     pub forward: SocketAddr,
     /// From the clients to the server.
     pub up: LinkOptions,
@@ -53,7 +53,7 @@ impl PathOptions {
 pub struct LinkOptions {
     /// One-way delay.
     pub delay: Duration,
-    /// What varies the delay. Packets keep their order.
+    /// Variation of the delay. Packets keep their order.
     pub jitter: Jitter,
     /// Which packets are lost.
     pub loss: LossModel,
@@ -61,7 +61,7 @@ pub struct LinkOptions {
     pub rate: Option<Rate>,
     /// Queue before the bottleneck and its discipline; none lets any number wait.
     pub queue: Option<QueueText>,
-    /// What the bottleneck's link layer adds to each packet.
+    /// Bytes that the bottleneck's link layer adds to each packet.
     pub framing: Framing,
     /// A queue on the way that foreign traffic fills.
     pub cross: Option<CrossTraffic>,

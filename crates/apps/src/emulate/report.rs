@@ -1,32 +1,32 @@
-//! What a relay did, for people and for programs.
+//! Report of a relay, for people and for programs.
 
 use std::fmt;
 use std::net::SocketAddr;
 
 use io::EmulatorStatistics;
 use io::emulator::DirectionStatistics;
+use results::text_table::Table;
 use serde::Serialize;
 
 use super::EmulateOptions;
-use crate::Table;
 
-/// What a relay did.
+/// Counters of a relay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EmulateReport {
     /// The seed of its losses and delays.
     pub seed: u64,
-    /// How long it ran, in seconds.
+    /// Time from start to end, in seconds.
     pub duration_s: f64,
-    /// What happened on each path.
+    /// Counters of each path.
     pub paths: Vec<PathReport>,
 }
 
-/// What happened on a path.
+/// Counters of a path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathReport {
-    /// Where the relay listened.
+    /// Address at which the relay listened.
     pub listen: String,
-    /// The server.
+    /// Address of the server.
     pub forward: String,
     /// From the clients to the server.
     pub up: DirectionReport,
@@ -42,7 +42,7 @@ pub struct PathReport {
     pub strangers: u64,
 }
 
-/// What a relay did in one direction. Bytes are those of IP packets.
+/// Counters of one direction. Bytes are those of IP packets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionReport {
     /// Packets that came to the link.
@@ -70,11 +70,11 @@ pub struct DirectionReport {
 /// How late packets left beyond the emulated delay, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatenessReport {
-    /// The median.
+    /// Median, in milliseconds.
     pub p50: f64,
     /// 99 of 100 were not later.
     pub p99: f64,
-    /// The latest.
+    /// Maximum, in milliseconds.
     pub max: f64,
 }
 

@@ -9,7 +9,7 @@ use thinstream::AssociationStats;
 
 use super::meter::Meter;
 use super::{Ended, LossReport, SendOptions};
-use crate::Unwritten;
+use crate::files::Unwritten;
 use crate::transfer::{Rows, TransferReport, latency_line};
 
 /// What a client measured. Latency counts from when messages were due, not from when they could be sent.

@@ -110,8 +110,8 @@ async fn a_client_that_is_stopped_closes_and_reports_what_it_has() {
 
 #[tokio::test]
 async fn wrong_input_fails_before_the_network_is_touched() {
-    let nobody: SocketAddr = "192.0.2.1:9".parse().unwrap();
-    let mut options = quickly(nobody, 1);
+    let silent: SocketAddr = "192.0.2.1:9".parse().unwrap();
+    let mut options = quickly(silent, 1);
     let Messages::Workload { plan, .. } = &mut options.messages else { unreachable!() };
     plan.size = lab::Sizes::Constant(20);
     let small = send_until(&options, &mut |_| (), pending()).await.unwrap_err();
@@ -172,11 +172,11 @@ async fn a_recording_is_sent_with_its_sizes() {
 
 #[tokio::test]
 async fn a_closed_port_is_told_from_silence() {
-    let nobody = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let failure = send_until(&quickly(nobody, 1), &mut |_| (), pending()).await.unwrap_err();
+    let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let failure = send_until(&quickly(closed, 1), &mut |_| (), pending()).await.unwrap_err();
     assert!(!failure.is_usage());
     if cfg!(target_os = "linux") {
-        assert_eq!(failure.to_string(), format!("nobody listens at {nobody}"));
+        assert_eq!(failure.to_string(), format!("no endpoint listens at {closed}"));
     }
 }
 

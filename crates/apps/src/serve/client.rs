@@ -25,7 +25,7 @@ pub(super) struct Totals {
     pub(super) one_way: LatencyRecorder,
     /// Messages whose sender's clock is another one.
     pub(super) unclocked: u64,
-    pub(super) retransmissions: crate::Retransmissions,
+    pub(super) retransmissions: crate::retransmissions::Retransmissions,
 }
 
 impl Totals {

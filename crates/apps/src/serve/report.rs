@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use crate::Retransmissions;
+use crate::retransmissions::Retransmissions;
 use results::LatencySummary;
 use serde::Serialize;
 use thinstream::Endpoint;
 
 use super::ServeOptions;
 use super::client::Totals;
-use crate::Unwritten;
+use crate::files::Unwritten;
 use crate::transfer::{Rows, latency_line};
 
 /// What a server counted.

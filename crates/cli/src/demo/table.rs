@@ -1,8 +1,8 @@
 //! The numbers of a demo as text: a policy in each column, aligned, without colour.
 
 use ::report::grouped;
-use apps::Table;
 use apps::demo::{PolicyReport, PolicyResults};
+use results::text_table::Table;
 use results::{LatencySummary, RetransmissionLatency};
 
 /// A table with a policy in each column.

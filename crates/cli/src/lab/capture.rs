@@ -11,7 +11,7 @@ use ::lab::record::{Files, FlowName, check, record};
 use crate::failure::Failure;
 use crate::output;
 
-/// What to capture.
+/// Flows and runs to capture.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Captures")]
 pub(super) struct Captures {
@@ -35,7 +35,7 @@ pub(super) struct Captures {
 }
 
 impl Captures {
-    /// Finds what cannot be captured before anything is run.
+    /// Fails for flows that do not exist, before anything is run.
     pub(super) fn check(&self, plan: &Plan) -> Result<(), Failure> {
         self.capture.iter().try_for_each(|flow| check(plan, flow).map_err(Failure::usage))?;
         if let Some(seed) = self.capture_seeds.iter().find(|seed| !(1..=plan.seeds).contains(seed))
@@ -107,5 +107,5 @@ impl Captures {
 /// `policy=lksctp seed=1 thin-0`, without what the name of a file may not have.
 fn name(plan: &Plan, cell: usize, seed: u64, flow: &FlowName) -> String {
     let texts = plan.cells.get(cell).map(|(cell, _)| cell.texts()).unwrap_or_default();
-    ::lab::archive::folder::file_name(&texts, seed, &[format!("{}-{}", flow.group, flow.number)])
+    runner::archive::file_name(&texts, seed, &[format!("{}-{}", flow.group, flow.number)])
 }

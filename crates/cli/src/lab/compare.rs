@@ -4,16 +4,17 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use ::lab::archive::{Manifest, Stored};
 use ::lab::compare::{
     Comparison, Difference, QuantilePair, SideBySide, compare, side_by_side, tally,
 };
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::Plan;
+use ::lab::stored::{Manifest, Stored};
 use ::report::four_digits;
 use ::report::section::Study;
 use base::Duration;
 use results::QuantileInterval;
+use results::text_table::Table;
 use serde_json::{Value, json};
 
 use super::work::{Done, Work};
@@ -36,7 +37,7 @@ const LEAST_MS: f64 = 0.01;
 /// intervals that assume no distribution. Values that the plan does not vary are put into it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The plan.
+    /// Plan whose cells are compared: a file, or a name that "lab list" shows.
     plan: PathBuf,
     /// The key, such as flow.NAME.policy, as in a plan's sweep.
     #[arg(long, requires = "other")]
@@ -91,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The plan with distributions, and what its runs gave.
+/// Runs the plan; returns it with distributions, and its finished runs.
 fn finish(
     arguments: &Arguments,
     varied: Option<(&str, &[String])>,
@@ -180,8 +181,7 @@ fn judge(pair: Pair<'_>, all: &[Comparison]) -> Result<(), Failure> {
 fn show(comparison: &Comparison, text: &mut String) {
     let keys: Vec<String> =
         comparison.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    // Writing to a string does not fail.
-    let _ = writeln!(text, "\n{}", keys.join(", "));
+    let mut table = Table::new(3);
     for one in &comparison.differences {
         let Difference { of, name, unit, .. } = one;
         let (first, second) = (four_digits(one.one), four_digits(one.other));
@@ -190,13 +190,15 @@ fn show(comparison: &Comparison, text: &mut String) {
             let half = interval.high - interval.mean;
             format!(", difference {} ± {}{star}", four_digits(interval.mean), four_digits(half))
         });
-        let _ = writeln!(text, "  {of:12} {name:44} {first}, {second}{difference} {unit}");
+        let numbers = format!("{first}, {second}{difference} {unit}");
+        table.row([format!("  {of}"), name.clone(), numbers]);
     }
     for QuantilePair { of, name, quantile, one, other } in &comparison.quantiles {
         let (one, other) = (quantile_text(*one), quantile_text(*other));
         let name = format!("{name} to {quantile}");
-        let _ = writeln!(text, "  {of:12} {name:44} {one}, {other} ms");
+        table.row([format!("  {of}"), name, format!("{one}, {other} ms")]);
     }
+    *text += &format!("\n{}\n{table}", keys.join(", "));
 }
 
 fn quantile_text(interval: Option<QuantileInterval>) -> String {

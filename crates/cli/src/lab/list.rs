@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::{Plan, PlanError, Size};
-use apps::Table;
+use results::text_table::Table;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// A plan and its name, or why it is none.
+/// A plan with its name, or the error in it.
 pub(super) type Listed = (String, Result<Plan, PlanError>);
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -54,12 +54,12 @@ fn in_folder(folder: &Path) -> Result<Vec<Listed>, Failure> {
         experiments::natural_order(&one.to_string_lossy(), &other.to_string_lossy())
     });
     let parse = |path: &PathBuf| {
-        ::lab::plan::read(path).and_then(|text| Plan::parse(&text, Size::Normal, None))
+        runner::plan_file::read(path).and_then(|text| Plan::parse(&text, Size::Normal, None))
     };
     Ok(found.iter().map(|path| (path.display().to_string(), parse(path))).collect())
 }
 
-/// Plans below a folder; what ends otherwise is none.
+/// Plans below a folder: files that end with `.toml`.
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -72,7 +72,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Names, what each reproduces, and titles, in columns.
+/// Names, figures of papers, and titles, in columns.
 pub(super) fn table(plans: &[Listed]) -> String {
     let mut table = Table::new(3);
     for (name, plan) in plans {

@@ -1,5 +1,5 @@
-//! What a plan gave, at a glance: the values of what it varies last side by side, with the numbers that say most, in
-//! tables that fit a screen.
+//! Results of a plan at a glance: the values of the last key that it varies side by side, with the most important
+//! numbers, in tables that fit a screen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,17 +9,17 @@ use ::lab::plan::Plan;
 use ::lab::statistics;
 use ::report::document::Comparison;
 use ::report::four_digits;
-use apps::Table;
+use results::text_table::Table;
 use results::{Labels, Series};
 
-/// Characters of a line, and lines of all tables together, as far as that is possible.
+/// Characters of a line, and lines of all tables together, unless a table alone needs more.
 const COLUMNS: usize = 100;
 const LINES: usize = 40;
 /// Tables that are shown, and rows of each that are shown however many tables there are.
 const MOST_TABLES: usize = 12;
 const FEWEST_ROWS: usize = 3;
 
-/// A row's flows, name and unit, and what decides its place: how many labels it has.
+/// Flows, name and unit of a row, and the number of its labels, which decides its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Head {
     of: String,
@@ -35,7 +35,7 @@ struct Group {
     /// Values of that key.
     columns: Vec<String>,
     heads: Vec<Head>,
-    /// By row and column.
+    /// Numbers by row and column.
     cells: BTreeMap<(usize, usize), String>,
 }
 
@@ -212,7 +212,7 @@ mod tests {
              [sweep]\n{sweep}\n[measure]\nlatency = {{ quantiles = [0.5, 0.99] }}\ncost = {{}}\n"
         );
         let plan = Plan::parse(&plan, Size::Normal, None).unwrap();
-        let finished = run_all(&plan, 1).unwrap();
+        let finished = run_all(&plan).unwrap();
         overview(&plan, &finished)
     }
 

@@ -1,4 +1,4 @@
-//! Pages of results: what they are called, and where they and their pictures go.
+//! Pages of results: their names, and the places of their pictures.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use ::lab::archive::{Manifest, Stored, read};
 use ::lab::engine;
 use ::lab::experiments::natural_order;
+use ::lab::stored::{Manifest, Stored};
 use ::report::document::Comparison;
 use ::report::section::{Study, comparisons};
+use runner::archive::read;
 
 use super::pages::Page;
 use crate::failure::Failure;
@@ -90,7 +91,7 @@ fn is_same_plan(one: &Manifest, other: &Manifest) -> bool {
     one.fingerprint == other.fingerprint && one.plan == other.plan
 }
 
-/// What two shards finished, together.
+/// Adds the finished runs of another shard.
 fn join(one: &mut Stored, other: Stored) {
     one.finished.extend(other.finished);
     engine::conclude(&one.plan, &mut one.finished);
@@ -147,7 +148,7 @@ source = "invented"
     fn a_row_that_differs_without_a_note_is_named_and_no_other() {
         studies::register();
         let plan = Plan::parse(PLAN, Size::Normal, None).unwrap();
-        let finished = run_all(&plan, 1).unwrap();
+        let finished = run_all(&plan).unwrap();
         let manifest = Manifest::new(&plan, Shard::default(), 2, Default::default());
         let found = without_note(&Study::new(Stored { plan, finished, manifest }));
         assert_eq!(found.len(), 1, "{found:?}");

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use ::lab::archive::{Existing, Folder, Manifest, Stored, read};
 use ::lab::engine::Shard;
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::Plan;
+use ::lab::stored::{Manifest, Stored};
 use ::report::document::Comparison;
 use ::report::section::{Study, comparisons};
 use ::report::tally::counts;
+use runner::archive::{Existing, Folder, read};
 use serde_json::json;
 
 use super::pages::Page;
@@ -115,8 +116,8 @@ impl Arguments {
         Page::try_open(&self.out.join("report.html"))
     }
 
-    /// What becomes of the results in a plan's folder: runs of this plan and build stay, and no others are removed
-    /// without a word.
+    /// The choice for results in a plan's folder: runs of this plan and build stay, and others are removed only with
+    /// `--anew`.
     fn existing(&self) -> Existing {
         if self.anew { Existing::Replace } else { Existing::Resume }
     }

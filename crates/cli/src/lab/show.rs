@@ -2,14 +2,15 @@
 
 use std::fmt::Write;
 
-use ::lab::archive::golden::six_digits;
 use ::lab::engine::{self, Finished};
 use ::lab::plan::{Plan, Subject};
 use ::lab::statistics;
+use ::lab::stored::golden::six_digits;
 use ::lab::verdict::{Verdict, judge};
 use ::report::document::Comparison;
 use ::report::four_digits;
 use ::report::section::comparisons;
+use results::text_table::Table;
 use results::{SeedsNeeded, Series, full_name, seeds_for_quantile};
 use serde_json::{Value, json};
 
@@ -20,9 +21,9 @@ use crate::output;
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// What fits a screen.
+    /// The most important numbers, on one screen.
     Overview,
-    /// Every number.
+    /// All numbers.
     All,
     /// Every number, as one JSON object.
     Json,
@@ -38,7 +39,7 @@ impl Form {
     }
 }
 
-/// Prints them.
+/// Prints results in this form.
 pub(crate) fn results(plan: &Plan, finished: &Finished, form: Form) -> Result<(), Failure> {
     match form {
         Form::Json => {
@@ -65,8 +66,9 @@ fn all(plan: &Plan, finished: &Finished) -> String {
         let name = cell.to_string();
         // Writing to a string does not fail.
         let _ = writeln!(text, "{}", if name.is_empty() { &plan.base.title } else { &name });
-        series.iter().for_each(|one| text.push_str(&number(one)));
-        text.push('\n');
+        let mut table = Table::new(3);
+        series.iter().for_each(|one| table.row(number(one)));
+        let _ = writeln!(text, "{table}");
     }
     text.push_str(&paper(&comparisons(plan, finished)));
     text
@@ -117,7 +119,8 @@ pub(super) fn seeds_needed(
     output::print(&(text + &advice))
 }
 
-fn number(one: &Series) -> String {
+/// Flows, name, and the mean with its interval and unit.
+fn number(one: &Series) -> [String; 3] {
     let value = match one.interval() {
         Some(interval) if interval.high > interval.low => {
             format!(
@@ -128,7 +131,7 @@ fn number(one: &Series) -> String {
         }
         _ => four_digits(one.mean()),
     };
-    format!("  {:12} {:44} {value} {}\n", one.of, one.name(), one.unit)
+    [format!("  {}", one.of), one.name(), format!("{value} {}", one.unit)]
 }
 
 /// The table paper/here.
@@ -136,21 +139,20 @@ pub(super) fn paper(rows: &[Comparison]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut text = "The paper's numbers, and ours:\n".to_owned();
+    let mut table = Table::new(2);
+    table.line("The paper's numbers, and ours:");
     for row in rows {
         let case = if row.case.is_empty() { String::new() } else { format!(" ({})", row.case) };
         let paper = row.paper.as_deref().unwrap_or("-");
         let interval = row.interval.as_ref().map(|one| format!(", {one}")).unwrap_or_default();
         let source = row.source.as_deref().unwrap_or_default();
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "  {:14} {}{case}", row.verdict_told(), row.measure);
-        let _ =
-            writeln!(text, "                 paper {paper}, here {}{interval}; {source}", row.here);
+        table.row([format!("  {}", row.verdict_told()), format!("{}{case}", row.measure)]);
+        table.row(["", &format!("paper {paper}, here {}{interval}; {source}", row.here)]);
         if let Some(note) = &row.note {
-            let _ = writeln!(text, "                 {note}");
+            table.row(["", note]);
         }
     }
-    text
+    table.to_string()
 }
 
 fn to_json(plan: &Plan, finished: &Finished, verdicts: &[Verdict<'_>]) -> Value {

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Once, mpsc};
 use std::time::Instant;
 
-use ::lab::archive::{Existing, Folder, FolderError, Manifest, Stored};
 use ::lab::engine::{self, EngineError, Finished, Shard};
 use ::lab::plan::Plan;
+use ::lab::stored::{Manifest, Stored};
 use ::report::section::Study;
+use runner::archive::{Existing, Folder, FolderError};
+use runner::threads;
 
 use super::pages::Page;
 use super::{BUILD, surroundings, typed};
@@ -21,48 +23,47 @@ pub(super) struct Work<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shard: Shard,
     pub(super) jobs: Option<u64>,
-    /// What the line of progress begins with.
+    /// Beginning of the line of progress.
     pub(super) what: &'a str,
-    /// What the manifest says how they were done.
+    /// Command line for the manifest.
     pub(super) command: String,
 }
 
-/// What came of it.
+/// Results of the work.
 pub(super) struct Done {
-    /// The runs that are finished, and what follows from them.
+    /// The finished runs, and conclusions from them.
     pub(super) finished: Finished,
     /// The failure to report if the user stopped the work before all runs were finished.
     pub(super) stopped: Option<Failure>,
-    /// Tables that could not be written; the runs are there all the same.
+    /// Tables that could not be written; the results are complete nevertheless.
     pub(super) failures: Failures,
 }
 
 impl Work<'_> {
-    /// Does what is not finished yet.
+    /// Runs the jobs that are not finished.
     pub(super) fn run(self, mut folder: Option<Folder>) -> Result<Done, Failure> {
         let began = Instant::now();
         let Work { plan, shard, .. } = self;
         let mut finished = folder.as_ref().map_or_else(Finished::new, |one| one.finished().clone());
         let done = finished.keys().copied().collect();
-        let threads = self.jobs.map_or_else(super::processors, |jobs| jobs as usize);
+        let count_of_threads = self.jobs.map_or_else(super::processors, |jobs| jobs as usize);
         let (count, all) = (AtomicU64::new(finished.len() as u64), plan.jobs().div_ceil(shard.of));
         let (mut progress, mut failures) = (Progress::new(), Failures::default());
         let stopped = stop_on_request();
-        let ran =
-            engine::run_unless_stopped(plan, shard, &done, threads, stopped, |job, results| {
-                if let Some(open) = &mut folder
-                    && let Err(error) = open.add(job, results.clone())
-                {
-                    // The numbers are worth having without their folder.
-                    failures.keep::<()>(Err(Failure::File(error.to_string())));
-                    folder = None;
-                }
-                finished.insert(job, results);
-                let count = count.fetch_add(1, Ordering::Relaxed) + 1;
-                let seconds = began.elapsed().as_secs_f64();
-                progress.show(&format!("{}{count} of {all} runs, {seconds:.0} s", self.what));
-                Ok(())
-            });
+        let ran = threads::run(plan, shard, &done, count_of_threads, stopped, |job, results| {
+            if let Some(open) = &mut folder
+                && let Err(error) = open.add(job, results.clone())
+            {
+                // The numbers are worth having without their folder.
+                failures.keep::<()>(Err(Failure::File(error.to_string())));
+                folder = None;
+            }
+            finished.insert(job, results);
+            let count = count.fetch_add(1, Ordering::Relaxed) + 1;
+            let seconds = began.elapsed().as_secs_f64();
+            progress.show(&format!("{}{count} of {all} runs, {seconds:.0} s", self.what));
+            Ok(())
+        });
         drop(progress);
         match ran {
             Ok(()) => {}
@@ -83,7 +84,7 @@ impl Work<'_> {
     }
 }
 
-/// What a stopped command says.
+/// The message of a command that was interrupted.
 fn interrupted(what: &str, count: u64, all: u64, is_kept: bool) -> String {
     match is_kept {
         true => format!("interrupted: {what}{count} of {all} runs done; --resume goes on"),
@@ -106,7 +107,7 @@ pub(super) fn stop_on_request() -> &'static AtomicBool {
         };
         // Without the thread, the process ends as any does.
         let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
-        // A request from now on is heard; a sender that is gone says that none is.
+        // A request from now on is noticed; a closed channel means that none can come.
         let _ = listening.recv();
     });
     &STOPPED

@@ -1,8 +1,7 @@
 //! `thinstream lab workloads`: applications of the papers, and how well their models fit.
 
-use std::fmt::Write;
-
 use ::lab::workload::{Application, ApplicationRow, Fit};
+use results::text_table::Table;
 use serde_json::json;
 
 use super::show::short;
@@ -21,7 +20,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What a distribution is shown by: mean, median, smallest, largest, 1 % and 99 %.
+/// Mean, median, smallest, largest, 1 % and 99 % of a distribution.
 fn numbers(fit: &Fit) -> [f64; 6] {
     let at = |quantile| fit.quantile(quantile);
     [fit.mean(), at(0.5), at(0.0), at(1.0), at(0.01), at(0.99)]
@@ -36,35 +35,42 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn table() -> String {
-    let mut text = format!(
-        "{:26} {:23} {:47} {}\n{:26}",
-        "", "payload, B", "time between packets, ms", "a second", "name"
-    );
-    for head in ["mean", "min", "max", "mean", "median", "min", "max", "1 %", "99 %"] {
-        // Writing to a string does not fail.
-        let _ = write!(text, " {head:>7}");
-    }
-    text += &format!(" {:>7} {:>7}\n", "packets", "bits");
+    let mut table = Table::headed(&[
+        "payload in B, intervals in ms",
+        "B mean",
+        "min",
+        "max",
+        "ms mean",
+        "median",
+        "min",
+        "max",
+        "1 %",
+        "99 %",
+        "packets/s",
+        "bits/s",
+    ]);
     for application in Application::all() {
         let row = application.row();
-        let _ = writeln!(text, "{}", row.title);
+        table.line(row.title);
         let payload = row.payload.map(|value| known(*row, value));
         let intervals = row.interval_ms.map(|value| known(*row, value));
         let rates = row.rates.map(|(packets, bits)| [short(packets), short(bits)]);
         let cells = payload.into_iter().chain(intervals);
-        line(&mut text, source(*row), cells.chain(rates.into_iter().flatten()));
+        let cells = cells.chain(rates.into_iter().flatten());
+        table.row([format!("  {}", source(*row))].into_iter().chain(cells));
         let payload = application.payloads();
         let payload = [payload.mean(), payload.quantile(0.0), payload.quantile(1.0)];
         let intervals = application.intervals();
         let rate = 1000.0 / intervals.mean();
         let rates = [rate, rate * 8.0 * payload[0]];
         let cells = payload.into_iter().chain(numbers(&intervals)).chain(rates);
-        line(&mut text, row.name, cells.map(short));
+        table.row([format!("  {}", row.name)].into_iter().chain(cells.map(short)));
     }
-    text + "\nBits a second of the models are those of the payload; the papers count headers, too.\n"
+    table.to_string()
+        + "\nBits a second of the models are those of the payload; the papers count headers, too.\n"
 }
 
-/// Where a row's numbers are from.
+/// The origin of a row's numbers.
 fn source(row: ApplicationRow) -> &'static str {
     if row.verified { "reported" } else { "from memory, unverified" }
 }
@@ -72,14 +78,6 @@ fn source(row: ApplicationRow) -> &'static str {
 /// A number as the source has it: where that says `<1`, the model takes 0.5.
 fn known(row: ApplicationRow, value: f64) -> String {
     if !row.verified && value == 0.5 { "<1".to_owned() } else { short(value) }
-}
-
-fn line(text: &mut String, name: &str, cells: impl Iterator<Item = String>) {
-    let _ = write!(text, "  {name:24}");
-    cells.for_each(|cell| {
-        let _ = write!(text, " {cell:>7}");
-    });
-    text.push('\n');
 }
 
 fn to_json(application: Application) -> serde_json::Value {
@@ -96,7 +94,7 @@ fn to_json(application: Application) -> serde_json::Value {
     };
     let (sizes, times) = (["mean", "min", "max"], ["mean", "median", "min", "max", "p1", "p99"]);
     let mut object = json!({ "name": row.name, "title": row.title, "verified": row.verified });
-    // What is remembered only does not go by the names of what is reported.
+    // Numbers from memory do not have the names of reported ones.
     let prefix = if row.verified { "" } else { "remembered_" };
     let (packets, bits) = row.rates.unzip();
     let rate = 1000.0 / intervals.mean();
@@ -153,7 +151,8 @@ mod tests {
             "{}",
             lines[ssh + 1]
         );
-        assert!(lines[ssh + 1].ends_with("3.096    2825"), "{}", lines[ssh + 1]);
+        let rates: Vec<&str> = lines[ssh + 1].split_whitespace().rev().take(2).collect();
+        assert_eq!(rates, ["2825", "3.096"], "{}", lines[ssh + 1]);
         let ftp = Application::all().last().unwrap();
         assert_eq!(to_json(ftp)["remembered_interval_ms"]["mean"], json!("<1"));
     }

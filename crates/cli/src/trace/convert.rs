@@ -1,4 +1,4 @@
-//! `thinstream trace convert`: what a capture carried, as a table.
+//! `thinstream trace convert`: messages of a capture as a table.
 
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ fn without_name(recording: Recording) -> Recording {
     }
 }
 
-/// How much it is.
+/// Number of messages, bytes and streams as a sentence.
 pub(super) fn told(recording: &Recording) -> String {
     let streams = match recording.streams().len() {
         1 => "one stream".to_owned(),

@@ -57,7 +57,7 @@ fn wrong(path: &Path, error: &io::Error) -> String {
     format!("cannot write {}: {error}", path.display())
 }
 
-/// All lists.
+/// The CSV files of a folder.
 pub(super) struct Lists {
     folder: PathBuf,
     packets: List,
@@ -94,7 +94,7 @@ impl Lists {
         }
     }
 
-    /// Writes what is known at the end only.
+    /// Writes the numbers that are known only at the end.
     pub(super) fn finish(mut self, report: &Report) -> Result<(), String> {
         self.write_packets(true);
         let mut streams = List::create(&self.folder, "streams.csv", &streams::head())?;

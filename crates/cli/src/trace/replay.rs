@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use ::lab::archive::Existing;
 use ::lab::plan::Plan;
 use ::lab::policy_text::TransportName;
 use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Replay, outcomes};
 use ::report::four_digits;
-use apps::Table;
 use base::Probability;
 use recovery::policy::{SCTP_DEFAULT, TCP_DEFAULT};
+use results::text_table::Table;
+use runner::archive::Existing;
+use runner::plan_file::read_text;
 use trace::Protocol;
 use trace::report::{Report, Totals};
 
@@ -25,7 +26,7 @@ use crate::output;
 /// Policies that SCTP's traffic is replayed under unless others are asked for: Linux's, and ours without and with copies.
 const SCTP_USUAL: [&str; 3] = ["lksctp", "thin", SCTP_DEFAULT];
 
-/// Likewise for TCP.
+/// Default policies for TCP's traffic: Linux's, and ours without and with copies.
 const TCP_USUAL: [&str; 3] = ["linux", "thin", TCP_DEFAULT];
 
 fn policy_help() -> String {
@@ -55,7 +56,7 @@ pub(super) struct Arguments {
     /// several. "measured" is that of the capture.
     #[arg(long, value_name = "KEY=VALUE..", help_heading = "Replay")]
     network: Vec<String>,
-    /// Share of the data's packets that is lost on the "measured" network, instead of what the capture tells.
+    /// Share of the data's packets that is lost on the "measured" network, instead of the capture's own loss.
     #[arg(long, value_name = "PROBABILITY", help_heading = "Replay")]
     loss: Option<Probability>,
     /// How long receivers may hold acknowledgements back, or off; without it, as each policy says (200ms for most).
@@ -167,7 +168,8 @@ impl Arguments {
         };
         let read = |text: &String| match text.as_str() {
             "measured" => of_capture(),
-            text => text.parse().map_err(|error| Failure::usage(format!("--network: {error}"))),
+            text => NetworkText::parse(text, &read_text)
+                .map_err(|error| Failure::usage(format!("--network: {error}"))),
         };
         match self.network.is_empty() {
             true => Ok(vec![of_capture()?]),
@@ -175,7 +177,7 @@ impl Arguments {
         }
     }
 
-    /// What the capture tells, or what is known better.
+    /// Conditions of the capture, replaced where options give others.
     fn adjusted(&self, told: Conditions) -> Conditions {
         if let Some(loss) = self.loss {
             return Conditions { loss: loss.as_f64(), loss_is_lower_bound: false, ..told };
@@ -191,7 +193,7 @@ impl Arguments {
         told
     }
 
-    /// What was asked for, each once, or what is usual.
+    /// The policies in the arguments, each once, or the default ones.
     fn policies(&self, usual: TransportName) -> Vec<PolicyText> {
         let default = match usual {
             TransportName::Sctp => SCTP_USUAL,
@@ -210,7 +212,7 @@ impl Arguments {
     }
 }
 
-/// A table of what captures show and one of what applications see, for each network.
+/// A table of the capture's measures and one of the applications', for each network.
 fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals) -> String {
     let mut text = String::new();
     for of_network in outcomes.chunk_by(|one, other| one.network == other.network) {

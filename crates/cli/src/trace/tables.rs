@@ -6,8 +6,8 @@ mod spread;
 
 use std::fmt::Write;
 
-use apps::Table;
 use results::LatencySummary;
+use results::text_table::Table;
 use trace::report::{CaptureReport, Delays, Report, StreamReport, Summary, Totals};
 
 pub(super) use self::columns::Width;
@@ -35,7 +35,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// What was read, without its streams.
+/// Summary of the captures, without their streams.
 pub(super) fn head(report: &Report) -> String {
     let mut text = String::new();
     captures(report, &mut text);
@@ -43,7 +43,7 @@ pub(super) fn head(report: &Report) -> String {
     text
 }
 
-/// What was read, and what was not.
+/// Packets read and packets ignored.
 fn captures(report: &Report, text: &mut String) {
     describe(text, "capture", &report.capture);
     if let Some(receiver) = &report.receiver_capture {
@@ -109,7 +109,7 @@ fn describe(text: &mut String, what: &str, capture: &CaptureReport) {
     }
 }
 
-/// From whom to whom.
+/// Both ends of a stream.
 fn ends(stream: &StreamReport) -> String {
     let udp = stream.udp_ports.map_or(String::new(), |(from, to)| format!(" (UDP {from} {to})"));
     format!("{} {} > {}{udp}", stream.protocol.name(), stream.source, stream.destination)
@@ -138,7 +138,7 @@ pub(super) fn summary(report: &Report, verbose: bool, width: Width) -> String {
 }
 
 fn names(report: &Report, text: &mut String) {
-    text.push('\n');
+    let mut table = Table::new(2);
     for stream in &report.streams {
         let mut remarks = Vec::new();
         remarks.extend(stream.interface.as_ref().map(|name| format!("at {name}")));
@@ -154,8 +154,9 @@ fn names(report: &Report, text: &mut String) {
         }
         let remarks =
             if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join("; ")) };
-        let _ = writeln!(text, "{:>4}  {}{remarks}", stream.id, ends(stream));
+        table.row([format!("  {}", stream.id), format!("{}{remarks}", ends(stream))]);
     }
+    *text += &format!("\n{table}");
 }
 
 /// The columns of the papers' table.
@@ -206,7 +207,7 @@ fn six(summary: &Summary) -> [String; 6] {
     [mean, p50, min, max, p1, p99].map(short)
 }
 
-/// Columns of what was sent again.
+/// Columns of retransmissions.
 const RECOVERY: [Column; 17] = [
     ("stream", true),
     ("again", true),
@@ -227,7 +228,7 @@ const RECOVERY: [Column; 17] = [
     ("thin %", true),
 ];
 
-/// What was sent again, and why.
+/// Retransmissions by cause.
 fn recovery(report: &Report, width: Width, text: &mut String) {
     let what = if width == Width::Wide { "by order and by cause" } else { "by cause" };
     let _ = writeln!(text, "\nRetransmissions {what} (segments of TCP, DATA chunks of SCTP)");
@@ -289,7 +290,7 @@ fn sums(all: &Totals, text: &mut String) {
     }
 }
 
-/// How long it took.
+/// Latencies of all streams.
 pub(super) fn latency(report: &Report) -> String {
     let mut text = String::new();
     captures(report, &mut text);

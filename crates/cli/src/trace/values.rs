@@ -1,4 +1,4 @@
-//! What the arguments of `thinstream trace` look like.
+//! Forms of the arguments of `thinstream trace`.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -49,13 +49,13 @@ impl<T: FromStr + PartialOrd> FromStr for Numbers<T> {
     }
 }
 
-/// A percentile.
+/// Reads a percentile: a number from 0 to 100.
 pub(super) fn percentile(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=100.0).contains(number));
     number.ok_or_else(|| format!("\"{text}\" is not a percentile from 0 to 100 such as 99.9"))
 }
 
-/// `SENDERS=RECEIVERS`.
+/// `SENDERS=RECEIVERS`: addresses in both captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Translation(pub(super) AddressRule);
 

@@ -30,7 +30,7 @@ pub struct Held {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
     total: usize,
-    /// The load for which that is.
+    /// Load of the member when `total` was computed.
     load: usize,
     /// Magnitudes of what can be given up, of what an orphan has to send, and of what is stuck.
     revocable: u8,

@@ -110,7 +110,7 @@ impl Tun {
                 common: common.clone(),
                 index,
                 counters: Counters::default(),
-                tally: Tally::default(),
+                tally: DeviceCounters::default(),
             })
         };
         let transports: io::Result<_> =
@@ -227,7 +227,7 @@ pub struct TunTransport {
     common: Arc<Common>,
     index: usize,
     counters: Counters,
-    tally: Tally,
+    tally: DeviceCounters,
 }
 
 impl fmt::Debug for TunTransport {
@@ -238,7 +238,7 @@ impl fmt::Debug for TunTransport {
 
 /// Counters behind [`TunStatistics`].
 #[derive(Debug, Default)]
-struct Tally {
+struct DeviceCounters {
     packets_received: AtomicU64,
     packets_sent: AtomicU64,
     not_ours: AtomicU64,

@@ -4,10 +4,9 @@ use std::net::IpAddr;
 
 use base::{Duration, Instant, Purpose, RandomStream};
 
-use super::host::{Line, Protocol, Reader, Talk, Told};
 use super::model::{Conversation, End};
+use super::protocol::{Line, Place, Protocol, Reader, Talk, Told};
 use super::shared::spread;
-use super::world::Place;
 
 /// A client and its application.
 pub(crate) struct Client<P: Protocol> {
@@ -68,12 +67,12 @@ impl<P: Protocol> Client<P> {
     }
 
     pub(crate) fn on_wake(&mut self, now: Instant) {
-        let (quiet, interval, life) = {
+        let (finished, interval, life) = {
             let shared = self.place.shared.borrow();
-            (shared.quiet, shared.interval, shared.life)
+            (shared.finished, shared.interval, shared.life)
         };
         self.wake = now + spread(&mut self.random, interval);
-        if quiet {
+        if finished {
             return;
         }
         let Some(id) = self.id else {

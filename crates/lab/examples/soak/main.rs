@@ -12,11 +12,11 @@
 mod client;
 mod host;
 mod model;
+mod protocol;
 mod sctp;
 mod server;
 mod shared;
 mod tcp;
-mod tcp_talk;
 mod weather;
 mod world;
 
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use base::Duration;
 
-use host::Protocol;
+use protocol::Protocol;
 use world::{Plan, Report, World};
 
 const USAGE: &str = "soak: sctp|tcp [ASSOCIATIONS [HOURS [SEED [SECONDS]]]], all but the first of them whole numbers";
@@ -91,7 +91,7 @@ fn run<P: Protocol>(plan: Plan) -> Result<Report, String> {
     })
 }
 
-/// The process's largest resident set, where the system tells.
+/// Largest resident set of the process, where the system reports it.
 fn peak_memory() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,5 +1,5 @@
-//! What the applications of a soak say to each other, and who judges it: every message arrives once, in
-//! order where asked, intact, or its sender was told of a failure, or that the message was given up.
+//! Messages between the applications of a soak, and their judge: every message arrives once, in order where asked,
+//! intact, or its sender learns of a failure, or that the message was given up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(crate) struct Conversation {
     pub(crate) life: u32,
 }
 
-/// What a message says of itself.
+/// The fields at the beginning of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) conversation: Conversation,
@@ -29,7 +29,7 @@ pub(crate) struct Header {
     pub(crate) number: u32,
 }
 
-/// The bytes of a message of `size` bytes at the least.
+/// The bytes of a message of at least `size` bytes.
 pub(crate) fn write(header: Header, size: usize) -> Bytes {
     let size = size.max(HEADER);
     let mut bytes = Vec::with_capacity(size);
@@ -82,12 +82,12 @@ pub(crate) fn resets(client: u32) -> bool {
     client % 8 >= 4
 }
 
-/// A message's name for the association, as [`Outbox::on_abandoned`] hears it.
+/// Number by which [`Outbox::on_abandoned`] knows a message.
 pub(crate) fn context(stream: usize, number: u32) -> u32 {
     (stream as u32) << 30 | number
 }
 
-/// What one side of a conversation has sent, and what of it was given up.
+/// Messages that one side of a conversation sent, and those that were given up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     pub(crate) counts: Counts,
@@ -104,7 +104,7 @@ impl Outbox {
         Outbox { counts, ..Outbox::default() }
     }
 
-    /// A message was given up; what it says if it cannot have been.
+    /// Notes that a message was given up; fails if it cannot have been.
     pub(crate) fn on_abandoned(&mut self, context: u32, sent: bool) -> Result<(), String> {
         let (stream, number) = ((context >> 30) as usize, context & 0x3fff_ffff);
         if self.given_up.insert((stream, number), sent).is_some() {
@@ -157,7 +157,7 @@ impl Outbox {
     }
 }
 
-/// What one side of a conversation has received.
+/// Messages that one side of a conversation has received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbox {
     /// Per stream, the number after the highest in order, or after the last without a hole.
@@ -169,8 +169,8 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Takes the next message; what it says if it cannot be the next one. Where messages may be given up (`gaps`),
-    /// some may be passed over.
+    /// Takes the next message; fails if it cannot be the next one. Where messages may be given up (`gaps`), some may
+    /// be missing.
     pub(crate) fn take(&mut self, header: Header, gaps: bool) -> Result<(), String> {
         let (stream, number) = (usize::from(header.stream), header.number);
         let Some(next) = self.counts.get_mut(stream) else {
@@ -217,7 +217,7 @@ pub(crate) enum End {
     Failed,
 }
 
-/// What a side of a conversation came to.
+/// All messages of one side of a conversation, and its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) end: End,

@@ -1,4 +1,4 @@
-//! SCTP in a soak: its endpoints, the options of each client, and what is said over an association.
+//! SCTP in a soak: its endpoints, the options of each client, and conversations over an association.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,13 +9,12 @@ use sctp::{
     ReconfigurationPolicy, Reliability, ResetDirection, SendOptions, StreamId,
 };
 
-use super::host::{Line, Protocol, Reader, Talk, Told};
 use super::model::{
     Account, Conversation, End, Header, Inbox, ORDERED, Outbox, STREAMS, context, may_give_up,
     read, resets, write,
 };
+use super::protocol::{Line, Place, Protocol, Reader, Talk, Told};
 use super::shared::{PORT, SharedRef, policy, size};
-use super::world::Place;
 
 /// SCTP over UDP.
 pub(crate) enum Sctp {}
@@ -105,7 +104,7 @@ fn options_with(extensions: Extensions) -> AssociationOptions {
     }
 }
 
-/// Servers take what they are offered.
+/// Servers accept what clients offer.
 fn accepted() -> AssociationOptions {
     options_with(
         Extensions::INTERLEAVING
@@ -186,7 +185,7 @@ impl Talk<Sctp> for SctpTalk {
             }
             shared.borrow_mut().policies += 1;
         }
-        // What a phantom said would look to the peer like a part of the conversation that is over.
+        // A message of a phantom would look to the peer like a part of the conversation that has ended.
         let Some(conversation) = self.conversation.filter(|_| !self.phantom) else { return };
         let stream = random.below(STREAMS as u64) as usize;
         let number = self.sent.counts[stream];
@@ -207,7 +206,7 @@ impl Talk<Sctp> for SctpTalk {
             self.sent.counts[stream] += 1;
         }
         if resets(conversation.client) {
-            // What cannot be asked for now is not asked for.
+            // Requests that are impossible now are not made.
             let _ = match random.below(40) {
                 0 => endpoint
                     .association_mut(id)
@@ -268,7 +267,7 @@ impl Talk<Sctp> for SctpTalk {
     }
 }
 
-/// What policies are made of.
+/// Presets that policies begin with.
 fn presets() -> Vec<RecoveryPolicy> {
     PRESETS.iter().filter_map(|(name, _)| RecoveryPolicy::preset(name)).collect()
 }

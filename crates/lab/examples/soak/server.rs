@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use base::{Instant, Purpose, RandomStream};
 
-use super::host::{Line, Protocol, Reader, Talk, Told};
 use super::model::End;
+use super::protocol::{Line, Place, Protocol, Reader, Talk, Told};
 use super::shared::spread;
-use super::world::Place;
 
 /// A server and its application.
 pub(crate) struct Server<P: Protocol> {
@@ -17,7 +16,7 @@ pub(crate) struct Server<P: Protocol> {
     /// Counts the endpoints.
     life: u32,
     talks: BTreeMap<P::Id, P::Talk>,
-    /// The latest life of each client that is over, by client.
+    /// The latest ended life of each client.
     ended: BTreeMap<u32, u32>,
     ids: Vec<P::Id>,
     clients: u32,
@@ -60,13 +59,13 @@ impl<P: Protocol> Server<P> {
     }
 
     pub(crate) fn on_wake(&mut self, now: Instant) {
-        let (quiet, interval) = {
+        let (finished, interval) = {
             let shared = self.place.shared.borrow();
-            (shared.quiet, shared.interval)
+            (shared.finished, shared.interval)
         };
         // As many messages as its clients send, to any of them.
         self.wake = now + spread(&mut self.random, interval / u64::from(self.clients.max(1)));
-        if quiet || self.ids.is_empty() {
+        if finished || self.ids.is_empty() {
             return;
         }
         let id = self.ids[self.random.below(self.ids.len() as u64) as usize];
@@ -84,7 +83,7 @@ impl<P: Protocol> Server<P> {
             Told::Established => {}
             Told::Readable => self.read(now, id),
             Told::Restarted => {
-                // What was under way is lost, and the application is told: by this event.
+                // Messages under way are lost, which this event reports to the application.
                 self.over(now, id, End::Failed);
                 self.begin(now, id);
             }

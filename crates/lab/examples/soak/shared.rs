@@ -1,4 +1,4 @@
-//! What all hosts of a soak share: the judge, the pace, and by what chance they send and change their policies.
+//! State that all hosts of a soak share: the judge, the pace, and random choices of messages and policies.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,8 +24,8 @@ pub(crate) struct Shared {
     /// Mean life of an association before its client closes it.
     pub(crate) life: Duration,
     /// No host sends or opens any more.
-    pub(crate) quiet: bool,
-    /// Resets of streams and associations, or of connections, that either side was told of.
+    pub(crate) finished: bool,
+    /// Resets of streams and associations, or of connections, reported to either side.
     pub(crate) resets: u64,
     /// Recovery policies that were replaced in mid-life.
     pub(crate) policies: u64,
@@ -40,7 +40,7 @@ impl Shared {
             violation: None,
             interval,
             life,
-            quiet: false,
+            finished: false,
             resets: 0,
             policies: 0,
         }))
@@ -76,7 +76,7 @@ pub(crate) fn policy(presets: &[RecoveryPolicy], random: &mut RandomStream) -> A
         let samples = field.samples();
         let value = samples[random.below(samples.len() as u64) as usize];
         let mut changed = policy.clone();
-        // A detail of what is off, or a value that contradicts the others, changes nothing.
+        // A field of a disabled mechanism, or a value that contradicts others, changes nothing.
         if field.set(&mut changed, value).is_ok() && changed.check().is_ok() {
             policy = changed;
         }

@@ -1,20 +1,24 @@
-//! TCP in a soak: its endpoints, and the options of each client.
+//! TCP in a soak: its endpoints, the options of each client, and one side of a conversation over a connection, whose
+//! messages are framed by the length in their headers.
 
 use std::net::{IpAddr, SocketAddr};
 
 use base::{Duration, Instant, Purpose, RandomStream};
+use bytes::{Buf, Bytes, BytesMut};
 use recovery::{RecoveryPolicy, TCP_PRESETS};
 use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, KeepAlive, ListenOptions,
+    Received, SendFlags,
 };
 
-use super::host::{Protocol, Told};
-use super::model::End;
-use super::shared::PORT;
-use super::tcp_talk::TcpTalk;
-use super::world::Place;
+use super::model::{Account, Conversation, End, HEADER, Header, Inbox, Outbox, read, write};
+use super::protocol::{Line, Place, Protocol, Reader, Talk, Told};
+use super::shared::{PORT, SharedRef, policy, size};
 
-/// TCP.
+/// Bytes taken from a connection at once.
+const READ: usize = 16 << 10;
+
+/// Connections of TCP, without UDP below them.
 pub(crate) enum Tcp {}
 
 impl Protocol for Tcp {
@@ -81,8 +85,8 @@ impl Protocol for Tcp {
     }
 }
 
-/// What policies are made of.
-pub(crate) fn presets() -> Vec<RecoveryPolicy> {
+/// Presets that policies begin with.
+fn presets() -> Vec<RecoveryPolicy> {
     TCP_PRESETS.iter().filter_map(|(name, _)| RecoveryPolicy::tcp_preset(name)).collect()
 }
 
@@ -95,7 +99,7 @@ fn options(index: u32) -> ConnectionOptions {
         ecn: if index.is_multiple_of(5) { tcp::EcnMode::Active } else { tcp::EcnMode::Passive },
         send_buffer: 64 << 10,
         receive_buffer: 64 << 10,
-        // A peer that is gone is noticed by who waits for it, too.
+        // A side that only receives notices, too, that its peer is gone.
         keep_alive: Some(KeepAlive {
             idle: Duration::from_secs(120),
             interval: Duration::from_secs(30),
@@ -108,4 +112,144 @@ fn options(index: u32) -> ConnectionOptions {
 fn endpoint(place: &Place, number: u64, life: u32) -> Endpoint {
     let purpose = Purpose("soak endpoint", number << 32 | u64::from(life));
     Endpoint::new(EndpointOptions::default(), RandomStream::new(place.seed, purpose))
+}
+
+/// Messages that one side sent and received.
+#[derive(Debug, Default)]
+pub(crate) struct TcpTalk {
+    /// Known to the client from the start; the server learns it from the first message.
+    conversation: Option<Conversation>,
+    sent: Outbox,
+    received: Inbox,
+    /// The part of the last message that the send buffer had no room for.
+    waiting: Bytes,
+    /// The beginning of a message that has not arrived completely.
+    partial: BytesMut,
+    /// This side finishes as soon as nothing waits.
+    finishes: bool,
+    finished: bool,
+    /// The peer has finished.
+    peer_finished: bool,
+}
+
+impl TcpTalk {
+    /// Passes waiting bytes to the connection, and finishes once none wait, if finishing.
+    fn push(&mut self, line: &mut Line<'_, Tcp>) {
+        if !self.waiting.is_empty() {
+            let waiting = self.waiting.clone();
+            let own = line.endpoint.connection_mut(line.id);
+            let sent = own.map(|mut own| own.send(line.now, waiting, SendFlags::default()));
+            // A connection that takes nothing any more fails, and says so.
+            self.waiting.advance(sent.and_then(Result::ok).unwrap_or(0));
+        }
+        if self.finishes && self.waiting.is_empty() && !self.finished {
+            self.finished = true;
+            if let Some(mut own) = line.endpoint.connection_mut(line.id) {
+                own.shutdown_write(line.now);
+            }
+        }
+    }
+
+    fn read_all(&mut self, line: &mut Line<'_, Tcp>, reader: Reader<'_>) -> Result<(), String> {
+        let Some(mut own) = line.endpoint.connection_mut(line.id) else { return Ok(()) };
+        loop {
+            match own.receive(line.now, READ) {
+                Ok(Received::Data(bytes)) => self.partial.extend_from_slice(&bytes),
+                Ok(Received::Finished) => self.peer_finished = true,
+                Ok(Received::Nothing) | Err(_) => return Ok(()),
+            }
+            while let Some(message) = self.next_message() {
+                let header = read(&message)?;
+                reader.check(&mut self.conversation, &header)?;
+                self.received.take(header, false)?;
+            }
+            if self.peer_finished {
+                let rest = self.partial.len();
+                let whole = rest == 0;
+                return if whole {
+                    Ok(())
+                } else {
+                    Err(format!("FIN behind {rest} bytes of a message"))
+                };
+            }
+        }
+    }
+
+    /// The next whole message. A length that is wrong is found when the message is read.
+    fn next_message(&mut self) -> Option<Bytes> {
+        let length = self.partial.get(HEADER - 4..HEADER)?;
+        let length = u32::from_be_bytes(length.try_into().ok()?) as usize;
+        let length = length.clamp(HEADER, 1 << 16);
+        (self.partial.len() >= length).then(|| self.partial.split_to(length).freeze())
+    }
+}
+
+impl Talk<Tcp> for TcpTalk {
+    fn begin(&mut self, conversation: Conversation) {
+        self.conversation = Some(conversation);
+    }
+
+    /// Says nothing while the last message still waits for room.
+    fn send(
+        &mut self,
+        line: &mut Line<'_, Tcp>,
+        from_client: bool,
+        random: &mut RandomStream,
+        shared: &SharedRef,
+    ) {
+        if random.below(16) == 0 {
+            let policy = policy(&presets(), random);
+            if let Some(mut own) = line.endpoint.connection_mut(line.id) {
+                own.set_policy(line.now, policy);
+            }
+            shared.borrow_mut().policies += 1;
+        }
+        let Some(conversation) = self.conversation else { return };
+        if self.finishes || !self.waiting.is_empty() {
+            return;
+        }
+        let number = self.sent.counts[0];
+        let header = Header { conversation, from_client, stream: 0, number };
+        self.waiting = write(header, size(random));
+        self.sent.counts[0] += 1;
+        self.push(line);
+    }
+
+    fn read(&mut self, line: &mut Line<'_, Tcp>, reader: Reader<'_>) -> Result<(), String> {
+        let verdict = self.read_all(line, reader);
+        if self.peer_finished {
+            self.finish(line);
+        }
+        verdict
+    }
+
+    fn on_event(&mut self, line: &mut Line<'_, Tcp>, event: &Event) -> Result<(), String> {
+        if *event == Event::Writable {
+            self.push(line);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, line: &mut Line<'_, Tcp>) {
+        self.finishes = true;
+        self.push(line);
+    }
+
+    /// One of eight clients aborts.
+    fn leave(&mut self, line: &mut Line<'_, Tcp>, random: &mut RandomStream) {
+        if random.below(8) > 0 {
+            self.finish(line);
+        } else if let Some(mut own) = line.endpoint.connection_mut(line.id) {
+            own.abort(line.now);
+        }
+    }
+
+    fn judged(&self) -> Option<Conversation> {
+        self.conversation
+    }
+
+    /// A connection that closed has nothing waiting.
+    fn account(self, end: End) -> Account {
+        Account { end, sent: self.sent, received: self.received }
+    }
 }

@@ -6,12 +6,13 @@ use base::{Duration, Instant, Purpose, RandomStream};
 use netsim::{HostId, Simulation};
 
 use super::client::Client;
-use super::host::{Node, Protocol};
+use super::host::Node;
+use super::protocol::{Place, Protocol};
 use super::server::Server;
 use super::shared::{Shared, SharedRef};
 use super::weather::weather;
 
-/// What a soak is made of.
+/// Size and pace of a soak.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     /// Clients, each with one association at a time.
@@ -19,7 +20,7 @@ pub(crate) struct Plan {
     pub(crate) servers: u32,
     /// Pairs of links, each with weather of its own.
     pub(crate) zones: u32,
-    /// How long they talk.
+    /// Time in which messages are sent.
     pub(crate) span: Duration,
     /// Mean time between two messages of one side of an association.
     pub(crate) interval: Duration,
@@ -28,34 +29,23 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// What came of it. An association of SCTP or a connection of TCP is an association here.
+/// Counts of a soak. An association of SCTP or a connection of TCP is an association here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) messages: u64,
-    /// Messages that were given up, as their senders were told.
+    /// Messages that were given up, as reported to their senders.
     pub(crate) given_up: u64,
-    /// Resets of streams, associations or connections that either side was told of.
+    /// Resets of streams, associations or connections reported to either side.
     pub(crate) resets: u64,
     /// Recovery policies that were replaced in mid-life.
     pub(crate) policies: u64,
     pub(crate) packets: u64,
-    /// Sides of associations that ended with a shutdown, and with a failure that was told.
+    /// Sides of associations that ended with a shutdown, and with a reported failure.
     pub(crate) closed: u64,
     pub(crate) failed: u64,
     pub(crate) rebindings: u64,
     pub(crate) client_restarts: u64,
     pub(crate) server_restarts: u64,
-}
-
-/// Where a host of a soak stands, and what it needs to be built.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) seed: u64,
-    /// Number among the clients, or among the servers.
-    pub(crate) index: u32,
-    /// Addresses of the host.
-    pub(crate) homes: Vec<IpAddr>,
-    pub(crate) shared: SharedRef,
 }
 
 /// Time between two strokes of fate.
@@ -155,7 +145,7 @@ impl<P: Protocol> World<P> {
             self.strike();
             progress(next, self.shared.borrow().ledger.messages);
         }
-        self.shared.borrow_mut().quiet = true;
+        self.shared.borrow_mut().finished = true;
         // Time to deliver what is under way, and then to close.
         let calm = self.sim.now() + Duration::from_secs(600);
         self.advance(calm)?;

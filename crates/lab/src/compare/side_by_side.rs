@@ -1,5 +1,5 @@
-//! All cells of a plan of one group of flows side by side, as a person reads a comparison of transports: latency above
-//! what the network takes anyway, and what a message costs.
+//! All cells of a plan with one group of flows side by side, as a person reads a comparison of transports: latency
+//! above the delay of the network, and the price of a message.
 
 use core::fmt::Write;
 
@@ -14,13 +14,13 @@ use crate::statistics;
 /// Cells that differ in one key alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideBySide {
-    /// What else is varied, and its value here.
+    /// Other varied keys, and their values here.
     pub keys: Labels,
     /// A row for each value of the key.
     pub rows: Vec<Row>,
 }
 
-/// What one cell achieved with all seeds together. Times are in milliseconds above the delay of the network from sender
+/// Numbers of one cell, of all seeds together. Times are in milliseconds above the delay of the network from sender
 /// to receiver, without queues and at the least jitter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
@@ -86,7 +86,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Where nothing was delivered, numbers of what was are none.
+    /// Without deliveries, numbers of delivered messages are NaN.
     fn row(&self, name: String, way: Duration, on_time: Duration) -> Row {
         let all = statistics::series(self.finished, self.place);
         let values = |measure: &str| {
@@ -126,7 +126,7 @@ fn count_within(all: &LatencyRecorder, limit: Duration) -> f64 {
 }
 
 impl SideBySide {
-    /// As a table in Markdown.
+    /// The table in Markdown.
     pub fn markdown(&self) -> String {
         let keys: Vec<&str> = self.keys.iter().map(|(_, value)| value.as_str()).collect();
         let mut text =
@@ -157,10 +157,8 @@ impl SideBySide {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::engine::{Shard, run};
+    use crate::engine::run_all;
     use crate::plan::Size;
 
     const PLAN: &str = r#"
@@ -187,12 +185,7 @@ cost = {}
     fn tables(text: &str) -> Result<Vec<SideBySide>, PlanError> {
         let mut plan = Plan::parse(text, Size::Normal, None).unwrap();
         plan.keep_distributions();
-        let mut finished = Finished::new();
-        run(&plan, Shard::default(), &BTreeSet::new(), 1, |job, results| {
-            finished.insert(job, results);
-            Ok(())
-        })
-        .unwrap();
+        let finished = run_all(&plan).unwrap();
         side_by_side(&plan, &finished, Duration::from_millis(10))
     }
 

@@ -1,4 +1,4 @@
-//! What can be said only of several cells together.
+//! Conclusions of a study from all cells of a seed.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,7 @@ use super::{Finished, Job};
 use crate::plan::{Plan, Subject};
 use crate::study::CellResults;
 
-/// Adds to the runs of each seed what follows from all cells of that seed. A seed of which a cell is missing has none
-/// of it. What was added before is made anew.
+/// Adds the conclusions of each seed of which all cells are finished. Conclusions added before are made anew.
 pub fn conclude(plan: &Plan, finished: &mut Finished) {
     let Subject::Study(study) = &plan.base.subject else { return };
     for results in finished.values_mut() {

@@ -1,7 +1,7 @@
 //! What is finished: one line for each run, with a checksum.
 //!
-//! A line that was cut short, by a kill or a full disk, is not believed, and its run is done again. The first
-//! line says of which plan the runs are.
+//! A line that was cut short, by a kill or a full disk, does not count, and its run is done again. The first line
+//! names the plan.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -13,13 +13,13 @@ use super::Job;
 use crate::hash::mix;
 use crate::plan::Plan;
 
-/// Of the form of a journal.
+/// Version of the format.
 const VERSION: u32 = 2;
 
 /// Runs by job.
 pub type Finished = BTreeMap<Job, Results>;
 
-/// Why a journal cannot be used.
+/// The reason why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The file cannot be read or written.
@@ -36,7 +36,7 @@ pub enum JournalError {
         "the journal of finished runs was written by a laboratory that was built from other sources"
     )]
     OtherBuild,
-    /// The first line is none.
+    /// The first line is no head of a journal.
     #[error("this is no journal of finished runs")]
     NoJournal,
 }
@@ -51,9 +51,9 @@ pub struct Journal<W> {
 struct Head {
     /// Version of the form.
     journal: u32,
-    /// Of the plan's text and sizes.
+    /// Fingerprint of the plan's text and sizes.
     plan: String,
-    /// What the laboratory was built from.
+    /// Name of the sources that the laboratory was built from.
     #[serde(default)]
     build: String,
 }
@@ -75,8 +75,8 @@ struct LineOf<'a> {
 /// Keys of a plan that say how its results are shown and judged: another word there asks for no other run.
 const SHOWN: [&str; 7] = ["title", "paper", "reproduces", "about", "open", "expect", "figure"];
 
-/// Tells plans apart by what their runs depend on: what is run, size, what is varied otherwise than the text says,
-/// and the number of seeds.
+/// Distinguishes plans by everything that their runs depend on: the subject, the size, keys that are varied otherwise
+/// than in the text, and the number of seeds.
 pub fn fingerprint(plan: &Plan) -> String {
     let mut hash = match plan.text.parse::<toml::Table>() {
         Ok(mut keys) => {
@@ -115,7 +115,7 @@ impl<W: Write> Journal<W> {
         Ok(Journal { out })
     }
 
-    /// Goes on behind what [`read`] found to be good.
+    /// Continues behind the part that [`read`] found to be good.
     pub fn resume(out: W) -> Journal<W> {
         Journal { out }
     }
@@ -129,7 +129,7 @@ impl<W: Write> Journal<W> {
         write_line(&mut self.out, &line)
     }
 
-    /// What it was written to.
+    /// Returns the writer.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -142,16 +142,16 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> Result<(), Journal
     Ok(())
 }
 
-/// What a journal holds.
+/// Contents of a journal.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// Which plan it is of; none if not even that was written.
     pub plan: Option<String>,
-    /// What the laboratory was built from that wrote it.
+    /// Name of the sources of the laboratory that wrote it.
     pub build: String,
-    /// Finished runs.
+    /// Finished runs by job.
     pub finished: Finished,
-    /// Bytes from the beginning that are good: what comes behind is to be cut off.
+    /// Bytes from the beginning that are good: the rest is to be cut off.
     pub good: u64,
 }
 

@@ -1,42 +1,25 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::archive::golden;
 use crate::plan::Size;
+use crate::stored::golden;
 
 pub(crate) const PLAN: &str = include_str!("../../tests/two-transports.toml");
 
-pub(crate) fn plan() -> Plan {
+fn plan() -> Plan {
     Plan::parse(PLAN, Size::Normal, None).unwrap()
 }
 
-pub(crate) fn run_all(plan: &Plan, shard: Shard, done: &BTreeSet<Job>, threads: usize) -> Finished {
-    let mut finished = BTreeMap::new();
-    run(plan, shard, done, threads, |job, results| {
-        assert_eq!(finished.insert(job, results), None);
-        Ok(())
-    })
-    .unwrap();
-    finished
-}
-
 #[test]
-fn one_thread_and_many_give_the_same_and_so_do_shards_together() {
-    let plan = plan();
-    let (none, whole) = (BTreeSet::new(), Shard::default());
-    let one = run_all(&plan, whole, &none, 1);
-    assert_eq!(one.len(), 6);
-    assert!(one.values().all(|results| results.rows.len() > 40));
-    assert_eq!(one, run_all(&plan, whole, &none, 4));
-    let mut joined = Finished::new();
-    for number in 1..=4 {
-        let part = run_all(&plan, Shard { number, of: 4 }, &none, 2);
-        assert!((1..=2).contains(&part.len()));
-        joined.extend(part);
-    }
-    assert_eq!(one, joined);
-    // Another seed is another run.
-    let texts: BTreeSet<String> = one
+fn a_plan_from_text_runs_without_files_and_another_seed_is_another_run() {
+    let profile = "profile = \"0s loss=50%\\n10s loss=0%\\n\"";
+    let text = PLAN.replace("loss = \"5%\"", profile);
+    assert_ne!(text, PLAN);
+    let plan = Plan::parse(&text, Size::Normal, None).unwrap();
+    let finished = run_all(&plan).unwrap();
+    assert_eq!(finished.len(), 6);
+    assert!(finished.values().all(|results| results.rows.len() > 40));
+    let texts: BTreeSet<String> = finished
         .iter()
         .map(|(job, results)| {
             golden::text(&plan, &BTreeMap::from([(Job { seed: 1, ..*job }, results.clone())]))
@@ -47,7 +30,7 @@ fn one_thread_and_many_give_the_same_and_so_do_shards_together() {
 
 #[test]
 fn policies_with_the_same_seed_have_the_same_workload() {
-    let finished = run_all(&plan(), Shard::default(), &BTreeSet::new(), 2);
+    let finished = run_all(&plan()).unwrap();
     let due = |cell, seed| {
         let rows = &finished[&Job { cell, seed }].rows;
         rows.iter().find(|row| row.of == "tcp" && row.measure == "messages.due").unwrap().value
@@ -61,7 +44,7 @@ fn policies_with_the_same_seed_have_the_same_workload() {
 #[test]
 fn a_journal_that_was_cut_anywhere_keeps_what_is_whole() {
     let plan = plan();
-    let finished = run_all(&plan, Shard { number: 1, of: 2 }, &BTreeSet::new(), 2);
+    let finished = run_all(&plan).unwrap();
     let mut bytes = Vec::new();
     let mut journal = Journal::begin(&mut bytes, &plan, "").unwrap();
     for (job, results) in &finished {
@@ -80,33 +63,6 @@ fn a_journal_that_was_cut_anywhere_keeps_what_is_whole() {
     spoilt[middle] ^= 1;
     assert!(journal::read(&spoilt[..]).unwrap().finished.len() < finished.len());
     assert!(matches!(journal::read(&b"hello\n"[..]), Err(JournalError::NoJournal)));
-}
-
-#[test]
-fn a_run_that_nobody_wants_any_more_ends_without_a_result() {
-    // Years of virtual time: but for the stop, which comes with the short run beside it, it would not end.
-    let endless = PLAN.replace("[sweep]", "[sweep]\n\"run.duration\" = [\"5s\", \"20000h\"]");
-    let plan = Plan::parse(&endless, Size::Normal, Some(1)).unwrap();
-    for threads in 1..=2 {
-        let stopped = AtomicBool::new(false);
-        let mut finished = Vec::new();
-        let finish = |job: Job, _| {
-            finished.push(job.cell);
-            stopped.store(true, Ordering::Relaxed);
-            Ok(())
-        };
-        let none = BTreeSet::new();
-        let ran = run_unless_stopped(&plan, Shard::default(), &none, threads, &stopped, finish);
-        assert!(matches!(ran, Err(EngineError::Stopped)));
-        assert_eq!(finished, [0]);
-    }
-}
-
-#[test]
-fn more_threads_than_a_system_has_are_no_failure() {
-    let plan = Plan::parse(&PLAN.replace("30s", "5s"), Size::Normal, None).unwrap();
-    let (none, whole) = (BTreeSet::new(), Shard::default());
-    assert_eq!(run_all(&plan, whole, &none, usize::MAX), run_all(&plan, whole, &none, 1));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What both ends of a flow write down, and for whom.
+//! The record that both ends of a flow keep for its meters and watchers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,11 +16,11 @@ use crate::workload::DueMessage;
 /// How much of a flow is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// How many bytes are delivered.
+    /// Only the number of delivered bytes.
     Bytes,
-    /// What becomes of each message and of each packet that carries it.
+    /// The fate of each message and of each packet that carries it.
     Messages,
-    /// What becomes of each message and packet, kept until the run ends.
+    /// The fate of each message and packet, kept until the run ends.
     Deliveries,
 }
 
@@ -44,13 +44,13 @@ pub struct FlowLog {
     group: Rc<RefCell<GroupMeter>>,
     /// Number of the flow within its group.
     number: usize,
-    /// Whether the packet being put together carries what recovery sends again.
+    /// Whether the packet under construction carries retransmissions.
     resends: bool,
     /// The flow ended otherwise than by its plan.
     pub failed: bool,
     /// Messages that reached the application, in that order, if they are kept.
     pub deliveries: Option<Vec<Delivery>>,
-    /// What the sender's recovery did, if it is kept.
+    /// Events of the sender's recovery, if they are kept.
     pub steps: Option<Vec<TimedEvent>>,
 }
 
@@ -88,24 +88,24 @@ impl FlowLog {
         self.observe(&Seen::Path { at: now, path });
     }
 
-    /// Keeps what the sender's recovery does, and what is delivered where messages are noted. Nothing else
-    /// changes by it. It has to be said before the flow begins.
+    /// Keeps the events of the sender's recovery, and deliveries if messages are noted. Changes nothing else; to be
+    /// called before the flow begins.
     pub fn keep_steps(&mut self) {
         self.steps.get_or_insert_default();
         self.deliveries.get_or_insert_default();
     }
 
-    /// Says how many bytes of headers precede each datagram; those of its addresses unless said.
+    /// Sets the bytes of headers before each datagram; by default those of its addresses.
     pub fn set_headers(&mut self, bytes: u64) {
         self.headers = Some(bytes);
     }
 
-    /// Whether it is to be told what recovery does.
+    /// Whether recovery's events are wanted.
     pub fn hears_recovery(&self) -> bool {
         self.notes.is_some() || self.steps.is_some()
     }
 
-    /// How its data is numbered.
+    /// Protocol by which its packets are read.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
@@ -171,7 +171,7 @@ impl FlowLog {
             }
             Event::Timeout { .. } => self.observe(&Seen::Timeout { at: *at }),
             Event::Acknowledged { cumulative, rtt, rto, .. } => {
-                // What is reported behind a hole is no progress: the application cannot have it yet.
+                // A report of data behind a hole is no progress: the application cannot have them yet.
                 if *cumulative > self.acknowledged.max(self.first_unit) {
                     self.acknowledged = *cumulative;
                     self.observe(&Seen::Progress { at: *at, rto: *rto });
@@ -184,7 +184,7 @@ impl FlowLog {
         }
     }
 
-    /// The sender's packet leaves. Recovery's events up to it were told.
+    /// A packet of the sender leaves. Recovery's events before it were reported.
     pub fn on_sent(&mut self, now: Instant, packet: &AddressedDatagram) {
         self.meter
             .on_sent(now, packet.payload_size() + self.headers.unwrap_or(packet.header_size()));
@@ -203,7 +203,7 @@ impl FlowLog {
                     Protocol::Sctp | Protocol::Marked => notes.on_chunk_sent(now, span),
                     Protocol::Tcp => {
                         if resends {
-                            // What rides along is new, or a copy behind what is sent again.
+                            // Other units in the packet are new, or copies behind retransmissions.
                             notes.on_retransmission(span.start, span.end.min(near));
                         }
                         notes.on_bytes_sent(now, span);
@@ -281,7 +281,7 @@ impl FlowLog {
         self.observe(&Seen::Transferred { at: now, message });
     }
 
-    /// The run is over: what was not delivered counts as such.
+    /// Ends the run: messages that were not delivered count as such.
     pub fn finish(&mut self, now: Instant) {
         self.observe(&Seen::Finished { at: now });
         for due in self.notes.iter().flat_map(|notes| notes.undelivered()) {

@@ -1,4 +1,4 @@
-//! What is noted of each message between its being due and its delivery.
+//! Times of each message between its being due and its delivery.
 
 mod resends;
 
@@ -12,7 +12,7 @@ use super::spans::Span;
 use crate::measure::{Delivery, Needless};
 use crate::workload::DueMessage;
 
-/// Messages on their way. Memory is that of what is on its way, and of a few retransmissions.
+/// Messages on their way. Memory grows with these messages and a few retransmissions.
 #[derive(Debug, Default)]
 pub struct Notes {
     /// Index of the first message in `messages`.
@@ -258,10 +258,10 @@ fn for_each_overlapping(
     }
 }
 
-/// Which units have arrived.
+/// The set of units that have arrived.
 #[derive(Debug, Default)]
 struct Coverage {
-    /// All before this one.
+    /// All units before this one have arrived.
     through: u64,
     /// Ranges beyond, by their start, not touching each other.
     beyond: BTreeMap<u64, u64>,

@@ -4,18 +4,17 @@ use core::fmt;
 
 use base::Instant;
 use recovery::Event;
-use sctp::PathHint;
 
 use super::source::{Pending, Source};
-use super::source_end::{Carrier, Notice, Sent, SourceEnd};
+use super::source_end::{Notice, PathHint, Sent, SourceEnd, SourceTransport};
 use super::{Addresses, FlowConfig, LogHandle};
 use crate::peers::mark::{MARK, Mark};
 use crate::peers::{Pair, PeerChoice, PeerEnd, Place};
 
 /// The sender's end.
-pub struct PeerCarrier {
+pub struct PeerSender {
     pub(super) endpoint: Box<dyn PeerEnd>,
-    /// Whether it was told that the connection ended.
+    /// Whether the end of the connection was reported.
     told: bool,
 }
 
@@ -26,7 +25,7 @@ pub struct PeerSink {
     reading: Reading,
 }
 
-/// How the receiving application knows what it read.
+/// How the receiving application identifies messages.
 enum Reading {
     /// Messages arrive whole and in order.
     Messages,
@@ -52,12 +51,12 @@ pub(super) fn make(
     source: Source,
     config: &FlowConfig,
     log: &LogHandle,
-) -> (Box<SourceEnd<PeerCarrier>>, Box<PeerSink>) {
+) -> (Box<SourceEnd<PeerSender>>, Box<PeerSink>) {
     log.borrow_mut().set_headers(pair.sender.headers());
-    let carrier = PeerCarrier { endpoint: pair.sender, told: false };
+    let transport = PeerSender { endpoint: pair.sender, told: false };
     let reading = Reading::Marked { partial: Vec::new(), next: 0 };
     let sink = PeerSink { endpoint: pair.receiver, log: log.clone(), reading };
-    let source = SourceEnd::new(carrier, source, config.start, None, log);
+    let source = SourceEnd::new(transport, source, config.start, None, log);
     (source, Box::new(sink))
 }
 
@@ -67,7 +66,7 @@ pub(super) fn sctp_sink(pair: Pair, log: &LogHandle) -> Box<PeerSink> {
     Box::new(PeerSink { endpoint: pair.receiver, log: log.clone(), reading })
 }
 
-impl Carrier for PeerCarrier {
+impl SourceTransport for PeerSender {
     type Id = ();
 
     fn open(&mut self, now: Instant, _: bool) -> Option<((), u64)> {
@@ -109,7 +108,7 @@ impl PeerSink {
                     while partial.len() >= MARK {
                         let Some(mark) = Mark::read(partial).filter(|mark| mark.index == *next)
                         else {
-                            // Out of order, or not what was sent: what follows cannot be told apart.
+                            // Out of order or damaged: later messages cannot be identified.
                             log.failed = true;
                             partial.clear();
                             break;
@@ -128,9 +127,9 @@ impl PeerSink {
     }
 }
 
-impl fmt::Debug for PeerCarrier {
+impl fmt::Debug for PeerSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PeerCarrier").field("due", &self.endpoint.poll_timeout()).finish()
+        f.debug_struct("PeerSender").field("due", &self.endpoint.poll_timeout()).finish()
     }
 }
 

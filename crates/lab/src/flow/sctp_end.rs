@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use base::{Instant, Purpose, RandomStream};
 use sctp::{
-    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, PathChange, PathHint,
-    Ppid, SendError, SendOptions, StreamId,
+    AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, PathChange, Ppid,
+    SendError, SendOptions, StreamId,
 };
 
 use super::source::{Pending, Source};
-use super::source_end::{Carrier, Notice, Sent, SourceEnd};
+use super::source_end::{Notice, PathHint, Sent, SourceEnd, SourceTransport};
 use super::spans::INITIAL_TSN;
 use super::{Addresses, FlowConfig, LogHandle, PORT, filler};
 
 /// The sender's endpoint.
 #[derive(Debug)]
-pub struct SctpCarrier {
+pub struct SctpSender {
     pub(super) endpoint: Endpoint,
     peer: Vec<SocketAddr>,
 }
@@ -57,10 +57,10 @@ pub(super) fn source(
     place: (u64, u32),
     addresses: &Addresses,
     log: &LogHandle,
-) -> Box<SourceEnd<SctpCarrier>> {
+) -> Box<SourceEnd<SctpSender>> {
     let endpoint = endpoint(sender, &addresses.sender, place, false);
-    let carrier = SctpCarrier { endpoint, peer: addresses.receiver.clone() };
-    SourceEnd::new(carrier, source, config.start, config.hint, log)
+    let transport = SctpSender { endpoint, peer: addresses.receiver.clone() };
+    SourceEnd::new(transport, source, config.start, config.hint, log)
 }
 
 /// The receiving end of a flow.
@@ -74,7 +74,7 @@ pub(super) fn sink(
     Box::new(SctpSink { endpoint, log: log.clone() })
 }
 
-impl Carrier for SctpCarrier {
+impl SourceTransport for SctpSender {
     type Id = AssociationId;
 
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(AssociationId, u64)> {
@@ -121,6 +121,11 @@ impl Carrier for SctpCarrier {
         if let Some(first) = self.peer.first()
             && let Some(mut own) = self.endpoint.association_mut(id)
         {
+            let hint = match hint {
+                PathHint::Down => sctp::PathHint::Down,
+                PathHint::Weak => sctp::PathHint::Weak,
+                PathHint::Up => sctp::PathHint::Up,
+            };
             own.path_hint(now, *first, hint);
         }
     }

@@ -1,4 +1,4 @@
-//! The messages of a sending application and the one that its transport had no room for.
+//! The messages of a sending application, and the one for which its transport had no room.
 
 use base::Instant;
 
@@ -15,7 +15,7 @@ pub(super) struct Source {
     streams: u16,
     /// Bytes may flow without regard to messages: no measure follows single messages.
     pub(super) pours: bool,
-    /// When a flow that pours ends.
+    /// End of a flow that fills its buffer.
     pub(super) until: Instant,
     /// Each message is a write of its own: it leaves, where it may, before the next one is written, as those of an
     /// application that turned Nagle's algorithm off do, even where two are due at the same instant.
@@ -26,7 +26,7 @@ pub(super) struct Source {
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
     pub(super) message: DueMessage,
-    /// Bytes of it that the transport has taken.
+    /// Bytes of the message that the transport has taken.
     pub(super) taken: usize,
     /// The stream it goes on.
     pub(super) stream: u16,
@@ -69,7 +69,7 @@ impl Source {
         }
     }
 
-    /// The next message, or the rest of one; new ones are told to `due`.
+    /// The next message, or the rest of one; `due` is called with a new one.
     pub(super) fn next(&mut self, now: Instant, due: impl FnOnce(&DueMessage)) -> Option<Pending> {
         if let Some(pending) = self.pending.take() {
             return Some(pending);
@@ -80,7 +80,7 @@ impl Source {
         Some(Pending { message, taken: 0, stream })
     }
 
-    /// There was no room for all of it.
+    /// Keeps the rest of a message for which there was no room.
     pub(super) fn put_back(&mut self, pending: Pending) {
         self.pending = Some(pending);
     }

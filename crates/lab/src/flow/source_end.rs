@@ -1,50 +1,60 @@
-//! The sending end of a flow, whatever its transport.
+//! The sending end of a flow, over any transport.
 
 use core::fmt::Debug;
 
 use base::Instant;
 use netsim::AddressedDatagram;
-use sctp::PathHint;
 
 use super::LogHandle;
 use super::source::{Pending, Source};
 
-/// What a sending end asks of its transport.
-pub trait Carrier: Debug {
+/// Knowledge about a flow's first path from outside, for transports that have several paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathHint {
+    /// The path does not work.
+    Down,
+    /// The path may soon fail: its signal is weak.
+    Weak,
+    /// The path works again.
+    Up,
+}
+
+/// Calls of a sending end to its transport.
+pub trait SourceTransport: Debug {
     /// Names an association or a connection.
     type Id: Copy + Debug;
 
     /// Sets an association or a connection up; with it comes its first unit in recovery's events.
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(Self::Id, u64)>;
 
-    /// Gives the transport what is left of a message.
+    /// Passes the rest of a message to the transport.
     fn send(&mut self, now: Instant, id: Self::Id, pending: &mut Pending) -> Sent;
 
     /// Fills the send buffer without regard to messages, where the transport can.
     fn pour(&mut self, now: Instant, id: Self::Id) -> Option<Sent>;
 
-    /// What happened.
+    /// The next event of the endpoint, if any.
     fn poll_notice(&mut self) -> Option<Notice>;
 
-    /// What recovery did.
+    /// The next event of recovery, if any.
     fn poll_recovery_event(&mut self, id: Self::Id) -> Option<(Instant, recovery::Event)>;
 
     /// Something is known about the first path.
     fn hint(&mut self, now: Instant, id: Self::Id, hint: PathHint);
 }
 
-/// What became of a message that was given to the transport.
+/// How much of a message the transport took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// All of it was taken.
+    /// The whole message.
     All,
-    /// There was no room for all of it.
+    /// A part: the buffer is full.
     Full,
     /// The association or connection is gone.
     Failed,
 }
 
-/// What happened at an endpoint, as far as a sender minds.
+/// Events of an endpoint that matter to a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// There is room again.
@@ -53,36 +63,36 @@ pub enum Notice {
     Ended,
     /// Data takes this path from now on.
     Path(u8),
-    /// Something else.
+    /// Any other event.
     Other,
 }
 
 /// The sending end.
 #[derive(Debug)]
-pub struct SourceEnd<C: Carrier> {
-    pub(super) carrier: C,
+pub struct SourceEnd<C: SourceTransport> {
+    pub(super) transport: C,
     log: LogHandle,
     source: Source,
     /// When to open the association or connection, until then.
     connects_at: Option<Instant>,
-    /// What is to be told about the first path, until then.
+    /// The hint about the first path, until it was given.
     hint: Option<(Instant, PathHint)>,
     id: Option<C::Id>,
 }
 
-impl<C: Carrier> SourceEnd<C> {
+impl<C: SourceTransport> SourceEnd<C> {
     pub(super) fn new(
-        carrier: C,
+        transport: C,
         source: Source,
         start: Instant,
         hint: Option<(Instant, PathHint)>,
         log: &LogHandle,
     ) -> Box<SourceEnd<C>> {
         let (log, connects_at) = (log.clone(), Some(start));
-        Box::new(SourceEnd { carrier, log, source, connects_at, hint, id: None })
+        Box::new(SourceEnd { transport, log, source, connects_at, hint, id: None })
     }
 
-    /// This datagram has just left; what recovery did before it is told first.
+    /// Notes a datagram that has just left, after recovery's events before it.
     pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         self.take_recovery_events();
         self.log.borrow_mut().on_sent(now, datagram);
@@ -101,14 +111,14 @@ impl<C: Carrier> SourceEnd<C> {
         if let Some((_, hint)) = self.hint.take_if(|(at, _)| *at <= now)
             && let Some(id) = self.id
         {
-            self.carrier.hint(now, id, hint);
+            self.transport.hint(now, id, hint);
         }
         self.send_due(now);
     }
 
     fn connect(&mut self, now: Instant) {
         let mut log = self.log.borrow_mut();
-        match self.carrier.open(now, log.hears_recovery()) {
+        match self.transport.open(now, log.hears_recovery()) {
             Some((id, first_unit)) => {
                 self.id = Some(id);
                 log.on_start(first_unit);
@@ -121,7 +131,7 @@ impl<C: Carrier> SourceEnd<C> {
         let Some(id) = self.id else { return };
         if self.source.pours
             && now < self.source.until
-            && let Some(sent) = self.carrier.pour(now, id)
+            && let Some(sent) = self.transport.pour(now, id)
         {
             if sent == Sent::Failed {
                 self.fail();
@@ -129,7 +139,7 @@ impl<C: Carrier> SourceEnd<C> {
             return;
         }
         while let Some(mut pending) = self.next(now) {
-            match self.carrier.send(now, id, &mut pending) {
+            match self.transport.send(now, id, &mut pending) {
                 Sent::All => {
                     let mut log = self.log.borrow_mut();
                     log.on_accepted(now, pending.message, pending.stream);
@@ -155,7 +165,7 @@ impl<C: Carrier> SourceEnd<C> {
 
     pub(super) fn after_input(&mut self, now: Instant) {
         let mut writable = false;
-        while let Some(notice) = self.carrier.poll_notice() {
+        while let Some(notice) = self.transport.poll_notice() {
             match notice {
                 Notice::Writable => writable = true,
                 Notice::Ended => self.fail(),
@@ -173,7 +183,7 @@ impl<C: Carrier> SourceEnd<C> {
         let Some(id) = self.id else { return };
         let mut log = self.log.borrow_mut();
         if log.hears_recovery() {
-            while let Some(event) = self.carrier.poll_recovery_event(id) {
+            while let Some(event) = self.transport.poll_recovery_event(id) {
                 log.on_recovery_event(&event);
             }
         }

@@ -1,5 +1,5 @@
-//! Which part of a flow's data a packet carries, read from the packet itself: so first transmissions,
-//! arrivals and losses are told apart without a mark in the payload.
+//! The part of a flow's data that a packet carries, read from the packet itself: first transmissions, arrivals and
+//! losses are distinguished without a mark in the payload.
 
 use bytes::Bytes;
 use sctp::wire::chunk::DataFlags;
@@ -14,7 +14,7 @@ pub(crate) const FIRST: u32 = 1;
 /// Initial sequence number of every connection that is watched: data begins one later.
 pub(crate) const INITIAL_SEQUENCE: u32 = 0;
 
-/// How data is numbered.
+/// How units of data are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// A unit is a DATA chunk.
@@ -30,7 +30,7 @@ pub enum Protocol {
 pub struct Span {
     /// The first one.
     pub start: u64,
-    /// The one after the last.
+    /// The unit after the last.
     pub end: u64,
     /// Whether a message begins with it; TCP does not say.
     pub begins: bool,

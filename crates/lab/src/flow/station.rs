@@ -3,30 +3,30 @@
 use base::{DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use netsim::{AddressedDatagram, Host};
 
-use super::peer_end::{PeerCarrier, PeerSink};
-use super::sctp_end::{SctpCarrier, SctpSink};
+use super::peer_end::{PeerSender, PeerSink};
+use super::sctp_end::{SctpSender, SctpSink};
 use super::source_end::SourceEnd;
-use super::tcp_end::{TcpCarrier, TcpSink};
+use super::tcp_end::{TcpSender, TcpSink};
 use super::transfers::{TransferSink, TransferSource};
 
 /// One end of one flow, with its endpoint.
 #[derive(Debug)]
 pub enum Station {
     /// Sends over SCTP.
-    SctpSource(Box<SourceEnd<SctpCarrier>>),
+    SctpSource(Box<SourceEnd<SctpSender>>),
     /// Receives over SCTP.
     SctpSink(Box<SctpSink>),
     /// Sends over TCP.
-    TcpSource(Box<SourceEnd<TcpCarrier>>),
+    TcpSource(Box<SourceEnd<TcpSender>>),
     /// Receives over TCP.
     TcpSink(Box<TcpSink>),
     /// Sends over a transport of others.
-    PeerSource(Box<SourceEnd<PeerCarrier>>),
+    PeerSource(Box<SourceEnd<PeerSender>>),
     /// Receives over a transport of others, or over SCTP with their stack.
     PeerSink(Box<PeerSink>),
     /// Sends over a TCP connection for each message.
     TransferSource(Box<TransferSource>),
-    /// Receives that.
+    /// The receiver of such transfers.
     TransferSink(Box<TransferSink>),
 }
 
@@ -35,7 +35,7 @@ macro_rules! on_endpoint {
     ($station:expr, $endpoint:ident => $call:expr) => {
         match $station {
             Station::SctpSource(end) => {
-                let $endpoint = &mut end.carrier.endpoint;
+                let $endpoint = &mut end.transport.endpoint;
                 $call
             }
             Station::SctpSink(end) => {
@@ -43,7 +43,7 @@ macro_rules! on_endpoint {
                 $call
             }
             Station::TcpSource(end) => {
-                let $endpoint = &mut end.carrier.endpoint;
+                let $endpoint = &mut end.transport.endpoint;
                 $call
             }
             Station::TcpSink(end) => {
@@ -51,7 +51,7 @@ macro_rules! on_endpoint {
                 $call
             }
             Station::PeerSource(end) => {
-                let $endpoint = &mut end.carrier.endpoint;
+                let $endpoint = &mut end.transport.endpoint;
                 $call
             }
             Station::PeerSink(end) => {
@@ -72,7 +72,7 @@ macro_rules! on_endpoint {
 
 impl Machine for Station {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
-        // The network vouches for what it has not damaged: that has arrived.
+        // The network vouches for undamaged datagrams: these have arrived.
         if datagram.verified {
             let (head, tail) = (&datagram.head, &datagram.tail);
             match self {
@@ -99,11 +99,11 @@ impl Machine for Station {
 
     fn poll_timeout(&self) -> Option<Instant> {
         match self {
-            Station::SctpSource(end) => end.carrier.endpoint.poll_timeout(),
+            Station::SctpSource(end) => end.transport.endpoint.poll_timeout(),
             Station::SctpSink(end) => end.endpoint.poll_timeout(),
-            Station::TcpSource(end) => end.carrier.endpoint.poll_timeout(),
+            Station::TcpSource(end) => end.transport.endpoint.poll_timeout(),
             Station::TcpSink(end) => end.endpoint.poll_timeout(),
-            Station::PeerSource(end) => end.carrier.endpoint.poll_timeout(),
+            Station::PeerSource(end) => end.transport.endpoint.poll_timeout(),
             Station::PeerSink(end) => end.endpoint.poll_timeout(),
             Station::TransferSource(end) => end.endpoint.poll_timeout(),
             Station::TransferSink(end) => end.endpoint.poll_timeout(),

@@ -4,20 +4,19 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 
 use base::{Instant, Purpose, RandomStream};
-use sctp::PathHint;
 use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, ListenOptions, Received,
     SendFlags,
 };
 
 use super::source::{Pending, Source};
-use super::source_end::{Carrier, Notice, Sent, SourceEnd};
+use super::source_end::{Notice, PathHint, Sent, SourceEnd, SourceTransport};
 use super::spans::INITIAL_SEQUENCE;
 use super::{Addresses, FILLER, FlowConfig, LogHandle, PORT, filler};
 
 /// The sender's endpoint.
 #[derive(Debug)]
-pub struct TcpCarrier {
+pub struct TcpSender {
     pub(super) endpoint: Endpoint,
     options: Arc<ConnectionOptions>,
     local: SocketAddr,
@@ -61,21 +60,21 @@ pub(super) fn make(
     (seed, number): (u64, u32),
     addresses: &Addresses,
     log: &LogHandle,
-) -> (Box<SourceEnd<TcpCarrier>>, Box<TcpSink>) {
+) -> (Box<SourceEnd<TcpSender>>, Box<TcpSink>) {
     let mut listening = endpoint(seed, number, true, true);
     log.borrow_mut().failed |= !listen(&mut listening, addresses.receiver[0], receiver);
-    let carrier = TcpCarrier {
+    let transport = TcpSender {
         endpoint: endpoint(seed, number, false, true),
         options: Arc::clone(sender),
         local: with_port(addresses.sender[0], PORT),
         remote: with_port(addresses.receiver[0], PORT),
     };
-    let source = SourceEnd::new(carrier, source, config.start, None, log);
+    let source = SourceEnd::new(transport, source, config.start, None, log);
     let sink = TcpSink { endpoint: listening, log: log.clone() };
     (source, Box::new(sink))
 }
 
-impl Carrier for TcpCarrier {
+impl SourceTransport for TcpSender {
     type Id = ConnectionId;
 
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(ConnectionId, u64)> {

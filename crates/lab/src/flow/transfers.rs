@@ -115,7 +115,7 @@ impl TransferSource {
         }
     }
 
-    /// Gives a connection what it has room for, and finishes behind the last byte.
+    /// Fills a connection's buffer, and finishes behind the last byte.
     fn feed(&mut self, now: Instant, id: ConnectionId) {
         let Some(left) = self.open.get_mut(&id) else { return };
         if *left == 0 {
@@ -126,7 +126,7 @@ impl TransferSource {
             match own.send(now, filler(*left), SendFlags::default()) {
                 Ok(0) => return,
                 Ok(taken) => *left -= taken,
-                // An event tells of its end.
+                // An event reports its end.
                 Err(_) => return,
             }
         }

@@ -1,4 +1,4 @@
-//! What a message costs on the wire, counted in the same way for every transport.
+//! Price of a message on the wire, counted in the same way for every transport.
 
 use core::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::text::Names;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
 }

@@ -13,7 +13,7 @@ use crate::text::{Names, Several};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frozen {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
     /// A gap between two acknowledgements of new data counts, wholly, when it is longer than this; several are

@@ -1,4 +1,4 @@
-//! Goodput: what receiving applications read, and how fairly it is shared.
+//! Goodput: bytes read by receiving applications, and how fairly it is shared.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use serde::Deserialize;
 use super::{Ask, Group, Measure, Seen, Setting, of_flow, rate};
 use crate::text::{Names, Text};
 
-/// Goodput.
+/// `[measure.goodput]`: bytes of messages delivered per second.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Goodput {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
     /// The distribution over intervals of this length.
@@ -80,7 +80,7 @@ struct Kept {
 /// A flow's bytes by interval.
 #[derive(Clone, Debug, Default)]
 struct Intervals {
-    /// The number of the open interval, and what was read in it.
+    /// Number of the open interval, and bytes read in it.
     current: (u64, u64),
     /// Number of intervals by the bytes that were read in them.
     closed: BTreeMap<u64, u64>,

@@ -13,7 +13,7 @@ use crate::text::Names;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterArrival {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
 }

@@ -1,23 +1,23 @@
-//! What part of a flow a ladder shows.
+//! The part of a flow that a ladder shows.
 
 use base::{Duration, Instant};
 use serde::Deserialize;
 
 use crate::text::{Names, Text};
 
-/// From when on packets are shown.
+/// The time from which packets are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// From this time.
+    /// A fixed time.
     At(Instant),
     /// From the first packet of the sender that is lost.
     Loss,
 }
 
-/// What part of a flow is shown.
+/// The part of a flow that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LadderWish {
-    /// When the part begins.
+    /// Beginning of the part that is shown.
     pub from: Beginning,
     /// Packets that leave within this time from there.
     pub span: Duration,
@@ -41,10 +41,10 @@ impl core::str::FromStr for Beginning {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ladder {
-    /// Of which groups of flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// Which flow of each, from 0.
+    /// Number of the flow in each group, from 0.
     #[serde(default)]
     pub flow: u32,
     /// From this time of the run on, or with `loss` from the first packet of the sender that is lost.
@@ -74,7 +74,7 @@ impl Ladder {
         }
     }
 
-    /// What to watch: group, number of the flow within it, and which part.
+    /// Flows to watch: group, number within it, and part.
     pub fn wishes<'a>(
         &self,
         groups: impl Iterator<Item = &'a str>,

@@ -13,7 +13,7 @@ use crate::text::{Names, Text};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Late {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
     /// From the first delivery to the beginning of play-back.

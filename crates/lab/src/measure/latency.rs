@@ -9,24 +9,24 @@ use serde::Deserialize;
 use super::{Ask, Delivery, Group, LatencyLimit, Measure, Seen, Setting, of_flow};
 use crate::text::{Names, Text};
 
-/// Latency.
+/// `[measure.latency]`: time from the call to delivery.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// `application`, `transport`, `in-order`; application unless said.
+    /// `application`, `transport` or `in-order`: the place of arrival; application unless given.
     #[serde(default)]
     pub at: Option<Names>,
     /// `retransmission`: apart by how often a message was sent again.
     #[serde(default)]
     pub by: Option<String>,
-    /// `due` or `sent`: from when it counts; due unless said. From when the last of a message left is what a packet
-    /// trace sees.
+    /// `due` or `sent`: the beginning of the time; due unless given. A packet trace shows the time since the last
+    /// byte left.
     #[serde(default)]
     pub since: Option<String>,
-    /// Quantiles.
+    /// Which quantiles, each from 0 to 1.
     #[serde(default)]
     pub quantiles: Vec<f64>,
     /// Shares beyond these times.
@@ -104,9 +104,9 @@ struct Kept {
     window: Range<Instant>,
     /// Until a message was delivered.
     application: Option<Box<LatencyByRetransmissions>>,
-    /// Until all of it had arrived, in whatever order.
+    /// Until all of a message had arrived, in any order.
     transport: Option<Box<LatencyByRetransmissions>>,
-    /// From arrival to delivery: what order costs.
+    /// From arrival to delivery: the price of order.
     in_order: Option<Box<LatencyRecorder>>,
     limits: Vec<LatencyLimit>,
     /// How many took longer than each limit, to the application and to the transport.

@@ -7,7 +7,7 @@ use base::Duration;
 pub struct LatencyLimit {
     /// As it was written: a time, or the name of a limit that others have found.
     pub name: String,
-    /// The time.
+    /// The longest time that counts as in time.
     pub span: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The meters that report what is seen of flows to measures, and what several measures share.
+//! The meters that report events of flows to measures, and the numbers that several measures share.
 
 use core::ops::Range;
 
@@ -37,7 +37,7 @@ impl FlowMeter {
     }
 }
 
-/// What is measured of a group of flows.
+/// Measures of a group of flows.
 #[derive(Debug)]
 pub struct GroupMeter {
     setting: Setting,
@@ -66,12 +66,12 @@ impl GroupMeter {
         GroupMeter::new(Setting { window, lost: None }, [], false)
     }
 
-    /// Adds a measure of the caller's own, for what is seen from now on.
+    /// Adds a measure of the caller's own, for events from now on.
     pub fn add(&mut self, measure: Box<dyn Measure>) {
         self.measures.push(measure);
     }
 
-    /// Whether messages have to be told apart.
+    /// Whether a measure needs single messages.
     pub fn needs_messages(&self) -> bool {
         self.needs_messages
     }

@@ -1,11 +1,11 @@
-//! What meters are told of messages.
+//! Events of flows that measures observe.
 
 use base::{Duration, Instant};
 use recovery::Cause;
 
 use crate::workload::DueMessage;
 
-/// What became of a message that reached the application.
+/// Times of a message that reached the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// Number of the message within its flow, from 0.
@@ -14,15 +14,15 @@ pub struct Delivery {
     pub size: usize,
     /// When the application wanted to send it.
     pub due: Instant,
-    /// When the transport took all of it.
+    /// Time at which the transport had taken all of it.
     pub accepted: Instant,
-    /// When the last of it left for the first time.
+    /// Time at which its last byte left for the first time.
     pub sent: Instant,
-    /// When all of it had come to the receiver's transport, in whatever order.
+    /// Time at which all of it had arrived at the receiver's transport, in any order.
     pub arrived: Instant,
-    /// When the receiver's application had it.
+    /// Time at which the receiver's application had it.
     pub delivered: Instant,
-    /// Retransmissions of it that left before.
+    /// Number of its retransmissions that left before.
     pub retransmissions: u32,
     /// Place of the message in the media: when it is to be played, from the flow's first message.
     pub media: Duration,
@@ -31,11 +31,11 @@ pub struct Delivery {
 /// A unit was sent again and had arrived before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needless {
-    /// Why it was sent again.
+    /// Cause of the retransmission.
     pub cause: Cause,
-    /// For the how-many-th time.
+    /// Number of this retransmission, from 1.
     pub order: u8,
-    /// When.
+    /// Time at which it left.
     pub sent: Instant,
 }
 
@@ -46,16 +46,16 @@ pub enum Seen<'a> {
     Due(&'a DueMessage),
     /// The receiving application read bytes.
     Read {
-        /// When.
+        /// Time of the read.
         at: Instant,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// A packet with data left the sender.
     DataSent,
     /// A packet with data arrived at the receiver.
     DataArrived {
-        /// When.
+        /// Time of the arrival.
         at: Instant,
         /// Units that came for the first time.
         fresh: u64,
@@ -64,7 +64,7 @@ pub enum Seen<'a> {
     },
     /// The sender measured a round-trip time.
     RoundTrip {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// The round-trip time.
         rtt: Duration,
@@ -73,14 +73,14 @@ pub enum Seen<'a> {
     },
     /// Data takes another path from now on.
     Path {
-        /// When.
+        /// Time of the event.
         at: Instant,
-        /// Which, from 0.
+        /// Number of the path, from 0.
         path: u8,
     },
     /// Something new was acknowledged.
     Progress {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// The sender's retransmission timeout now.
         rto: Duration,
@@ -91,42 +91,42 @@ pub enum Seen<'a> {
     Undelivered {
         /// When the application wanted to send it.
         due: Instant,
-        /// When the run ended.
+        /// Time of the end.
         at: Instant,
     },
     /// A unit is sent again.
     Resent {
-        /// When.
+        /// Time of the event.
         at: Instant,
-        /// Why.
+        /// Cause of the retransmission.
         cause: Cause,
-        /// For the how-many-th time.
+        /// Number of this retransmission, from 1.
         order: u8,
     },
     /// A unit that was sent again had arrived before.
     Needless(Needless),
     /// The peer reported that it received units twice.
     Reported {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// How many that had been sent again.
         units: u32,
     },
     /// A retransmission timer expired.
     Timeout {
-        /// When.
+        /// Time of the event.
         at: Instant,
     },
     /// A transfer over a connection of its own is complete.
     Transferred {
-        /// When.
+        /// Time of the event.
         at: Instant,
-        /// What was asked for.
+        /// The message as it was due.
         message: &'a DueMessage,
     },
     /// The run ended.
     Finished {
-        /// When.
+        /// Time of the event.
         at: Instant,
     },
 }

@@ -1,4 +1,4 @@
-//! Packets and bytes sent for what is delivered.
+//! Packets and bytes sent per delivered byte.
 
 use core::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::text::Names;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overhead {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
 }

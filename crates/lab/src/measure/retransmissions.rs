@@ -14,10 +14,10 @@ use crate::text::Names;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retransmissions {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// Whether those that the peer reported as received twice get a row, too: what the sender itself knows.
+    /// Whether retransmissions that the peer reported as received twice get a row, too: those known to the sender.
     #[serde(default)]
     pub reported: bool,
 }

@@ -9,14 +9,14 @@ use serde::Deserialize;
 use super::{Ask, Group, Measure, Seen, Setting, of_flow};
 use crate::text::{Names, Text};
 
-/// Timeouts.
+/// `[measure.rto]`: retransmission timeouts and round-trip times of senders.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rto {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// How much of the first flow's curve is kept, from the end of the warm-up; none unless said.
+    /// Length of the first flow's curve from the end of the warm-up; no curve unless given.
     #[serde(default)]
     pub curve: Text<Duration>,
 }
@@ -39,7 +39,7 @@ struct Kept {
     /// Until when all measurements of the first flow are kept.
     curve_until: Instant,
     flows: Vec<OfFlow>,
-    /// When, round-trip time, timeout.
+    /// Time, round-trip time and timeout of each sample.
     points: Vec<(Instant, Duration, Duration)>,
 }
 
@@ -47,7 +47,7 @@ struct Kept {
 struct OfFlow {
     /// Round-trip times, ms.
     rtt: Moments,
-    /// Timeouts, ms.
+    /// Moments of the timeouts, in milliseconds.
     rto: Moments,
 }
 

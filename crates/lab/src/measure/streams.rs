@@ -10,11 +10,11 @@ use serde::Deserialize;
 use super::{Ask, Group, LatencyLimit, Measure, Seen, Setting, of_flow};
 use crate::text::{Names, Text};
 
-/// Streams.
+/// `[measure.streams]`: numbers of each stream of a flow.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streams {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
     /// Shares of streams that had a message take longer than these times, or than limits that have a name.

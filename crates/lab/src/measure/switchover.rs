@@ -13,7 +13,7 @@ use crate::text::{Names, Text};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switchover {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
     /// When the first path is lost; without it, its first blackout.
@@ -68,7 +68,7 @@ pub struct Leaving {
     moves: u64,
     /// The longest time without a delivery.
     pub gap: Duration,
-    /// When that began.
+    /// Beginning of the gap.
     pub gap_from: Instant,
     last_delivery: Option<Instant>,
 }

@@ -9,11 +9,11 @@ use super::{
 };
 use crate::text::Names;
 
-/// A line for each measure: its meaning, its key in plans, and what stands below that. The rows of results are in the
-/// order of the lines.
+/// A line for each measure: its meaning, its key in plans, and the type of its settings. The rows of results are in
+/// the order of the lines.
 macro_rules! measures {
     ($($meaning:literal $key:ident: $ask:ty,)+) => {
-        /// What is measured. `of` names the flows; without it, all.
+        /// Measures of a plan. `of` names the flows; all unless given.
         #[derive(Clone, Debug, Default, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct MeasureSection {
@@ -25,7 +25,7 @@ macro_rules! measures {
             /// Sequence of the packets of a flow.
             #[serde(default)]
             pub ladder: Option<Ladder>,
-            /// What captures at both ends show.
+            /// Numbers from captures at both ends.
             #[serde(default)]
             pub trace: Option<Trace>,
             /// Loss and load of the shared links.
@@ -34,7 +34,7 @@ macro_rules! measures {
         }
 
         impl MeasureSection {
-            /// What is asked for, in the order of the table.
+            /// Measures that the plan asks for, in the order of the table.
             fn asked(&self) -> impl Iterator<Item = &dyn Ask> {
                 [$(self.$key.as_ref().map(|ask| ask as &dyn Ask)),+].into_iter().flatten()
             }
@@ -58,11 +58,11 @@ measures! {
     "When data leaves the first of several paths." switchover: Switchover,
 }
 
-/// What captures at both ends show.
+/// `[measure.trace]`: numbers from captures at both ends.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
 }

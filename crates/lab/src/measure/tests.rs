@@ -168,7 +168,7 @@ fn fairness_is_one_for_equal_shares_and_one_nth_for_one_winner() {
     };
     assert_eq!(fairness([7, 7, 7, 7]), Some(1.0));
     assert_eq!(fairness([0, 0, 9, 0]), Some(0.25));
-    // Nothing at all has no fairness.
+    // Without values there is no fairness.
     assert_eq!(fairness([0; 4]), None);
 }
 

@@ -1,4 +1,4 @@
-//! What flows send: the columns of the papers' tables of thin streams.
+//! Traffic of senders: the columns of the papers' tables of thin streams.
 
 use core::ops::Range;
 
@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::{Ask, FlowMeter, Group, Measure, Seen, Setting, of_flow};
 use crate::text::Names;
 
-/// What is sent: sizes of messages, times between them, packets and bits a second.
+/// `[measure.traffic]`: sizes of messages, times between them, packets and bits a second.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
-    /// Of which flows.
+    /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
 }

@@ -21,7 +21,7 @@ pub struct Group {
     pub name: String,
     /// Flows of the group: places in [`World::flows`].
     pub flows: core::ops::Range<usize>,
-    /// What they have in common.
+    /// Meter of the group.
     pub meter: Rc<RefCell<GroupMeter>>,
 }
 
@@ -33,7 +33,7 @@ pub struct CellWorld {
     pub groups: Vec<Group>,
     /// When measuring ends, and messages with it.
     pub end: Instant,
-    /// How long messages may take beyond.
+    /// Time that messages have to arrive after the end.
     pub grace: Duration,
 }
 

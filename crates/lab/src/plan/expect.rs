@@ -1,4 +1,4 @@
-//! `[[expect]]`: what the paper reports, beside which the result stands.
+//! `[[expect]]`: numbers of the paper, which stand beside the results.
 
 mod number;
 mod stated;
@@ -25,7 +25,7 @@ pub struct Expectation {
     pub cells: Cells,
     /// The measure with its labels: `latency.mean[order=1]`.
     pub measure: String,
-    /// Of which flows; without it, of whatever has the measure.
+    /// Group of flows; unless given, everything that has the measure.
     #[serde(default)]
     pub of: Option<String>,
     /// The number is the ratio to that of these flows,
@@ -34,17 +34,17 @@ pub struct Expectation {
     /// of this other measure,
     #[serde(default)]
     pub over_measure: Option<String>,
-    /// in these cells; what is not said is the same on both sides.
+    /// in these cells; keys that are missing here are equal on both sides.
     #[serde(default)]
     pub versus: Option<Cells>,
-    /// The number is the difference to these cells; what is not said is the same on both sides.
+    /// The number is the difference to these cells; keys that are missing here are equal on both sides.
     #[serde(default)]
     pub minus: Option<Cells>,
     /// The number is how much more all this is than the same elsewhere: an order of two ratios or differences.
     #[serde(default)]
     pub than: Option<Than>,
-    /// The number is not the mean over the cells that are meant, but that of the worst of them: each is compared with the
-    /// cell that differs from it in what `versus` or `minus` says alone.
+    /// The number is that of the worst cell instead of the mean: each cell is compared with the one that differs from
+    /// it only in the keys of `versus` or `minus`.
     #[serde(default)]
     pub worst: Option<Worst>,
     /// The paper's number.
@@ -56,11 +56,11 @@ pub struct Expectation {
     /// The number is below this.
     #[serde(default)]
     pub below: Option<Stated>,
-    /// How the number follows from what the paper prints, where the paper does not print the number itself.
+    /// Derivation of the number from the paper's text, where the paper does not print it.
     #[serde(default)]
     pub derived: Option<String>,
-    /// How far from the paper's number is still the same, as a share of it; of a number with a neutral value, as a
-    /// share of what sets it apart from that, and 0.02 at least. 0.15 unless given.
+    /// Distance from the paper's number that still counts as the same, as a share of it; of a number with a neutral
+    /// value, as a share of the distance from that value, at least 0.02. 0.15 unless given.
     #[serde(default)]
     pub tolerance: Option<f64>,
     /// Tolerance in the number's own unit, instead of a share: `within = 6` places of a rank.
@@ -69,10 +69,10 @@ pub struct Expectation {
     /// The value that means no effect: 1 of a ratio and 0 of a difference, unless given.
     #[serde(default)]
     pub neutral: Option<f64>,
-    /// Whether the paper says that there is an effect, or that there is none.
+    /// Whether the paper claims an effect, or none.
     #[serde(default)]
     pub claims: Claims,
-    /// What the row is.
+    /// How the row counts.
     #[serde(default)]
     pub kind: RowKind,
     /// False where the paper's number is lost or was never given.
@@ -84,21 +84,21 @@ pub struct Expectation {
     /// Unit of the number; empty for a plain one.
     #[serde(default)]
     pub unit: String,
-    /// Where it stands.
+    /// Section, figure or table of the paper.
     pub source: String,
     /// Why it differs, where it does; not shown where it is the same.
     #[serde(default)]
     pub note: Option<String>,
 }
 
-/// What a row of a plan is. Predictions alone count in the headline of a report.
+/// How a row of a plan counts. Only predictions count in the headline of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowKind {
-    /// The paper reports it, and nothing of it was put in.
+    /// The paper reports it, and none of it was an input.
     #[default]
     Prediction,
-    /// The paper gives it, and it was put in: it comes out, or follows from what was put in by arithmetic.
+    /// The paper gives it, and it was an input: the result follows by arithmetic.
     Input,
     /// A model was fitted to it.
     Fitted,
@@ -136,29 +136,29 @@ pub enum Worst {
     Lowest,
 }
 
-/// What a paper says of an effect.
+/// A paper's claim about an effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claims {
-    /// There is one: what "no effect" would meet as well is no agreement.
+    /// There is an effect: a result that includes no effect does not agree.
     #[default]
     Effect,
-    /// There is none, or hardly one.
+    /// The paper claims none, or hardly one.
     NoEffect,
 }
 
-/// What is expected, in one form.
+/// The paper's number in one form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ExpectedValue {
-    /// This number.
+    /// A value, or a bound of it.
     Number(f64),
     /// Within these bounds.
     Between(Option<f64>, Option<f64>),
-    /// Undecided.
+    /// The paper has no number.
     Unreported,
 }
 
-/// What a paper's claim consists of: how much it takes to agree with it.
+/// The kind of a paper's claim, which decides how much it takes to agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
@@ -167,7 +167,7 @@ pub enum Claim {
     Number,
     /// A direction alone: more than without, or less.
     Direction,
-    /// No effect.
+    /// The paper says that there is no effect.
     NoEffect,
 }
 
@@ -199,7 +199,7 @@ fn yes() -> bool {
 }
 
 impl Expectation {
-    /// What is expected.
+    /// The expected value in one form.
     pub fn expected(&self) -> ExpectedValue {
         let number = |stated: &Option<Stated>| stated.as_ref().map(|one| one.number);
         match (self.reported, number(&self.value)) {
@@ -227,7 +227,7 @@ impl Expectation {
         self.than.as_ref().map(|than| than.number(self.number()))
     }
 
-    /// The value that means no effect; none of a number that compares nothing.
+    /// The value without effect; `None` for a number that compares nothing.
     pub fn neutral(&self) -> Option<f64> {
         let number = self.number();
         let name = self.measure.split('[').next().unwrap_or_default();
@@ -257,8 +257,8 @@ impl Expectation {
         }
         let tolerance = self.tolerance.unwrap_or(TOLERANCE);
         let of_number = paper.abs() * tolerance;
-        // What a ratio tells is how far it is from 1: a share of 1.15 would take "no effect" for the paper's 15 %.
-        // Where the paper says "equal", the plan says within how much.
+        // A ratio counts by its distance from 1: a share of 1.15 would take "no effect" for the paper's 15 %. Where
+        // the paper says "equal", the plan gives the tolerance.
         match self.neutral().map(|neutral| (paper - neutral).abs()) {
             Some(effect) if effect > 0.0 => (effect * tolerance).max(LEAST_ROOM).min(of_number),
             _ => of_number,
@@ -279,7 +279,7 @@ impl Expectation {
         }
     }
 
-    /// What the paper's claim consists of.
+    /// What it takes to agree with the paper's claim.
     pub fn claim(&self) -> Claim {
         let Some(neutral) = self.neutral() else { return Claim::Number };
         let is_none = self.claims == Claims::NoEffect;
@@ -295,7 +295,8 @@ impl Expectation {
         }
     }
 
-    /// Whether it says that there is an effect and would take none for it: then nothing can be told by it.
+    /// The neutral value, if the row claims an effect and its tolerance would accept none: then the row decides
+    /// nothing.
     pub fn takes_no_effect(&self) -> Option<f64> {
         let neutral = self.neutral_of_effect()?;
         let (low, high) = self.agreeing();
@@ -340,7 +341,7 @@ impl Expectation {
         self.check_values().or_else(refuse)
     }
 
-    /// What the row says of its number alone.
+    /// Checks the row's own numbers.
     fn check_values(&self) -> Result<(), String> {
         let says = self.value.is_some() || self.above.is_some() || self.below.is_some();
         if self.reported && !says {

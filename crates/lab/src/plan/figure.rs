@@ -1,4 +1,4 @@
-//! `[[figure]]`: what of the results is to be seen, and how.
+//! `[[figure]]`: a figure of the report.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -14,32 +14,32 @@ use crate::toml_text::plain;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSection {
-    /// How it is drawn.
+    /// Kind of figure.
     pub kind: FigureKind,
     /// Headline.
     pub title: String,
-    /// What there is to see, in a sentence.
+    /// What the figure shows, in a sentence.
     #[serde(default)]
     pub caption: String,
-    /// Flows or links; without it, whatever has the measure. Several make a series each.
+    /// Flows or links; unless given, everything that has the measure. Several make a series each.
     #[serde(default)]
     pub of: Option<Names>,
     /// What is drawn, several as a series each: a row's full name (`latency.mean[order=1]`), of which a label may
     /// be left out that `x`, `y` or `by` names; a distribution's, a curve's or a picture's.
     pub measure: Names,
-    /// What several measures are called in the figure, in their order; without it, as they are.
+    /// Names of several measures in the figure, in their order; their own unless given.
     #[serde(default)]
     pub names: Names,
-    /// What stands across: a swept key, or a label's name.
+    /// The horizontal axis: a swept key, or a label's name.
     #[serde(default)]
     pub x: Option<Key>,
-    /// What stands upwards in a heat map.
+    /// The vertical axis of a heat map.
     #[serde(default)]
     pub y: Option<Key>,
     /// A series for each combination of the values of these keys and labels.
     #[serde(default)]
     pub by: Names,
-    /// Only these values of swept keys.
+    /// Restricts swept keys to these values.
     #[serde(default, rename = "where")]
     pub cells: BTreeMap<Key, Values>,
     /// Which run a gallery shows: that of the seed whose mean of this number over the cells shown is the median of all
@@ -52,13 +52,13 @@ pub struct FigureSection {
     /// How lines and curves are drawn, if not as lines.
     #[serde(default)]
     pub shape: ShapeName,
-    /// What is written at the axes.
+    /// Ranges, scales and labels of the axes.
     #[serde(default)]
     pub axes: AxesSection,
     /// Values with a line across.
     #[serde(default)]
     pub marks: Vec<MarkSection>,
-    /// What the paper's text says.
+    /// Points from the paper's text.
     #[serde(default)]
     pub paper: Vec<PaperSeries>,
 }
@@ -77,9 +77,9 @@ pub enum FigureKind {
     Ccdf,
     /// Means of rows as colours over two keys or labels.
     HeatMap,
-    /// Lines that a run gives as such, over time or else.
+    /// Curves of a run, over time or another quantity.
     Curves,
-    /// Pictures that a run gives.
+    /// Pictures of a run.
     Gallery,
     /// Sequence of packets between two hosts.
     Ladder,
@@ -90,7 +90,7 @@ impl FigureKind {
         matches!(self, FigureKind::Lines | FigureKind::Bars | FigureKind::HeatMap)
     }
 
-    /// Whether it stands over two axes, on which values can be marked.
+    /// Whether it has two axes, on which values can be marked.
     fn has_axes(self) -> bool {
         !matches!(self, FigureKind::Gallery | FigureKind::Ladder | FigureKind::HeatMap)
     }
@@ -115,12 +115,12 @@ impl fmt::Display for FigureKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeName {
-    /// By a line.
+    /// Straight lines between the points.
     #[default]
     Line,
     /// Each value holds until the next.
     Step,
-    /// Not at all.
+    /// Points are not joined.
     Points,
 }
 
@@ -137,22 +137,22 @@ impl<'de> Deserialize<'de> for Values {
     }
 }
 
-/// The axes of a figure. What is not said follows from the data.
+/// The axes of a figure. Settings that are missing follow from the data.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxesSection {
-    /// Across.
+    /// The horizontal axis.
     #[serde(default)]
     pub x: AxisSection,
-    /// Upwards.
+    /// The vertical axis.
     #[serde(default)]
     pub y: AxisSection,
-    /// What the colours of a heat map mean.
+    /// Quantity of the colours of a heat map.
     #[serde(default)]
     pub value: AxisSection,
 }
 
-/// An axis.
+/// `axes.x` or `axes.y`: range, scale and label of an axis.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSection {
@@ -162,13 +162,13 @@ pub struct AxisSection {
     /// The unit that values are shown in; they are converted.
     #[serde(default)]
     pub unit: Option<String>,
-    /// How values are placed.
+    /// Scale of the axis.
     #[serde(default)]
     pub scale: Option<ScaleName>,
-    /// Where it begins.
+    /// Lower end.
     #[serde(default)]
     pub min: Option<f64>,
-    /// Where it ends.
+    /// Upper end.
     #[serde(default)]
     pub max: Option<f64>,
 }
@@ -177,9 +177,9 @@ pub struct AxisSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScaleName {
-    /// In proportion.
+    /// Equal differences at equal distances.
     Linear,
-    /// By their logarithm.
+    /// Equal ratios at equal distances.
     Log,
     /// Shares: 0.9, 0.99, 0.999 at equal steps.
     Tail,
@@ -189,25 +189,25 @@ pub enum ScaleName {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkSection {
-    /// On which axis.
+    /// The axis that the line crosses.
     pub axis: MarkAxis,
-    /// Where, in the axis' unit.
+    /// Position in the axis' unit.
     pub value: f64,
-    /// What it means.
+    /// Text beside the line.
     pub label: String,
 }
 
-/// The axis of a mark.
+/// The axis that a mark refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkAxis {
-    /// Across.
+    /// The horizontal axis.
     X,
-    /// Upwards.
+    /// The vertical axis.
     Y,
 }
 
-/// Points that the paper's text gives.
+/// Points from the paper's text.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PaperSeries {
@@ -251,7 +251,7 @@ impl<'de> Deserialize<'de> for Place {
 }
 
 impl FigureSection {
-    /// Checks it against what the plan varies.
+    /// Checks it against the varied keys.
     pub(super) fn check(&self, lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<(), PlanError> {
         self.check_kind()
             .and_then(|()| self.check_keys(lists))
@@ -300,7 +300,7 @@ impl FigureSection {
         }
     }
 
-    /// Keys have a dot and are swept; what has none is a label, which shows only in results.
+    /// Keys have a dot and are swept; a name without a dot is a label, known only from results.
     fn check_keys(&self, lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<(), String> {
         let drawn: Vec<&Key> = self.x.iter().chain(&self.y).chain(&self.by.0).collect();
         for (place, key) in drawn.iter().enumerate() {

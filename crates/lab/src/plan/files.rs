@@ -1,8 +1,7 @@
-//! `[files]`: what a plan read from other files, so that its text alone is whole: shards, a manifest and who gets the
-//! plan have it all.
+//! `[files]`: contents of other files that a plan names, so that its text is complete by itself: for shards, for the
+//! manifest, and for other people.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use netsim::link::{ProfileStep, parse_profile};
 use serde::Deserialize;
@@ -30,7 +29,7 @@ impl Files {
         parse_profile(lines).map_err(|error| PlanError::new(format!("{text}: {error}")))
     }
 
-    /// What flows replay.
+    /// The recording in a file.
     pub(super) fn recording(&self, name: &str) -> Result<Recording, PlanError> {
         let Some(table) = self.0.get(name) else {
             return Err(PlanError::new(format!(
@@ -46,30 +45,22 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace)
 }
 
-/// The text of the plan at `path`, with the files that it names (relative to its folder) behind it as `[files]`.
-///
-/// # Errors
-/// The file that cannot be read or understood, and where.
-pub fn read(path: &Path) -> Result<String, PlanError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| PlanError::new(format!("cannot be read: {error}")))?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    attach(text, |name| std::fs::read(folder.join(name)).map_err(|error| error.to_string()))
-}
-
-/// Files that a plan names, and how it has them: of what is replayed, which of its streams, or all.
+/// Files that a plan names: profiles, and recordings with the streams that are used, or all.
 #[derive(Debug, Default)]
 struct Wanted {
     profiles: BTreeSet<String>,
     recordings: BTreeMap<String, Option<BTreeSet<String>>>,
 }
 
-/// The plan's text with the contents of the files that it names, which `read` gets.
-fn attach(
+/// The plan's text, followed by the contents of the files that it names as `[files]`; `read` returns those of a name.
+///
+/// # Errors
+/// The file that cannot be read or understood, and the place of the error.
+pub fn with_files(
     mut text: String,
     read: impl Fn(&str) -> Result<Vec<u8>, String>,
 ) -> Result<String, PlanError> {
-    // What cannot be read is refused later, with its place.
+    // A text that cannot be read is refused later, with its place.
     let Ok(table) = toml::from_str::<toml::Table>(&text) else { return Ok(text) };
     let mut wanted = Wanted::of(&table);
     let known = table.get("files").and_then(|files| files.as_table());
@@ -201,15 +192,15 @@ mod tests {
     #[test]
     fn a_plan_carries_the_files_that_it_names() {
         let read = |name: &str| Ok(format!("time,delay\r\n1s,{}ms\r\n", name.len()).into_bytes());
-        let text = attach(PLAN.to_owned(), read).unwrap();
+        let text = with_files(PLAN.to_owned(), read).unwrap();
         assert!(text.starts_with(PLAN.trim_end()));
         let table: toml::Table = toml::from_str(&text).unwrap();
         let files: Files = table["files"].clone().try_into().unwrap();
         assert_eq!(files.0.len(), 2);
         let delay = |name| files.profile(name).unwrap()[0].delay.unwrap().as_millis();
         assert_eq!((delay("walk.csv"), delay("other.csv")), (8, 9));
-        // What is whole stays as it is.
-        assert_eq!(attach(text.clone(), |_| Err("gone".into())).unwrap(), text);
+        // A complete plan is not changed.
+        assert_eq!(with_files(text.clone(), |_| Err("gone".into())).unwrap(), text);
     }
 
     #[test]
@@ -220,13 +211,13 @@ mod tests {
             "game.csv" => Ok(b"time_s,size,stream\n0,7,1a\n1,8,2a\n".to_vec()),
             _ => Ok(b"time,size\n5ms,1kB\n".to_vec()),
         };
-        let text = attach(plan.to_owned(), tables).unwrap();
+        let text = with_files(plan.to_owned(), tables).unwrap();
         let table: toml::Table = toml::from_str(&text).unwrap();
         let files: Files = table["files"].clone().try_into().unwrap();
         assert_eq!(files.recording("game.csv").unwrap().streams().len(), 2);
         assert_eq!(files.recording("other.csv").unwrap().count(), 1);
-        assert_eq!(attach(text.clone(), |_| Err("gone".into())).unwrap(), text);
-        let error = attach(plan.to_owned(), |_| Ok(b"noise".to_vec())).unwrap_err().to_string();
+        assert_eq!(with_files(text.clone(), |_| Err("gone".into())).unwrap(), text);
+        let error = with_files(plan.to_owned(), |_| Ok(b"noise".to_vec())).unwrap_err().to_string();
         assert!(error.contains("game.csv: line 1: "), "{error}");
         let error = files.recording("game.pcap").unwrap_err().to_string();
         assert!(error.contains("\"game.pcap\", which is not among the plan's [files]"), "{error}");
@@ -248,14 +239,14 @@ mod tests {
     fn what_is_wrong_is_named_with_file_and_line() {
         let wrong = |lines: &str| {
             let read = |_: &str| Ok(lines.as_bytes().to_vec());
-            attach(PLAN.to_owned(), read).unwrap_err().to_string()
+            with_files(PLAN.to_owned(), read).unwrap_err().to_string()
         };
         let error = wrong("time,delay\n1s,5ms\n2s,slow\n");
         assert!(
             error.contains("other.csv") && error.contains("line 3") && error.contains("slow"),
             "{error}"
         );
-        let missing = attach(PLAN.to_owned(), |_| Err("no such file".to_owned())).unwrap_err();
+        let missing = with_files(PLAN.to_owned(), |_| Err("no such file".to_owned())).unwrap_err();
         assert!(missing.to_string().contains("other.csv: no such file"));
         let unread = Files::default().profile("walk.csv").unwrap_err().to_string();
         assert!(unread.contains("walk.csv") && unread.contains("[files]"), "{unread}");

@@ -5,7 +5,7 @@ use base::Duration;
 use super::{Files, FlowSection, HopsText, MeasureSection, NetworkSection, PlanError};
 use crate::world::Network;
 
-/// Flows over a network, and what is measured of them.
+/// Flows over a network, and their measures.
 #[derive(Clone, Debug)]
 pub struct FlowsPlan {
     /// Virtual time in which messages are due.
@@ -14,13 +14,13 @@ pub struct FlowsPlan {
     pub warm_up: Duration,
     /// How long to wait at the end for messages that are still on their way.
     pub grace: Duration,
-    /// Where flows go.
+    /// Network between senders and receivers.
     pub network: NetworkSection,
     /// Groups of flows.
     pub flows: Vec<FlowSection>,
-    /// What it read from other files.
+    /// Contents of the files that the plan names.
     pub files: Files,
-    /// What is measured.
+    /// Measures of the flows.
     pub measure: MeasureSection,
 }
 

@@ -9,7 +9,7 @@ use super::{Files, PlanError, Span, Text};
 
 macro_rules! link_keys {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
-        /// What a plan says of a link, or of several at once.
+        /// A plan's settings of a link, or of several at once.
         #[derive(Clone, Debug, Default)]
         pub struct LinkSection {
             $($(#[$doc])* pub $key: Option<$type>,)*
@@ -19,12 +19,12 @@ macro_rules! link_keys {
             /// Names of all keys.
             pub(crate) const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
 
-            /// What is not said here is taken from `other`.
+            /// Takes values that are missing here from `other`.
             pub(super) fn or(&self, other: &LinkSection) -> LinkSection {
                 LinkSection { $($key: self.$key.clone().or_else(|| other.$key.clone()),)* }
             }
 
-            /// Reads the value of a key; false if it is none of a link's.
+            /// Reads the value of a key; false if a link has no such key.
             pub(super) fn take<'de, A: MapAccess<'de>>(
                 &mut self,
                 key: &str,
@@ -47,11 +47,11 @@ link_keys! {
     delay: Text<Duration>,
     /// Variation of the delay: see [`Jitter`]'s text.
     jitter: Text<Jitter>,
-    /// Rate.
+    /// Bits per second of the line; infinite unless given.
     rate: Text<Rate>,
-    /// What may wait for it, and under which discipline: see [`QueueText`].
+    /// Size and discipline of the queue before the line: see [`QueueText`].
     queue: Text<QueueText>,
-    /// What serialisation adds to a packet: see [`Framing`].
+    /// Bytes that serialisation adds to a packet: see [`Framing`].
     framing: Text<Framing>,
     /// Largest IP packet.
     mtu: u64,
@@ -63,17 +63,17 @@ link_keys! {
     reorder: Text<Reorder>,
     /// Whether jitter and changes of the delay may reorder packets.
     allow_reordering: bool,
-    /// How likely a packet arrives twice.
+    /// Probability that a packet arrives twice.
     duplicate: Text<Probability>,
     /// How likely bits of a packet are flipped.
     corrupt: Text<Probability>,
-    /// When nothing passes.
+    /// Spans in which no packet passes.
     blackouts: Vec<Text<Span>>,
     /// Changes over time: lines as in [`netsim::link::parse_profile`], or the name of a file with such lines.
     profile: String,
-    /// What differs from senders to receivers.
+    /// Values of the direction from senders to receivers.
     forward: Box<LinkSection>,
-    /// What differs from receivers to senders.
+    /// Values of the direction from receivers to senders.
     backward: Box<LinkSection>,
 }
 
@@ -125,7 +125,7 @@ pub(super) enum Direction {
 }
 
 impl LinkSection {
-    /// What it says of one direction in particular.
+    /// Settings of one direction.
     pub(super) fn of(&self, direction: Direction) -> Option<&LinkSection> {
         match direction {
             Direction::Forward => self.forward.as_deref(),
@@ -133,7 +133,7 @@ impl LinkSection {
         }
     }
 
-    /// The one-way delay, if it says something of it.
+    /// The one-way delay, if the section has one.
     fn one_way(&self, direction: Direction, hops: u64) -> Option<Duration> {
         let half = self.rtt.map(|Text(rtt)| match direction {
             Direction::Forward => rtt / 2,

@@ -28,7 +28,7 @@ pub enum Kind {
     Access,
 }
 
-/// `[network]`: what is said of links here holds for both directions of all unless they say otherwise.
+/// `[network]`: settings of links, which hold for both directions of all links unless these have their own.
 #[derive(Clone, Debug)]
 pub struct NetworkSection {
     /// Shape of the network.
@@ -41,11 +41,11 @@ pub struct NetworkSection {
     pub paths: Vec<LinkSection>,
     /// The links of `chain`.
     pub hops: Vec<LinkSection>,
-    /// The line of each sender in `access`: nothing is taken from what else is said.
+    /// The line of each sender in `access`; other settings do not apply to it.
     pub sender_access: Option<LinkSection>,
     /// The line of each receiver in `access`.
     pub receiver_access: Option<LinkSection>,
-    /// What all links have in common.
+    /// Values that all links share.
     pub link: LinkSection,
 }
 

@@ -1,19 +1,20 @@
-//! `paths` of a flow: what SCTP does with several of them.
+//! `paths` of a flow: SCTP's settings of several paths.
 
 use core::str::FromStr;
 
 use base::{Duration, Instant};
-use sctp::{AssociationOptions, PathHint, Redundancy, RisingRtt, SwitchoverPolicy};
+use sctp::{AssociationOptions, Redundancy, RisingRtt, SwitchoverPolicy};
 use serde::Deserialize;
 
 use super::Text;
+use crate::flow::PathHint;
 
-/// What an association does with several paths; what is not said is as everywhere, but that there are no
-/// heartbeats: they would be measured as traffic of a thin stream.
+/// SCTP's settings of several paths; defaults apply, except that there are no heartbeats: they would be measured as
+/// traffic of a thin stream.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathsSection {
-    /// What rows call it.
+    /// Name of the section in rows.
     #[serde(default)]
     pub name: Option<String>,
     /// When data leaves a path: `timeouts`, `pf` or `evidence`.
@@ -25,25 +26,25 @@ pub struct PathsSection {
     /// When it goes on two paths at once: `never`, `while-thin`, `always`.
     #[serde(default)]
     pub redundant: Option<Text<RedundantText>>,
-    /// Path.Max.Retrans.
+    /// Path.Max.Retrans: errors in a row after which a path is inactive.
     #[serde(default)]
     pub max_retrans: Option<u8>,
-    /// Association.Max.Retrans.
+    /// Association.Max.Retrans: errors in a row after which the association fails.
     #[serde(default)]
     pub association_max_retrans: Option<u8>,
     /// Time between heartbeats on an idle path.
     #[serde(default)]
     pub heartbeat: Option<Text<Duration>>,
-    /// What the sender is told of the first path.
+    /// A hint about the first path.
     #[serde(default)]
     pub hint: Option<HintSection>,
 }
 
-/// What is told of a path, and when.
+/// A hint about a path, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HintSection {
-    /// When.
+    /// Time of the hint.
     pub at: Text<Duration>,
     /// `down`, `weak` or `up`.
     pub says: Text<HintText>,

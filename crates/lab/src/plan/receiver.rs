@@ -8,7 +8,7 @@ use super::{PlanError, Text};
 use crate::flow::TransportOptions;
 use crate::peers::{PeerChoice, PeerName};
 
-/// What the receiving end does otherwise than the sender's policy says.
+/// Settings of the receiving end that differ from the sender's policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiverSection {
@@ -18,10 +18,10 @@ pub struct ReceiverSection {
     /// Packets after which one is not delayed any more.
     #[serde(default)]
     pub every: Option<u8>,
-    /// Receive buffer.
+    /// Size of the receive buffer.
     #[serde(default)]
     pub buffer: Option<Text<ByteCount>>,
-    /// The stack of others that receives what our SCTP sends.
+    /// A stack of others that receives from our SCTP.
     #[serde(default)]
     pub stack: Option<PeerName>,
     /// Whether that stack is tuned.
@@ -30,7 +30,7 @@ pub struct ReceiverSection {
 }
 
 impl ReceiverSection {
-    /// What the receiving end is: ours, or the stack that was named.
+    /// The receiving end: ours, or the stack of that name.
     pub(super) fn received_by(&self, transport: TransportOptions) -> TransportOptions {
         match (transport, self.stack) {
             (TransportOptions::Sctp { sender, .. }, Some(name)) => {

@@ -1,4 +1,4 @@
-//! What is varied: the combinations of all values of all keys.
+//! Combinations of the values of varied keys.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use crate::toml_text::plain;
 /// word, whose values are tables with several such paths that change together.
 pub type Key = String;
 
-/// One combination.
+/// One combination of varied values.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Cell(pub Vec<(Key, toml::Value)>);
 
@@ -63,7 +63,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// The value of which this is the text in rows: one that is known, or what it reads as.
+/// The value with this text in rows: a known one, or the text read as TOML.
 pub(super) fn value(text: &str, known: &[toml::Value]) -> toml::Value {
     let is_it = |value: &&toml::Value| value_text(value) == text;
     let read = || toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value");
@@ -76,7 +76,7 @@ pub fn text_of(written: &str) -> String {
     value_text(&value(written, &[]))
 }
 
-/// A value as it stands in rows: text without quotes.
+/// A value as text in rows, without quotes.
 pub fn value_text(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
@@ -138,7 +138,7 @@ fn set_one(
 ) -> Result<(), PlanError> {
     let refuse = |why: &str| Err(PlanError::new(format!("sweep \"{key}\": {why}")));
     if let (Some(section), toml::Value::Table(values)) = (section(plan, path), value) {
-        // What the combination of values is called is for rows.
+        // The name of a combination is for rows only.
         let values = values.iter().filter(|(key, _)| *key != "name");
         section.extend(values.map(|(key, value)| (key.clone(), value.clone())));
         return Ok(());

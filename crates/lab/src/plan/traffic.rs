@@ -22,10 +22,10 @@ use crate::workload::{Arrivals, ArrivalsText, Limit, Recording, Sizes, Workload,
 pub struct FlowSection {
     /// Name of the group.
     pub name: String,
-    /// How many.
+    /// Number of flows.
     #[serde(default = "one")]
     pub count: u32,
-    /// What carries them.
+    /// Transport of the flows.
     pub transport: TransportText,
     /// Recovery of the sender.
     #[serde(default)]
@@ -33,10 +33,10 @@ pub struct FlowSection {
     /// Whether a transport of others is tuned, as far as its interface allows.
     #[serde(default)]
     pub tuned: bool,
-    /// What the receiver does otherwise.
+    /// Settings of the receiver that differ from the sender's.
     #[serde(default)]
     pub receiver: ReceiverSection,
-    /// What is sent.
+    /// Messages or transfers of each flow.
     pub workload: WorkloadSection,
     /// When each begins, uniformly within the span.
     #[serde(default)]
@@ -56,10 +56,10 @@ pub struct FlowSection {
     /// Largest TCP segment.
     #[serde(default)]
     pub mss: Option<u16>,
-    /// Send buffer.
+    /// Bytes that the sender's buffer takes; the transport's default unless given.
     #[serde(default)]
     pub send_buffer: Option<Text<ByteCount>>,
-    /// What SCTP does with several paths.
+    /// Settings of SCTP with several paths.
     #[serde(default)]
     pub paths: PathsSection,
     /// Whether small segments wait for acknowledgements (Nagle).
@@ -75,16 +75,17 @@ fn default_set_up() -> Text<Duration> {
     Text(Duration::from_secs(1))
 }
 
-/// What is sent.
+/// Messages or transfers of each flow.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSection {
-    /// When messages come.
+    /// Times of the messages.
     pub arrivals: Text<ArrivalsText>,
-    /// How large they are.
+    /// Sizes of the messages.
     #[serde(default)]
     pub size: Option<Text<Sizes>>,
-    /// How many each flow sends, or for how long: `800 messages`, `20s`. Until the run ends unless said.
+    /// Number of messages of each flow, or the time in which they are due: `800 messages`, `20s`. Until the run ends
+    /// unless given.
     #[serde(default)]
     pub limit: Option<Text<Limit>>,
     /// SCTP streams on which they take turns.
@@ -93,7 +94,7 @@ pub struct WorkloadSection {
     /// Whether each message has a TCP connection of its own, at most this many at once; 0: no limit.
     #[serde(default)]
     pub connections: Option<usize>,
-    /// What they replay, once it is read.
+    /// The recording to replay, once it is read.
     #[serde(skip)]
     recording: Option<Arc<Recording>>,
 }
@@ -107,7 +108,7 @@ impl WorkloadSection {
         }
     }
 
-    /// Reads what it replays, which is among the plan's files.
+    /// Reads the recording to replay from the plan's files.
     pub(super) fn read(&mut self, files: &Files) -> Result<(), PlanError> {
         if let ArrivalsText::Replay(replay) = &self.arrivals.0 {
             self.recording = Some(Arc::new(files.recording(&replay.file)?));
@@ -160,7 +161,7 @@ impl FlowSection {
         self.transport().map(drop).or_else(|error| refuse(error.to_string()))
     }
 
-    /// What the sender of flow number `flow` does from the first of these times to the second.
+    /// Behaviour of the sender of flow number `flow` from the first of these times to the second.
     pub(super) fn source(
         &self,
         flow: usize,

@@ -6,12 +6,12 @@ use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer};
 use crate::peers::PeerName;
 use crate::policy_text::TransportName;
 
-/// What carries a flow.
+/// Transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportText {
-    /// Ours.
+    /// SCTP or TCP of this project.
     Own(TransportName),
-    /// Of others, as far as there is a registry of such.
+    /// A registered transport of others.
     Peer(PeerName),
 }
 

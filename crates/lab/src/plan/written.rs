@@ -1,4 +1,4 @@
-//! A plan as it stands in a file: which sections there must be depends on what it runs.
+//! A plan as written in a file: its subject decides which sections it must have.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::study;
 
-/// All that may stand in a plan.
+/// All sections and keys of a plan.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
@@ -45,12 +45,12 @@ pub(super) struct Written {
     figures: Vec<FigureSection>,
     #[serde(default)]
     sweep: Lists,
-    /// What it read from other files.
+    /// Contents of the files that the plan names.
     #[serde(default)]
     files: Files,
 }
 
-/// How long and how often.
+/// Duration and number of runs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
@@ -63,7 +63,7 @@ struct Run {
     grace: Option<Text<Duration>>,
 }
 
-/// What another size of the plan changes in `[run]`; it is put there before a cell is read.
+/// Values of `[run]` that another size of the plan changes; put there before a cell is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read to be checked")]

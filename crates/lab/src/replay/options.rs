@@ -14,13 +14,13 @@ use crate::policy_text::TransportName;
 /// A preset of a transport: `lksctp`, or `tcp:thin` where both have one of the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyText {
-    /// The transport, where it is said.
+    /// The transport, if given.
     transport: Option<TransportName>,
     preset: String,
 }
 
 impl PolicyText {
-    /// The transport; `usual` where both have such a preset and nothing is said.
+    /// The transport; `usual` where both have such a preset and none is given.
     pub fn transport(&self, usual: TransportName) -> TransportName {
         let has = |transport| has_preset(transport, &self.preset);
         self.transport.unwrap_or(match usual {
@@ -30,7 +30,7 @@ impl PolicyText {
         })
     }
 
-    /// The preset.
+    /// Name of the preset, without its transport.
     pub fn preset(&self) -> &str {
         &self.preset
     }
@@ -72,7 +72,7 @@ impl FromStr for PolicyText {
     }
 }
 
-/// With its transport only where that tells something.
+/// With its transport only where that is not clear.
 impl fmt::Display for PolicyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_clear = |other| !has_preset(other, &self.preset);
@@ -88,6 +88,13 @@ impl fmt::Display for PolicyText {
     }
 }
 
+/// Returns the text of the file of this name.
+type ReadText<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+fn no_file(name: &str) -> Result<String, String> {
+    Err(format!("{name}: no files are read here"))
+}
+
 /// A link as a plan's `[network]` has it, on one line: `rtt=100ms loss=bursts 5% 4 forward.jitter=5ms`. A word that
 /// begins with no key belongs to the value before it.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,8 +104,8 @@ pub struct NetworkText {
 }
 
 impl NetworkText {
-    /// What was measured. Delays beyond the least are skewed to the right: exponential ones, in the order of the
-    /// packets.
+    /// The network of a capture. Delays beyond the least are skewed to the right: exponential ones, in the order of
+    /// the packets.
     pub fn measured(conditions: &Conditions) -> NetworkText {
         let Conditions { rtt, loss, jitter, .. } = conditions;
         let mut said = vec![(None, "rtt", rtt.to_string())];
@@ -112,7 +119,7 @@ impl NetworkText {
         });
         let text = words.collect::<Vec<_>>().join(" ");
         // No number or flag is among them that could not be read.
-        NetworkText { text, keys: table(&said).unwrap_or_default() }
+        NetworkText { text, keys: table(&said, &no_file).unwrap_or_default() }
     }
 
     /// Entries of the policy in a plan.
@@ -121,7 +128,7 @@ impl NetworkText {
     }
 }
 
-/// A key and where it stands; none if it is not one.
+/// A key with its direction and value; `None` if the word is no key of a link.
 fn key(word: &str) -> Option<(Option<&str>, &str, &str)> {
     let (name, value) = word.split_once('=')?;
     let (side, name) = match name.split_once('.') {
@@ -134,7 +141,7 @@ fn key(word: &str) -> Option<(Option<&str>, &str, &str)> {
 }
 
 /// A value as TOML would have it.
-fn value(name: &str, text: &str) -> Result<Value, String> {
+fn value(name: &str, text: &str, read: ReadText<'_>) -> Result<Value, String> {
     let string = |text: &str| Value::String(text.to_owned());
     Ok(match name {
         "mtu" => Value::Integer(text.parse().map_err(|_| format!("mtu={text} is no number"))?),
@@ -143,18 +150,16 @@ fn value(name: &str, text: &str) -> Result<Value, String> {
         }
         "blackouts" => Value::Array(text.split(',').map(|one| string(one.trim())).collect()),
         // The lines themselves: a plan would look for a file beside it.
-        "profile" => {
-            string(&std::fs::read_to_string(text).map_err(|error| format!("{text}: {error}"))?)
-        }
+        "profile" => string(&read(text)?),
         _ => string(text),
     })
 }
 
 /// Entries of a plan: those of a direction in a table of its own.
-fn table(said: &[(Option<&str>, &str, String)]) -> Result<Table, String> {
+fn table(said: &[(Option<&str>, &str, String)], read: ReadText<'_>) -> Result<Table, String> {
     let mut keys = Table::new();
     for (side, name, text) in said {
-        let value = value(name, text)?;
+        let value = value(name, text, read)?;
         let Some(side) = side else {
             keys.insert((*name).to_owned(), value);
             continue;
@@ -167,10 +172,12 @@ fn table(said: &[(Option<&str>, &str, String)]) -> Result<Table, String> {
     Ok(keys)
 }
 
-impl FromStr for NetworkText {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<NetworkText, String> {
+impl NetworkText {
+    /// Reads a network; `read` returns the text of a file that it names: that of `profile`.
+    ///
+    /// # Errors
+    /// The word that is no key of a link, or a value that cannot be read.
+    pub fn parse(text: &str, read: ReadText<'_>) -> Result<NetworkText, String> {
         let mut said: Vec<(Option<&str>, &str, String)> = Vec::new();
         for word in text.split_whitespace() {
             match (key(word), said.last_mut()) {
@@ -184,7 +191,7 @@ impl FromStr for NetworkText {
                 }
             }
         }
-        let keys = table(&said)?;
+        let keys = table(&said, read)?;
         match keys.is_empty() {
             true => Err("the network is empty; give one such as \"rtt=100ms loss=2%\"".to_owned()),
             false => Ok(NetworkText {
@@ -192,6 +199,15 @@ impl FromStr for NetworkText {
                 keys,
             }),
         }
+    }
+}
+
+/// Reads a network that names no file.
+impl FromStr for NetworkText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<NetworkText, String> {
+        NetworkText::parse(text, &no_file)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a replay gave, cell by cell, to stand beside the capture.
+//! Results of a replay, cell by cell, to stand beside the capture.
 
 use results::Series;
 
@@ -9,13 +9,13 @@ use crate::statistics;
 /// A mean over seeds, and how far its 95 % interval goes to either side.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// The mean.
+    /// Mean over the seeds.
     pub mean: f64,
-    /// Half of the interval; none of a single seed.
+    /// Half of the interval; `None` with a single seed.
     pub either_side: Option<f64>,
 }
 
-/// What became of the traffic under a policy over a network.
+/// Numbers of the traffic under a policy over a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The policy, as it was given.

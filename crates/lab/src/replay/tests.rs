@@ -4,7 +4,7 @@ use netsim::capture::PcapWriter;
 use trace::Options;
 use trace::capture::Capture;
 
-use crate::engine::{Job, Shard, run, run_cell};
+use crate::engine::{Job, run_all, run_cell};
 use crate::plan::{Plan, Size, Subject};
 use crate::policy_text::TransportName;
 use crate::watch::tests::recorded;
@@ -212,12 +212,7 @@ fn results_are_told_by_policy_and_network() {
         seeds: 2,
     };
     let plan = replay.plan().unwrap();
-    let mut finished = crate::engine::Finished::new();
-    run(&plan, Shard::default(), &Default::default(), 1, |job, results| {
-        finished.insert(job, results);
-        Ok(())
-    })
-    .unwrap();
+    let finished = run_all(&plan).unwrap();
     let outcomes = outcomes(&plan, &finished);
     let names: Vec<_> =
         outcomes.iter().map(|one| (one.policy.as_str(), one.network.as_str())).collect();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::engine::run_all;
 
 fn expectation(text: &str) -> Expectation {
     toml::from_str(&format!("measure = \"x\"\nsource = \"s\"\n{text}")).unwrap()
@@ -105,9 +106,7 @@ fn plan(row: &str, seeds: &str, asked: Option<u64>) -> Plan {
 }
 
 fn only(plan: &Plan) -> (Word, Word, bool) {
-    use crate::engine::{Shard, tests};
-
-    let finished = tests::run_all(plan, Shard::default(), &Default::default(), 1);
+    let finished = run_all(plan).unwrap();
     let all = judge(plan, &finished);
     let [verdict] = all.as_slice() else { panic!("{all:?}") };
     (verdict.word, verdict.agreement, verdict.here.is_some())
@@ -116,8 +115,7 @@ fn only(plan: &Plan) -> (Word, Word, bool) {
 #[test]
 fn the_latency_of_a_run_that_lost_a_flow_is_never_the_same() {
     let plan = plan("measure = \"latency.mean\"\nabove = 0\n", "seeds = 3", None);
-    let mut finished =
-        crate::engine::tests::run_all(&plan, Default::default(), &Default::default(), 1);
+    let mut finished = run_all(&plan).unwrap();
     assert_eq!(judge(&plan, &finished)[0].word, Word::Same);
     for (of, expected) in [("tcp", Word::Same), ("sctp", Word::NotDecided)] {
         let results = finished.values_mut().next().unwrap();
@@ -140,8 +138,7 @@ fn one_run_decides_nothing_whether_the_plan_or_the_command_asks_for_it() {
     }
     // A number that only one of several seeds has is of one run, too.
     let plan = plan(row, "seeds = 3", None);
-    let mut finished =
-        crate::engine::tests::run_all(&plan, Default::default(), &Default::default(), 1);
+    let mut finished = run_all(&plan).unwrap();
     for (_, results) in finished.iter_mut().filter(|(job, _)| job.seed > 1) {
         results.rows.retain(|row| row.measure != "latency.mean");
     }
@@ -219,12 +216,11 @@ fn an_order_of_two_ratios_is_the_difference_of_both_seed_by_seed() {
     };
     let found = |bound: &str| {
         let plan = plan(&row(bound), "seeds = 3", None);
-        let finished =
-            crate::engine::tests::run_all(&plan, Default::default(), &Default::default(), 1);
+        let finished = run_all(&plan).unwrap();
         judge(&plan, &finished)[0].here.unwrap()
     };
     let plan = plan("measure = \"latency.max\"\nreported = false\n", "seeds = 3", None);
-    let finished = crate::engine::tests::run_all(&plan, Default::default(), &Default::default(), 1);
+    let finished = run_all(&plan).unwrap();
     let mut expected = 0.0;
     for seed in 1..=3 {
         let value = |cell: usize, measure: &str| {
@@ -247,8 +243,7 @@ fn the_worst_of_many_cells_is_judged_each_beside_its_own_and_with_a_share_of_the
         + "\n[[expect]]\nof = \"sctp\"\nmeasure = \"latency.mean\"\nsource = \"s\"\nworst = \"highest\"\nbelow = 1\n\
            where = { \"flow.sctp.policy\" = \"thin\" }\nversus = { \"flow.sctp.policy\" = \"lksctp\" }\n";
     let plan = Plan::parse(&text, Size::Normal, None).unwrap();
-    let mut finished =
-        crate::engine::tests::run_all(&plan, Default::default(), &Default::default(), 1);
+    let mut finished = run_all(&plan).unwrap();
     // Latency by hand: thin is better by half everywhere but at 5 %, where it is worse in a cell that the mean of all hides.
     for (job, results) in &mut finished {
         let texts = plan.cells[job.cell].0.texts();

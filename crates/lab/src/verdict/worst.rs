@@ -8,12 +8,12 @@ use crate::plan::{Cells, Number, Plan, Worst, value_text};
 
 /// The number of the worst cell.
 pub(super) struct Found {
-    /// By seed.
+    /// The numbers by seed.
     pub(super) values: BySeed,
     /// The interval of that cell. All cells together lie within theirs with the usual confidence: each has a part of the doubt
     /// (Bonferroni), so that the worst of many is not found wanting by chance alone.
     pub(super) interval: MeanInterval,
-    /// Which cell it is, and of how many.
+    /// Description of the cell, and the number of cells.
     pub(super) told: String,
 }
 

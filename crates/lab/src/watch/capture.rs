@@ -36,14 +36,14 @@ struct Tap<W: Write> {
     file: PcapWriter<W>,
     interface: InterfaceId,
     protocol: u8,
-    waiting: VecDeque<Seen>,
+    waiting: VecDeque<CapturedPacket>,
     /// Packets before those that wait.
     written: u64,
     /// Which of all packets here has this number of the simulation and no known fate.
     open: BTreeMap<u64, u64>,
 }
 
-struct Seen {
+struct CapturedPacket {
     at: Instant,
     datagram: AddressedDatagram,
     remark: Option<&'static str>,
@@ -120,7 +120,7 @@ impl<W: Write> Tap<W> {
             self.open.insert(packet.number, self.written + self.waiting.len() as u64);
         }
         let datagram = packet.datagram.clone();
-        self.waiting.push_back(Seen { at, datagram, remark: None, is_settled });
+        self.waiting.push_back(CapturedPacket { at, datagram, remark: None, is_settled });
     }
 
     fn settle(&mut self, number: u64, remark: Option<&'static str>) {
@@ -164,13 +164,13 @@ impl<W: Write> Checker for FlowCapture<W> {
     }
 }
 
-/// What is said of a packet that does not arrive.
+/// The remark on a packet that does not arrive.
 fn word(cause: DropCause) -> &'static str {
     match cause {
         DropCause::Loss => "lost",
         DropCause::Queue => "lost: the queue had no room",
         DropCause::Blackout => "lost: the link was out",
         DropCause::TooLarge => "lost: too large for the link",
-        DropCause::NoRoute | DropCause::NoHost => "lost: nobody has the address",
+        DropCause::NoRoute | DropCause::NoHost => "lost: no host has the address",
     }
 }

@@ -1,5 +1,5 @@
-//! What the analysis of captures says of flows: `measure.trace`. So what was simulated can stand beside what was
-//! captured on a real network, judged alike.
+//! `measure.trace`: the analysis of captures applied to flows, so that simulated traffic is judged as traffic
+//! captured on a real network is.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ impl Write for Memory {
 
 /// A group of flows that is captured at all of its senders and at all of its receivers.
 pub struct Judged {
-    /// The group.
+    /// Name of the group of flows.
     pub of: String,
     flows: usize,
     capture: Rc<RefCell<FlowCapture<Memory>>>,
@@ -47,7 +47,7 @@ pub fn watch_traces<'a>(
         let Some(group) = built.groups.iter().find(|group| group.name == name) else { continue };
         let ends: Vec<Ends> = built.world.flows[group.flows.clone()].to_vec();
         let files = [Memory::default(), Memory::default()];
-        // Memory takes what is written.
+        // Memory accepts every write.
         let Ok(capture) = FlowCapture::new(&ends, files.clone()) else { continue };
         let capture = Rc::new(RefCell::new(capture));
         built.world.watch(Rc::clone(&capture));

@@ -1,4 +1,4 @@
-//! The ladder of a flow: its packets between two lines of life, and what happened at either.
+//! The ladder of a flow: its packets between two lines of life, and events at either side.
 
 use core::ops::RangeInclusive;
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ impl LadderWatch {
         }
     }
 
-    /// Whether a packet that leaves now is shown, as far as that is known.
+    /// Whether a packet that leaves now is shown, as far as is known by then.
     fn shows(&self, now: Instant) -> bool {
         match self.begin {
             Some(begin) => {
@@ -92,11 +92,11 @@ impl LadderWatch {
         }
     }
 
-    /// What was seen, as the ladder of `of`; none without any packet.
+    /// The packets as the ladder of `of`; `None` without any packet.
     pub fn ladder(&self, of: &str) -> Option<Ladder> {
         let begin = self.begin?;
         let millis = |at: Instant| at.since(begin).as_millis_f64();
-        // What became of the others the run did not say any more.
+        // The run ended before the fate of the others was known.
         let known = || self.trips.iter().filter_map(|trip| Some((trip, trip.fate?)));
         let arrow = |(trip, fate): (&Trip, Fate)| Arrow {
             from: trip.from,
@@ -115,7 +115,7 @@ impl LadderWatch {
         let last = known().map(|(trip, _)| trip.sent).max()?;
         let end = known().map(end).max()?;
         let log = self.watched.log.borrow();
-        // What the last packets cause is not shown any more.
+        // Events after the last packet are not shown.
         let steps = log.steps.iter().flatten().filter(|(at, _)| (begin..=last).contains(at));
         let told = steps.filter_map(|(at, event)| Some((0, *at, label(event, log.protocol())?)));
         let deliveries = delivered(log.deliveries.iter().flatten(), begin..=end);
@@ -131,7 +131,7 @@ impl LadderWatch {
     }
 }
 
-/// What is said of a step of recovery.
+/// The label of a step of recovery.
 fn label(event: &Event, protocol: Protocol) -> Option<String> {
     Some(match event {
         Event::Timeout { linear, .. } => {

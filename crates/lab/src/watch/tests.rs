@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use std::io::{self, Write};
 
 use results::{Ladder, Results, Role};
@@ -7,8 +5,8 @@ use serde_json::Value;
 use trace::capture::Capture;
 
 use super::*;
-use crate::engine::tests::{PLAN, run_all};
-use crate::engine::{Job, Shard};
+use crate::engine::tests::PLAN;
+use crate::engine::{Job, run_all};
 use crate::plan::{Plan, Size};
 use crate::record::{Files, FlowName, check, record};
 
@@ -33,7 +31,7 @@ latency = {}
 
 fn results(text: &str) -> Vec<Results> {
     let plan = Plan::parse(text, Size::Normal, None).unwrap();
-    run_all(&plan, Shard::default(), &BTreeSet::new(), 2).into_values().collect()
+    run_all(&plan).unwrap().into_values().collect()
 }
 
 fn ladder(text: &str, measure: &str) -> Ladder {

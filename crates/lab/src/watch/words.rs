@@ -8,7 +8,7 @@ use tcp::wire::{Flags, Segment};
 use crate::flow::spans::unwrap;
 use crate::flow::{Protocol, Span, for_each_span};
 
-/// Tells what the packets of a flow are, in the order in which they leave.
+/// Describes the packets of a flow, in the order in which they leave.
 #[derive(Clone, Debug)]
 pub(crate) struct Teller {
     protocol: Protocol,
@@ -19,12 +19,12 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    /// For a flow of this protocol.
+    /// A description of packets of this protocol.
     pub(crate) fn new(protocol: Protocol) -> Teller {
         Teller { protocol, sent_to: 0, initial: [0; 2] }
     }
 
-    /// What a packet from side 0, the sender, or 1, the receiver, is; the flow's first unit has the number `first`
+    /// Describes a packet from side 0, the sender, or 1, the receiver; the flow's first unit has the number `first`
     /// on the wire.
     pub(crate) fn tell(&mut self, side: u8, first: u32, packet: &Bytes) -> (Role, String) {
         let told = match self.protocol {
@@ -55,7 +55,7 @@ impl Teller {
         })
     }
 
-    /// A packet of others shows messages; what else is in it, it does not say.
+    /// A packet of others shows its messages and nothing else.
     fn tell_marked(&mut self, packet: &Bytes) -> Option<(Role, String)> {
         let mut messages = Vec::new();
         let found = &mut |span: Span| messages.push(span.start);

@@ -10,7 +10,7 @@ use super::fit::{Fit, Percentiles};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Application(usize);
 
-/// What is known of an application's traffic.
+/// Reported numbers of an application's traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApplicationRow {
     /// Name in plans.
@@ -181,7 +181,7 @@ impl Application {
         (0..APPLICATIONS.len()).map(Application)
     }
 
-    /// What is known of it.
+    /// Numbers of the application in the papers.
     pub fn row(self) -> &'static ApplicationRow {
         &APPLICATIONS[self.0]
     }

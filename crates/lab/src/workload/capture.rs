@@ -1,4 +1,4 @@
-//! What the applications of a packet capture sent, as a recording.
+//! Messages of the applications in a packet capture, as a recording.
 
 use std::collections::BTreeSet;
 

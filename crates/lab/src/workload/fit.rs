@@ -3,15 +3,15 @@
 /// Straight pieces between two percentiles: half of them each half as long as the next, the others mirrored,
 /// since what bends far bends at one end.
 const PIECES: i32 = 32;
-/// How far a piece may bend: beyond this nearly all of it lies at one end.
+/// Largest bend of a piece: beyond it nearly all of the piece lies at one end.
 const STEEPEST: f64 = 4096.0;
 
-/// What is known of a distribution. Values may be of any unit.
+/// Known numbers of a distribution. Values may be of any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentiles<'a> {
     /// Quantile (0 to 1) and value, both increasing; the first quantile is 0 and the last 1.
     pub points: &'a [(f64, f64)],
-    /// The mean.
+    /// Mean of the whole distribution.
     pub mean: f64,
 }
 

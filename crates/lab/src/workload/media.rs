@@ -9,7 +9,7 @@ use super::Arrivals;
 /// Images that are fetched at once, all of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Images {
-    /// How many.
+    /// Number of messages.
     pub count: u32,
     /// Bytes of each.
     pub bytes: u64,

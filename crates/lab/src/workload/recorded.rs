@@ -10,13 +10,13 @@ use super::{Arrivals, DueMessage, FORM};
 /// Messages of a recording at most.
 pub const MOST_MESSAGES: usize = 1_000_000;
 
-/// What applications sent, stream by stream.
+/// Messages of applications, stream by stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
     streams: Vec<RecordedStream>,
 }
 
-/// What one of them sent.
+/// Messages of one stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedStream {
     /// Name of the stream; empty where there is only one.
@@ -25,7 +25,7 @@ pub struct RecordedStream {
     pub messages: Vec<(Duration, usize)>,
 }
 
-/// Why something is no recording, or has not what is asked of it.
+/// The reason why a text is no recording, or lacks a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RecordingError(String);
@@ -123,7 +123,7 @@ impl Recording {
         text
     }
 
-    /// The streams.
+    /// All streams of the recording, by name.
     pub fn streams(&self) -> &[RecordedStream] {
         &self.streams
     }
@@ -284,7 +284,7 @@ impl fmt::Display for ReplayText {
 /// When messages come, as people write it: by a rule, or as they were recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrivalsText {
-    /// By a rule.
+    /// Drawn by a rule.
     Drawn(Arrivals),
     /// As they were recorded, and with the sizes that they had.
     Replay(ReplayText),

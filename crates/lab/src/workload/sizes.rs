@@ -1,4 +1,4 @@
-//! How large messages are.
+//! Sizes of messages.
 
 use core::str::FromStr;
 
@@ -7,21 +7,21 @@ use base::{ByteCount, ParseQuantityError, RandomStream};
 use super::application::Application;
 use super::fit::Fit;
 
-/// How large messages are, bytes.
+/// Sizes of messages, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// All alike.
+    /// All messages have this size.
     Constant(usize),
     /// Heavy-tailed (Pareto), cut at `most`: all beyond are of that size. The shape is the one that gives the mean.
     Pareto {
-        /// The smallest.
+        /// Least size, bytes.
         least: u64,
-        /// The mean.
+        /// Mean size, bytes.
         mean: u64,
-        /// The largest.
+        /// Largest size, bytes.
         most: u64,
     },
-    /// As an application's payloads.
+    /// Drawn from the model of an application.
     Application(Application),
 }
 
@@ -41,7 +41,7 @@ impl Sizes {
         }
     }
 
-    /// The smallest.
+    /// The least number of bytes that a message may have.
     pub fn smallest(&self) -> u64 {
         match self {
             Sizes::Constant(size) => *size as u64,
@@ -51,7 +51,7 @@ impl Sizes {
     }
 }
 
-/// Draws sizes.
+/// Draws sizes one after the other.
 #[derive(Clone, Debug)]
 pub(super) enum SizeSource {
     Constant(usize),

@@ -1,4 +1,4 @@
-//! Where the messages of a flow come from, one after the other.
+//! The source of a flow's messages, one after the other.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use super::{DueMessage, Workload};
 /// Messages that are drawn as a plan says, or listed.
 #[derive(Clone, Debug)]
 pub enum MessageSource {
-    /// Drawn.
+    /// Messages drawn from a random stream.
     Drawn(Box<Workload>),
     /// Listed, in order of when they are due.
     Listed {
-        /// All of them.
+        /// The whole list.
         all: Arc<[DueMessage]>,
-        /// Which is the next.
+        /// Index of the next message.
         next: usize,
     },
 }

@@ -15,7 +15,7 @@ use crate::flow::{FIRST, Protocol, for_each_span};
 pub struct PairedLoss {
     probability: Probability,
     seed: u64,
-    /// Nothing is lost before.
+    /// Time before which no packet is lost.
     from: Instant,
     forward: bool,
     protocols: Vec<Protocol>,
@@ -51,7 +51,7 @@ impl PairedLoss {
         PairedLoss { probability, seed, from, forward, protocols, flows }
     }
 
-    /// For a link.
+    /// The losses as a link asks for them.
     pub fn into_oracle(mut self) -> LossOracle<Packet> {
         Box::new(move |now, packet| now >= self.from && self.is_lost(packet))
     }
@@ -85,7 +85,7 @@ impl FlowLosses {
         if !self.forward {
             return self.fate.is_lost([]);
         }
-        // The last unit names new data, since what rides along before it differs between policies.
+        // The last unit names new data, since copies before it differ between policies.
         let mut newest = None;
         let next = self.next;
         for_each_span(numbers, packet, tail, next, &mut |span| {

@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
-use lab::engine::{Finished, run_all};
+use lab::engine::Finished;
 use lab::plan::{Plan, Size};
+use runner::threads::run_all;
 
 /// The text of a plan, by its path from this crate.
 pub(crate) fn text_of(file: &str) -> String {

@@ -107,7 +107,7 @@ fn an_unordered_channel_keeps_the_order_until_the_peer_was_heard() {
     sides.client.handle_message(id, ppid::BINARY, Bytes::from_static(b"y"));
     assert!(unordered(&mut sides.client));
     sides.server.handle_message(first.stream, first.ppid, first.payload);
-    assert!(unordered(&mut sides.server), "whoever was asked knows that it was");
+    assert!(unordered(&mut sides.server), "the peer that was asked knows it");
 }
 
 #[test]

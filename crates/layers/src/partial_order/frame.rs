@@ -45,7 +45,7 @@ pub(super) enum Predecessors {
 /// What came from, or goes to, the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// A message.
+    /// Data with its number and the numbers that must be delivered before it.
     Message { number: u64, after: Predecessors, payload: Bytes },
     /// A message that will not come, with what it would have waited for: its successors still wait
     /// for that.

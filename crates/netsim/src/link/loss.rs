@@ -13,7 +13,7 @@ use super::variate::{LazyStream, exponential};
 /// Which packets are lost.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum LossModel {
-    /// None.
+    /// No packet is lost.
     #[default]
     None,
     /// Each with the same probability, independently.

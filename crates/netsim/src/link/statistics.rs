@@ -5,7 +5,7 @@ use super::flight::Arriving;
 /// A number of packets and their bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
     /// Bytes on the wire.
     pub bytes: u64,
@@ -48,7 +48,7 @@ pub struct LinkStatistics {
     pub dropped_by_queue: Traffic,
     /// Marked by the queue's discipline (congestion experienced).
     pub marked: Traffic,
-    /// Dropped by blackouts.
+    /// Lost since the link was silent.
     pub dropped_by_blackout: Traffic,
     /// Dropped because they were too large.
     pub dropped_by_size: Traffic,

@@ -33,7 +33,7 @@ pub(crate) enum Codec {
     Gaps,
     /// Duplicate TSNs; likewise.
     Duplicates,
-    /// Stream and SSN.
+    /// A stream identifier and its SSN, 16 bits each.
     StreamSsn,
     /// Stream, flags, and MID.
     StreamMid,

@@ -116,7 +116,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A number, or `...`.
+    /// Reads a number, or `...`, which stands for any.
     fn number(&mut self) -> Result<Number, Trouble> {
         if self.peek_token() == Some(&Token::Ellipsis) {
             self.at += 1;

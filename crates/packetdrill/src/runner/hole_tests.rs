@@ -70,7 +70,7 @@ fn a_further_peer_has_an_address() {
             "{option}0 socket(..., SOCK_SEQPACKET, IPPROTO_SCTP) = 3\n+0 bind(3, ..., ...) = 0\n"
         )
     };
-    let (right, wrong) = (script("--peer=192.0.2.9\n"), script("--peer=nobody\n"));
+    let (right, wrong) = (script("--peer=192.0.2.9\n"), script("--peer=no-address\n"));
     check("", &[(&right, &wrong, "should name an address of a further peer")]);
 }
 

@@ -105,7 +105,7 @@ struct Stack {
     /// What applications are to be told, if they want to know.
     notifications: notifications::Waiting,
     /// What is known of each association without its having been told.
-    seen: BTreeMap<AssociationId, notifications::Seen>,
+    seen: BTreeMap<AssociationId, notifications::Polled>,
 }
 
 /// What an association has come to.

@@ -15,7 +15,7 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u8 = 8;
 /// How much slower conservative slow start is (CSS_GROWTH_DIVISOR).
 const CSS_GROWTH_DIVISOR: u64 = 4;
-/// Rounds of it (CSS_ROUNDS).
+/// Rounds of conservative slow start before congestion avoidance (RFC 9406, section 4.3).
 const CSS_ROUNDS: u8 = 5;
 
 /// State of the first slow start of a path.

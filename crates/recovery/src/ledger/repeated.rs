@@ -33,7 +33,7 @@ pub struct Trip {
 /// The round trip of the first transmission of a unit that was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstTrip {
-    /// On which path.
+    /// Path of the packet.
     pub(super) path: PathIndex,
     pub(super) trip: Trip,
     /// Whether another acknowledgement may have been lost before.

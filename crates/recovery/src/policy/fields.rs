@@ -22,7 +22,7 @@ pub enum Topic {
     Congestion,
     /// What is sent more than once before anything is lost.
     Redundancy,
-    /// Acknowledgements.
+    /// When the receiver acknowledges, and when the sender asks it to.
     Acknowledgement,
     /// How large packets are.
     PathMtu,
@@ -31,9 +31,9 @@ pub enum Topic {
 /// The protocol that a field is about, if it is not both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Only {
-    /// SCTP.
+    /// Only associations have the field.
     Sctp,
-    /// TCP.
+    /// Only connections have the field.
     Tcp,
 }
 
@@ -274,7 +274,7 @@ pub static FIELDS: &[Field] = &[
     field!(Loss, TCP, "use-sack", Switch, bool, loss.use_sack,
         "Whether what the peer reports by SACK is looked at."),
     field!(Loss, None, "rack", Switch, bool, loss.rack,
-        "Loss told by when packets were sent (RACK, RFC 8985), in the place of dup-threshold."),
+        "Loss detection by the time at which packets were sent (RACK, RFC 8985), instead of dup-threshold."),
     field!(Loss, None, "reordering-window", Words, ReorderingWindow, loss.reordering_window,
         "How late RACK lets packets be: a quarter of the round trip, or as measured and no more than that."),
     field!(Loss, None, "tail-probe", OrOffTime, MaybeTime, loss.tail_probe,

@@ -10,40 +10,40 @@ use lab::verdict::Word;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// What is measured.
+    /// Measure with its labels.
     pub measure: String,
-    /// In which case.
+    /// Cells and flows that the number is of.
     #[serde(rename = "where")]
     pub case: String,
-    /// What the paper reports, as it reports it; none where it does not.
+    /// Number as the paper reports it; none if the paper reports none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<String>,
-    /// Where it does.
+    /// Section, figure or table of the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What was measured here.
+    /// Number measured here, with its unit.
     pub here: String,
-    /// The 95 % confidence interval of that.
+    /// 95 % confidence interval of the number measured here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<String>,
-    /// Whether they agree; of a row that is no prediction, what it is.
+    /// Whether both numbers agree; for a row that is no prediction, its kind.
     pub verdict: Word,
-    /// What the row is.
+    /// How the row counts.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: RowKind,
-    /// What the paper claims.
+    /// Claim of the paper that the row tests.
     #[serde(default, skip_serializing_if = "is_default")]
     pub claim: Claim,
-    /// Whether both agree where the row is no prediction, so that `verdict` does not say.
+    /// Whether both numbers agree, for a row that is no prediction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Word>,
-    /// A sentence where they do not.
+    /// Explanation of a difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl Comparison {
-    /// How the number here stands beside the paper's, whatever the row is.
+    /// Whether the number here agrees with the paper's, for rows of every kind.
     pub fn agreement(&self) -> Word {
         self.agreement.unwrap_or(self.verdict)
     }

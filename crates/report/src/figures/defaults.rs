@@ -20,10 +20,10 @@ const USUAL: [&str; 6] = [
 ];
 /// Figures of numbers at most.
 const MOST: usize = 4;
-/// Series that can be told apart.
+/// Most series that a reader can distinguish.
 const SERIES: usize = 8;
 
-/// What is varied: across, and as series.
+/// Varied keys: across, and as series.
 struct Layout {
     kind: FigureKind,
     x: Option<Key>,

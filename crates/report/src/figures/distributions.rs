@@ -11,7 +11,7 @@ use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
 use crate::document::{Axis, Figure, Point, Scale, Shape};
 use lab::plan::{FigureKind, FigureSection};
 
-/// Steps that can be told apart across and upwards.
+/// Steps that a reader can distinguish, horizontally and vertically.
 const STEPS: (f64, f64) = (300.0, 200.0);
 
 /// Histograms of one series: one for each seed.
@@ -50,7 +50,7 @@ fn plot(section: &FigureSection, panel: &Texts, found: &[(SeriesKey, &Distributi
     }
 }
 
-/// The axes, and what depends on them.
+/// The axes, and settings that depend on them.
 struct Frame {
     x: Axis,
     y: Axis,
@@ -137,12 +137,12 @@ impl Frame {
     }
 
     fn share(&self, below: f64) -> f64 {
-        // Six digits of what is left, as a tail needs them.
+        // Six digits of the rest, as a tail needs them.
         let beyond = rounded(1.0 - below);
         if self.beyond { beyond } else { 1.0 - beyond }
     }
 
-    /// Leaves out what lies within a step of the last one kept. The last value before a gap stays, as its level.
+    /// Leaves out points within a step of the last one kept. The last value before a gap stays, as its level.
     fn thin(&self, steps: Vec<(u64, u64)>, all: u64) -> Vec<(u64, u64)> {
         let across = |value: u64| {
             let value = value as f64 * self.factor;

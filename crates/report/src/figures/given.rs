@@ -14,7 +14,7 @@ use crate::document::{Axis, Figure, GalleryRow, Image, Point, Series, Shape};
 use lab::engine::Job;
 use lab::plan::{AxisSection, FigureSection};
 
-/// More points than can be told apart across.
+/// Most points that a reader can distinguish horizontally.
 const MOST_POINTS: usize = 400;
 
 /// Lines, a figure for each panel.

@@ -41,7 +41,7 @@ impl Places {
         Places { axis, places }
     }
 
-    /// Where a value stands.
+    /// Position of a value on the axis.
     pub(super) fn of(&self, text: &str) -> Option<f64> {
         self.places.iter().find(|(name, _)| name == text).map(|(_, place)| *place)
     }

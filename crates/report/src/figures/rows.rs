@@ -121,7 +121,7 @@ fn value_axis(section: &FigureSection, wished: &AxisSection, found: &[Found<'_>]
     let names: Vec<_> = section.measure.0.iter().map(|name| parse_name(name).0).collect();
     let first = names.first().copied().unwrap_or_default();
     let same = names.iter().all(|name| *name == first);
-    // Several measures have in common what they begin with: latency.
+    // Several measures share the beginning of their names: latency.
     let label = if same { first } else { first.split('.').next().unwrap_or(first) };
     (factor, axis(wished, &label.replace('.', ", ").replace('_', " "), shown))
 }
@@ -132,7 +132,7 @@ pub(super) fn order(section: &FigureSection, ofs: &[String], key: &SeriesKey) ->
     (key.measure, named.iter().position(|of| *of == key.of).unwrap_or(named.len()))
 }
 
-/// Gives each series a name of its own. What does not depend on a key of other flows is shown once.
+/// Gives each series a name of its own. Series that do not depend on a key of other flows are shown once.
 pub(super) fn named(
     section: &FigureSection,
     mut drawn: Vec<(SeriesKey, Vec<Point>)>,

@@ -15,7 +15,7 @@ pub(super) type Texts = Vec<(String, String)>;
 pub(super) struct Spot {
     /// Swept keys that are not drawn: a figure for each combination of their values.
     pub(super) panel: Texts,
-    /// Which series.
+    /// The series within the figure.
     pub(super) series: SeriesKey,
     /// Value of `x`; empty where nothing stands across.
     pub(super) x: String,
@@ -23,7 +23,7 @@ pub(super) struct Spot {
     pub(super) y: String,
 }
 
-/// What tells series apart.
+/// The values by which series differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SeriesKey {
     /// Place among the measures of the figure.
@@ -34,7 +34,7 @@ pub(super) struct SeriesKey {
     pub(super) by: Vec<String>,
 }
 
-/// Looks for what a section shows.
+/// Finds the numbers that a section shows.
 pub(super) struct Query<'a> {
     section: &'a FigureSection,
     /// Name and given labels of each measure.
@@ -46,12 +46,12 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// For these results.
+    /// Spots of these results.
     pub(super) fn new(section: &'a FigureSection, results: &Results<'a>) -> Query<'a> {
         let swept = &results.swept;
         let drawn = || section.x.iter().chain(&section.y).chain(&section.by.0).map(String::as_str);
         let is_fixed = |key: &str| section.cells.get(key).is_some_and(|one| one.0.len() == 1);
-        // What tells heat maps and the like apart is no series.
+        // Values that distinguish heat maps and the like make no series.
         let is_series = |key: &str| {
             section.kind != FigureKind::HeatMap && section.by.0.iter().any(|one| one == key)
         };
@@ -120,7 +120,7 @@ pub(super) fn parse_name(name: &str) -> (&str, Texts) {
     (measure, labels.filter_map(pair).collect())
 }
 
-/// A value with what it is of, where it does not say so itself: `loss 5%`, but `thin`.
+/// A value with its key, where the value alone is not clear: `loss 5%`, but `thin`.
 pub(crate) fn told((key, text): (&str, &str)) -> String {
     let says_itself =
         text.starts_with(|c: char| c.is_alphabetic()) && text != "true" && text != "false";

@@ -1,8 +1,8 @@
-//! Units: from what results have to what an axis shows, and texts of plans as numbers.
+//! Units: from those of results to that of an axis, and texts of plans as numbers.
 
 use base::{ByteCount, Duration, Rate};
 
-/// Unit, what it measures, and how much of that it is.
+/// Unit, its dimension, and its size in the base unit.
 const UNITS: [(&str, char, f64); 19] = [
     ("ns", 't', 1e-9),
     ("us", 't', 1e-6),
@@ -25,7 +25,7 @@ const UNITS: [(&str, char, f64); 19] = [
     ("", 'q', 1.0),
 ];
 
-/// What a value in one unit is multiplied with to be in another; none where they measure different things.
+/// The factor from one unit to another; `None` where they differ in dimension.
 pub(super) fn factor(from: &str, to: &str) -> Option<f64> {
     if from == to {
         return Some(1.0);

@@ -1,7 +1,7 @@
 use super::*;
-use lab::archive::manifest::Surroundings;
 use lab::engine::{Shard, run_all};
 use lab::plan::Size;
+use lab::stored::manifest::Surroundings;
 use lab::verdict::Word;
 
 /// Also run by the tests of the engine.
@@ -47,7 +47,7 @@ pub(crate) fn study() -> Study {
     let text =
         PLAN.replacen("[run]", "paper = \"sctp-thin\"\nreproduces = \"8a\"\n[run]", 1) + EXPECTED;
     let plan = Plan::parse(&text, Size::Normal, None).unwrap();
-    let finished = run_all(&plan, 1).unwrap();
+    let finished = run_all(&plan).unwrap();
     let around =
         Surroundings { time_s: Some(1_795_287_600), wall_s: Some(2.4), ..Surroundings::default() };
     let manifest = Manifest::new(&plan, Shard::default(), finished.len() as u64, around);

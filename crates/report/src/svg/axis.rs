@@ -7,7 +7,7 @@ use super::super::scale::{LogAxis, text_width};
 use super::FONT;
 use crate::figures::rounded;
 
-/// Room at the ends of an axis, as a part of what lies between the least and the greatest value.
+/// Room at the ends of an axis, as a part of the distance between the least and the greatest value.
 const ROOM: f64 = 0.04;
 /// Pixels between two lines of text that can still be read.
 const LINE: f64 = 16.0;
@@ -23,7 +23,7 @@ pub(super) struct Axis<'a> {
     pub(super) end_px: f64,
 }
 
-/// Where a cumulative share stands on a `tail` axis: the logarithm of what is left of it.
+/// Position of a cumulative share on a `tail` axis: the logarithm of the rest.
 fn to_tail(share: f64) -> f64 {
     -(1.0 - share).max(1e-9).log10()
 }
@@ -77,7 +77,7 @@ impl<'a> Axis<'a> {
         }
     }
 
-    /// Where a value stands, kept within the axis.
+    /// Position of a value, kept within the axis.
     pub(super) fn px(&self, value: f64) -> f64 {
         let part = (self.place(value) - self.from) / (self.to - self.from);
         self.start_px + part.clamp(0.0, 1.0) * (self.end_px - self.start_px)
@@ -112,7 +112,7 @@ impl<'a> Axis<'a> {
         }
     }
 
-    /// What stands beside the axis: the quantity, and its unit if the ticks do not say it.
+    /// The label of the axis: the quantity, and its unit if the ticks do not have it.
     pub(super) fn heading(&self) -> String {
         let told = self.of.scale == Some(Scale::Log) && self.millis().is_some();
         super::heading(&self.of.label, self.of.unit.as_deref().filter(|_| !told))

@@ -16,7 +16,7 @@ const GAP: f64 = 10.0;
 /// The ends of all curves, from left to right.
 pub(super) struct Ends {
     ends: Vec<End>,
-    /// Where the labels stand across.
+    /// Horizontal positions of the labels.
     labels: Vec<f64>,
 }
 

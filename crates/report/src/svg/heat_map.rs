@@ -43,7 +43,7 @@ pub(super) fn draw(
     Drawing { width: right + 110.0, height: bottom + foot + 28.0, body }
 }
 
-/// Where the cells are.
+/// Positions of the cells.
 struct Grid {
     /// Width and height of a cell.
     side: f64,
@@ -109,7 +109,7 @@ impl Grid {
         }
     }
 
-    /// What the columns and the rows are called.
+    /// Names of the columns and the rows.
     fn names(&self, columns: &[String], rows: &[String]) -> Markup {
         let Grid { side, height, left, bottom, .. } = *self;
         html! {

@@ -50,7 +50,7 @@ fn draw_arrow(
     let (from, to) = (x(arrow.from), x(1 - arrow.from.min(1)));
     let sent = y(arrow.sent_ms);
     let lost = arrow.arrived_ms.is_none();
-    // What is lost gets half of the way, at the slope of a short trip.
+    // A lost packet gets half of the way, at the slope of a short trip.
     let end = arrow.arrived_ms.map_or(((from + to) / 2.0, sent + 14.0), |at| (to, y(at)));
     let colour = match (lost, arrow.role) {
         (true, _) => &theme.bad,

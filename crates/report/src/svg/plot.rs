@@ -17,7 +17,7 @@ const SPARSE: usize = 60;
 const TICKS: f64 = 34.0;
 const RARITIES: f64 = 76.0;
 
-/// What is drawn, placed.
+/// Series with their positions.
 struct Plot<'a> {
     theme: &'a Theme,
     x: Axis<'a>,

@@ -1,4 +1,4 @@
-//! A conversation as it is drawn: the packets between two sides, and what happened at either.
+//! A conversation as it is drawn: the packets between two sides, and events at either side.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ pub struct Ladder {
     pub of: String,
     /// Name of the measure.
     pub measure: String,
-    /// Labels that tell ladders of one measure apart.
+    /// Labels that distinguish ladders of one measure.
     pub labels: Labels,
-    /// How long it lasts, in milliseconds.
+    /// Length of the time axis, in milliseconds.
     pub span_ms: f64,
     /// Packets, in the order in which they left: from the sender (0) or the receiver (1).
     pub arrows: Vec<Arrow>,
-    /// What happened at either.
+    /// Events at either side.
     pub notes: Vec<Note>,
 }
 
@@ -27,18 +27,18 @@ pub struct Ladder {
 pub struct Arrow {
     /// Which side sent it: 0 or 1.
     pub from: u8,
-    /// When.
+    /// Time at which it was sent, in milliseconds.
     pub sent_ms: f64,
     /// When it arrived; none if it was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived_ms: Option<f64>,
-    /// What it was.
+    /// Description of the packet.
     pub label: String,
-    /// What it was for, which colours it.
+    /// Purpose of the packet, which colours it.
     pub role: Role,
 }
 
-/// What a packet is for.
+/// Purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -50,18 +50,18 @@ pub enum Role {
     Along,
     /// An acknowledgement.
     Ack,
-    /// Anything else.
+    /// Any other packet.
     Other,
 }
 
-/// What happened at one side of a ladder.
+/// An event at one side of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
-    /// Which side: 0 or 1.
+    /// Side of the event: 0 or 1.
     pub side: u8,
-    /// When.
+    /// Time of the event, in milliseconds.
     pub at_ms: f64,
-    /// What.
+    /// Description of the event.
     pub label: String,
 }

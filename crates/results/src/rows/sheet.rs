@@ -6,21 +6,21 @@ use super::{Curve, Distribution, Labels, Picture, Quantity, Results, Row};
 use crate::LatencyRecorder;
 use crate::numbers::quantile_of;
 
-/// Adds what belongs to one group of flows, or to a study.
+/// Adds results of one group of flows, or of a study.
 pub struct Sheet<'a> {
     results: &'a mut Results,
     of: &'a str,
 }
 
 impl Results {
-    /// For the rows of `of`.
+    /// A sheet for the rows of the group `of`.
     pub fn sheet<'a>(&'a mut self, of: &'a str) -> Sheet<'a> {
         Sheet { results: self, of }
     }
 }
 
 impl Sheet<'_> {
-    /// Adds a number; one that is none is left out.
+    /// Adds a number, unless it is NaN or infinite.
     pub fn add(&mut self, measure: &str, labels: &[(&str, &str)], value: f64, unit: &'static str) {
         if value.is_finite() {
             let row = Row::new(self.of, measure, value, unit);
@@ -47,7 +47,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// Adds a curve; points that are none are left out.
+    /// Adds a curve without points that are NaN or infinite.
     pub fn add_curve(
         &mut self,
         measure: &str,
@@ -66,7 +66,7 @@ impl Sheet<'_> {
         });
     }
 
-    /// Adds a picture.
+    /// Adds an image in PNG with its caption.
     pub fn add_picture(&mut self, measure: &str, caption: &str, png: Vec<u8>) {
         self.results.pictures.push(Picture {
             of: self.of.to_owned(),

@@ -14,7 +14,7 @@ use crate::tx::sender::QueueingDelay;
 /// Counters of an association since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Packets sent.
+    /// Packets that left, on any path.
     pub packets_sent: u64,
     /// Bytes of SCTP packets sent.
     pub bytes_sent: u64,
@@ -26,15 +26,15 @@ pub struct Counters {
     pub messages_sent: u64,
     /// Messages that the application received.
     pub messages_received: u64,
-    /// DATA chunks received.
+    /// DATA and I-DATA chunks that arrived in a state that takes them.
     pub data_chunks_received: u64,
     /// DATA chunks received that had been received before.
     pub duplicates_received: u64,
     /// Chunks that were malformed or out of place and dropped.
     pub chunks_dropped: u64,
-    /// SACKs sent.
+    /// SACK chunks that left.
     pub sacks_sent: u64,
-    /// SACKs received.
+    /// SACK chunks that arrived.
     pub sacks_received: u64,
     /// INIT and COOKIE ECHO chunks sent again.
     pub setup_retransmissions: u64,

@@ -9,7 +9,7 @@ pub enum ResetDirection {
     Outgoing,
     /// The streams on which the peer sends.
     Incoming,
-    /// Both.
+    /// Streams of both directions.
     Both,
 }
 

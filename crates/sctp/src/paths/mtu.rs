@@ -18,7 +18,7 @@ const MIN_MTU: u16 = 576;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Probe {
-    /// The HEARTBEAT in it.
+    /// Nonce and time of the HEARTBEAT that is padded to the size.
     pub(crate) heartbeat: Asked,
     /// Bytes of its SCTP packet.
     pub(crate) size: u16,

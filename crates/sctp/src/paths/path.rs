@@ -51,7 +51,7 @@ pub(crate) struct Path {
 /// Counters of a path since the association began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PathCounters {
-    /// HEARTBEATs sent.
+    /// HEARTBEAT chunks that left on the path.
     pub heartbeats_sent: u32,
     /// HEARTBEATs that were answered.
     pub heartbeats_acked: u32,

@@ -148,7 +148,7 @@ impl From<Violation> for Fault {
 /// 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Skipped {
-    /// The stream.
+    /// Stream in which messages are skipped.
     pub(crate) stream: StreamId,
     /// Unordered messages, which count apart where messages interleave.
     pub(crate) unordered: bool,

@@ -46,7 +46,7 @@ impl PartialOrd for MessageKey {
 /// The user data of one DATA or I-DATA chunk to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// The message that it is of.
+    /// Key of the message that it is a fragment of.
     pub(crate) message: MessageKey,
     /// Place of the fragment in the message.
     pub(crate) fsn: Fsn,

@@ -70,7 +70,7 @@ impl OutstandingChunk {
         self.payload.len()
     }
 
-    /// The message that it is of.
+    /// Key of the message that the chunk is a fragment of.
     pub(super) fn message(&self) -> MessageKey {
         let unordered = self.flags.contains(DataFlags::UNORDERED);
         MessageKey { stream: self.stream, unordered, mid: self.mid }

@@ -68,7 +68,7 @@ pub struct SendOptions {
     pub context: u32,
 }
 
-/// A part of a message.
+/// One of several calls that hand over a message piece by piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessagePart {
     /// Bytes of the message, at least one.

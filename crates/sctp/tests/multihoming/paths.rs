@@ -11,7 +11,7 @@ use sctp::{
     PathStats, PeerAddresses, Ppid, SendOptions, StreamId,
 };
 
-use crate::support::{PORT, Peer, RTT, Seen, T0, Trace, address, half};
+use crate::support::{PORT, Peer, RTT, SentChunk, T0, Trace, address, half};
 
 pub(crate) const CLIENTS: [&str; 2] = ["10.0.0.1:9899", "10.1.0.1:9899"];
 pub(crate) const SERVERS: [&str; 2] = ["10.0.0.2:9899", "10.1.0.2:9899"];
@@ -118,7 +118,7 @@ impl Two {
         with_data
             .map(|sent| {
                 let tsns = sent.chunks.iter().filter_map(|chunk| match chunk {
-                    Seen::Data(tsn) => Some(*tsn),
+                    SentChunk::Data(tsn) => Some(*tsn),
                     _ => None,
                 });
                 let at = sent.at.since(Instant::ZERO).as_nanos() as f64 / 1e6 - 1000.0;

@@ -8,7 +8,9 @@ use sctp::{
     AssociationId, AssociationOptions, EndpointOptions, PathMtuState, Ppid, SendOptions, StreamId,
 };
 
-use crate::support::{CLIENT, PORT, Peer, RTT, SERVER, Seen, Trace, address, half, options, plain};
+use crate::support::{
+    CLIENT, PORT, Peer, RTT, SERVER, SentChunk, Trace, address, half, options, plain,
+};
 
 /// Bytes of an IP packet of an SCTP packet over UDP and IPv4.
 const HEADERS: usize = 28;
@@ -77,7 +79,7 @@ impl Path {
 
     /// Probes sent so far.
     fn probes(&self) -> usize {
-        let pads = |chunk: &Seen| *chunk == Seen::Other(ChunkType::PAD);
+        let pads = |chunk: &SentChunk| *chunk == SentChunk::Other(ChunkType::PAD);
         let sent = &self.sim.checker().sent;
         sent.iter().filter(|sent| sent.chunks.iter().any(pads)).count()
     }

@@ -22,7 +22,7 @@ fn before(tsn: Tsn) -> Tsn {
     Tsn(tsn.0.wrapping_sub(1))
 }
 
-/// The peer closes.
+/// Shuts down from the peer's side.
 fn close_by_peer(bench: &mut Bench) -> Vec<Vec<u8>> {
     let cumulative_tsn_ack = before(bench.tsn);
     bench.give_right(|p| p.append(Shutdown { cumulative_tsn_ack }).unwrap())

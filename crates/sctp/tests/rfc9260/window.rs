@@ -6,7 +6,7 @@ use sctp::wire::chunk::{GapAckBlock, OutgoingSack};
 use sctp::{AssociationOptions, Event, Ppid, SendOptions, StreamId};
 
 use crate::support::wire::{Bench, names};
-use crate::support::{Pair, RTT, Seen, half, options, plain, preset};
+use crate::support::{Pair, RTT, SentChunk, half, options, plain, preset};
 
 /// A pair whose server takes 10 kB and reads nothing.
 fn deaf(policy: recovery::RecoveryPolicy) -> Pair {
@@ -109,7 +109,7 @@ fn a_window_smaller_than_a_packet_is_advertised_as_none() {
     pair.at(60_000_000);
     let windows = pair.sim.checker().sent.iter().flat_map(|sent| &sent.chunks).filter_map(
         |chunk| match chunk {
-            Seen::Sack { a_rwnd, .. } => Some(*a_rwnd),
+            SentChunk::Sack { a_rwnd, .. } => Some(*a_rwnd),
             _ => None,
         },
     );

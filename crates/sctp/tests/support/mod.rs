@@ -20,7 +20,7 @@ use sctp::{
 };
 
 #[allow(unused_imports, reason = "each test file uses a part")]
-pub(crate) use trace::{Seen, Sent, Trace};
+pub(crate) use trace::{Sent, SentChunk, Trace};
 
 /// An endpoint that keeps what it was told and reads every message at once.
 pub(crate) struct Peer {

@@ -17,7 +17,7 @@ pub(crate) struct Sent {
     pub(crate) from: HostId,
     pub(crate) source: SocketAddr,
     pub(crate) to: SocketAddr,
-    pub(crate) chunks: Vec<Seen>,
+    pub(crate) chunks: Vec<SentChunk>,
     pub(crate) lost: bool,
     /// Bytes of the SCTP packet.
     pub(crate) size: usize,
@@ -33,7 +33,7 @@ impl Sent {
 
 /// A chunk that left; TSNs count from the sender's first.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Seen {
+pub(crate) enum SentChunk {
     Data(u32),
     /// Cumulative TSN ack (-1: nothing yet), gap ack blocks, duplicates, window.
     Sack {
@@ -45,12 +45,12 @@ pub(crate) enum Seen {
     Other(ChunkType),
 }
 
-impl Seen {
+impl SentChunk {
     fn chunk_type(&self) -> ChunkType {
         match self {
-            Seen::Data(_) => ChunkType::DATA,
-            Seen::Sack { .. } => ChunkType::SACK,
-            Seen::Other(chunk_type) => *chunk_type,
+            SentChunk::Data(_) => ChunkType::DATA,
+            SentChunk::Sack { .. } => ChunkType::SACK,
+            SentChunk::Other(chunk_type) => *chunk_type,
         }
     }
 }
@@ -63,16 +63,16 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    fn seen(&mut self, from: HostId, chunk: &Chunk<'_>) -> Seen {
+    fn seen(&mut self, from: HostId, chunk: &Chunk<'_>) -> SentChunk {
         match chunk {
             Chunk::Data(data) => {
                 let first = self.first_tsn.get(&from).copied().unwrap_or_default();
-                Seen::Data(data.tsn.0.wrapping_sub(first))
+                SentChunk::Data(data.tsn.0.wrapping_sub(first))
             }
             Chunk::Sack(sack) => {
                 let peer = self.first_tsn.iter().find(|(host, _)| **host != from);
                 let first = peer.map(|(_, first)| *first).unwrap_or_default();
-                Seen::Sack {
+                SentChunk::Sack {
                     cumulative: sack.cumulative_tsn_ack.0.wrapping_sub(first) as i32,
                     gaps: sack.gap_ack_blocks().map(|gap| (gap.start, gap.end)).collect(),
                     duplicates: sack.duplicate_tsns().len(),
@@ -81,13 +81,13 @@ impl Trace {
             }
             Chunk::Init(init) => {
                 self.first_tsn.insert(from, init.initial_tsn.0);
-                Seen::Other(ChunkType::INIT)
+                SentChunk::Other(ChunkType::INIT)
             }
             Chunk::InitAck(init) => {
                 self.first_tsn.insert(from, init.0.initial_tsn.0);
-                Seen::Other(ChunkType::INIT_ACK)
+                SentChunk::Other(ChunkType::INIT_ACK)
             }
-            other => Seen::Other(other.chunk_type()),
+            other => SentChunk::Other(other.chunk_type()),
         }
     }
 
@@ -98,7 +98,7 @@ impl Trace {
         with_data
             .map(|sent| {
                 let tsns = sent.chunks.iter().filter_map(|chunk| match chunk {
-                    Seen::Data(tsn) => Some(*tsn),
+                    SentChunk::Data(tsn) => Some(*tsn),
                     _ => None,
                 });
                 (after_t0(sent.at), tsns.collect())

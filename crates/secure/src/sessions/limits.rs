@@ -84,9 +84,9 @@ pub struct SessionStats {
     pub half_open_failed: u64,
     /// Handshakes that ended to make room for a newer one.
     pub half_open_dropped: u64,
-    /// Packets sealed.
+    /// Packets of the machine that were encrypted.
     pub packets_sealed: u64,
-    /// Packets opened.
+    /// Packets of peers that were decrypted.
     pub packets_opened: u64,
     /// Packets of the machine that were dropped: no session, a handshake with too many that wait, or too long.
     pub packets_unsent: u64,

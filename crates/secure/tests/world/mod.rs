@@ -66,7 +66,7 @@ impl Machine for Stack {
 
 /// A stack with the application above it.
 pub(crate) struct End {
-    /// The stack.
+    /// Sessions above a machine, or the machine alone.
     pub(crate) stack: Stack,
     /// Messages that arrived, and when.
     pub(crate) received: Vec<(Instant, Bytes)>,
@@ -102,9 +102,9 @@ impl Host for End {
 pub(crate) struct World {
     /// The network.
     pub(crate) simulation: Simulation<End>,
-    /// The client.
+    /// First host, which connects.
     pub(crate) client: HostId,
-    /// The server.
+    /// Second host, which listens.
     pub(crate) server: HostId,
     association: AssociationId,
 }

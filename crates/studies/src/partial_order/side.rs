@@ -21,14 +21,14 @@ pub(super) const RECEIVER: SocketAddr =
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 9899);
 const PORT: u16 = 9899;
 
-/// Either host.
+/// One of the two hosts.
 #[derive(Debug)]
 pub(super) enum Side {
     Sender(Sender),
     Receiver(Receiver),
 }
 
-/// Sends what is due.
+/// Sends messages when they are due.
 #[derive(Debug)]
 pub(super) struct Sender {
     endpoint: Endpoint,
@@ -44,7 +44,7 @@ pub(super) struct Sender {
     origin: Option<Instant>,
 }
 
-/// Notes what is delivered.
+/// Notes deliveries.
 #[derive(Debug)]
 pub(super) struct Receiver {
     endpoint: Endpoint,
@@ -99,7 +99,7 @@ impl Sender {
         }
     }
 
-    /// When the next message is due.
+    /// Time at which the next message is due.
     fn due(&self) -> Option<Instant> {
         if self.blocked {
             return None;

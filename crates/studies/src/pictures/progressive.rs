@@ -34,7 +34,7 @@ pub fn encode(painting: &Painting) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// What is to be seen of a picture.
+/// The visible state of a picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
     width: usize,
@@ -69,10 +69,10 @@ pub fn decode(bytes: &[u8], (width, height): (u16, u16)) -> Shown {
             if (usize::from(frame.width), usize::from(frame.height)) == (width, height) => {}
         _ => return shown,
     }
-    // No palette of ours has 255 colours: what still says this was not decoded.
+    // No palette of ours has 255 colours: pixels with this index were not decoded.
     const MISSING: u8 = u8::MAX;
     let mut indices = vec![MISSING; width * height];
-    // An end before its time is what is expected.
+    // A premature end is expected.
     let _ = decoder.fill_buffer(&mut indices);
     let palette = decoder.palette().unwrap_or_default();
     let mut coming = indices.iter();

@@ -6,7 +6,7 @@
 use base::{Purpose, RandomStream};
 use core::f64::consts::TAU;
 
-/// How many scenes there are.
+/// Number of scenes.
 pub const SCENES: usize = 8;
 
 const COLOURS: usize = 64;
@@ -14,9 +14,9 @@ const COLOURS: usize = 64;
 /// A picture of indexed colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Painting {
-    /// Pixels across.
+    /// Width in pixels.
     pub width: u16,
-    /// Pixels downwards.
+    /// Height in pixels.
     pub height: u16,
     /// Red, green, blue.
     pub palette: Vec<[u8; 3]>,
@@ -157,7 +157,7 @@ fn julia(x: f64, y: f64) -> f64 {
     0.0
 }
 
-/// A wall.
+/// Brightness of a brick wall.
 fn bricks(x: f64, y: f64) -> f64 {
     let row = (y * 9.0) as u64;
     let along = x * 6.0 + if row.is_multiple_of(2) { 0.0 } else { 0.5 };

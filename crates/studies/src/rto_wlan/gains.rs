@@ -53,7 +53,7 @@ pub const TABLE_1: [(Pair, u32); 9] = [
     (Pair::new(0, 1), 121),
 ];
 
-/// Ranks of pairs in the paper's Table 2, by what was transferred, as far as its text has them.
+/// Ranks of pairs in the paper's Table 2, by bytes transferred, as far as its text has them.
 pub const TABLE_2: [(Pair, u32); 7] = [
     (Pair::new(7, 7), 1),
     (Pair::new(9, 7), 2),
@@ -72,7 +72,7 @@ pub fn agreement(table: &[(Pair, u32)], rank: impl Fn(Pair) -> Option<f64>) -> O
     rank_correlation(&ranks?)
 }
 
-/// All 121 pairs.
+/// The 121 pairs of gains from 0 to 1 in steps of 0.1.
 pub fn grid() -> impl Iterator<Item = Pair> {
     (0..=10).flat_map(|alpha| (0..=10).map(move |beta| Pair { alpha, beta }))
 }
@@ -94,7 +94,7 @@ pub fn to_timeouts(
     round_trips.iter().map(before).skip(1).map(Option::unwrap_or_default).collect()
 }
 
-/// What the paper's study says of a pair.
+/// The paper's numbers of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
     /// By how much the timeout is above the round-trip time, summed over the seconds in which it is.
@@ -117,9 +117,9 @@ pub fn analyse(round_trips: &[Duration], pair: Pair, deviation: Deviation) -> An
 /// A pair among all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranked {
-    /// The pair.
+    /// The gains alpha and beta.
     pub pair: Pair,
-    /// What became of it.
+    /// Numbers of the analysis with these gains.
     pub analysis: Analysis,
     /// Place by delay: 0 has the least.
     pub by_delay: u32,

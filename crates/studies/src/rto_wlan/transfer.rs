@@ -19,14 +19,14 @@ use recovery::RecoveryPolicy;
 use recovery::policy::RetransmissionPath;
 use recovery::rtt::{Deviation, Ratio};
 use results::{Labels, Quantity, Row, Sheet};
-use sctp::{AssociationOptions, PathHint, RisingRtt, SwitchoverPolicy};
+use sctp::{AssociationOptions, RisingRtt, SwitchoverPolicy};
 use serde::Deserialize;
 
 use super::gains::Pair;
 use super::walk::{Profile, Walk};
 use super::{SECONDS, gains};
 use crate::form::{self, whole_seconds};
-use lab::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
+use lab::flow::{Detail, FlowConfig, PathHint, SourcePlan, TransportOptions};
 use lab::measure::switchover::Leaving;
 use lab::measure::{Group, GroupMeter, Measure, Seen, Setting};
 use lab::study::{CellResults, Study, StudyError};
@@ -53,7 +53,7 @@ pub enum Input {
     Constant,
 }
 
-/// What makes data leave a path.
+/// The reason for data to leave a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switchover {
@@ -71,18 +71,18 @@ pub enum Switchover {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Smoothing factor.
+    /// Smoothing factor of the round-trip time.
     #[serde(deserialize_with = "form::gain")]
     pub alpha: Ratio,
     /// Delay variance factor.
     #[serde(deserialize_with = "form::gain")]
     pub beta: Ratio,
-    /// What the variation follows.
+    /// Deviation that the variation follows.
     #[serde(deserialize_with = "form::deviation")]
     pub deviation: Deviation,
-    /// The walks.
+    /// How the station walks, and how its round-trip time grows.
     pub walk: Walk,
-    /// What is taken of them.
+    /// Which round-trip times the path takes from the walks.
     pub input: Input,
     /// Whether their losses strike too.
     pub losses: bool,
@@ -107,9 +107,9 @@ pub struct Parameters {
     pub message: usize,
     /// Bytes that the receiver buffers.
     pub receive_buffer: u32,
-    /// Path.Max.Retrans.
+    /// Path.Max.Retrans: timeouts in a row after which a path counts as failed.
     pub path_max_retrans: u8,
-    /// RTO.Min.
+    /// RTO.Min: the shortest retransmission timeout.
     #[serde(deserialize_with = "form::text")]
     pub rto_min: Duration,
     /// RTO.Initial: 3 s in the paper, which has it from RFC 4960, section 15.
@@ -117,9 +117,9 @@ pub struct Parameters {
     pub rto_initial: Duration,
     /// Whether timeouts resend on the other path.
     pub alternate: bool,
-    /// What makes data leave a path.
+    /// The reason for data to leave a path.
     pub switchover: Switchover,
-    /// How long before the loss the sender is told that the signal is weak.
+    /// Time before the loss at which the sender learns that the signal is weak.
     #[serde(deserialize_with = "form::optional")]
     pub hint: Option<Duration>,
 }
@@ -293,13 +293,13 @@ impl Parameters {
     }
 }
 
-/// Figures 8 and 9: what is transferred, and how its data leaves the path that is lost.
+/// Figures 8 and 9: bytes transferred, and the ways in which data leaves the lost path.
 #[derive(Debug)]
 struct Transferred {
     window: Range<Instant>,
     lost: Instant,
     leaving: Leaving,
-    /// Retransmissions of what had arrived before.
+    /// Retransmissions of data that had arrived before.
     needless: u64,
     /// Bytes read in each second.
     read: Vec<u64>,
@@ -350,13 +350,13 @@ impl Measure for Transferred {
 /// Keys of the gains.
 const GAINS: [&str; 2] = ["parameters.alpha", "parameters.beta"];
 
-/// What [`rank`] adds.
+/// Measures that [`rank`] adds.
 const CONCLUSIONS: [&str; 3] = ["rank.simulated", "rank.agreement", "rank.correlation"];
 
-/// Ranks the cells of a sweep over the gains by what was transferred, 1 for the most: apart for whatever else
-/// was swept. Equals share the mean of their ranks. The first cell of each group has how far this is the order of
-/// the paper's Table 2, if all of its pairs are there, and how what was transferred goes with the time at which
-/// data left the path.
+/// Ranks the cells of a sweep over the gains by the bytes transferred, 1 for the most, separately for all other swept
+/// keys. Equals share the mean of their ranks. The first cell of each group also has the correlation with the order
+/// of the paper's Table 2, if all of its pairs are there, and that of bytes transferred with the time at which data
+/// left the path.
 pub(super) fn rank(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let is_gain = |key: &str| GAINS.contains(&key);
     let mut groups: BTreeMap<Labels, Vec<(usize, f64)>> = BTreeMap::new();

@@ -30,7 +30,7 @@ pub struct Walk {
     /// Longest round-trip time without a stall.
     #[serde(deserialize_with = "form::text")]
     pub longest: Duration,
-    /// When the signal begins to fade.
+    /// Time at which the signal begins to fade.
     #[serde(deserialize_with = "form::text")]
     pub fades: Duration,
     /// How long after that short stalls have become as frequent as they get.
@@ -83,10 +83,10 @@ impl Default for Walk {
     }
 }
 
-/// What a path is like, second by second.
+/// Properties of a path, second by second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// Round-trip times.
+    /// Round-trip time of each second.
     pub round_trips: Vec<Duration>,
     /// Packets lost: 0 to 1.
     pub losses: Vec<f64>,

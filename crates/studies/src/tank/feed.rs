@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 /// A connection and its network.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Of both ends.
+    /// Recovery policy of both ends.
     pub policy: RecoveryPolicy,
     /// Round-trip time.
     pub rtt: Duration,

@@ -42,26 +42,26 @@ impl Default for Field {
 /// A place on the field.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
-    /// From the left.
+    /// Distance from the left edge.
     pub x: f64,
-    /// From the bottom.
+    /// Distance from the bottom edge.
     pub y: f64,
 }
 
 impl Place {
-    /// How far away another place is.
+    /// Distance to another place.
     pub fn distance(self, other: Place) -> f64 {
         let (x, y) = (self.x - other.x, self.y - other.y);
         (x * x + y * y).sqrt()
     }
 }
 
-/// Where a tank was, and what it has done from then on: what an update tells.
+/// A place at a time, and the motion from then on: the content of an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Motion {
-    /// When.
+    /// Time of the place.
     pub since: Duration,
-    /// Where.
+    /// Place at that time.
     pub place: Place,
     /// Radians, from the x axis.
     pub heading: f64,
@@ -72,7 +72,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Where it is after a while when it goes straight on: what a viewer supposes.
+    /// The tank's place after a while if it goes straight on, as a viewer supposes.
     pub fn after(&self, span: Duration) -> Place {
         let far = self.speed * span.as_secs_f64();
         Place {
@@ -82,20 +82,20 @@ impl Motion {
     }
 }
 
-/// How finely tanks move.
+/// Time between two computed places.
 const STEP: Duration = Duration::from_millis(20);
 
 /// A tank's way.
 #[derive(Clone, Debug)]
 pub struct Tank {
-    /// What it told of it.
+    /// Updates that it sent.
     pub updates: Vec<Motion>,
-    /// Where it was at each step.
+    /// Place at each step.
     places: Vec<Place>,
 }
 
 impl Tank {
-    /// Where it is, to a step.
+    /// The tank's place at a time, to a step.
     pub fn at(&self, time: Duration) -> Place {
         let step = (time.as_nanos() / STEP.as_nanos()) as usize;
         self.places.get(step).or(self.places.last()).copied().unwrap_or_default()

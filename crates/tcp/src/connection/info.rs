@@ -41,7 +41,7 @@ pub struct Counters {
 
 /// What a connection counts itself: narrow where little happens, since every idle connection has it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct NarrowCounters {
     pub(super) segments_sent: u64,
     pub(super) data_segments_sent: u64,
     pub(super) segments_received: u64,
@@ -58,7 +58,7 @@ pub(super) struct Tally {
 /// Everything an application or a researcher may want to know of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionInfo {
-    /// State.
+    /// State by the names of RFC 9293, section 3.3.2.
     pub state: State,
     /// Counters since the beginning.
     pub counters: Counters,

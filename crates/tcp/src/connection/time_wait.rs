@@ -25,7 +25,7 @@ pub(crate) struct TimeWait {
 /// What a segment means to a connection in TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing.
+    /// The segment is dropped.
     Nothing,
     /// The segment is to be acknowledged.
     Acknowledge,

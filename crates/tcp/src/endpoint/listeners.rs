@@ -33,7 +33,7 @@ impl fmt::Display for ListenError {
 
 impl core::error::Error for ListenError {}
 
-/// A listener.
+/// A local address that accepts connections, with its options and queue.
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) local: SocketAddr,

@@ -59,7 +59,7 @@ pub struct ReceiverStats {
     pub out_of_order: u32,
     /// Everything in them had come before.
     pub duplicates: u32,
-    /// Outside the window.
+    /// Segments that carry nothing within the receive window.
     pub outside_window: u32,
     /// Something of them was dropped for want of memory.
     pub dropped: u32,

@@ -83,7 +83,7 @@ impl Receiver {
         }
     }
 
-    /// RCV.NXT.
+    /// The next byte expected in order (RCV.NXT), unwrapped.
     pub fn rcv_nxt(&self) -> u64 {
         self.queue.end() + u64::from(self.finished)
     }

@@ -77,7 +77,7 @@ impl Flags {
         self.contains(Flags::FIN)
     }
 
-    /// A SYN.
+    /// Whether the sender synchronises sequence numbers.
     pub const fn syn(self) -> bool {
         self.contains(Flags::SYN)
     }

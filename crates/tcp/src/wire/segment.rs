@@ -44,7 +44,7 @@ pub struct Segment {
     pub window: u16,
     /// SEG.UP: distance from SEG.SEQ; it means something only with [`Flags::URG`].
     pub urgent: u16,
-    /// The options.
+    /// Options of the header (RFC 9293, section 3.1).
     pub options: Options,
     /// The data; when parsed, a slice of the datagram.
     pub payload: Bytes,

@@ -61,7 +61,9 @@ fn lies(preset: &str, seconds: u32, progress: u32) -> Option<(Failure, u32)> {
     let (mut acked, id) = (0, crowd.accepted[0]);
     for step in 0..20 * seconds {
         crowd.drain();
-        let Some(connection) = crowd.endpoint.connection(id) else { panic!("released by nobody") };
+        let Some(connection) = crowd.endpoint.connection(id) else {
+            panic!("it was never released")
+        };
         if let Some(failure) = connection.failure() {
             return Some((failure, step / 20));
         }

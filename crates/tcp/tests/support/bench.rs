@@ -267,7 +267,7 @@ impl Bench {
         assert_eq!(seen, expected);
     }
 
-    /// Takes the events.
+    /// Events since the last call.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
         core::mem::take(&mut self.events).into_iter().map(|(_, event)| event).collect()
     }

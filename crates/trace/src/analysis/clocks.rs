@@ -1,4 +1,4 @@
-//! How far are the clocks of two captures apart? The first packets that both have tell.
+//! The distance between the clocks of two captures, from the first packets that both have.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -22,7 +22,7 @@ pub fn clock_difference<S: Read, R: Read>(
     receiver: &mut Capture<R>,
     options: &Options,
 ) -> Option<i64> {
-    // A packet that looks like another tells nothing: it is there without a time.
+    // A packet that looks like another is ambiguous: it is kept without a time.
     let mut sent: BTreeMap<u64, Option<Instant>> = BTreeMap::new();
     for _ in 0..COMPARED {
         let Ok(Some(frame)) = sender.next_frame() else { break };
@@ -49,12 +49,12 @@ pub fn clock_difference<S: Read, R: Read>(
     least
 }
 
-/// What a packet has on both sides of a translator of addresses: its numbers.
+/// Numbers of a packet that are equal on both sides of an address translator.
 fn fingerprint(frame: &Frame<'_>, options: &Options) -> Option<u64> {
     let packet = dissect(frame, &options.udp_ports).ok()?;
     let Packet { bytes, length, protocol, .. } = packet;
     let numbers = match protocol {
-        // From the sequence number to the flags, and what timestamps there may be.
+        // From the sequence number to the flags, and timestamps, if any.
         Protocol::Tcp => [bytes.get(4..14)?, bytes.get(20..32).unwrap_or_default()],
         // The tag, and the first chunk's fixed fields.
         Protocol::Sctp => [bytes.get(4..8)?, bytes.get(12..32).unwrap_or_default()],

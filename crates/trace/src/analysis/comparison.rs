@@ -16,8 +16,8 @@ use crate::report::CaptureReport;
 use crate::sender::Piece;
 use crate::table::{Place, Tags};
 
-/// How far the sender's capture is read ahead of the receiver's: what arrives was sent before, and the
-/// clocks may have drifted since they were compared.
+/// How far the sender's capture is read ahead of the receiver's: packets were sent before they arrive, and the clocks
+/// may have drifted since they were compared.
 const AHEAD: Duration = Duration::from_secs(2);
 /// How far it is read ahead while the difference of the clocks is unknown.
 const AHEAD_BLINDLY: Duration = Duration::from_secs(60);
@@ -66,7 +66,7 @@ impl Comparison {
         self.by_senders_clock(self.latest)
     }
 
-    /// What was sent before will not arrive any more.
+    /// The time before which packets that have not arrived count as lost.
     pub(super) fn given_up(&self) -> Instant {
         self.ends().before(LONGEST_WAY)
     }
@@ -110,7 +110,7 @@ impl<O: Observer> Analysis<O> {
         comparison.ends() + ahead
     }
 
-    /// Looks a frame of the receiver's capture up in what was sent.
+    /// Matches a frame of the receiver's capture with the sent packets.
     pub(super) fn on_receivers_frame(&mut self, frame: &Frame<'_>) {
         let Some(comparison) = &mut self.comparison else { return };
         let sent = comparison.by_senders_clock(frame.at);
@@ -241,7 +241,7 @@ impl<O: Observer> Analysis<O> {
         Clock { drift: comparison.drift.map(|(_, drift)| drift) }
     }
 
-    /// All connections that are open tell their drift before the first is reported.
+    /// All open connections contribute their drift before the first is reported.
     pub(super) fn settle_clock(&mut self) {
         let Some(comparison) = &mut self.comparison else { return };
         for flow in self.table.flows() {

@@ -1,4 +1,4 @@
-//! What to look at.
+//! Which packets to analyse.
 
 use core::net::{IpAddr, SocketAddr};
 use core::ops::RangeInclusive;
@@ -9,15 +9,15 @@ use base::Duration;
 use crate::capture::Frame;
 use crate::packet::SCTP_OVER_UDP;
 
-/// Which interfaces of a capture count.
+/// Interfaces of a capture that count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Interfaces {
     /// Each by itself: a packet that crosses two of them belongs to two connections.
     #[default]
     Each,
-    /// All as if they were one.
+    /// All interfaces as one.
     All,
-    /// The one with this name, or this index.
+    /// The interface with this name or index.
     Only(String),
 }
 
@@ -41,16 +41,16 @@ impl Interfaces {
 /// An address that a translator replaced on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRule {
-    /// As the sender's capture has it.
+    /// Address in the sender's capture.
     pub at_sender: IpAddr,
-    /// As the receiver's capture has it.
+    /// Address in the receiver's capture.
     pub at_receiver: IpAddr,
     /// The port that it replaced, too: at the sender and at the receiver. Without it ports are the same on both sides.
     pub ports: Option<(u16, u16)>,
 }
 
 impl AddressRule {
-    /// What the receiver's capture shows as `at`, as the sender's has it; none if the rule is for something else.
+    /// The sender's address for the receiver's address `at`; `None` if the rule is for another.
     fn apply(&self, at: SocketAddr) -> Option<SocketAddr> {
         if self.at_receiver != at.ip() {
             return None;
@@ -80,7 +80,7 @@ impl End {
     }
 }
 
-/// What to look at, and how much of it to hold.
+/// Which packets to analyse, and how much to hold in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// UDP ports that carry SCTP.
@@ -89,19 +89,19 @@ pub struct Options {
     pub hosts: Vec<IpAddr>,
     /// Only connections with one of these ports, if there are any.
     pub ports: Vec<u16>,
-    /// Only directions from here.
+    /// Only directions from this end.
     pub source: End,
-    /// Only directions to here.
+    /// Only directions to this end.
     pub destination: End,
     /// Only packets so long after the first of the sender's capture, or later.
     pub start: Duration,
-    /// Only packets less long after it.
+    /// Only packets before this time after the first.
     pub end: Option<Duration>,
-    /// Only directions with these names are told of and summed up, if there are any: `3a`.
+    /// Only directions with these names are reported and summed up, if there are any: `3a`.
     pub streams: Option<BTreeSet<String>>,
-    /// Of the sender's capture.
+    /// Interfaces of the sender's capture.
     pub interfaces: Interfaces,
-    /// Of the receiver's capture.
+    /// Interfaces of the receiver's capture.
     pub receiver_interfaces: Interfaces,
     /// Addresses that differ between the captures.
     pub translated: Vec<AddressRule>,
@@ -109,9 +109,9 @@ pub struct Options {
     /// it goes on it counts as another. Each takes some 10 kB, and up to about 150 kB for a direction with
     /// many packets.
     pub most_connections: usize,
-    /// Directions that are told of one by one.
+    /// Most directions that are reported one by one.
     pub most_streams: usize,
-    /// Further percentiles that are told of distributions, from 0 to 100.
+    /// Further percentiles of distributions, from 0 to 100.
     pub percentiles: Vec<f64>,
 }
 

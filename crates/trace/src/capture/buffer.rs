@@ -10,7 +10,7 @@ const INITIAL: usize = 1 << 18;
 pub(super) struct Buffer<R> {
     source: R,
     bytes: Vec<u8>,
-    /// What was read and not consumed stands in `start..end`.
+    /// Bytes read and not consumed are in `start..end`.
     start: usize,
     end: usize,
     /// Where the part that was consumed last begins.
@@ -51,12 +51,12 @@ impl<R: Read> Buffer<R> {
         self.block
     }
 
-    /// What was read and not consumed.
+    /// Bytes read and not consumed.
     pub(super) fn data(&self) -> &[u8] {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Part of what was consumed last, counted from its beginning.
+    /// Part of the bytes consumed last, counted from their beginning.
     pub(super) fn taken(&self, part: core::ops::Range<usize>) -> &[u8] {
         let taken = self.bytes.get(self.taken..self.start).unwrap_or_default();
         taken.get(part).unwrap_or_default()
@@ -88,7 +88,7 @@ impl<R: Read> Buffer<R> {
         Ok(self.end >= wanted)
     }
 
-    /// Takes the first `count` bytes of what is there.
+    /// Takes the first `count` bytes.
     pub(super) fn consume(&mut self, count: usize) {
         self.taken = self.start;
         let count = count.min(self.end - self.start);

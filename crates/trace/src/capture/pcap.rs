@@ -16,7 +16,7 @@ const RECORD: usize = 16;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// What the file's header says.
+/// Contents of the file's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     order: Order,
@@ -37,7 +37,7 @@ impl Header {
                 NANOSECONDS => 1,
                 _ => continue,
             };
-            // The upper bits tell of checksums at the end of frames, which no packet's own lengths include.
+            // The upper bits describe checksums at the end of frames, which no packet's own lengths include.
             let link = LinkType(order.u32(bytes, 20) as u16);
             return Some(Header { order, unit, link });
         }

@@ -38,7 +38,7 @@ pub(super) fn begins(bytes: &[u8]) -> bool {
         && [Order::Little, Order::Big].iter().any(|order| order.u32(bytes, 8) == BYTE_ORDER_MAGIC)
 }
 
-/// What the section says so far.
+/// Byte order and interfaces of the section, as far as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Section {
     order: Order,
@@ -203,7 +203,7 @@ impl Section {
         let Interface { link, snaplen, clock, .. } = found.ok_or(Cause::NoInterface(interface))?;
         let original_length = order.u32(body, fixed - 4);
         let captured = if kind == SIMPLE_PACKET {
-            // It has no length of its own: what the interface keeps, as far as there is room.
+            // It has no length of its own: that of the interface applies, as far as there is room.
             let limit = if *snaplen == 0 { u32::MAX } else { *snaplen };
             (original_length.min(limit) as usize).min(body.len() - fixed)
         } else {
@@ -225,7 +225,7 @@ impl Section {
     }
 }
 
-/// What can be read of a name, without what would disturb a terminal.
+/// A name without characters that would disturb a terminal.
 fn readable(text: &[u8]) -> Box<str> {
     let text = String::from_utf8_lossy(text);
     text.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect::<String>().into()

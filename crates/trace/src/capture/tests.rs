@@ -8,9 +8,9 @@ use pcap_file::{DataLink, Endianness, TsResolution};
 use proptest::prelude::*;
 
 /// What a capture has: time in ns, interface, link, original length, bytes.
-type Seen = (u64, u32, u16, u32, Vec<u8>);
+type Fields = (u64, u32, u16, u32, Vec<u8>);
 
-fn read(bytes: &[u8]) -> (Vec<Seen>, Option<Damage>) {
+fn read(bytes: &[u8]) -> (Vec<Fields>, Option<Damage>) {
     let mut capture = match Capture::open(bytes) {
         Ok(capture) => capture,
         Err(error) => panic!("{error}"),

@@ -1,4 +1,4 @@
-//! An SCTP association in a capture: turns chunks into what [`crate::sender::Sender`] understands.
+//! An SCTP association in a capture: turns chunks into calls of [`crate::sender::Sender`].
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use crate::serial::Unwrap;
 
 /// Streams of a direction that are counted one by one.
 const MOST_STREAMS: usize = 1024;
-/// Paths that are told apart.
+/// Most paths that are distinguished.
 const MOST_PATHS: usize = 16;
 
-/// What SCTP needs to know of a direction beside its sender, and what only SCTP has.
+/// State of a direction that only SCTP has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SctpDirection {
     pub(crate) numbers: Unwrap,
@@ -36,7 +36,7 @@ pub(crate) struct SctpDirection {
     pub(crate) paths: SmallVec<[(SocketAddr, SocketAddr); 1]>,
 }
 
-/// How many there were of each.
+/// Number of chunks by type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ChunkCounts {
     /// Chunks of any type.
@@ -77,7 +77,7 @@ pub struct ChunkCounts {
     pub incomplete_packets: u64,
 }
 
-/// What a stream of an association carried.
+/// Counts of a stream of an association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct StreamCounts {
     /// Messages that were sent wholly.
@@ -92,11 +92,11 @@ pub struct StreamCounts {
     pub redundant: u64,
 }
 
-/// A packet, whatever of it was captured.
+/// An SCTP packet, perhaps cut.
 #[derive(Debug)]
 pub(crate) struct Captured {
     packet: SctpPacket,
-    /// Bytes that were captured: what lies behind them is not known.
+    /// Captured bytes: the rest of the packet is unknown.
     bytes: usize,
 }
 
@@ -125,7 +125,8 @@ impl Captured {
         self.packet.header()
     }
 
-    /// Walks the chunks of which the fixed fields were captured; ends at what cannot be read, and says so.
+    /// Walks the chunks of which the fixed fields were captured; ends at one that cannot be read, and returns whether
+    /// there was none.
     fn chunks(&self, mut visit: impl FnMut(Chunk<'_>)) -> bool {
         const FIXED: usize = 20;
         let mut end = CommonHeader::LENGTH;
@@ -175,7 +176,7 @@ impl Captured {
     }
 }
 
-/// Takes note of a packet from `from` to `to`. `units` becomes what its user data are to the receiver.
+/// Notes a packet from `from` to `to`. `units` becomes its user data as the receiver sees them.
 pub(crate) fn on_packet(
     packet: &Packet<'_>,
     captured: &Captured,

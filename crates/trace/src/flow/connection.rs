@@ -1,4 +1,4 @@
-//! A TCP connection in a capture: turns segments into what [`crate::sender`] understands.
+//! A TCP connection in a capture: turns segments into calls of [`crate::sender`].
 
 use base::{Duration, Instant};
 use bytes::BytesMut;
@@ -13,15 +13,15 @@ use crate::serial::Unwrap;
 /// Bytes of the longest header.
 const LONGEST_HEADER: usize = 60;
 
-/// What TCP needs to know of a direction beside its [`crate::sender::Sender`].
+/// TCP's state of a direction beside its [`crate::sender::Sender`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TcpDirection {
     pub(crate) numbers: Unwrap,
-    /// The number of the SYN, to tell a new connection from a repeated SYN.
+    /// Number of the SYN, to distinguish a new connection from a repeated SYN.
     pub(crate) initial: Option<SeqNumber>,
     /// The last acknowledgement that this side sent, and the window in it.
     acknowledged: Option<(SeqNumber, u16)>,
-    /// Where its FIN stands, which is acknowledged like a byte but is none.
+    /// Position of its FIN, which is acknowledged like a byte but is none.
     fin_at: Option<u64>,
     /// When its SYN was sent, if it was sent once.
     syn_at: Option<Instant>,
@@ -30,7 +30,7 @@ pub(crate) struct TcpDirection {
     pub(crate) resets: u64,
     pub(crate) pure_acks: u64,
     pub(crate) keep_alives: u64,
-    /// From its SYN to the answer.
+    /// Time from its SYN to the answer.
     pub(crate) handshake: Option<Duration>,
 }
 

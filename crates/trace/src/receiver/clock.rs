@@ -17,7 +17,7 @@ pub(crate) struct Clock {
 const MOST: usize = 4096;
 /// The first width of these spans.
 const WIDTH: Duration = Duration::from_millis(100);
-/// A drift is not believed from less: over so short a time no clock drifts by what matters.
+/// A drift is not believed from less: over so short a time no clock drifts noticeably.
 const LEAST_SPAN: Duration = Duration::from_secs(30);
 const LEAST_POINTS: usize = 50;
 
@@ -84,8 +84,7 @@ impl Minima {
         span >= LEAST_SPAN.as_nanos() && self.points().nth(LEAST_POINTS - 1).is_some()
     }
 
-    /// How much faster the receiver's clock runs: seconds that it gains in a second. None where that
-    /// cannot be told.
+    /// Seconds that the receiver's clock gains in a second; `None` where that is unknown.
     pub(crate) fn drift(&self) -> Option<f64> {
         if !self.is_enough() {
             return None;
@@ -124,7 +123,7 @@ impl Line {
         (at as f64 - self.origin as f64) * self.drift + self.offset
     }
 
-    /// What a difference is beyond the least, in nanoseconds; never negative.
+    /// Excess of a difference over the least, in nanoseconds; never negative.
     pub(crate) fn above(&self, sent: Instant, difference: i64) -> u64 {
         (difference as f64 - self.at(sent.as_nanos())).max(0.0).round() as u64
     }

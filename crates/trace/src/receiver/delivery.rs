@@ -26,7 +26,7 @@ struct Awaited {
     is_done: bool,
 }
 
-/// Data that wait for what stands before them.
+/// Data that wait for earlier data.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     /// First numbers, ascending.
@@ -35,10 +35,10 @@ struct Queue {
     gathered: Vec<(Instant, u32)>,
 }
 
-/// What is under way to the application.
+/// Data under way to the application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delivery {
-    /// Ascending.
+    /// In ascending order.
     awaited: VecDeque<Awaited>,
     queues: BTreeMap<u64, Queue>,
     /// The queue of the fragments of an unordered message that is being sent.
@@ -70,7 +70,7 @@ impl Delivery {
         });
     }
 
-    /// `from..to` arrives for the first time. `told` hears of delays up to here, and of those up to the
+    /// `from..to` arrives for the first time. Calls `told` with delays to the transport, and with those to the
     /// application, which are marked.
     pub(super) fn on_arrival(
         &mut self,
@@ -100,7 +100,7 @@ impl Delivery {
         self.forget();
     }
 
-    /// Delivers what stands at the front of a queue and is there.
+    /// Delivers complete data from the front of a queue.
     fn deliver(&mut self, at: Instant, queue: u64, mut told: impl FnMut(Sample)) {
         let Some(entry) = self.queues.get_mut(&queue) else { return };
         while let Some(start) = entry.waiting.front().copied() {
@@ -148,12 +148,12 @@ impl Delivery {
         given_up
     }
 
-    /// The receiver was told that nothing up to `number` will come.
+    /// The sender gave up all data up to `number`.
     pub(super) fn skip(&mut self, at: Instant, number: u64, mut told: impl FnMut(Sample)) {
         while self.awaited.front().is_some_and(|front| front.start <= number) {
             match self.awaited.front() {
                 Some(front) if front.missing > 0 => self.drop_front(at, &mut told),
-                // What has arrived stays in its queue until those before it are gone.
+                // Data that have arrived stay in their queue until those before them are gone.
                 Some(front) if !front.is_done => {
                     let queue = front.queue;
                     self.deliver(at, queue, &mut told);

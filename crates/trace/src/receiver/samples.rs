@@ -3,7 +3,7 @@
 
 use base::Instant;
 
-/// One delay.
+/// One delay with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// When it began, by the sender's clock.
@@ -50,7 +50,7 @@ impl Samples {
         self.seen
     }
 
-    /// How many that were seen one that was kept stands for.
+    /// Number of samples for which each kept one stands.
     pub(crate) fn stands_for(&self) -> u64 {
         1 << self.thinning.min(63)
     }

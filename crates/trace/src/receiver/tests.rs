@@ -38,7 +38,7 @@ fn timestamps_tell_which_transmission_was_lost() {
         receiver.on_arrival(ms(350), stamp(arrives), &[piece(1, 101)], ROOM);
         assert_eq!(lost(&mut receiver), [expected]);
         assert_eq!(receiver.counts.retransmissions_needed, u64::from(arrives == 2));
-        assert_eq!(receiver.counts.packets, Fates { sent: 2, lost: 1 });
+        assert_eq!(receiver.counts.packets, Losses { sent: 2, lost: 1 });
     }
 }
 
@@ -82,8 +82,8 @@ fn redundant_data_hit_what_was_lost_and_miss_what_was_there() {
     let counts = receiver.counts;
     assert_eq!((counts.bundle_hits, counts.bundle_misses, counts.lost_bundles), (1, 1, 1));
     assert_eq!((counts.hit_bytes, counts.missed_bytes), (100, 100));
-    assert_eq!(counts.bytes, Fates { sent: 700, lost: 300 });
-    assert_eq!(counts.new_bytes, Fates { sent: 400, lost: 200 });
+    assert_eq!(counts.bytes, Losses { sent: 700, lost: 300 });
+    assert_eq!(counts.new_bytes, Losses { sent: 400, lost: 200 });
     let delays: Vec<i64> =
         receiver.transport.kept().iter().map(|sample| sample.delay / 1_000_000).collect();
     assert_eq!(delays, [70, 50, 50], "from the first sending, whichever copy arrives");
@@ -102,8 +102,8 @@ fn segments_that_a_network_card_cut_or_joined_are_accounted_for() {
     let mut fates = Vec::new();
     receiver.finish(Instant::ZERO, ms(100_000), |fate| fates.push((fate.bytes, fate.lost)));
     assert_eq!(fates, [(3000, 1000)], "a third of the first was lost");
-    assert_eq!(receiver.counts.packets, Fates { sent: 3, lost: 0 });
-    assert_eq!(receiver.counts.bytes, Fates { sent: 5000, lost: 1000 });
+    assert_eq!(receiver.counts.packets, Losses { sent: 3, lost: 0 });
+    assert_eq!(receiver.counts.bytes, Losses { sent: 5000, lost: 1000 });
 }
 
 #[test]

@@ -7,19 +7,19 @@ use super::{Delays, StreamReport, Summary, Totals};
 /// Of the streams that have such values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Across {
-    /// Streams.
+    /// Number of streams with data.
     pub streams: u64,
-    /// Of [`Totals::payload_bytes`].
+    /// Spread of [`Totals::payload_bytes`].
     pub payload_bytes: Spread,
-    /// Of [`Totals::interarrival_ms`].
+    /// Spread of [`Totals::interarrival_ms`].
     pub interarrival_ms: Spread,
-    /// Of [`Totals::round_trip_ms`].
+    /// Spread of [`Totals::round_trip_ms`].
     pub round_trip_ms: Spread,
-    /// Of all in [`Totals::ack_latency_ms`].
+    /// Spread of all in [`Totals::ack_latency_ms`].
     pub ack_latency_ms: Spread,
     /// Of [`super::ReceiverReport::transport_delay_ms`], of which the least is 0 by definition.
     pub transport_delay_ms: Spread,
-    /// Of [`super::ReceiverReport::application_delay_ms`].
+    /// Spread of [`super::ReceiverReport::application_delay_ms`].
     pub application_delay_ms: Spread,
 }
 
@@ -28,27 +28,27 @@ pub struct Across {
 pub struct Spread {
     /// Streams that have values.
     pub streams: u64,
-    /// Of their least values.
+    /// How the least values of the streams are spread.
     pub min: Extent,
-    /// Of their means.
+    /// How the means of the streams are spread.
     pub mean: Extent,
-    /// Of their greatest values.
+    /// How the greatest values of the streams are spread.
     pub max: Extent,
 }
 
-/// Of one value of each stream.
+/// Extent of one value over all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Extent {
-    /// The least.
+    /// Least value.
     pub min: f64,
-    /// The mean.
+    /// Mean over the streams.
     pub mean: f64,
-    /// The greatest.
+    /// Greatest value.
     pub max: f64,
 }
 
 impl Across {
-    /// Of these streams.
+    /// The spread over these streams.
     pub fn of(streams: &[StreamReport]) -> Across {
         let of = |pick: fn(&Totals) -> &Summary| {
             let all = streams.iter().map(|stream| pick(&stream.totals));

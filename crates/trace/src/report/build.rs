@@ -1,4 +1,4 @@
-//! From what was counted to what is told.
+//! Makes reports of counts.
 
 use base::{Duration, Instant};
 
@@ -16,14 +16,14 @@ use crate::way::Way;
 const MS: f64 = 1e6;
 /// Packets with user data that a stream must have to be called thin.
 const LEAST_THIN: u64 = 8;
-/// Bytes of user data that its packets have at the most, in the mean: half of what a packet has room for.
+/// Most bytes of user data in its packets, in the mean: half of the room of a packet.
 const THIN_SIZE: f64 = 700.0;
 /// The share of them that must have been sent with few in flight.
 const THIN_SHARE: f64 = 0.9;
 /// Packets in flight with which a fast retransmission is possible: one is lost, three report it.
 const FAST: f64 = 4.0;
 
-/// What there is to tell of a direction.
+/// The report of a direction.
 pub(crate) fn of_direction(
     flow: &mut Flow,
     way: Way,
@@ -80,7 +80,7 @@ pub(crate) fn of_direction(
     }
 }
 
-/// What a direction is called.
+/// Name of a direction.
 pub(crate) fn id(number: u64, way: Way) -> String {
     let letter = if way == Way::There { 'a' } else { 'b' };
     format!("{number}{letter}")
@@ -100,8 +100,8 @@ fn nearness(direction: &Direction) -> Option<Duration> {
     times.into_iter().flatten().min()
 }
 
-/// Whether a capture was taken at the side whose answers take so long; none if the times are too short or
-/// too much alike to tell.
+/// Whether a capture was taken at the side whose answers take so long; `None` if the times are too short or too much
+/// alike.
 fn compare(own: Duration, theirs: Duration) -> Option<bool> {
     const LEAST: Duration = Duration::from_micros(200);
     let (longer, shorter) = (own.max(theirs), own.min(theirs));
@@ -235,7 +235,7 @@ fn thin(sender: &Sender, totals: &Totals) -> Thin {
     }
 }
 
-/// What the receiver's capture tells; none if it never saw the direction.
+/// Numbers of the receiver's capture; `None` if it never saw the direction.
 fn of_receiver(receiver: &Receiver, clock: Clock) -> Option<ReceiverReport> {
     let line = receiver.minima.line(clock.drift.unwrap_or_default())?;
     let counts = &receiver.counts;

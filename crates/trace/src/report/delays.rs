@@ -24,7 +24,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// What lies above `line`, each weighted by its bytes or all alike.
+    /// Excess of delays over `line`, each weighted by its bytes or all alike.
     pub(crate) fn new(samples: &Samples, line: &Line, by_bytes: bool) -> Delays {
         let mut delays: Vec<(u64, u64)> = weighted(samples, line, by_bytes).collect();
         delays.sort_unstable();
@@ -90,11 +90,11 @@ fn weighted(samples: &Samples, line: &Line, by_bytes: bool) -> impl Iterator<Ite
 /// values are at most 0.1 % off.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelaysOfAll {
-    /// As in [`super::ReceiverReport`].
+    /// Of [`super::ReceiverReport`].
     pub delay_variation_ms: Delays,
-    /// As in [`super::ReceiverReport`].
+    /// Of [`super::ReceiverReport`].
     pub transport_delay_ms: Delays,
-    /// As in [`super::ReceiverReport`].
+    /// Of [`super::ReceiverReport`].
     pub application_delay_ms: Delays,
 }
 

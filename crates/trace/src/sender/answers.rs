@@ -1,4 +1,4 @@
-//! What a direction's acknowledgements tell: latency, round trips, what was needless.
+//! Facts from a direction's acknowledgements: latency, round trips, needless retransmissions.
 
 use base::{Duration, Instant};
 use smallvec::SmallVec;
@@ -8,19 +8,19 @@ use super::fates::{Answer, Fates};
 use super::history::Sent;
 use super::{REPORTS, Report, Sender};
 
-/// What came back.
+/// Contents of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement<'a> {
     pub(crate) at: Instant,
     /// Everything below it arrived.
     pub(crate) cumulative: u64,
-    /// What arrived above it.
+    /// Ranges that arrived above it.
     pub(crate) blocks: &'a [(u64, u64)],
-    /// What arrived again.
+    /// Ranges that arrived again.
     pub(crate) duplicates: &'a [(u64, u64)],
     /// Whether it is a duplicate acknowledgement (RFC 5681, section 2).
     pub(crate) is_repeated: bool,
-    /// TSecr.
+    /// TCP's echoed timestamp (TSecr).
     pub(crate) echo: Option<u32>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Acknowledged {
 }
 
 impl Sender {
-    /// Takes note of an acknowledgement; `told` hears of each range that it acknowledges cumulatively.
+    /// Notes an acknowledgement; calls `told` with each range that it acknowledges cumulatively.
     pub(crate) fn on_acknowledgement(
         &mut self,
         ack: &Acknowledgement<'_>,
@@ -86,7 +86,7 @@ impl Sender {
         self.forget();
     }
 
-    /// Which packets brought what is acknowledged now and was sent more than once?
+    /// Decides which packets brought data that are acknowledged now and were sent more than once.
     fn settle(&mut self, news: &mut News, duplicates: &[(u64, u64)], answer: &Answer) {
         if news.shared.is_empty() {
             return;
@@ -130,7 +130,7 @@ impl Sender {
     fn note_report(&mut self, ack: &Acknowledgement<'_>, highest: Option<(u64, Instant)>) {
         let report = match highest {
             Some((highest, sent)) => Report { at: ack.at, highest, sent },
-            // Who cannot report selectively repeats itself for each packet that arrives out of order.
+            // A receiver that cannot report selectively repeats itself for each packet out of order.
             None if ack.is_repeated && !self.blocks_seen && ack.duplicates.is_empty() => {
                 let sent = ack.at.before(self.srtt.unwrap_or_default());
                 Report { at: ack.at, highest: u64::MAX, sent }
@@ -178,10 +178,10 @@ impl Sender {
     }
 }
 
-/// What an acknowledgement is the first to acknowledge.
+/// Ranges that an acknowledgement is the first to acknowledge.
 #[derive(Default)]
 struct News {
-    /// Runs of what rode in more than one packet.
+    /// Ranges that were in more than one packet.
     shared: SmallVec<[(u64, u64); 4]>,
     /// The latest packet that brought something of the rest.
     trigger: Option<u64>,

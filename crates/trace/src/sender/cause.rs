@@ -1,5 +1,5 @@
-//! Why was something retransmitted? The capture does not say; what the sender had heard by then, and how
-//! long ago it had sent, nearly does.
+//! The cause of a retransmission. The capture does not show it, but acknowledgements before it, and the time since
+//! the last transmission, nearly determine it.
 
 use base::{Duration, Instant};
 
@@ -10,21 +10,21 @@ const AT_ONCE: Duration = Duration::from_millis(10);
 /// Reports that let a fast retransmission begin (RFC 5681, section 3.2; RFC 9260, section 7.2.4).
 pub(super) const THRESHOLD: u32 = 3;
 
-/// Why something was retransmitted.
+/// The reason of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// A retransmission timer expired, or it followed from such an expiry.
     Timeout,
-    /// Three reports told of something that was sent later, or it followed from such a loss.
+    /// Three reports of data that were sent later, or the consequence of such a loss.
     Fast,
-    /// One or two reports told of something that was sent later.
+    /// One or two reports of data that were sent later.
     Early,
     /// The chunk was bundled with another retransmission (SCTP).
     Bundled,
     /// Nothing was reported, and no timer of a round trip and its variation can have expired; or the tail
     /// was sent while something before it was outstanding.
     Probe,
-    /// Sooner than anything could have been heard.
+    /// Before any report can have arrived.
     Unknown,
 }
 
@@ -32,19 +32,19 @@ pub(crate) enum Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Recovery {
     pub(crate) cause: Cause,
-    /// When it began.
+    /// Time at which it began.
     pub(crate) began: Instant,
-    /// What had been sent by then: it ends when all of that is acknowledged.
+    /// The end of the data sent by then: the recovery ends when all of them are acknowledged.
     pub(crate) point: u64,
 }
 
-/// What can be known of a retransmission.
+/// Evidence about the cause of a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub(crate) now: Instant,
     /// The first number of the data.
     pub(crate) start: u64,
-    /// When it was sent before.
+    /// Time of the transmission before.
     pub(crate) last: Instant,
     /// Reports since, of something that was sent after it.
     pub(crate) reports: u32,

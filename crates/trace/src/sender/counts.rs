@@ -1,6 +1,6 @@
-//! What is counted of a direction.
+//! Counts of a direction.
 
-/// What the packets of a direction count.
+/// Counts of the packets of a direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) packets: u64,
@@ -16,14 +16,14 @@ pub(crate) struct Counts {
     pub(crate) retransmission_packets: u64,
     /// Packets with something new and a copy of something old.
     pub(crate) bundle_packets: u64,
-    /// Packets that arrived, and those that were lost, as far as acknowledgements tell.
+    /// Packets that arrived, and those that were lost, as far as acknowledgements show.
     pub(crate) arrived_packets: u64,
     pub(crate) lost_packets: u64,
-    /// Lost packets of which a redundant copy arrived. Only one who reports duplicates tells of them.
+    /// Lost packets of which a redundant copy arrived. Known only if the receiver reports duplicates.
     pub(crate) repaired_packets: u64,
     /// Packets that were lost, unless it was the acknowledgement of two that carried the same.
     pub(crate) doubtful_packets: u64,
-    /// Needless retransmissions that were lost, unless it was the report of them. Only one who reports duplicates tells.
+    /// Retransmissions that were lost, or needless with a lost report. Known only if the receiver reports duplicates.
     pub(crate) silent_packets: u64,
     /// Directions with redundant copies whose receiver reported no duplicate.
     pub(crate) unreported: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Counts {
     pub(crate) redundant_reported: u64,
     /// Runs, or TSNs, that the receiver reported to have got twice.
     pub(crate) duplicates_reported: u64,
-    /// Of these, what was not sent twice.
+    /// Of these, data that were sent once.
     pub(crate) other_duplicates: u64,
     /// Acknowledgements that repeat, by their place in their run: first, second, third, later.
     pub(crate) repeated: [u64; 4],
@@ -45,8 +45,8 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// All acknowledgements were heard. A receiver that never reports a duplicate does not tell whether copies came
-    /// in vain or were needed: what they repaired is then as little known as what else became of them.
+    /// Ends the counts after the last acknowledgement. If the receiver never reported a duplicate, nothing shows
+    /// whether copies were needed: losses that they repaired are then unknown.
     pub(crate) fn close(&mut self) {
         if self.duplicates_reported == 0 {
             self.unreported = u64::from(self.repaired_packets > 0);

@@ -21,14 +21,14 @@ const MOST_PACKETS: usize = 1 << 16;
 /// Packets of a range that are remembered: the first and the latest.
 const MOST_CARRIERS: usize = 32;
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
     /// Unknown, or not known yet.
     #[default]
     Open,
     Arrived,
-    /// A retransmission brought what was in it.
+    /// A retransmission brought its contents.
     Lost,
     /// A redundant copy did, which was not reported to have come in vain.
     Repaired,
@@ -44,7 +44,7 @@ pub(crate) struct Packet {
     pub(crate) at: Instant,
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// TSval.
+    /// TCP's timestamp (TSval).
     pub(crate) stamp: Option<u32>,
     /// Whether the last number is acknowledged: the packet can have arrived.
     is_complete: bool,
@@ -73,13 +73,13 @@ impl Packet {
     }
 }
 
-/// What an acknowledgement tells beside the numbers that it acknowledges.
+/// Facts from an acknowledgement beside the numbers that it acknowledges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) at: Instant,
-    /// TSecr.
+    /// TCP's echoed timestamp (TSecr).
     pub(crate) echo: Option<u32>,
-    /// What was acknowledged before it.
+    /// The cumulative acknowledgement before it.
     pub(crate) una: u64,
     /// The shortest round trip until then.
     pub(crate) shortest: Option<Duration>,
@@ -119,7 +119,7 @@ impl Answer {
     }
 }
 
-/// The packets of a direction, as far as they matter still.
+/// The packets of a direction that still matter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fates {
     packets: VecDeque<Packet>,
@@ -227,7 +227,7 @@ impl Fates {
         let fair = |(_, chance): &(&CarryingPacket, &Chance)| **chance == Chance::Fair;
         let others = sent.carriers.iter().take(place).zip(&chances).filter(fair);
         let others: SmallVec<[u64; 8]> = others.map(|(other, _)| other.packet).collect();
-        // What is reported is of the packet that is answered: of copies in other packets it says nothing.
+        // A report is about the packet that it answers, and says nothing of copies in other packets.
         if !others.is_empty() && carrier.kind == Kind::Along && trigger != Some(carrier.packet) {
             return None;
         }
@@ -262,7 +262,7 @@ impl Fates {
         true
     }
 
-    /// A range was acknowledged long ago: no report will tell any more of what it rode in.
+    /// Forgets a range that was acknowledged long ago: no later report concerns its packets.
     pub(crate) fn give_up(&mut self, sent: &Sent, counts: &mut Counts) {
         for carrier in sent.carriers.iter().filter(|carrier| carrier.kind == Kind::Again) {
             if self.get(carrier.packet).is_some_and(|packet| packet.fate == Fate::Open) {

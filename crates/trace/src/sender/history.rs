@@ -1,4 +1,4 @@
-//! What a sender has sent and what became of it, as far as it matters still.
+//! Ranges that a sender has sent, with their state, as long as they matter.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ pub(crate) type CarryingPackets = SmallVec<[CarryingPacket; 1]>;
 const KEPT: usize = 64;
 /// Ranges without an acknowledgement that are kept; beyond them the oldest is given up.
 const MOST: usize = 1 << 16;
-/// Ranges kept while no acknowledgement was seen: the other direction was not captured.
+/// Most ranges kept without any acknowledgement: the other direction was not captured.
 const MOST_UNHEARD: usize = 1 << 10;
 
 /// Bytes of a TCP stream that were first sent together, or a DATA chunk.
@@ -53,11 +53,11 @@ pub(crate) struct Sent {
     pub(crate) first: Instant,
     /// When it was sent for the last time, not counting copies in case of loss.
     pub(crate) last: Instant,
-    /// How often it was retransmitted.
+    /// Number of retransmissions.
     pub(crate) again: u16,
     /// The packets that carried it.
     pub(crate) carriers: CarryingPackets,
-    /// The packet that brought it first, as far as that can be told.
+    /// Number of the packet that brought it first, if known.
     pub(crate) brought_by: Option<u64>,
     /// Whether it was the last of its packet, which is in flight until this arrives.
     pub(crate) leads: bool,
@@ -71,7 +71,7 @@ pub(crate) struct History {
     ranges: VecDeque<Sent>,
     /// How many of them, from the front, are acknowledged cumulatively.
     acknowledged: usize,
-    /// What was acknowledged selectively, above `una`.
+    /// Ranges acknowledged selectively, above `una`.
     selective: Ranges,
     /// The first number that is not acknowledged.
     una: u64,
@@ -179,8 +179,8 @@ impl History {
         }
     }
 
-    /// Everything below `cumulative` arrived; `visit` hears of what was not acknowledged cumulatively
-    /// before, and whether it had not been selectively, either.
+    /// Everything below `cumulative` arrived; calls `visit` with ranges that were not acknowledged cumulatively
+    /// before, and whether they had been selectively.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, mut visit: impl FnMut(&mut Sent, bool)) {
         self.heard = true;
         if cumulative <= self.una {
@@ -188,7 +188,7 @@ impl History {
         }
         self.split(cumulative);
         self.una = cumulative;
-        // What the capture did not see is acknowledged, too.
+        // Data that the capture missed are acknowledged, too.
         self.next = self.next.max(cumulative);
         while let Some(sent) = self.ranges.get_mut(self.acknowledged)
             && sent.end <= cumulative
@@ -204,7 +204,7 @@ impl History {
         self.selective.forget_below(cumulative);
     }
 
-    /// Gives up what was acknowledged long ago, and tells of it.
+    /// Forgets ranges that were acknowledged long ago, and calls `told` with each.
     pub(crate) fn forget(&mut self, mut told: impl FnMut(&Sent)) {
         while self.acknowledged > KEPT {
             self.ranges.front().into_iter().for_each(&mut told);
@@ -212,7 +212,7 @@ impl History {
         }
     }
 
-    /// `start..end` arrived; `visit` hears of ranges that had not been acknowledged before.
+    /// `start..end` arrived; calls `visit` with ranges that had not been acknowledged before.
     pub(crate) fn acknowledge_selectively(
         &mut self,
         start: u64,

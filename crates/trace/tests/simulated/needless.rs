@@ -1,4 +1,4 @@
-//! What the sender's capture alone tells of losses and of needless retransmissions, beside what happened.
+//! Losses and needless retransmissions according to the sender's capture alone, beside the truth.
 
 use base::{Duration, Probability};
 use trace::capture::Capture;

@@ -139,7 +139,7 @@ fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
-/// What is run.
+/// Parameters of a simulated connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     /// A preset of TCP, or one of SCTP behind `sctp:`.
@@ -147,7 +147,7 @@ pub(crate) struct Case {
     /// In both directions.
     pub(crate) loss: Probability,
     pub(crate) round_trip: Duration,
-    /// Between messages.
+    /// Time between messages.
     pub(crate) interval: Duration,
     pub(crate) messages: u64,
 }
@@ -168,7 +168,7 @@ pub(crate) fn run(policy: &'static str, loss: Probability) -> (Truth, u64) {
     run_case(&Case { policy, loss, round_trip, interval: INTERVAL, messages: MESSAGES })
 }
 
-/// Runs a case.
+/// Simulates a connection and captures both sides.
 pub(crate) fn run_case(case: &Case) -> (Truth, u64) {
     match case.policy.strip_prefix("sctp:") {
         Some(preset) => (sctp_peers::run(case, preset), 0),

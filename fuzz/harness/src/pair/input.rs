@@ -111,7 +111,7 @@ pub enum Step {
     Packet {
         /// The end that it is for.
         to: u8,
-        /// Which.
+        /// Number of the packet under way, reduced to those that exist.
         which: u8,
         /// What becomes of it.
         fate: Fate,
@@ -142,7 +142,7 @@ pub enum Step {
     Policy {
         /// The end.
         at: u8,
-        /// Which preset.
+        /// Number of the preset, reduced to those that exist.
         preset: u8,
     },
     /// The application signs with another key.

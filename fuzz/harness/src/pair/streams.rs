@@ -87,7 +87,10 @@ impl World {
         let index = self.open[at][stream].take();
         self.drain();
         let told = index.map(|index| self.sent[at][index].given_up.is_some());
-        assert!(told == Some(true) || self.further[at] > 0, "{index:?}: nobody was told");
+        assert!(
+            told == Some(true) || self.further[at] > 0,
+            "{index:?}: the application was not told"
+        );
     }
 
     /// No message stays open: it is given up or ends.

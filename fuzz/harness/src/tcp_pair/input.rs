@@ -60,7 +60,7 @@ pub enum Step {
     Segment {
         /// The end that it is for.
         to: u8,
-        /// Which.
+        /// Number of the segment under way, reduced to those that exist.
         which: u8,
         /// What becomes of it.
         fate: Fate,
@@ -95,11 +95,11 @@ pub enum Step {
     Policy {
         /// The end.
         at: u8,
-        /// To which preset.
+        /// Number of the preset, reduced to those that exist.
         preset: u8,
         /// Which field of it it sets.
         field: u8,
-        /// To which value.
+        /// Number of the field's value, reduced to those that exist.
         value: u8,
     },
     /// The application has nothing more to send.

@@ -56,7 +56,7 @@ pub(super) fn parse(hexadecimal: &str, delay: Duration) -> Result<Vec<Crossing>>
         crossings.push(Crossing { at: at - start, packet, lost: arrival.is_none() });
     }
     // What is left over left before the capture began: a few at most.
-    ensure!(arrived.len() < 100, "{} packets arrived that nobody sent", arrived.len());
+    ensure!(arrived.len() < 100, "{} packets arrived that were never sent", arrived.len());
     Ok(crossings)
 }
 

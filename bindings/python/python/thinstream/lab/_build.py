@@ -1,4 +1,4 @@
-"""Plans put together in Python, checked by whoever checks types; docs/laboratory.md says what the keys mean."""
+"""Plans put together in Python, checked by type checkers; docs/laboratory.md says what the keys mean."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -18,7 +18,7 @@ use netsim::{Checker, HostId, Packet};
 
 use crate::demo::{DemoError, DemoOptions};
 use crate::files::{EventFile, unwritten};
-use crate::{FileError, Unwritten};
+use crate::files::{FileError, Unwritten};
 
 /// Number of SCTP in IP headers.
 const SCTP: u8 = 132;

@@ -12,11 +12,11 @@ const PIECES: usize = 128;
 /// A connection and the endpoint that has it, for the length of a call.
 #[derive(Debug)]
 pub struct InStack<'a> {
-    /// The endpoint.
+    /// Userspace TCP that holds the connection.
     pub stack: &'a mut Endpoint,
     /// The time of the call.
     pub now: Instant,
-    /// The connection.
+    /// Client's connection in the endpoint.
     pub id: ConnectionId,
 }
 
@@ -35,7 +35,7 @@ impl Client for InStack<'_> {
                         return Ok(Taken::Data);
                     }
                 }
-                // What came before has its turn first.
+                // Pieces that came before have their turn first.
                 _ if !pieces.is_empty() => return Ok(Taken::Data),
                 Some(Ok(Received::Nothing)) => return Ok(Taken::Nothing),
                 Some(Ok(Received::Finished)) => return Ok(Taken::Finished),

@@ -1,4 +1,4 @@
-//! Where in a file something is wrong, and what was probably meant.
+//! Line and column of an error in a file, and the key that was probably meant.
 
 /// A parser's message on one line, behind the line and column that it is about: `3:1: unknown key "duraton"; did you
 /// mean "duration"?`

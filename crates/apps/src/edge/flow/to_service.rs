@@ -31,7 +31,7 @@ pub(super) struct ToService {
 impl ToService {
     /// A connection to `service`, which is asked each `finished_probe` whether it is still there, once it has finished.
     pub(super) fn new(stream: TcpStream, service: &Options) -> ToService {
-        // The client's TCP has put together what it wanted to.
+        // The client's TCP has combined small writes already.
         let _ = stream.set_nodelay(true);
         // This machine's own system never falls silent: it resets connections whose process is gone.
         let remote = !service.forward.ip().is_loopback();
@@ -62,9 +62,9 @@ impl ToService {
         self.stream.write_all(bytes).await
     }
 
-    /// A service that has finished may have closed altogether, of which TCP tells only who sends it something. Its
-    /// system forgets such a connection after a while (FIN-WAIT-2, a minute with Linux) and answers a probe with a
-    /// reset then; that of a service which only has nothing more to say answers as usual.
+    /// A service that has finished may have closed its socket, which TCP only shows to a sender. Its system forgets
+    /// such a connection after a while (FIN-WAIT-2, a minute with Linux) and then answers a probe with a reset; a
+    /// service that has only finished sending answers as usual.
     fn probe_from_now_on(&self) {
         let often = TcpKeepalive::new().with_time(self.probe).with_interval(self.probe);
         // Without it, the connection lasts as long as the client wants.

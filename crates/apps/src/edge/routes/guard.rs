@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use super::system::Real;
 use super::{RouteError, Routes, existing};
 
-/// What the process does, in the language of the shell.
+/// The process's program, in the language of the shell.
 const GUARD: &str = "trap '' HUP INT QUIT TERM; exec nft -i";
 /// A command of nft that changes nothing, and what its answer has: everything before it was done then.
 const MARK: (&str, &str) = ("describe tcp dport", "payload expression");
@@ -23,7 +23,7 @@ pub struct Applied {
     process: Child,
     /// While this is open, the process holds the rules.
     nft: Option<ChildStdin>,
-    /// What nft says.
+    /// Output of nft.
     said: BufReader<PipeReader>,
 }
 
@@ -56,19 +56,19 @@ impl Applied {
         let mut command = Command::new("sh");
         command.args(["-c", GUARD, "thinstream-edge-rules"]);
         command.stdin(Stdio::piped()).stdout(speaks.try_clone()?).stderr(speaks);
-        // What the terminal sends to the edge is not for it.
+        // Keys of the terminal are not for it.
         command.process_group(0);
-        // Where nft would write down what it was told.
+        // The file in which nft would keep its history.
         command.env("HOME", "/dev/null");
         let mut process = command.spawn()?;
         let nft = process.stdin.take();
         Ok(Applied { process, nft, said: BufReader::new(said) })
     }
 
-    /// Hands commands to nft, which does all of them or none, and waits for what it says.
+    /// Passes commands to nft, which executes all of them or none, and waits for its answer.
     fn load(&mut self, commands: &str) -> Result<(), RouteError> {
         if let Some(nft) = &mut self.nft {
-            // If it has gone, what it said tells why.
+            // A process that ended has said why.
             let _ = nft.write_all(format!("{}\n{}\n", in_one_line(commands), MARK.0).as_bytes());
         }
         let mut lines = Vec::new();
@@ -97,7 +97,7 @@ impl Drop for Applied {
     }
 }
 
-/// As nft wants what it is told while it runs.
+/// Commands on one line, as nft reads them while it runs.
 fn in_one_line(commands: &str) -> String {
     let mut line = String::new();
     for part in commands.lines().map(str::trim) {

@@ -44,8 +44,8 @@ impl Kept {
         }));
     }
 
-    /// Waits for the end of what [`Kept::look`] began; for ever if that was nothing. Only the first failure of several
-    /// in a row is told.
+    /// Waits for the end of the attempt that [`Kept::look`] began; for ever if there was none. Of several failures in
+    /// a row only the first is reported.
     ///
     /// # Errors
     /// As [`Routes::apply`]: the rules are not in force, until another attempt succeeds.

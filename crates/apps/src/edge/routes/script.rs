@@ -21,7 +21,7 @@ impl fmt::Display for Pair {
     }
 }
 
-/// What the table of one family depends on.
+/// Parameters of the table of one family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Family {
     /// An address of the edge: where the device's network is.
@@ -33,7 +33,7 @@ pub(super) struct Family {
     device: String,
 }
 
-/// Which packets are the edge's.
+/// Which packets are led to the edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Rules for connections that begin from now on. What the kernel has already can be listed meanwhile.
@@ -174,13 +174,13 @@ impl Family {
         prerouting.push(format!("{here} {mine} notrack"));
         let hand_over = format!("dup to {gateway} device \"{device}\"");
         let mut input = vec![format!("{packets} {mine} {hand_over} drop")];
-        // Both the kernel and the edge look at what an error quotes.
+        // Both the kernel and the edge use the packet that an error quotes.
         let errors = |port| format!("iifname != \"{device}\" {} {hand_over}", self.errors(port));
         input.extend(self.ports.iter().map(errors));
         [("prerouting", prerouting), ("input", input)]
     }
 
-    /// Matches ICMP errors that quote a segment from this port: the type, and what stands where in an IP header
+    /// Matches ICMP errors that quote a segment from this port: the type, and the quoted fields after an IP header
     /// without options.
     fn errors(&self, port: &u16) -> String {
         match self.is_v4() {

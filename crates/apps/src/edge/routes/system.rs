@@ -1,4 +1,4 @@
-//! What the system is like.
+//! Connections, addresses and settings of the system.
 
 use std::io;
 

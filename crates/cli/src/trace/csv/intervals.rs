@@ -1,5 +1,5 @@
-//! What was sent and lost in each interval. How large a part of its stream that was is known at the end only: until then
-//! counts are kept in a file beside the list, since a capture may have more intervals than there is room for in memory.
+//! Bytes sent and lost in each interval. The share of the whole stream is known only at the end: until then counts
+//! are kept in a file beside the list, since a capture may have more intervals than fit in memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,12 +11,12 @@ use trace::observer::{PacketLost, PacketSent, StreamId};
 
 use super::{List, wrong};
 
-/// An interval is over when it ended so long ago: by then it is known what of it was lost.
+/// Age at which an interval is complete: its losses are known by then.
 const SETTLED: Duration = Duration::from_secs(60);
 
 const COUNTS: &str = "intervals.csv.part";
 
-/// What happened in an interval.
+/// Counts of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     packets: u64,
@@ -30,7 +30,7 @@ struct Interval {
     lost_old_bytes: u64,
 }
 
-/// Of a whole stream.
+/// Counts of a whole stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Whole {
     ranges: u64,
@@ -52,7 +52,7 @@ impl Interval {
         ]
     }
 
-    /// The other way round.
+    /// The inverse: an interval of these counts.
     fn of(counts: [u64; 9]) -> Interval {
         let [packets, ranges, frame_bytes, payload_bytes, new_bytes, lost @ ..] = counts;
         let [lost_packets, lost_ranges, lost_bytes, lost_old_bytes] = lost;
@@ -78,7 +78,7 @@ impl Interval {
     }
 }
 
-/// What a line is made of.
+/// The columns of a line.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     interval: Interval,
@@ -127,7 +127,7 @@ pub(super) struct Intervals {
     folder: PathBuf,
     counts: List,
     length: Duration,
-    /// By their number and stream.
+    /// Incomplete intervals by number and stream.
     open: BTreeMap<(u64, StreamId), Interval>,
     streams: BTreeMap<String, Whole>,
 }

@@ -58,7 +58,7 @@ const COLUMNS: [Column; 48] = [
     ("packets_silent", |it| it.totals.fates.silent.to_string()),
 ];
 
-/// Empty where there is nothing to tell.
+/// A value as text; empty if there is none.
 fn some(value: Option<impl Display>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }

@@ -1,20 +1,20 @@
 //! Tables of which a narrow terminal gets the columns that everybody looks at.
 
-use apps::Table;
+use results::text_table::Table;
 
-/// Which columns a table has.
+/// How many columns a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::trace) enum Width {
     /// Columns that fit a hundred characters together.
     Narrow,
-    /// All.
+    /// All columns.
     Wide,
 }
 
 /// Name of a column, and whether a narrow table has it.
 pub(super) type Column = (&'static str, bool);
 
-/// A table under construction, whose rows are told with all columns.
+/// A table under construction: rows have all columns, of which narrow tables show some.
 pub(super) struct Columns {
     is_shown: Vec<bool>,
     table: Table,

@@ -1,13 +1,13 @@
-//! What `--verbose` tells of a stream, and its single packets.
+//! Details of a stream for `--verbose`, and its single packets.
 
 use std::fmt::Write;
 
-use apps::Table;
+use results::text_table::Table;
 use trace::report::{Report, SctpReport, StreamReport, Totals};
 
 use super::{ends, short};
 
-/// What there is to tell of a stream beside.
+/// Details of a stream that the tables lack.
 pub(super) fn details(stream: &StreamReport, text: &mut String) {
     let _ = writeln!(text, "\n{}  {}", stream.id, ends(stream));
     sent(&stream.totals, text);
@@ -40,7 +40,7 @@ fn sent(totals: &Totals, text: &mut String) {
     );
 }
 
-/// What was sent again.
+/// Retransmissions by order and cause.
 fn again(totals: &Totals, text: &mut String) {
     let again = &totals.retransmissions;
     let _ = writeln!(
@@ -60,7 +60,7 @@ fn again(totals: &Totals, text: &mut String) {
     );
 }
 
-/// What acknowledgements told.
+/// Latencies and losses from acknowledgements.
 fn answered(stream: &StreamReport, text: &mut String) {
     let fates = stream.totals.fates;
     let _ = writeln!(
@@ -93,7 +93,7 @@ fn answered(stream: &StreamReport, text: &mut String) {
     }
 }
 
-/// What SCTP alone tells of a stream.
+/// Counts that only SCTP has.
 fn chunks(sctp: &SctpReport, text: &mut String) {
     let chunks = &sctp.chunks;
     let _ = writeln!(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use apps::Table;
+use results::text_table::Table;
 use trace::report::{Across, Extent, Percentiles, Report, Spread};
 
 use super::short;

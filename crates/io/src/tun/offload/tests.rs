@@ -229,7 +229,7 @@ fn the_kernel_vouches_for_segments_that_it_made_or_verified() {
         vouches(&header)
     };
     assert!(header(NEEDS_CHECKSUM, 16) && header(CHECKSUM_VALID, 0));
-    assert!(!header(0, 16), "what nobody has looked at");
+    assert!(!header(0, 16), "a checksum that was never verified");
     assert!(!header(NEEDS_CHECKSUM, 6), "UDP");
     assert!(!header(NEEDS_CHECKSUM | CHECKSUM_VALID, 6), "UDP");
 }

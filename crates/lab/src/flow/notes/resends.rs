@@ -1,4 +1,4 @@
-//! Which retransmission it is that arrives.
+//! Which retransmission of a unit an arrival belongs to.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ const LIMIT: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Resends {
     list: VecDeque<Resent>,
-    /// The unit after the highest of them: what lies beyond was sent once.
+    /// The unit after the highest of them: units beyond were sent once.
     end: u64,
     /// The shortest time that anything took, and the latest.
     least: Duration,
@@ -31,7 +31,7 @@ struct Resent {
 }
 
 impl Resends {
-    /// A unit is sent again; what is to be said of it should that turn out to be needless.
+    /// Notes that a unit is sent again, with the event to report should that turn out to be needless.
     pub(super) fn add(&mut self, unit: u64, needless: Needless) {
         if self.list.len() == LIMIT {
             self.list.pop_front();
@@ -75,7 +75,7 @@ impl Resends {
         Some(one.needless)
     }
 
-    /// The retransmission of a unit, not here yet, that comes closest to what would come now.
+    /// The retransmission of a unit, not arrived yet, whose expected arrival is closest to now.
     fn nearest(&self, now: Instant, unit: u64) -> Option<usize> {
         let (latest, left) = (now.before(self.least), self.left(now));
         let all = self.list.iter().enumerate();
@@ -84,8 +84,8 @@ impl Resends {
         can_be.min_by_key(|(_, one)| distance(one.needless.sent, left)).map(|(place, _)| place)
     }
 
-    /// When what comes now left, if it took as long as others did lately. While nothing is known the earliest is
-    /// the likeliest.
+    /// When a packet that arrives now left, if it took as long as others did lately. While nothing is known the
+    /// earliest is the likeliest.
     fn left(&self, now: Instant) -> Instant {
         self.lately.map_or(Instant::ZERO, |took| now.before(took))
     }

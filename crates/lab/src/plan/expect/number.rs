@@ -12,11 +12,11 @@ pub type Cells = BTreeMap<String, toml::Value>;
 /// A number of the results: a mean over cells, or its ratio or difference to another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number<'a> {
-    /// In which cells.
+    /// Cells that the number is the mean of.
     pub cells: &'a Cells,
     /// The measure with its labels.
     pub measure: &'a str,
-    /// Of which flows.
+    /// Group of flows.
     pub of: Option<&'a str>,
     /// The number is the ratio to that of these flows,
     pub over: Option<&'a str>,
@@ -39,7 +39,7 @@ impl Number<'_> {
         self.is_ratio() || self.minus.is_some()
     }
 
-    /// Whether a cell is meant.
+    /// Whether the number is about a cell.
     pub fn matches(&self, cell: &[(String, String)]) -> bool {
         matches(self.cells, cell)
     }
@@ -63,24 +63,24 @@ fn matches(wanted: &Cells, cell: &[(String, String)]) -> bool {
     })
 }
 
-/// `than`: the number that an expectation's number is compared with. What is not given here is as in the
-/// expectation itself.
+/// `than`: the number that an expectation's number is compared with. Keys that are missing here are those of the
+/// expectation.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Than {
-    /// In which cells.
+    /// Other cells.
     #[serde(default, rename = "where")]
     pub cells: Option<Cells>,
-    /// Which measure.
+    /// Measure with its labels.
     #[serde(default)]
     pub measure: Option<String>,
-    /// Of which flows.
+    /// Group of flows.
     #[serde(default)]
     pub of: Option<String>,
     /// Over that of which flows.
     #[serde(default)]
     pub over: Option<String>,
-    /// Over which measure.
+    /// Another measure to divide by.
     #[serde(default)]
     pub over_measure: Option<String>,
     /// Over which cells.
@@ -92,7 +92,7 @@ pub struct Than {
 }
 
 impl Than {
-    /// The number, with what is not given here taken from `row`.
+    /// The number, with missing keys taken from `row`.
     pub(super) fn number<'a>(&'a self, row: Number<'a>) -> Number<'a> {
         Number {
             cells: self.cells.as_ref().unwrap_or(row.cells),

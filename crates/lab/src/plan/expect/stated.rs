@@ -9,9 +9,9 @@ use crate::toml_text::plain;
 /// the paper groups its digits or prints zeros that a number would lose: `value = "25.000"`, `value = "14,447"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stated {
-    /// The number.
+    /// Value in the row's unit.
     pub number: f64,
-    /// As the paper prints it.
+    /// Digits as printed in the paper.
     pub text: String,
 }
 

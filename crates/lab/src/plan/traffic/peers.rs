@@ -1,4 +1,4 @@
-//! What flows over transports of others may say.
+//! Checks of flows over transports of others.
 
 use super::FlowSection;
 use crate::peers::PeerName;
@@ -10,7 +10,7 @@ use crate::policy_text::{PolicySection, TransportName};
 const LARGEST: u64 = 1000;
 
 impl FlowSection {
-    /// Whether what it says of transports of others makes sense.
+    /// Checks the settings of transports of others.
     pub(super) fn check_peers(&self) -> Result<(), String> {
         let refuse = |what: &str| Err(what.to_owned());
         match (self.transport, self.receiver.stack) {
@@ -24,7 +24,7 @@ impl FlowSection {
         }
     }
 
-    /// Of a stack that receives what our SCTP sends.
+    /// Checks a stack that receives from our SCTP.
     fn check_receiver(&self, name: PeerName) -> Result<(), String> {
         let described = name.described();
         let refuse = |what: &str| Err(format!("receiver.stack = \"{}\": {what}", described.name));

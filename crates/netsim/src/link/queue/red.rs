@@ -33,7 +33,7 @@ pub struct Red {
 /// What queues are measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedUnit {
-    /// Packets.
+    /// The thresholds count packets.
     Packets,
     /// Bytes on the wire.
     Bytes,

@@ -155,7 +155,7 @@ fn codel_has_a_limit_and_loses_by_the_loss_model_as_any_queue() {
     }
     let late = us(10_000);
     let arrived: Vec<_> = core::iter::from_fn(|| link.poll(late)).map(|one| one.due).collect();
-    assert_eq!(arrived, [us(1_000), us(3_000)], "whoever comes late sees the same times");
+    assert_eq!(arrived, [us(1_000), us(3_000)], "a packet that comes late sees the same times");
     let cause = DropCause::Loss;
     let packet = Numbered(1, Ecn::NotEct);
     assert_eq!(link.poll_outcome(), Some(Outcome::Dropped { packet, cause }));

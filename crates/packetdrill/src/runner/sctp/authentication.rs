@@ -109,7 +109,7 @@ impl Keys {
     ) -> Result<(), String> {
         let Some(start) = auth_chunk(chunks) else { return Ok(()) };
         let hmac = self.hmac(secrets, &chunks[start..]);
-        let hmac = hmac.ok_or("AUTH with a key or an algorithm that nobody knows")?;
+        let hmac = hmac.ok_or("AUTH with an unknown key or algorithm")?;
         if chunks[start + AUTH_LENGTH..].starts_with(&hmac) {
             Ok(())
         } else {

@@ -170,7 +170,7 @@ impl Runner<'_, Tcp> {
             left.remove(position);
         }
         if let Some(extra) = left.first() {
-            return Err(format!("an option that nobody expects, {}", Shown(extra)));
+            return Err(format!("an unexpected option, {}", Shown(extra)));
         }
         needed.push(Leniency::OptionSet);
         Ok(())

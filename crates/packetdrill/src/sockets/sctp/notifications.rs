@@ -241,14 +241,14 @@ fn address_changed(address: IpAddr, change: PathChange) -> Option<Notification> 
 
 /// What is noticed by looking at an association rather than by an event.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Polled {
     /// Data was sent or waits.
     holds_data: bool,
     /// The peer shuts the association down, and its application was told.
     shuts_down: bool,
 }
 
-impl Seen {
+impl Polled {
     /// Looks at an association: the peer began to shut it down (RFC 6458, section 6.1.5), or all that was sent was
     /// acknowledged (section 6.1.9).
     pub(super) fn look(&mut self, association: &Association) -> Vec<Notification> {
@@ -267,7 +267,7 @@ impl Seen {
         if self.holds_data && !holds_data {
             found.push(sender_dry());
         }
-        *self = Seen { holds_data, shuts_down };
+        *self = Polled { holds_data, shuts_down };
         found
     }
 }

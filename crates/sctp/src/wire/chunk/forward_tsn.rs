@@ -33,7 +33,7 @@ const UNORDERED: u16 = 1;
 /// The last ordered message of a stream that a FORWARD TSN skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
-    /// The stream.
+    /// Ordered stream in which messages are skipped.
     pub stream: StreamId,
     /// The largest stream sequence number skipped in it.
     pub ssn: Ssn,
@@ -42,7 +42,7 @@ pub struct Skip {
 /// The last message of a stream, ordered or unordered, that an I-FORWARD-TSN skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ISkip {
-    /// The stream.
+    /// Stream in which messages are skipped.
     pub stream: StreamId,
     /// U: unordered messages, which count apart.
     pub unordered: bool,

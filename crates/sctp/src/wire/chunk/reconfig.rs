@@ -43,14 +43,14 @@ pub enum ReconfigParameter<'a, S> {
         response: Rsn,
         /// The last TSN before the reset.
         last_tsn: Tsn,
-        /// Which streams.
+        /// Stream identifiers; none stands for all streams.
         streams: S,
     },
     /// The peer is asked to reset its streams (section 4.2).
     IncomingReset {
         /// The number of this request.
         request: Rsn,
-        /// Which streams.
+        /// Stream identifiers; none stands for all streams.
         streams: S,
     },
     /// Both sides begin again with new TSNs and all SSNs 0 (section 4.3).

@@ -21,9 +21,9 @@ use super::{Parameter, Parameters};
 /// The kinds of addresses that an endpoint can use. Host names are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AddressTypes {
-    /// IPv4.
+    /// Whether IPv4 addresses (type 5) are supported.
     pub ipv4: bool,
-    /// IPv6.
+    /// Whether IPv6 addresses (type 6) are supported.
     pub ipv6: bool,
 }
 

@@ -55,8 +55,8 @@ impl DataChannels {
             && matches!(Dcep::parse(payload, self.options.max_name), Ok(Dcep::Open(_)))
     }
 
-    /// Input: the endpoint told this of the association. [`DataChannels::drive`] calls it; who carries by
-    /// himself may, too.
+    /// Handles an event of the association. [`DataChannels::drive`] calls it; an
+    /// application that transfers messages itself may call it, too.
     pub fn handle_event(&mut self, event: &Event) {
         match event {
             Event::StreamsReset { direction: ResetDirection::Incoming, streams } => {

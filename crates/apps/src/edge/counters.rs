@@ -1,4 +1,4 @@
-//! How connections ended, and what they did until then.
+//! Ends of connections, and counters of services.
 
 use recovery::RecoveryStats;
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub(super) enum End {
     Finished,
     /// The client's side failed.
     Client(Failure),
-    /// The service reset it.
+    /// The local service reset its connection.
     ServiceReset,
     /// The service could not be reached.
     NoService,
@@ -28,22 +28,22 @@ pub(super) enum End {
 /// Adds figures of a tally to those of another. The pattern wants each: one that is forgotten does not compile.
 macro_rules! add_each {
     ($sum:expr, $other:expr, $($figure:ident),* $(,)?) => {
-        let Tally { $($figure),* } = $other;
+        let ServiceCounters { $($figure),* } = $other;
         $($sum.$figure += $figure;)*
     };
 }
 
-/// What connections of a service did, those that are there included.
+/// Counters of a service's connections, open ones among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(serde::Deserialize))]
-pub struct Tally {
+pub struct ServiceCounters {
     /// Ended in order.
     pub finished: u64,
-    /// Reset by the client.
+    /// Ended by a RST of the client.
     pub reset_by_client: u64,
     /// Given up because the client did not answer.
     pub client_lost: u64,
-    /// Reset by the service.
+    /// Ended by a RST of the local service.
     pub reset_by_service: u64,
     /// Reset because the service could not be reached.
     pub service_unreachable: u64,
@@ -67,7 +67,7 @@ pub struct Tally {
     pub bytes_retransmitted: u64,
     /// Bytes sent along with others in case they were lost (redundant data bundling).
     pub bytes_redundant: u64,
-    /// Segments with such bytes that repaired a loss, as far as acknowledgements tell.
+    /// Segments with such bytes that repaired a loss, as far as acknowledgements show.
     pub bundle_hits: u64,
     /// Segments with such bytes that arrived and were not needed.
     pub bundle_misses: u64,
@@ -79,7 +79,7 @@ pub struct Tally {
     pub spurious: u64,
 }
 
-impl Tally {
+impl ServiceCounters {
     pub(super) fn count_end(&mut self, end: End) {
         *match end {
             End::Finished => &mut self.finished,
@@ -116,7 +116,7 @@ impl Tally {
         self.spurious += recovery.spurious;
     }
 
-    pub(super) fn add(&mut self, other: &Tally) {
+    pub(super) fn add(&mut self, other: &ServiceCounters) {
         add_each!(
             self,
             other,
@@ -185,7 +185,7 @@ mod tests {
             spurious: 9,
             ..RecoveryStats::default()
         };
-        let mut tally = Tally::default();
+        let mut tally = ServiceCounters::default();
         tally.add_connection(&(10, 11), None);
         tally.add_counters(&counters, &recovery);
         let ends = tally.ends().map(|(name, _)| name);

@@ -1,4 +1,4 @@
-//! Text in columns, for terminals and log files: no colour, no lines.
+//! Text in columns, for terminals and log files: no colour, no lines. Reports of commands, examples and tests align text by it alone.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 /// ends in one that may be longer than its column.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Columns that stand left; those behind them stand right.
+    /// Number of columns aligned left; the columns behind them are aligned right.
     words: usize,
     gap: usize,
     rows: Vec<Row>,
@@ -20,7 +20,7 @@ enum Row {
 }
 
 impl Table {
-    /// A table without rows, of which the first `words` columns stand left and all others right, two spaces apart.
+    /// A table without rows. The first `words` columns are aligned left and all others right, two spaces apart.
     pub fn new(words: usize) -> Table {
         Table { words, gap: 2, rows: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl Table {
         self.rows.push(Row::Cells(cells.into_iter().map(Into::into).collect()));
     }
 
-    /// Adds a line that stands across all columns, such as a heading.
+    /// Adds a line across all columns, such as a heading.
     pub fn line(&mut self, text: impl Into<String>) {
         self.rows.push(Row::Line(text.into()));
     }

@@ -4,16 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::Path;
 
-use super::manifest::Manifest;
-use crate::engine::JournalError;
-use crate::engine::journal::{self, Contents};
+use lab::engine::JournalError;
+use lab::engine::journal::{self, Contents};
+use lab::stored::Manifest;
 
 pub(super) const JOURNAL: &str = "runs.journal";
 pub(super) const MANIFEST: &str = "manifest.json";
 /// Names of the tables, without their endings.
 pub(super) const TABLES: [&str; 4] = ["rows", "distributions", "curves", "ladders"];
 
-/// Why a folder cannot be used.
+/// The reason why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {what}")]
 pub struct FolderError {

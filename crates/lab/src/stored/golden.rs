@@ -1,4 +1,4 @@
-//! Results as text that is compared with what is expected, line by line.
+//! Results as text that is compared with expected text, line by line.
 
 use core::fmt::Write;
 
@@ -58,7 +58,7 @@ fn ladder(ladder: &Ladder) -> String {
     arrows.chain(notes).collect()
 }
 
-/// Of a ladder.
+/// Name of a ladder's side.
 pub(super) fn side(number: u8) -> &'static str {
     if number == 0 { "sender" } else { "receiver" }
 }
@@ -69,6 +69,20 @@ pub fn six_digits(value: f64) -> String {
         return value.to_string();
     }
     let text = format!("{value:.5e}");
-    // The shortest text that reads back what the digits say.
+    // The shortest text with the same six digits.
     text.parse::<f64>().map_or(text, |rounded| rounded.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_numbers_have_six_digits() {
+        for (value, text) in
+            [(0.0, "0"), (1234567.0, "1234570"), (0.000123456789, "0.000123457"), (-1.5, "-1.5")]
+        {
+            assert_eq!(six_digits(value), text);
+        }
+    }
 }

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use lab::stored::Table;
+use lab::stored::table::Column;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -10,15 +12,12 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use super::Table;
-use super::table::Column;
-
 /// Writes the table as one row group. Texts repeat and are kept in dictionaries, so there is no other
 /// compression.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(table: &Table, out: &mut (impl Write + Send)) -> io::Result<()> {
+pub(super) fn write(table: &Table, out: &mut (impl Write + Send)) -> io::Result<()> {
     write_table(table, out).map_err(io::Error::other)
 }
 

@@ -1,11 +1,11 @@
-//! The manifest: what makes the results again.
+//! The manifest: everything that is needed to make the results again.
 
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Shard, journal};
 use crate::plan::{Key, Plan};
 
-/// Stands beside results.
+/// Describes the results beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of the laboratory.
@@ -22,15 +22,15 @@ pub struct Manifest {
     /// A key, and the values that replace those of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub varied: Option<(Key, Vec<String>)>,
-    /// Tells plans and their sizes apart by what their runs depend on.
+    /// Distinguishes plans and their sizes by everything that their runs depend on.
     pub fingerprint: String,
     /// Seeds 1 to this.
     pub seeds: u64,
-    /// Which part of the jobs.
+    /// Shard of the jobs.
     pub shard: String,
     /// Runs that are finished, and those that there are in all shards.
     pub finished: u64,
-    /// See `finished`.
+    /// Runs of all shards.
     pub jobs: u64,
     /// Name of the machine, if known.
     pub host: Option<String>,
@@ -46,12 +46,12 @@ pub struct Manifest {
     pub command: Option<String>,
 }
 
-/// What only the surroundings know.
+/// Facts about the machine and the build, which the results do not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surroundings {
     /// Commit that the laboratory was built from.
     pub commit: Option<String>,
-    /// What its sources are called, whether there was a commit or not.
+    /// Name of its sources, with or without a commit.
     pub build: String,
     /// Name of the machine.
     pub host: Option<String>,
@@ -59,13 +59,13 @@ pub struct Surroundings {
     pub processors: Option<u64>,
     /// Seconds after 1970.
     pub time_s: Option<u64>,
-    /// How long it took.
+    /// Time on the wall, in seconds.
     pub wall_s: Option<f64>,
-    /// The command.
+    /// Command line that made the results, if known.
     pub command: Option<String>,
 }
 
-/// What the surroundings were.
+/// The surroundings of the runs that the manifest describes.
 impl From<Manifest> for Surroundings {
     fn from(of: Manifest) -> Surroundings {
         let Manifest { commit, build, host, processors, time_s, wall_s, command, .. } = of;

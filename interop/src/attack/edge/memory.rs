@@ -20,17 +20,17 @@ const RECENT: usize = 40;
 
 /// How far the edge's figure was from the system's.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct MemoryReport {
     /// How often the edge was asked.
     pub(super) told: usize,
     /// The largest distance from the nearest figure that the system showed in the last seconds, as a share of it.
     pub(super) farthest: f64,
 }
 
-impl Watch {
+impl MemoryReport {
     /// Looks at a process, and at what it serves at `metrics`, until it is over.
-    pub(super) fn run(process: Pid, metrics: &str, over: &AtomicBool) -> Result<Watch> {
-        let mut watch = Watch::default();
+    pub(super) fn run(process: Pid, metrics: &str, over: &AtomicBool) -> Result<MemoryReport> {
+        let mut watch = MemoryReport::default();
         let mut recent = VecDeque::new();
         for index in 1.. {
             if over.load(Ordering::Relaxed) {

@@ -1,15 +1,16 @@
-//! What stands in a folder before a plan's results go there: nothing of it is lost unless that was asked for.
+//! Results that a folder holds before a plan's results go there: none are lost unless that was asked for.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::files::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
-use crate::engine::JournalError;
-use crate::engine::journal::Contents;
-use crate::plan::Plan;
+use lab::engine::JournalError;
+use lab::engine::journal::Contents;
+use lab::plan::Plan;
 
-/// What to do about results that a folder holds already.
+use super::files::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
+
+/// The choice for results that a folder holds already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// Refuse the folder.
@@ -17,12 +18,12 @@ pub enum Existing {
     Refuse,
     /// Go on with the runs that are finished, if they are of the same plan and build.
     Resume,
-    /// Remove what this laboratory wrote there, and nothing else, and begin again.
+    /// Remove the files that this laboratory wrote there, and nothing else, and begin again.
     Replace,
 }
 
 impl Existing {
-    /// What two switches ask for, of which one at the most is set.
+    /// The choice of two switches, of which at most one is set.
     pub fn of(resume: bool, anew: bool) -> Existing {
         match (resume, anew) {
             (_, true) => Existing::Replace,
@@ -61,7 +62,7 @@ impl Existing {
     }
 }
 
-/// No runs at all, or what would be lost.
+/// No runs at all, or the error that names results that would be lost.
 fn refuse(
     path: &Path,
     plan: &Plan,
@@ -98,7 +99,7 @@ fn own_files() -> Vec<String> {
     [JOURNAL.to_owned(), MANIFEST.to_owned()].into_iter().chain(tables).collect()
 }
 
-/// Removes what this laboratory wrote to a folder.
+/// Removes the files that this laboratory wrote to a folder.
 pub(super) fn remove(path: &Path) -> Result<(), FolderError> {
     let is_ours = path.join(JOURNAL).is_file() || path.join(MANIFEST).is_file();
     if !is_ours {
@@ -115,7 +116,7 @@ pub(super) fn remove(path: &Path) -> Result<(), FolderError> {
                 remove_file(&entry.path())?;
             }
         }
-        // What else is there keeps the folder.
+        // Other files keep the folder.
         let _ = fs::remove_dir(&inner);
     }
     Ok(())

@@ -5,15 +5,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use lab::engine::journal;
+use lab::engine::{Finished, Job, Journal, JournalError, Shard, conclude};
+use lab::plan::{Plan, Size};
+use lab::stored::{Manifest, Stored, Surroundings, table};
 use results::{Labels, Results};
 
 use super::existing::{self, Existing};
 use super::files::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
-use super::manifest::{Manifest, Surroundings};
-use super::{parquet, table};
-use crate::engine::journal;
-use crate::engine::{Finished, Job, Journal, JournalError, Shard, conclude};
-use crate::plan::{Plan, Size};
+use super::parquet;
 
 /// A folder that a plan's runs go to.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Folder {
             }
             Some(_) => {
                 let open = || -> io::Result<File> {
-                    // What was cut short goes before anything is added.
+                    // A line that was cut short goes before anything is added.
                     OpenOptions::new().write(true).open(&file)?.set_len(before.good)?;
                     OpenOptions::new().append(true).open(&file)
                 };
@@ -75,7 +75,7 @@ impl Folder {
         existing.check(path, plan, build).map(drop)
     }
 
-    /// What is finished.
+    /// Finished runs.
     pub fn finished(&self) -> &Finished {
         &self.finished
     }
@@ -109,17 +109,6 @@ impl Folder {
         write_tables(&self.path, plan, &self.finished, &manifest)?;
         Ok(self.finished)
     }
-}
-
-/// What a folder of results holds.
-#[derive(Clone, Debug)]
-pub struct Stored {
-    /// The plan, in the size in which it was run.
-    pub plan: Plan,
-    /// Finished runs of the plan, and what follows from them.
-    pub finished: Finished,
-    /// Where they come from.
-    pub manifest: Manifest,
 }
 
 /// Reads a folder that results were written to.
@@ -196,7 +185,7 @@ pub fn file_name(cell: &Labels, seed: u64, parts: &[String]) -> String {
     parts.join(" ").chars().map(|one| if is_plain(one) { one } else { '_' }).collect()
 }
 
-/// Writes a file as a whole: a reader never sees half of it.
+/// Writes a file completely or not at all.
 fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

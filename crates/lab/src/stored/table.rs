@@ -11,11 +11,11 @@ use crate::plan::Plan;
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Texts.
+    /// Strings, in UTF-8.
     Text(Vec<String>),
     /// Whole numbers.
     Integer(Vec<i64>),
-    /// Numbers; one that is none is left empty.
+    /// Numbers; one that is NaN is left empty.
     Number(Vec<f64>),
 }
 
@@ -227,4 +227,23 @@ pub fn ladders(plan: &Plan, finished: &Finished) -> Table {
     columns.push(("arrived_ms".to_owned(), Column::Number(arrived)));
     columns.push(("packet".to_owned(), Column::Text(what)));
     Table { columns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_with_commas_and_quotes_are_quoted() {
+        let columns = vec![
+            ("a,b".to_owned(), Column::Text(vec!["x".to_owned(), "say \"x\",\ny".to_owned()])),
+            ("n".to_owned(), Column::Integer(vec![1, -2])),
+        ];
+        let mut csv = Vec::new();
+        Table { columns }.write_csv(&mut csv).unwrap();
+        assert_eq!(
+            String::from_utf8(csv).unwrap(),
+            "\"a,b\",n\r\nx,1\r\n\"say \"\"x\"\",\ny\",-2\r\n"
+        );
+    }
 }

@@ -1,14 +1,33 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 
+use lab::engine::{Finished, Job, Shard};
+use lab::plan::{Plan, Size};
+use lab::stored::{Surroundings, table};
+
 use super::*;
-use crate::archive::manifest::Surroundings;
-use crate::engine::tests::{plan, run_all};
-use crate::engine::{Finished, Shard};
+use crate::threads;
+
+const PLAN: &str = include_str!("../../../lab/tests/two-transports.toml");
+
+fn plan() -> Plan {
+    Plan::parse(PLAN, Size::Normal, None).unwrap()
+}
+
+fn run_all(plan: &Plan, shard: Shard, done: &BTreeSet<Job>, threads: usize) -> Finished {
+    let mut finished = Finished::new();
+    threads::run(plan, shard, done, threads, &AtomicBool::new(false), |job, results| {
+        finished.insert(job, results);
+        Ok(())
+    })
+    .unwrap();
+    finished
+}
 
 /// A folder of the test's own, gone at its end.
 struct Scratch(PathBuf);
@@ -16,7 +35,7 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new(name: &str) -> Scratch {
         let path =
-            std::env::temp_dir().join(format!("thinstream-lab-{name}-{}", std::process::id()));
+            std::env::temp_dir().join(format!("thinstream-runner-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         Scratch(path)
     }
@@ -77,8 +96,8 @@ fn another_word_about_results_asks_for_no_other_run() {
     let took = |wall_s| Surroundings { wall_s: Some(wall_s), ..Surroundings::default() };
     folder.write_tables(&plan, Shard::default(), took(3.0)).unwrap();
 
-    let text = format!("{}\n[open]\nmore = \"said later\"\n", crate::engine::tests::PLAN);
-    let later = crate::plan::Plan::parse(&text, crate::plan::Size::Normal, None).unwrap();
+    let text = format!("{}\n[open]\nmore = \"said later\"\n", PLAN);
+    let later = Plan::parse(&text, Size::Normal, None).unwrap();
     let folder = Folder::open(&scratch.0, &later, Existing::Resume, "").unwrap();
     assert_eq!(folder.finished().len() as u64, later.jobs());
     folder.write_tables(&later, Shard::default(), took(0.1)).unwrap();
@@ -110,8 +129,8 @@ fn shards_joined_give_the_same_tables_and_other_plans_are_refused() {
         assert_eq!(whole.read(name), joined.read(name), "{name}");
     }
 
-    let other = crate::engine::tests::PLAN.replace("30s", "31s");
-    let other = crate::plan::Plan::parse(&other, crate::plan::Size::Normal, None).unwrap();
+    let other = PLAN.replace("30s", "31s");
+    let other = Plan::parse(&other, Size::Normal, None).unwrap();
     let error = Folder::open(&joined.0, &other, Existing::Resume, "").unwrap_err().to_string();
     assert!(error.contains("another plan"), "{error}");
     assert!(merge(&other, &paths, &joined.0, Existing::Refuse, Surroundings::default()).is_err());
@@ -158,8 +177,8 @@ fn results_are_replaced_on_request_only_and_what_is_not_theirs_stays() {
     fs::write(pictures.join("loss=1% seed=1 sheet.png"), "").unwrap();
     let before = (names(), scratch.read("rows.csv"), scratch.read("runs.journal"));
 
-    let other = crate::engine::tests::PLAN.replace("30s", "31s");
-    let other = crate::plan::Plan::parse(&other, crate::plan::Size::Normal, None).unwrap();
+    let other = PLAN.replace("30s", "31s");
+    let other = Plan::parse(&other, Size::Normal, None).unwrap();
     let runs = format!("{0} of {0} runs of this plan", plan.jobs());
     for (plan, build, can_resume, said) in [
         (&plan, "", true, runs.as_str()),
@@ -204,9 +223,9 @@ fn tables_without_a_journal_and_journals_that_are_none_are_kept() {
 #[test]
 fn a_folder_of_a_plan_with_other_values_of_a_key_is_read_again() {
     let varied = Some(("network.loss", &["1%".to_owned(), "2%".to_owned()][..]));
-    let text = crate::engine::tests::PLAN.replace("30s", "5s");
-    let size = crate::plan::Size::Normal;
-    let plan = crate::plan::Plan::parse_varied(&text, size, Some(1), varied).unwrap();
+    let text = PLAN.replace("30s", "5s");
+    let size = Size::Normal;
+    let plan = Plan::parse_varied(&text, size, Some(1), varied).unwrap();
     let scratch = Scratch::new("varied");
     let mut folder = Folder::open(&scratch.0, &plan, Existing::Refuse, "").unwrap();
     fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 1), usize::MAX);
@@ -240,25 +259,5 @@ fn csv_and_parquet_hold_the_same_rows() {
         let columns: Vec<_> = row.get_column_iter().collect();
         assert_eq!(columns[0].1, &Field::Str("lksctp".to_owned()));
         assert_eq!(columns[5].1, &Field::Double(*value));
-    }
-}
-
-#[test]
-fn texts_with_commas_and_quotes_are_quoted() {
-    let columns = vec![
-        ("a,b".to_owned(), table::Column::Text(vec!["x".to_owned(), "say \"x\",\ny".to_owned()])),
-        ("n".to_owned(), table::Column::Integer(vec![1, -2])),
-    ];
-    let mut csv = Vec::new();
-    Table { columns }.write_csv(&mut csv).unwrap();
-    assert_eq!(String::from_utf8(csv).unwrap(), "\"a,b\",n\r\nx,1\r\n\"say \"\"x\"\",\ny\",-2\r\n");
-}
-
-#[test]
-fn golden_numbers_have_six_digits() {
-    for (value, text) in
-        [(0.0, "0"), (1234567.0, "1234570"), (0.000123456789, "0.000123457"), (-1.5, "-1.5")]
-    {
-        assert_eq!(golden::six_digits(value), text);
     }
 }
