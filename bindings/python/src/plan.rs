@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::lab::experiments as known;
-use ::lab::plan::{Plan as Checked, Size, read};
+use ::lab::plan::{Plan as Checked, Size};
 use ::lab::workload::Application;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use runner::plan_file::read;
 
 use crate::errors;
 use crate::interrupt::interruptible;

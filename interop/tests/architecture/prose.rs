@@ -104,7 +104,8 @@ fn name_of(line: &str) -> &str {
     let line_has = |inside: &str| line.contains(&format!("({inside}"));
     parts
         .find(|part| {
-            !KEYWORDS.contains(part) && !(["crate", "super", "in"].contains(part) && line_has(part))
+            let is_scope = ["crate", "super", "in"].contains(part) && line_has(part);
+            !KEYWORDS.contains(part) && !is_scope
         })
         .unwrap_or_default()
 }
