@@ -17,6 +17,7 @@
 //! The peer is bounded: it may have [`DataChannelsOptions::max_channels`] with this side's, each with
 //! names of [`DataChannelsOptions::max_name`] bytes; more it is refused.
 
+mod buffered;
 mod channel;
 mod dcep;
 mod drive;
@@ -59,6 +60,8 @@ pub struct DataChannels {
     options: DataChannelsOptions,
     channels: BTreeMap<StreamId, Channel>,
     events: VecDeque<ChannelEvent>,
+    /// Bytes of messages among the events.
+    unread: usize,
     outbox: Outbox,
     /// Messages for no channel, which were dropped.
     ignored: u64,
@@ -71,6 +74,7 @@ impl DataChannels {
             options,
             channels: BTreeMap::new(),
             events: VecDeque::new(),
+            unread: 0,
             outbox: Outbox::default(),
             ignored: 0,
         }
@@ -149,6 +153,7 @@ impl DataChannels {
             (MessageKind::Binary, true) => (ppid::BINARY_EMPTY, Bytes::from_static(&[0])),
         };
         self.outbox.push(Outgoing { stream: id, ppid, payload, options });
+        self.note_sent(id);
         Ok(())
     }
 
@@ -182,6 +187,7 @@ impl DataChannels {
         }
         let empty = matches!(ppid, ppid::STRING_EMPTY | ppid::BINARY_EMPTY);
         let payload = if empty { Bytes::new() } else { payload };
+        self.unread += payload.len();
         self.events.push_back(ChannelEvent::Message { id, kind, payload });
     }
 
@@ -305,7 +311,11 @@ impl DataChannels {
 
     /// Output: what happened.
     pub fn poll_event(&mut self) -> Option<ChannelEvent> {
-        self.events.pop_front()
+        let event = self.events.pop_front()?;
+        if let ChannelEvent::Message { payload, .. } = &event {
+            self.unread -= payload.len();
+        }
+        Some(event)
     }
 
     /// Output: the next message to be sent on the association.
@@ -347,6 +357,11 @@ impl DataChannels {
     /// Bytes that wait for the association to take them.
     pub fn buffered(&self) -> usize {
         self.outbox.bytes()
+    }
+
+    /// Bytes of messages that arrived and that [`DataChannels::poll_event`] has not returned yet.
+    pub fn unread(&self) -> usize {
+        self.unread
     }
 
     /// Messages that arrived for no channel and were dropped.

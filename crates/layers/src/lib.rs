@@ -6,8 +6,7 @@
 //! simulation, a test or an asynchronous program.
 //!
 //! - [`partial_order`]: a message waits for those that it names and for nothing else.
-//! - [`data_channel`]: WebRTC's data channels (RFC 8831 and RFC 8832). For programs that have DTLS of their own: no
-//!   command here uses them.
+//! - [`data_channel`]: WebRTC's data channels (RFC 8831 and RFC 8832).
 
 pub mod data_channel;
 pub mod partial_order;
@@ -56,6 +55,12 @@ impl Outbox {
     /// Bytes that wait.
     fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes that wait for `stream`.
+    fn bytes_on(&self, stream: StreamId) -> usize {
+        let own = self.queue.iter().filter(|outgoing| outgoing.stream == stream);
+        own.map(|outgoing| outgoing.payload.len()).sum()
     }
 
     /// Whether anything waits for `stream`.

@@ -295,6 +295,12 @@ impl Association {
         self.extensions.held_bytes() == 0 && self.tx.is_settled()
     }
 
+    /// Bytes of messages on a stream that were not sent even once: what bufferedAmount of a data channel counts. Takes time
+    /// with the number of messages that wait on all streams.
+    pub fn unsent_on(&self, stream: StreamId) -> usize {
+        self.tx.queue().buffered_on(stream)
+    }
+
     /// Bytes of messages that the peer has not acknowledged cumulatively.
     fn held_for_peer(&self) -> usize {
         self.tx.held_bytes() + self.extensions.held_bytes()

@@ -91,6 +91,8 @@ impl core::error::Error for SettingsError {}
 pub struct Context {
     settings: Settings,
     certificate: DtlsCertificate,
+    /// Whether servers ask for a cookie.
+    cookies: bool,
     config: Arc<Config>,
 }
 
@@ -103,6 +105,23 @@ impl core::fmt::Debug for Context {
 impl Context {
     /// Sessions with `settings` that prove `identity`.
     pub fn new(settings: Settings, identity: &Identity) -> Result<Context, SettingsError> {
+        Context::with_cookies(settings, identity, true)
+    }
+
+    /// As [`Context::new`], for servers whose clients have proved their address by other means, such as the checks of ICE:
+    /// they ask for no cookie, which saves a round trip. [`Sessions`](crate::Sessions) with this context accept no client.
+    pub fn without_cookies(
+        settings: Settings,
+        identity: &Identity,
+    ) -> Result<Context, SettingsError> {
+        Context::with_cookies(settings, identity, false)
+    }
+
+    fn with_cookies(
+        settings: Settings,
+        identity: &Identity,
+        cookies: bool,
+    ) -> Result<Context, SettingsError> {
         if !(64..=HANDSHAKE_DATAGRAM).contains(&settings.mtu) {
             return Err(SettingsError(format!(
                 "mtu: {} bytes, expected 64 to {HANDSHAKE_DATAGRAM}",
@@ -112,13 +131,17 @@ impl Context {
         let private_key = identity.key_der().map_err(|error| SettingsError(error.to_string()))?;
         let certificate =
             DtlsCertificate { certificate: identity.certificate().to_vec(), private_key };
-        let config = config(&settings, None)?;
-        Ok(Context { settings, certificate, config })
+        let config = config(&settings, cookies, None)?;
+        Ok(Context { settings, certificate, cookies, config })
     }
 }
 
 /// The crate's form of `settings`.
-fn config(settings: &Settings, seed: Option<u64>) -> Result<Arc<Config>, SettingsError> {
+fn config(
+    settings: &Settings,
+    cookies: bool,
+    seed: Option<u64>,
+) -> Result<Arc<Config>, SettingsError> {
     let builder = Config::builder()
         .mtu(settings.mtu)
         .max_queue_rx(HANDSHAKE_QUEUE)
@@ -126,7 +149,7 @@ fn config(settings: &Settings, seed: Option<u64>) -> Result<Arc<Config>, Setting
         // The time of the handshake is the limit: doubling from a millisecond, 40 retransmissions take 34 years.
         .flight_retries(40)
         .handshake_timeout(settings.handshake_timeout.into())
-        .use_server_cookie(true)
+        .use_server_cookie(cookies)
         .require_client_certificate(true);
     let built = match seed {
         None => builder.with_crypto_provider(provider()).build(),
@@ -190,7 +213,7 @@ impl Dtls {
         let (config, mut stream) = match randomness {
             Randomness::System => (context.config.clone(), None),
             Randomness::Seeded(seed) => {
-                (config(&context.settings, Some(seed))?, Some(key_exchanges(seed)))
+                (config(&context.settings, context.cookies, Some(seed))?, Some(key_exchanges(seed)))
             }
         };
         let certificate = context.certificate.clone();
@@ -232,6 +255,9 @@ impl Dtls {
         binding: Binding,
         (hello, datagram): (&ClientHello<'_>, &[u8]),
     ) -> Option<Accepted> {
+        if !context.cookies {
+            return None;
+        }
         let mut session = Dtls::new(context, Role::Server, trust, randomness, now).ok()?;
         let first = hello.first(binding.padding());
         bind(binding, || session.handle_datagram(now, &first));

@@ -7,6 +7,8 @@
 //! - [`packet`]: an IP packet from a TUN device, and an ICMP message in it.
 //! - [`offload`]: large packets through a TUN device, in and out.
 //! - [`trace`]: a packet capture.
+//! - [`sdp`]: a session description of a browser.
+//! - [`stun`]: datagrams at a server that waits for a browser.
 //! - [`association`]: two endpoints and an attacker who knows their tags and TSNs.
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
@@ -30,7 +32,9 @@ pub mod offload;
 pub mod packet;
 pub mod pair;
 pub mod parser;
+pub mod sdp;
 pub mod segment;
+pub mod stun;
 pub mod tcp_connection;
 pub mod tcp_network;
 pub mod tcp_pair;

@@ -3,8 +3,8 @@
 use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
 use fuzz_harness::{
-    Steps, air, association, corpus, endpoint, flow, offload, packet, pair, parser, read, segment,
-    tcp_connection, tcp_pair, trace,
+    Steps, air, association, corpus, endpoint, flow, offload, packet, pair, parser, read, sdp,
+    segment, stun, tcp_connection, tcp_pair, trace,
 };
 
 /// Bytes of seeded input.
@@ -81,6 +81,32 @@ fn trace_takes_seeded_captures() {
         }
         trace::run(&bytes);
     }
+}
+
+#[test]
+fn sdp_takes_seeded_lines_and_some_offers_can_be_read() {
+    let mut read = 0;
+    for index in 0..3_000 {
+        let mut bytes = bytes("sdp", index, 600);
+        // Mostly characters of attributes, some ends of lines.
+        bytes.iter_mut().for_each(|byte| *byte = if *byte < 12 { b'\n' } else { 32 + *byte % 95 });
+        read += sdp::run(&bytes);
+    }
+    assert!(read > 100, "{read}");
+}
+
+#[test]
+fn stun_takes_seeded_datagrams_and_many_are_well_formed() {
+    let mut well_formed = 0;
+    for index in 0..300 {
+        let mut bytes = bytes("stun", index, 300);
+        // Mostly attributes without bytes, so that what follows is read.
+        if index % 4 != 0 {
+            bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte &= [0x80, 0xff, 0, 0][at % 4]);
+        }
+        well_formed += stun::run(&bytes);
+    }
+    assert!(well_formed > 100, "{well_formed}");
 }
 
 #[test]

@@ -38,11 +38,29 @@ pub(super) struct Channel {
     incoming_reset: bool,
     /// Resets of the outgoing stream that the peer refused.
     pub(super) refusals: u8,
+    pub(super) low: Option<LowMark>,
+}
+
+/// The buffered amount of which the application wants to hear.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LowMark {
+    pub(super) threshold: usize,
+    /// More than the threshold has been buffered since the application was told last.
+    pub(super) exceeded: bool,
+    /// Messages may wait: their amount is looked at.
+    pub(super) watched: bool,
+}
+
+impl LowMark {
+    pub(super) fn new(threshold: usize) -> LowMark {
+        LowMark { threshold, exceeded: false, watched: true }
+    }
 }
 
 impl Channel {
     pub(super) fn new(options: ChannelOptions, stage: Stage) -> Channel {
-        Channel { options, stage, outgoing: Outgoing::Open, incoming_reset: false, refusals: 0 }
+        let outgoing = Outgoing::Open;
+        Channel { options, stage, outgoing, incoming_reset: false, refusals: 0, low: None }
     }
 
     /// Whether messages may be sent.

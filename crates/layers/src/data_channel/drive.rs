@@ -42,6 +42,13 @@ impl DataChannels {
         for event in events {
             self.handle_event(&event);
         }
+        self.drive_outgoing(now, endpoint, id);
+    }
+
+    /// The outgoing half of [`DataChannels::drive`]: messages to be sent, resets to be asked for. For an application that has
+    /// not read what arrived ([`DataChannels::unread`]): what else arrives waits in the association, whose window then tells
+    /// the peer, and events of the association have to be kept for the next [`DataChannels::drive`].
+    pub fn drive_outgoing(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId) {
         self.send_waiting(now, endpoint, id);
         self.ask_for_resets(now, endpoint, id);
     }

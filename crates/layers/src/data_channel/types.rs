@@ -161,6 +161,12 @@ pub enum ChannelEvent {
         /// What the peer did wrong, if anything.
         fault: Option<ChannelFault>,
     },
+    /// The buffered amount of the channel fell to the threshold that
+    /// [`DataChannels::set_low_threshold`](super::DataChannels::set_low_threshold) set, or below.
+    BufferedLow {
+        /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
+        id: StreamId,
+    },
     /// The channel is gone in both directions; its identifier may be used again, unless the peer does not
     /// let streams be reset.
     Closed {

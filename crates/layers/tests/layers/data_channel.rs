@@ -67,6 +67,7 @@ impl Sides {
                 let Side { host, association, channels, events } = side;
                 self.pair.sim.with_host(*host, |peer, now| {
                     peer.deaf = true;
+                    channels.note_transmitted(&peer.endpoint, *association);
                     let told: Vec<Event> =
                         peer.events.drain(..).map(|(_, _, event)| event).collect();
                     channels.drive(now, &mut peer.endpoint, *association, told);
@@ -282,4 +283,42 @@ fn channels_end_with_their_association() {
     for (side, id) in [CLIENT, SERVER].into_iter().flat_map(|side| ids.map(|id| (side, id))) {
         assert_eq!(sides.count(side, &ChannelEvent::Closed { id }), 1);
     }
+}
+
+#[test]
+fn a_channel_tells_each_time_that_little_of_it_waits_and_others_do_not() {
+    let mut sides = Sides::new(0);
+    let ids = [open(&mut sides, CLIENT), open(&mut sides, CLIENT)];
+    sides.run(RTT * 2);
+    sides.channels(CLIENT).set_low_threshold(ids[0], Some(50_000)).unwrap();
+    let low = |sides: &Sides, id| sides.count(CLIENT, &ChannelEvent::BufferedLow { id });
+    let fill = |sides: &mut Sides| {
+        for id in ids {
+            // More than the initial congestion window lets out at once.
+            for _ in 0..200 {
+                let payload = Bytes::from(vec![0; 1_000]);
+                sides.channels(CLIENT).send(id, MessageKind::Binary, payload).unwrap();
+            }
+        }
+    };
+    for round in 1..=2 {
+        fill(&mut sides);
+        sides.run(Duration::from_millis(20));
+        assert_eq!(low(&sides, ids[0]), round - 1, "more waits than the threshold");
+        sides.run(RTT * 30);
+        assert_eq!(low(&sides, ids[0]), round);
+    }
+    // Less than the threshold at any time.
+    send(&mut sides, CLIENT, ids[0], "small");
+    sides.run(RTT * 2);
+    assert_eq!((low(&sides, ids[0]), low(&sides, ids[1])), (2, 0));
+    // A threshold of nothing: each message that leaves is told of.
+    sides.channels(CLIENT).set_low_threshold(ids[1], Some(0)).unwrap();
+    send(&mut sides, CLIENT, ids[1], "small");
+    sides.run(RTT * 2);
+    assert_eq!(low(&sides, ids[1]), 1);
+    sides.channels(CLIENT).set_low_threshold(ids[1], None).unwrap();
+    send(&mut sides, CLIENT, ids[1], "small");
+    sides.run(RTT * 2);
+    assert_eq!(low(&sides, ids[1]), 1);
 }

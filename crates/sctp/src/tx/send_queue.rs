@@ -307,6 +307,12 @@ impl SendQueue {
         self.buffered
     }
 
+    /// Bytes of one stream that wait; looks at every message that waits.
+    pub(crate) fn buffered_on(&self, stream: StreamId) -> usize {
+        let own = self.backlog.iter().filter(|message| message.stream == stream);
+        own.map(Queued::len).sum()
+    }
+
     /// Messages of which nothing was sent yet, and messages that were begun and whose end waits.
     pub(crate) fn count_messages(&self) -> (u64, u64) {
         self.backlog.iter().fold((0, 0), |(unsent, begun), message| match message.mid() {

@@ -125,7 +125,9 @@ impl Channels {
                     self.excuse(id);
                 }
                 ChannelEvent::Closed { id } => self.excuse(id),
-                ChannelEvent::Opened { .. } | ChannelEvent::Confirmed { .. } => {}
+                ChannelEvent::Opened { .. }
+                | ChannelEvent::Confirmed { .. }
+                | ChannelEvent::BufferedLow { .. } => {}
             }
         }
     }

@@ -1,0 +1,41 @@
+//! What a datagram carries, by its first byte (RFC 7983, section 7).
+
+/// Protocols that share the port of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// STUN: first byte 0 to 3.
+    Stun,
+    /// DTLS: first byte 20 to 63.
+    Dtls,
+    /// Nothing that belongs here: TURN channels, media, ZRTP, other bytes, or none.
+    Other,
+}
+
+impl Carried {
+    /// The protocol of a datagram.
+    pub fn of(datagram: &[u8]) -> Carried {
+        match datagram.first() {
+            Some(0..=3) => Carried::Stun,
+            Some(20..=63) => Carried::Dtls,
+            _ => Carried::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_byte_decides_as_rfc_7983_says() {
+        for first in 0..=255u8 {
+            let expected = match first {
+                0..=3 => Carried::Stun,
+                20..=63 => Carried::Dtls,
+                _ => Carried::Other,
+            };
+            assert_eq!(Carried::of(&[first, 1, 2]), expected, "{first}");
+        }
+        assert_eq!(Carried::of(&[]), Carried::Other);
+    }
+}

@@ -1,0 +1,22 @@
+//! WebRTC data channels for a server whose peers are unmodified browsers, sans-IO.
+//!
+//! - [`sdp`]: an offer is parsed, an answer made.
+//! - [`ice`]: STUN and ICE-lite: which address the peer is at.
+//! - [`Peer`]: ICE, DTLS (room `secure`), SCTP and data channels (room `layers`) of one browser, as one machine.
+//! - [`Server`]: all peers behind one port: takes offers, gives answers, finds the peer of a datagram.
+//!
+//! Sockets, clocks and the exchange of offer and answer belong to the caller. docs/webrtc.md has the whole way.
+
+pub mod demultiplex;
+pub mod ice;
+mod peer;
+pub mod sdp;
+mod server;
+pub mod stun;
+
+pub use layers::data_channel::{
+    ChannelError, ChannelEvent, ChannelOptions, ChannelReliability, MessageKind,
+};
+pub use peer::{Ended, Peer, PeerEvent, PeerOptions};
+pub use sctp::StreamId;
+pub use server::{AcceptError, PeerId, Server, ServerLimits, ServerOptions, ServerStats};

@@ -1,0 +1,100 @@
+//! How much may be sent to an address that has not shown to receive.
+
+use core::net::SocketAddr;
+
+/// Bytes sent for each byte received, at most, before the address is proved (RFC 9147, section 5.1, and RFC 9000, section 8).
+const FACTOR: u64 = 3;
+
+/// The account of the address that the peer is at.
+///
+/// A check of ICE shows that its sender knows the session, not that it receives at the address from which the check came. A
+/// page could otherwise have the server send its handshakes, or after one check from a forged address all of its data, to
+/// an address that never asked for them.
+#[derive(Debug)]
+pub(super) struct Budget {
+    /// Bytes that may be sent beside: those of the offer, for which its sender has paid as for a check.
+    credit: u64,
+    remote: Option<SocketAddr>,
+    received: u64,
+    sent: u64,
+    proved: bool,
+}
+
+impl Budget {
+    /// The account of a peer whose offer had this many bytes.
+    pub(super) fn new(offer: usize) -> Budget {
+        Budget { credit: offer as u64, remote: None, received: 0, sent: 0, proved: false }
+    }
+
+    /// A datagram from `remote` arrived, and `selected` is where the peer is now.
+    pub(super) fn note_received(
+        &mut self,
+        selected: Option<SocketAddr>,
+        remote: SocketAddr,
+        bytes: usize,
+    ) {
+        if self.remote != selected {
+            // What was sent to the address before on credit cannot be sent again.
+            let spent =
+                if self.proved { 0 } else { self.sent.saturating_sub(FACTOR * self.received) };
+            self.credit = self.credit.saturating_sub(spent);
+            (self.remote, self.received, self.sent, self.proved) = (selected, 0, 0, false);
+        }
+        if self.remote == Some(remote) {
+            self.received += bytes as u64;
+        }
+    }
+
+    /// A datagram leaves for `remote`.
+    pub(super) fn note_sent(&mut self, remote: SocketAddr, bytes: usize) {
+        if self.remote == Some(remote) {
+            self.sent += bytes as u64;
+        }
+    }
+
+    /// The peer returned at `remote` what only a receiver of this side's packets there can know.
+    pub(super) fn prove(&mut self, remote: SocketAddr) {
+        self.proved |= self.remote == Some(remote);
+    }
+
+    /// Whether a datagram of `bytes` may leave.
+    pub(super) fn affords(&self, bytes: usize) -> bool {
+        self.proved || self.sent + bytes as u64 <= FACTOR * self.received + self.credit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_gets_three_times_its_bytes_until_it_is_proved() {
+        let (here, there) = ("192.0.2.1:1".parse().unwrap(), "192.0.2.1:2".parse().unwrap());
+        let mut budget = Budget::new(0);
+        assert!(!budget.affords(1));
+        budget.note_received(Some(here), here, 100);
+        budget.note_received(Some(here), there, 500);
+        assert!(budget.affords(300) && !budget.affords(301));
+        budget.note_sent(here, 300);
+        budget.note_sent(there, 10);
+        assert!(!budget.affords(1));
+        budget.prove(there);
+        assert!(!budget.affords(1));
+        budget.prove(here);
+        assert!(budget.affords(1_000_000));
+        // Another address begins anew.
+        budget.note_received(Some(there), there, 1);
+        assert!(budget.affords(3) && !budget.affords(4));
+    }
+
+    #[test]
+    fn the_offer_is_spent_once() {
+        let (here, there) = ("192.0.2.1:1".parse().unwrap(), "192.0.2.1:2".parse().unwrap());
+        let mut budget = Budget::new(1000);
+        budget.note_received(Some(here), here, 100);
+        assert!(budget.affords(1300) && !budget.affords(1301));
+        budget.note_sent(here, 900);
+        budget.note_received(Some(there), there, 100);
+        assert!(budget.affords(700) && !budget.affords(701));
+    }
+}

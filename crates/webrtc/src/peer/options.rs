@@ -1,0 +1,120 @@
+//! What an application chooses for a peer, and what it is told.
+
+use core::fmt;
+
+use layers::data_channel::{ChannelEvent, DataChannelsOptions, DtlsRole};
+use sctp::{AssociationOptions, ErrorDetection, Extensions, MemoryLimits};
+use secure::{Context, Failure, Secrets};
+
+/// The SCTP port of data channels, by convention.
+const PORT: u16 = 5000;
+
+/// Bytes of an IP packet of SCTP, for which its address here counts 28 bytes of headers: with a record of DTLS around it (37
+/// bytes) and IPv6 below (48 bytes), 1,257 bytes. RFC 8831, section 5, has 1,280 as what passes everywhere.
+const PATH_MTU: u16 = 1200;
+
+/// Options of a peer.
+#[derive(Clone, Debug)]
+pub struct PeerOptions {
+    /// Identity and settings of DTLS.
+    pub context: Context,
+    /// Where the keys of DTLS come from.
+    pub secrets: Secrets,
+    /// SCTP port of this side.
+    pub port: u16,
+    /// SCTP port of the peer (its `a=sctp-port`).
+    pub peer_port: u16,
+    /// Options of the association, its recovery policy among them.
+    pub association: AssociationOptions,
+    /// Bytes that the association may hold.
+    pub memory: MemoryLimits,
+    /// Channels that may exist at once, opened by either side.
+    pub max_channels: usize,
+    /// Bytes of the longest message that the peer takes (its `a=max-message-size`); none takes any.
+    pub peer_max_message: Option<u64>,
+    /// Bytes of the peer's offer: as many may be sent to an address that has not shown to receive, beside three times those
+    /// that came from there.
+    pub offer: usize,
+    /// Bytes of unread messages from which on no more are taken from the association, so that its window tells the peer.
+    pub unread: usize,
+}
+
+impl PeerOptions {
+    /// The defaults, with a context of DTLS that asks for no cookies ([`Context::without_cookies`]).
+    pub fn new(context: Context) -> PeerOptions {
+        PeerOptions {
+            context,
+            secrets: Secrets::System,
+            port: PORT,
+            peer_port: PORT,
+            association: PeerOptions::association(),
+            memory: MemoryLimits::default(),
+            max_channels: 1024,
+            peer_max_message: Some(64 << 10),
+            offer: 0,
+            unread: 1 << 20,
+        }
+    }
+
+    /// Options of an association below data channels: as many streams as there are identifiers (RFC 8831, section 6.2),
+    /// interleaving, no checksums inside of DTLS (RFC 9653), and room for a record around each packet.
+    pub fn association() -> AssociationOptions {
+        AssociationOptions {
+            extensions: Extensions::default() | Extensions::INTERLEAVING,
+            outbound_streams: u16::MAX,
+            inbound_streams: u16::MAX,
+            zero_checksum: Some(ErrorDetection::Dtls),
+            path_mtu: PATH_MTU,
+            ..AssociationOptions::default()
+        }
+    }
+
+    /// Options of the channels.
+    pub(super) fn channels(&self, role: DtlsRole) -> DataChannelsOptions {
+        let own = self.association.max_message_size;
+        let theirs = self.peer_max_message.map_or(own, |most| usize::try_from(most).unwrap_or(own));
+        DataChannelsOptions {
+            max_channels: self.max_channels,
+            max_message: own.min(theirs),
+            ..DataChannelsOptions::new(role)
+        }
+    }
+}
+
+/// Something happened to a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PeerEvent {
+    /// The association is up: channels open and messages flow.
+    Connected,
+    /// Something happened to a channel.
+    Channel(ChannelEvent),
+    /// The session is over; no event follows.
+    Ended(Ended),
+}
+
+/// Why a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// One of the sides closed it in order.
+    Closed,
+    /// The association failed; a browser that closes its connection aborts the association.
+    Association(sctp::Failure),
+    /// DTLS failed.
+    Dtls(Failure),
+    /// The peer has not asked for packets for 30 s (RFC 7675): its page is gone, or its network.
+    Unreachable,
+    /// There was no association within a minute.
+    NotInTime,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Closed => f.write_str("closed"),
+            Ended::Association(failure) => failure.fmt(f),
+            Ended::Dtls(failure) => failure.fmt(f),
+            Ended::Unreachable => f.write_str("the peer has not been heard for 30 s"),
+            Ended::NotInTime => f.write_str("the peer did not connect within a minute"),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Session descriptions of data channels: reading an offer, making an answer (RFC 8866; RFC 8839, 8841, 8842 and 8122 for
+//! the attributes; RFC 9429 for what browsers write).
+
+mod candidate;
+mod error;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+use std::collections::BTreeSet;
+
+use secure::Fingerprint;
+
+pub use self::candidate::{Candidate, CandidateAddress};
+pub use self::error::SdpError;
+use crate::ice::Credentials;
+
+/// Bytes of the longest description that is read.
+pub const MAX_DESCRIPTION: usize = 64 << 10;
+
+/// Longest message of a side that names none (RFC 8841, section 6.1).
+const MAX_MESSAGE_UNSAID: u64 = 64 << 10;
+
+/// Which end of DTLS a side is, or would be (RFC 8842, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setup {
+    /// Either: only in offers.
+    ActPass,
+    /// The client.
+    Active,
+    /// The server.
+    Passive,
+}
+
+impl Setup {
+    /// The answer to this offer: `wanted` where the offer leaves the choice.
+    pub fn answer(self, wanted: secure::Role) -> secure::Role {
+        match self {
+            Setup::ActPass => wanted,
+            Setup::Active => secure::Role::Server,
+            Setup::Passive => secure::Role::Client,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Setup::ActPass => "actpass",
+            Setup::Active => "active",
+            Setup::Passive => "passive",
+        }
+    }
+}
+
+impl From<secure::Role> for Setup {
+    fn from(role: secure::Role) -> Setup {
+        match role {
+            secure::Role::Client => Setup::Active,
+            secure::Role::Server => Setup::Passive,
+        }
+    }
+}
+
+/// A description of one data channel transport, an offer or an answer.
+///
+/// Parses from the text of a browser, of which unknown attributes are ignored; prints as the text that a browser takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Number of the session, chosen by the side that describes itself.
+    pub session: u64,
+    /// Name of the section (`a=mid`); an answer repeats that of the offer.
+    pub mid: Option<String>,
+    /// Whether the section is in a BUNDLE group, alone.
+    pub bundled: bool,
+    /// Whether the side is a lite ICE agent.
+    pub lite: bool,
+    /// Its ICE credentials.
+    pub credentials: Credentials,
+    /// SHA-256 fingerprints of the certificates that it may present.
+    pub fingerprints: BTreeSet<Fingerprint>,
+    /// Its end of DTLS.
+    pub setup: Setup,
+    /// Its SCTP port.
+    pub sctp_port: u16,
+    /// Bytes of the longest message that it takes; none takes any.
+    pub max_message: Option<u64>,
+    /// Where it may be reached; more may follow by other ways, or none at all.
+    pub candidates: Vec<Candidate>,
+}
+
+impl fmt::Display for Description {
+    /// Prints the description with the ends of lines that SDP has, CR LF.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Section 5.2.1 of RFC 9429: browsers name no address and use port 9 where candidates tell.
+        write!(f, "v=0\r\no=- {} 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n", self.session)?;
+        if self.bundled {
+            write!(f, "a=group:BUNDLE {}\r\n", self.mid.as_deref().unwrap_or("0"))?;
+        }
+        if self.lite {
+            f.write_str("a=ice-lite\r\n")?;
+        }
+        f.write_str("m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 0.0.0.0\r\n")?;
+        if let Some(mid) = &self.mid {
+            write!(f, "a=mid:{mid}\r\n")?;
+        }
+        let Credentials { ufrag, password } = &self.credentials;
+        write!(f, "a=ice-ufrag:{ufrag}\r\na=ice-pwd:{password}\r\n")?;
+        for fingerprint in &self.fingerprints {
+            write!(f, "a=fingerprint:{}\r\n", fingerprint.sdp())?;
+        }
+        write!(f, "a=setup:{}\r\na=sctp-port:{}\r\n", self.setup.name(), self.sctp_port)?;
+        write!(f, "a=max-message-size:{}\r\n", self.max_message.unwrap_or(0))?;
+        for candidate in &self.candidates {
+            write!(f, "a=candidate:{candidate}\r\n")?;
+        }
+        f.write_str("a=end-of-candidates\r\n")
+    }
+}

@@ -1,0 +1,289 @@
+//! All peers behind one port: offers in, answers out, datagrams to the peer that they belong to.
+
+mod options;
+mod peers;
+mod routing;
+#[cfg(test)]
+mod tests;
+
+use core::net::{IpAddr, SocketAddr};
+
+use base::{Datagram, DatagramMeta, Duration, Host, Icmp, Instant, Machine, RandomStream};
+use base::{Transmit, TransmitBuffer};
+use secure::{Context, Identity, SettingsError, Trust};
+
+pub use self::options::{AcceptError, ServerLimits, ServerOptions, ServerStats};
+pub use self::peers::PeerId;
+use self::peers::Peers;
+use self::routing::Routes;
+use crate::demultiplex::Carried;
+use crate::ice::{Credentials, Ice, IceLite};
+use crate::peer::{Peer, PeerEvent, PeerOptions};
+use crate::sdp::{Candidate, Description};
+use crate::stun::Request;
+
+/// Time since its last check within which a peer counts as alive at its address: browsers check every few seconds.
+const ALIVE: Duration = Duration::from_secs(10);
+
+/// A server of data channels for browsers.
+///
+/// The owner drives it as any [`Machine`] and drains [`Server::poll_event`] after each input. Every peer has the credentials
+/// of its own answer, by which its first datagram is known (RFC 8445), and later datagrams by their address.
+#[derive(Debug)]
+pub struct Server {
+    options: ServerOptions,
+    identity: Identity,
+    context: Context,
+    random: RandomStream,
+    peers: Peers,
+    routes: Routes,
+    stats: ServerStats,
+}
+
+impl Server {
+    /// A server that proves `identity` in DTLS. `random` decides credentials, tags and TSNs: seed it from the system unless the
+    /// run is to be repeated.
+    ///
+    /// # Errors
+    /// The settings of DTLS are wrong; the text says which.
+    pub fn new(
+        options: ServerOptions,
+        identity: Identity,
+        random: RandomStream,
+    ) -> Result<Server, SettingsError> {
+        let context = Context::without_cookies(options.handshake, &identity)?;
+        Ok(Server {
+            options,
+            identity,
+            context,
+            random,
+            peers: Peers::default(),
+            routes: Routes::default(),
+            stats: ServerStats::default(),
+        })
+    }
+
+    /// Takes the offer of a peer and makes the answer to return to it. `signalled_from` is the host that the offer came
+    /// from, for the bound on peers that do not connect; none where that is not known.
+    ///
+    /// # Errors
+    /// The offer cannot be used, and the error names its line; or there are as many peers as there may be.
+    pub fn accept(
+        &mut self,
+        now: Instant,
+        offer: &str,
+        signalled_from: Option<IpAddr>,
+    ) -> Result<(PeerId, Description), AcceptError> {
+        let addresses = self.options.addresses.clone();
+        self.accept_at(now, offer, signalled_from, &addresses)
+    }
+
+    /// As [`Server::accept`], with the addresses at which this peer reaches the server, the best first, instead of
+    /// [`ServerOptions::addresses`].
+    ///
+    /// # Errors
+    /// As [`Server::accept`].
+    pub fn accept_at(
+        &mut self,
+        now: Instant,
+        offer: &str,
+        signalled_from: Option<IpAddr>,
+        addresses: &[SocketAddr],
+    ) -> Result<(PeerId, Description), AcceptError> {
+        let bytes = offer.len();
+        let offer: Description = offer.parse().map_err(AcceptError::Offer)?;
+        if offer.lite {
+            return Err(AcceptError::BothLite);
+        }
+        let host = signalled_from.map(Host::from);
+        self.peers.admit(host, &self.options.limits)?;
+        let own = loop {
+            let own = Credentials::generate(&mut self.random);
+            if self.routes.by_name(&own.ufrag).is_none() {
+                break own;
+            }
+        };
+        let role = offer.setup.answer(self.options.role);
+        let answer = Description {
+            session: self.random.next_u64() >> 1,
+            mid: offer.mid.clone(),
+            bundled: offer.bundled,
+            lite: true,
+            credentials: own.clone(),
+            fingerprints: [self.identity.fingerprint()].into(),
+            setup: role.into(),
+            sctp_port: self.options.port,
+            max_message: Some(self.options.association.max_message_size as u64),
+            candidates: addresses
+                .iter()
+                .zip(0..)
+                .map(|(at, index)| Candidate::host(*at, index))
+                .collect(),
+        };
+        let ice = IceLite::new(own.clone(), offer.credentials.ufrag.clone(), now);
+        let mut seed = [0; 32];
+        self.random.fill(&mut seed);
+        let peer = Peer::new(
+            now,
+            ice,
+            (role, Trust::Listed(offer.fingerprints.clone())),
+            PeerOptions { offer: bytes, ..self.peer_options(&offer) },
+            RandomStream::from_secret(seed),
+        );
+        let peer = peer.map_err(AcceptError::Settings)?;
+        let id = self.peers.insert(peer, host);
+        self.routes.add_name(own.ufrag, id);
+        self.peers.settle(id);
+        self.stats.accepted += 1;
+        Ok((id, answer))
+    }
+
+    fn peer_options(&self, offer: &Description) -> PeerOptions {
+        PeerOptions {
+            secrets: self.options.secrets,
+            port: self.options.port,
+            peer_port: offer.sctp_port,
+            association: self.options.association.clone(),
+            memory: self.options.memory,
+            max_channels: self.options.max_channels,
+            peer_max_message: offer.max_message,
+            unread: self.options.unread,
+            ..PeerOptions::new(self.context.clone())
+        }
+    }
+
+    /// A peer, to ask; none if there is no such peer (any more).
+    pub fn peer(&self, id: PeerId) -> Option<&Peer<IceLite>> {
+        self.peers.get(id)
+    }
+
+    /// Calls `act` with a peer; none if there is no such peer (any more). The driver drains
+    /// [`poll_transmit`](Machine::poll_transmit) afterwards.
+    pub fn with_peer<R>(
+        &mut self,
+        id: PeerId,
+        act: impl FnOnce(&mut Peer<IceLite>) -> R,
+    ) -> Option<R> {
+        let result = self.peers.get_mut(id).map(act)?;
+        self.peers.settle(id);
+        Some(result)
+    }
+
+    /// Output: the next event of any peer. After [`PeerEvent::Ended`] the peer is gone. The driver drains
+    /// [`poll_transmit`](Machine::poll_transmit) afterwards, and asks once more.
+    pub fn poll_event(&mut self) -> Option<(PeerId, PeerEvent)> {
+        while let Some(id) = self.poll_eventful() {
+            if let Some(event) = self.peer_event(id) {
+                self.peers.note_eventful(id);
+                return Some((id, event));
+            }
+        }
+        None
+    }
+
+    /// Output, for an application that reads peers apart: the next peer that may have events for [`Server::peer_event`].
+    pub fn poll_eventful(&mut self) -> Option<PeerId> {
+        self.peers.poll_eventful()
+    }
+
+    /// Output: the next event of one peer. What an application leaves unread of one peer holds only that peer up.
+    pub fn peer_event(&mut self, id: PeerId) -> Option<PeerEvent> {
+        self.peers.peer_event(id)
+    }
+
+    /// Replaces the options of associations, such as the recovery policy, for peers that come from now on.
+    pub fn set_association(&mut self, options: sctp::AssociationOptions) {
+        self.options.association = options;
+    }
+
+    /// The options.
+    pub fn options(&self) -> &ServerOptions {
+        &self.options
+    }
+
+    /// Peers that exist, those that have not connected included.
+    pub fn len(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// Whether there is no peer.
+    pub fn is_empty(&self) -> bool {
+        self.peers.len() == 0
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> ServerStats {
+        self.stats
+    }
+
+    /// The peer that a datagram belongs to.
+    fn peer_of(&self, remote: SocketAddr, datagram: &[u8]) -> Option<PeerId> {
+        match Carried::of(datagram) {
+            Carried::Stun => {
+                let request = Request::parse(datagram)?;
+                self.routes.by_name(request.usernames()?.0)
+            }
+            Carried::Dtls => self.routes.by_address(remote),
+            Carried::Other => None,
+        }
+    }
+
+    /// Whether the address belongs to another peer that is alive there: a check in the name of that address must not take it
+    /// over.
+    fn is_of_another(&self, now: Instant, id: PeerId, remote: SocketAddr) -> bool {
+        let holder = self.routes.by_address(remote).filter(|holder| *holder != id);
+        let holder = holder.and_then(|holder| self.peers.get(holder));
+        holder.is_some_and(|peer| !peer.is_over() && peer.ice().last_heard() + ALIVE > now)
+    }
+}
+
+impl Machine for Server {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
+        let bytes = datagram.into_bytes();
+        let Some(id) = self.peer_of(meta.remote, &bytes) else {
+            self.stats.ignored += 1;
+            return;
+        };
+        if self.is_of_another(now, id, meta.remote) {
+            self.stats.ignored += 1;
+            return;
+        }
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        peer.handle_datagram(now, meta, bytes.into());
+        if peer.ice().has_verified(meta.remote) {
+            self.routes.add_address(meta.remote, id);
+        }
+        self.peers.settle(id);
+    }
+
+    /// Ignored: what a router quotes of a sealed packet proves nothing.
+    fn handle_icmp(&mut self, _: Instant, _: Icmp<'_>) {}
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(id) = self.peers.pop_due(now) {
+            if let Some(peer) = self.peers.get_mut(id) {
+                peer.handle_timeout(now);
+                self.peers.settle(id);
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        while let Some(id) = self.peers.current() {
+            if let Some(peer) = self.peers.get_mut(id)
+                && let Some(transmit) = peer.poll_transmit(now, buffer)
+            {
+                self.peers.next_turn();
+                return Some(transmit);
+            }
+            if self.peers.finish_turn(id) {
+                self.routes.remove(id);
+            }
+        }
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.peers.next_due()
+    }
+}

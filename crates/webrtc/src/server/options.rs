@@ -1,0 +1,126 @@
+//! What an application chooses for a server, what it counts, and why it turns an offer away.
+
+use core::fmt;
+use core::net::SocketAddr;
+
+use base::Duration;
+use sctp::{AssociationOptions, MemoryLimits};
+use secure::{Role, Secrets, Settings, SettingsError, Versions};
+
+use crate::peer::PeerOptions;
+use crate::sdp::SdpError;
+
+/// Options of a server.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Addresses at which browsers reach it, for the candidates of answers, the best first: those of its sockets, or of a NAT
+    /// in front of them.
+    pub addresses: Vec<SocketAddr>,
+    /// End of DTLS that it takes where an offer leaves the choice.
+    pub role: Role,
+    /// Settings of DTLS.
+    pub handshake: Settings,
+    /// Where the keys of DTLS come from.
+    pub secrets: Secrets,
+    /// SCTP port.
+    pub port: u16,
+    /// Options of associations, their recovery policy among them.
+    pub association: AssociationOptions,
+    /// Bytes that the association of one peer may hold.
+    pub memory: MemoryLimits,
+    /// Channels that may exist at once with one peer.
+    pub max_channels: usize,
+    /// Bytes of unread messages of one peer from which on its window closes.
+    pub unread: usize,
+    /// Bounds on peers.
+    pub limits: ServerLimits,
+}
+
+impl ServerOptions {
+    /// The defaults for a server at `addresses`: DTLS 1.3, or 1.2 for browsers without it; first retransmission of a
+    /// handshake after 200 ms.
+    pub fn new(addresses: Vec<SocketAddr>) -> ServerOptions {
+        ServerOptions {
+            addresses,
+            role: Role::Server,
+            handshake: Settings {
+                versions: Versions::Either,
+                first_retransmission: Duration::from_millis(200),
+                ..Settings::default()
+            },
+            secrets: Secrets::System,
+            port: 5000,
+            association: PeerOptions::association(),
+            memory: MemoryLimits::default(),
+            max_channels: 1024,
+            unread: 1 << 20,
+            limits: ServerLimits::default(),
+        }
+    }
+}
+
+/// Bounds on the peers of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// Peers that may exist at once.
+    pub peers: usize,
+    /// Peers among them that have not connected yet.
+    pub waiting: usize,
+    /// Peers among those whose offers came from one host (an IPv4 address, 64 bits of IPv6).
+    pub waiting_per_host: usize,
+}
+
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits { peers: 1024, waiting: 256, waiting_per_host: 16 }
+    }
+}
+
+/// Counters of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerStats {
+    /// Offers that got an answer.
+    pub accepted: u64,
+    /// Datagrams that belong to no peer.
+    pub ignored: u64,
+}
+
+/// Why an offer got no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AcceptError {
+    /// The offer cannot be used.
+    Offer(SdpError),
+    /// The offer is of a lite ICE agent, as the server is: neither would begin.
+    BothLite,
+    /// There are as many peers as there may be, or as many that have not connected yet.
+    TooMany,
+    /// As many offers of this host wait for their peers to connect as may.
+    TooManyOfHost,
+    /// The settings of DTLS are wrong.
+    Settings(SettingsError),
+}
+
+impl AcceptError {
+    /// Whether the offer may be taken later: nothing is wrong with it.
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, AcceptError::TooMany | AcceptError::TooManyOfHost)
+    }
+}
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AcceptError::Offer(error) => write!(f, "the offer, {error}"),
+            AcceptError::BothLite => {
+                f.write_str("the offer has a=ice-lite: one of the sides has to be a full ICE agent")
+            }
+            AcceptError::TooMany => f.write_str("there are as many peers as there may be"),
+            AcceptError::TooManyOfHost => {
+                f.write_str("too many offers of this host wait for their peers to connect")
+            }
+            AcceptError::Settings(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for AcceptError {}

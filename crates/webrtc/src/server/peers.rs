@@ -1,0 +1,189 @@
+//! The peers of a server: their turns to send, their deadlines, and which may have events.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use base::{Host, Instant, Machine};
+
+use super::{AcceptError, ServerLimits};
+use crate::ice::IceLite;
+use crate::peer::{Peer, PeerEvent};
+
+/// Names a peer of a server; never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PeerId(u64);
+
+#[derive(Debug)]
+struct Slot {
+    peer: Peer<IceLite>,
+    /// Where its offer came from, until it has connected.
+    waits_at: Option<Option<Host>>,
+    /// Its entry among the deadlines.
+    listed: Option<Instant>,
+    in_turns: bool,
+    in_eventful: bool,
+    /// The application was told of the end.
+    told: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Peers {
+    last: u64,
+    slots: BTreeMap<PeerId, Slot>,
+    deadlines: BTreeSet<(Instant, PeerId)>,
+    /// Peers that may have something to send, the next first.
+    turns: VecDeque<PeerId>,
+    /// Peers that may have events.
+    eventful: VecDeque<PeerId>,
+}
+
+impl Peers {
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is room for one more.
+    pub(super) fn admit(
+        &self,
+        host: Option<Host>,
+        limits: &ServerLimits,
+    ) -> Result<(), AcceptError> {
+        let waiting = self.slots.values().filter_map(|slot| slot.waits_at.as_ref());
+        let (all, of_host) = waiting.fold((0, 0), |(all, of_host), at| {
+            (all + 1, of_host + usize::from(host.is_some() && *at == host))
+        });
+        if self.slots.len() >= limits.peers || all >= limits.waiting {
+            return Err(AcceptError::TooMany);
+        }
+        if of_host >= limits.waiting_per_host {
+            return Err(AcceptError::TooManyOfHost);
+        }
+        Ok(())
+    }
+
+    pub(super) fn insert(&mut self, peer: Peer<IceLite>, host: Option<Host>) -> PeerId {
+        self.last += 1;
+        let id = PeerId(self.last);
+        let slot = Slot {
+            peer,
+            waits_at: Some(host),
+            listed: None,
+            in_turns: false,
+            in_eventful: false,
+            told: false,
+        };
+        self.slots.insert(id, slot);
+        id
+    }
+
+    pub(super) fn get(&self, id: PeerId) -> Option<&Peer<IceLite>> {
+        self.slots.get(&id).map(|slot| &slot.peer)
+    }
+
+    pub(super) fn get_mut(&mut self, id: PeerId) -> Option<&mut Peer<IceLite>> {
+        self.slots.get_mut(&id).map(|slot| &mut slot.peer)
+    }
+
+    /// After an input of a peer: it may have something to send and to tell, and another deadline.
+    pub(super) fn settle(&mut self, id: PeerId) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        if !core::mem::replace(&mut slot.in_turns, true) {
+            self.turns.push_back(id);
+        }
+        self.note_eventful(id);
+        self.list(id);
+    }
+
+    fn list(&mut self, id: PeerId) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let due = slot.peer.poll_timeout();
+        if due == slot.listed {
+            return;
+        }
+        if let Some(listed) = slot.listed {
+            self.deadlines.remove(&(listed, id));
+        }
+        self.deadlines.extend(due.map(|due| (due, id)));
+        slot.listed = due;
+    }
+
+    // ---- turns -----------------------------------------------------------------------------------
+
+    pub(super) fn current(&self) -> Option<PeerId> {
+        self.turns.front().copied()
+    }
+
+    /// The peer in front has sent a datagram; the next one may.
+    pub(super) fn next_turn(&mut self) {
+        self.turns.rotate_left(1);
+    }
+
+    /// The peer in front has nothing more to send. True if it is over, the application knows, and it is forgotten.
+    pub(super) fn finish_turn(&mut self, id: PeerId) -> bool {
+        self.turns.pop_front();
+        let Some(slot) = self.slots.get_mut(&id) else { return true };
+        slot.in_turns = false;
+        if slot.peer.is_over() && slot.told {
+            self.remove(id);
+            return true;
+        }
+        // What was sent may have made room, of which there is an event.
+        self.note_eventful(id);
+        self.list(id);
+        false
+    }
+
+    fn remove(&mut self, id: PeerId) {
+        if let Some(slot) = self.slots.remove(&id)
+            && let Some(listed) = slot.listed
+        {
+            self.deadlines.remove(&(listed, id));
+        }
+    }
+
+    // ---- deadlines -------------------------------------------------------------------------------
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.deadlines.first().map(|first| first.0)
+    }
+
+    pub(super) fn pop_due(&mut self, now: Instant) -> Option<PeerId> {
+        let (due, id) = *self.deadlines.first().filter(|first| first.0 <= now)?;
+        self.deadlines.remove(&(due, id));
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.listed = None;
+        }
+        Some(id)
+    }
+
+    // ---- events ----------------------------------------------------------------------------------
+
+    pub(super) fn poll_eventful(&mut self) -> Option<PeerId> {
+        let id = self.eventful.pop_front()?;
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.in_eventful = false;
+        }
+        Some(id)
+    }
+
+    pub(super) fn note_eventful(&mut self, id: PeerId) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        if !core::mem::replace(&mut slot.in_eventful, true) {
+            self.eventful.push_back(id);
+        }
+    }
+
+    pub(super) fn peer_event(&mut self, id: PeerId) -> Option<PeerEvent> {
+        let slot = self.slots.get_mut(&id)?;
+        let event = slot.peer.poll_event()?;
+        match event {
+            PeerEvent::Connected => slot.waits_at = None,
+            PeerEvent::Ended(_) => slot.told = true,
+            PeerEvent::Channel(_) => {}
+        }
+        // A message that was read makes room; one that is over can be forgotten.
+        if !core::mem::replace(&mut slot.in_turns, true) {
+            self.turns.push_back(id);
+        }
+        Some(event)
+    }
+}

@@ -1,0 +1,356 @@
+//! A server and a browser on a virtual network of 100 ms round trip. The browser is this crate's [`Peer`] over the full ICE
+//! agent of the crate `is`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the agent counts time in the standard library's instants"
+)]
+#![allow(dead_code, reason = "each test needs a part of it")]
+
+use core::net::SocketAddr;
+use std::collections::BTreeSet;
+
+use base::{Datagram, DatagramMeta, Duration, Icmp, Instant, Machine, Purpose, RandomStream};
+use base::{Transmit, TransmitBuffer};
+use bytes::Bytes;
+use netsim::topology::{self, Directions, Placed};
+use netsim::{Host, HostId, LinkConfig, Simulation};
+use secure::{Context, Identity, Role, Secrets, Settings, Trust};
+use webrtc::ice::{Credentials, Ice, Pair};
+use webrtc::sdp::{Description, Setup};
+use webrtc::{ChannelEvent, Peer, PeerEvent, PeerId, PeerOptions, Server, ServerOptions, StreamId};
+
+/// The full agent of the crate `is`, controlling.
+pub(crate) struct FullAgent {
+    agent: is::IceAgent,
+    origin: std::time::Instant,
+    due: Option<Instant>,
+    selected: Option<Pair>,
+    verified: BTreeSet<SocketAddr>,
+    lost: bool,
+}
+
+impl FullAgent {
+    fn new(own: &Credentials, local: SocketAddr) -> FullAgent {
+        let creds = |own: &Credentials| is::IceCreds {
+            ufrag: own.ufrag.clone(),
+            pass: own.password.clone(),
+        };
+        let mut agent = is::IceAgent::new(creds(own));
+        agent.set_controlling(true);
+        agent.set_control_tie_breaker(7);
+        agent.add_local_candidate(is::Candidate::host(local, "udp").unwrap());
+        let origin = std::time::Instant::now();
+        let (verified, selected) = (BTreeSet::new(), None);
+        FullAgent { agent, origin, due: Some(Instant::ZERO), selected, verified, lost: false }
+    }
+
+    /// Takes the server's answer.
+    pub(crate) fn answer(&mut self, answer: &Description) {
+        self.agent.set_remote_credentials(is::IceCreds {
+            ufrag: answer.credentials.ufrag.clone(),
+            pass: answer.credentials.password.clone(),
+        });
+        for candidate in &answer.candidates {
+            let remote = is::Candidate::host(candidate.socket().unwrap(), "udp").unwrap();
+            self.agent.add_remote_candidate(remote);
+        }
+    }
+
+    fn to_std(&self, now: Instant) -> std::time::Instant {
+        self.origin + core::time::Duration::from_nanos(now.as_nanos())
+    }
+
+    fn settle(&mut self) {
+        while let Some(event) = self.agent.poll_event() {
+            match event {
+                is::IceAgentEvent::NominatedSend { source, destination, .. } => {
+                    self.selected = Some(Pair { local: source, remote: destination });
+                }
+                is::IceAgentEvent::DiscoveredRecv { source, .. } => {
+                    _ = self.verified.insert(source)
+                }
+                is::IceAgentEvent::IceConnectionStateChange(state) => {
+                    self.lost = state == is::IceConnectionState::Disconnected;
+                }
+                _ => {}
+            }
+        }
+        let due = self.agent.poll_timeout();
+        self.due =
+            due.map(|at| Instant::ZERO + Duration::from(at.saturating_duration_since(self.origin)));
+    }
+}
+
+impl Ice for FullAgent {
+    fn handle_stun(&mut self, now: Instant, meta: DatagramMeta, datagram: &[u8]) {
+        let Ok(message) = is::stun::StunMessage::parse(datagram) else { return };
+        let (proto, now) = (is::Protocol::Udp, self.to_std(now));
+        let packet =
+            is::stun::StunPacket { proto, source: meta.remote, destination: meta.local, message };
+        self.agent.handle_packet(now, packet);
+        self.agent.handle_timeout(now);
+        self.settle();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.agent.handle_timeout(self.to_std(now));
+        self.settle();
+    }
+
+    fn poll_transmit(&mut self) -> Option<(Pair, Vec<u8>)> {
+        let transmit = self.agent.poll_transmit()?;
+        self.settle();
+        let pair = Pair { local: transmit.source, remote: transmit.destination };
+        Some((pair, transmit.contents.to_vec()))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.due
+    }
+
+    fn selected(&self) -> Option<Pair> {
+        self.selected
+    }
+
+    fn has_verified(&self, remote: SocketAddr) -> bool {
+        self.verified.contains(&remote)
+    }
+
+    fn has_proved(&self, remote: SocketAddr) -> bool {
+        self.selected.is_some_and(|pair| pair.remote == remote)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost
+    }
+}
+
+/// One of the two hosts.
+pub(crate) enum End {
+    /// A page with a connection, and what it was told.
+    Browser(Box<Peer<FullAgent>>, Vec<PeerEvent>),
+    /// The server, what it was told, and whether its application reads nothing.
+    Server(Box<Server>, Vec<(PeerId, PeerEvent)>, bool),
+}
+
+impl End {
+    fn machine(&mut self) -> &mut dyn Machine {
+        match self {
+            End::Browser(peer, _) => &mut **peer,
+            End::Server(server, ..) => &mut **server,
+        }
+    }
+}
+
+impl Machine for End {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
+        self.machine().handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        self.machine().handle_icmp(now, icmp);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.machine().handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        self.machine().poll_transmit(now, buffer)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            End::Browser(peer, _) => peer.poll_timeout(),
+            End::Server(server, ..) => server.poll_timeout(),
+        }
+    }
+}
+
+impl Host for End {
+    fn after_input(&mut self, _: Instant) {
+        match self {
+            End::Browser(peer, told) => told.extend(core::iter::from_fn(|| peer.poll_event())),
+            End::Server(_, _, true) => {}
+            End::Server(server, told, false) => {
+                told.extend(core::iter::from_fn(|| server.poll_event()));
+            }
+        }
+    }
+}
+
+/// What of a world may differ.
+pub(crate) struct Setting {
+    /// Links in both directions.
+    pub(crate) link: LinkConfig,
+    /// Seed of everything.
+    pub(crate) seed: u64,
+    /// End of DTLS that the server takes.
+    pub(crate) role: Role,
+    /// Settings of the browser's DTLS.
+    pub(crate) browser: Settings,
+    /// Options of the browser's association.
+    pub(crate) association: sctp::AssociationOptions,
+    /// Changes of the server's options.
+    pub(crate) server: fn(&mut ServerOptions),
+    /// Whether the offer names another key than the browser has.
+    pub(crate) wrong_key: bool,
+}
+
+impl Setting {
+    /// A browser with DTLS 1.3 as the client, over a link that loses this many packets of a hundred.
+    pub(crate) fn new(loss_percent: u64) -> Setting {
+        let loss = base::Probability::from_ratio(loss_percent, 100);
+        Setting {
+            link: LinkConfig::lossy(Duration::from_millis(50), loss),
+            seed: 1,
+            role: Role::Server,
+            browser: Settings::default(),
+            association: PeerOptions::association(),
+            server: |_| {},
+            wrong_key: false,
+        }
+    }
+}
+
+/// A server and a browser whose offer it has answered.
+pub(crate) struct World {
+    pub(crate) simulation: Simulation<End>,
+    pub(crate) browser: HostId,
+    pub(crate) server: HostId,
+    pub(crate) peer: PeerId,
+}
+
+pub(crate) fn identity(seed: u64) -> Identity {
+    Identity::generate(&mut RandomStream::new(seed, Purpose("identity", 0)))
+}
+
+/// Address of the browser, 1, or of the server, 2.
+pub(crate) fn address(host: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, host], 9000 + u16::from(host)))
+}
+
+/// An offer as a browser would make it.
+pub(crate) fn offer(own: &Credentials, identity: &Identity) -> Description {
+    Description {
+        session: 1,
+        mid: Some("0".into()),
+        bundled: true,
+        lite: false,
+        credentials: own.clone(),
+        fingerprints: [identity.fingerprint()].into(),
+        setup: Setup::ActPass,
+        sctp_port: 5000,
+        max_message: Some(256 << 10),
+        candidates: Vec::new(),
+    }
+}
+
+/// A server that a seed decides.
+pub(crate) fn server(seed: u64, role: Role, change: fn(&mut ServerOptions)) -> Server {
+    let mut options = ServerOptions::new(vec![address(2)]);
+    options.role = role;
+    options.secrets = Secrets::Seeded;
+    change(&mut options);
+    Server::new(options, identity(2), RandomStream::new(seed, Purpose("server", 0))).unwrap()
+}
+
+impl World {
+    pub(crate) fn new(setting: Setting) -> World {
+        let Setting { link, seed, role, browser, association, server: change, wrong_key } = setting;
+        let mut server = server(seed, role, change);
+        let mut random = RandomStream::new(seed, Purpose("browser", 0));
+        let own = Credentials::generate(&mut random);
+        let offer = offer(&own, &identity(if wrong_key { 3 } else { 1 }));
+        let text = offer.to_string();
+        let (peer, answer) = server.accept(Instant::ZERO, &text, None).unwrap();
+        // The browser reads the text, too.
+        let answer: Description = answer.to_string().parse().unwrap();
+        assert!(answer.lite);
+        let mut agent = FullAgent::new(&own, address(1));
+        agent.answer(&answer);
+        let role = if answer.setup == Setup::Active { Role::Server } else { Role::Client };
+        let context = Context::without_cookies(browser, &identity(1)).unwrap();
+        let options = PeerOptions {
+            secrets: Secrets::Seeded,
+            peer_max_message: answer.max_message,
+            association,
+            ..PeerOptions::new(context)
+        };
+        let trust = Trust::Listed(answer.fingerprints.clone());
+        let page = Peer::new(Instant::ZERO, agent, (role, trust), options, random).unwrap();
+        let mut simulation = Simulation::new(seed);
+        let pair = topology::pair(
+            &mut simulation,
+            Placed::at(End::Browser(Box::new(page), Vec::new()), address(1)),
+            Placed::at(End::Server(Box::new(server), Vec::new(), false), address(2)),
+            &[Directions::both(link)],
+        );
+        let pair = pair.unwrap();
+        World { simulation, browser: pair.first, server: pair.second, peer }
+    }
+
+    /// Time passes.
+    pub(crate) fn run_for(&mut self, span: Duration) {
+        let until = self.simulation.now() + span;
+        self.simulation.run_until(until).unwrap();
+    }
+
+    /// The page acts.
+    pub(crate) fn browser<R>(&mut self, act: impl FnOnce(&mut Peer<FullAgent>, Instant) -> R) -> R {
+        self.simulation.with_host(self.browser, |end, now| match end {
+            End::Browser(peer, _) => act(peer, now),
+            End::Server(..) => panic!("the server"),
+        })
+    }
+
+    /// The server's application acts on its peer.
+    pub(crate) fn server<R>(
+        &mut self,
+        act: impl FnOnce(&mut Peer<webrtc::ice::IceLite>, Instant) -> R,
+    ) -> Option<R> {
+        let id = self.peer;
+        self.simulation.with_host(self.server, |end, now| match end {
+            End::Server(server, ..) => server.with_peer(id, |peer| act(peer, now)),
+            End::Browser(..) => panic!("the browser"),
+        })
+    }
+
+    /// The server's application stops reading what it is told, or begins again.
+    pub(crate) fn set_deaf(&mut self, is_deaf: bool) {
+        self.simulation.with_host(self.server, |end, _| {
+            if let End::Server(_, _, deaf) = end {
+                *deaf = is_deaf;
+            }
+        });
+    }
+
+    /// What the page was told.
+    pub(crate) fn told_browser(&self) -> &[PeerEvent] {
+        match self.simulation.host(self.browser) {
+            End::Browser(_, told) => told,
+            End::Server(..) => panic!("the server"),
+        }
+    }
+
+    /// What the server's application was told.
+    pub(crate) fn told_server(&self) -> Vec<PeerEvent> {
+        match self.simulation.host(self.server) {
+            End::Server(_, told, _) => told.iter().map(|(_, event)| event.clone()).collect(),
+            End::Browser(..) => panic!("the browser"),
+        }
+    }
+}
+
+/// Messages on a channel among events.
+pub(crate) fn messages(told: &[PeerEvent], id: StreamId) -> Vec<Bytes> {
+    let of_channel = |event: &PeerEvent| match event {
+        PeerEvent::Channel(ChannelEvent::Message { id: on, payload, .. }) if *on == id => {
+            Some(payload.clone())
+        }
+        _ => None,
+    };
+    told.iter().filter_map(of_channel).collect()
+}

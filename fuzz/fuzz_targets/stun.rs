@@ -1,0 +1,7 @@
+//! See `fuzz_harness::stun`.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| _ = fuzz_harness::stun::run(bytes));
