@@ -14,6 +14,7 @@ mod network;
 mod paths;
 mod receiver;
 mod sweep;
+mod target;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -41,6 +42,7 @@ pub use network::{HopsText, Kind, NetworkSection};
 pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
 pub use receiver::ReceiverSection;
 pub use sweep::{Cell, Key, text_of, value_text};
+pub use target::{Quantity, Target};
 pub use traffic::{FlowSection, WorkloadSection};
 pub use transport::TransportText;
 
@@ -134,6 +136,8 @@ pub struct CellPlan {
     pub open: BTreeMap<String, String>,
     /// What the paper reports.
     pub expectations: Vec<Expectation>,
+    /// What rows of a comparison are to reach.
+    pub targets: Vec<Target>,
     /// What is to be seen; without any, the report draws what there is.
     pub figures: Vec<FigureSection>,
     /// What is varied; taken out before a cell is read.
@@ -213,6 +217,7 @@ impl Plan {
         }
         let asked = plan.varied.is_none().then_some(size);
         plan.base.expectations.iter().try_for_each(|one| one.check(&lists, asked))?;
+        plan.base.targets.iter().try_for_each(|one| one.check(&lists, asked))?;
         plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
         Ok(plan)
     }
@@ -226,6 +231,12 @@ impl Plan {
                 latency.distribution = true;
             }
         }
+    }
+
+    /// Leaves out the cells whose numbers no target takes.
+    pub fn keep_targets_alone(&mut self) {
+        let targets = &self.base.targets;
+        self.cells.retain(|(cell, _)| targets.iter().any(|target| target.takes(cell)));
     }
 
     /// About how much work all of it is, to compare sizes of one plan: the time that its runs simulate.

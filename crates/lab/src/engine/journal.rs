@@ -73,7 +73,8 @@ struct LineOf<'a> {
 }
 
 /// Keys of a plan that say how its results are shown and judged: another word there asks for no other run.
-const SHOWN: [&str; 7] = ["title", "paper", "reproduces", "about", "open", "expect", "figure"];
+const SHOWN: [&str; 8] =
+    ["title", "paper", "reproduces", "about", "open", "expect", "target", "figure"];
 
 /// Tells plans apart by what their runs depend on: what is run, size, what is varied otherwise than the text says,
 /// and the number of seeds.
