@@ -39,12 +39,8 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 	rm -rf docs/reproduction && mkdir docs/reproduction
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
 
-comparison:      ## thin streams over other transports and ours, side by side; writes the tables of docs/comparison.md and docs/networks.md (minutes)
-	$(CARGO) build --release --locked -p thinstream-cli --features peers --bin thinstream
-	for page in comparison:thin networks:networks; do \
-	  "$${CARGO_TARGET_DIR:-target}/release/thinstream" lab compare crates/peers/plans/$${page#*:}.toml > target/tables.md && \
-	  sed -i '/^<!-- The rest of this page/q' docs/$${page%:*}.md && (echo; cat target/tables.md) >> docs/$${page%:*}.md || exit 1; \
-	done
+comparison:      ## latency beside other transports, its targets, and what each mechanism is good for; writes the tables of five pages (ARGS=targets: of one)
+	ci/comparison $(ARGS)
 
 mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (seconds, once built)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- conformance --mutate conformance

@@ -4,9 +4,13 @@
 //! transmissions; so their differences are freer of chance than either number is ([`paired_difference`]).
 //! Quantiles are those of all seeds together, each with an interval that assumes no distribution.
 
+mod ablation;
 mod side_by_side;
+mod targets;
 
+pub use ablation::{Ablation, ablation};
 pub use side_by_side::{Row, SideBySide, side_by_side};
+pub use targets::{Reached, reached};
 
 use results::{
     CONFIDENCE, Distribution, Labels, MeanInterval, QuantileInterval, Series, Unit, mean,

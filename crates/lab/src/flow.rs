@@ -38,7 +38,7 @@ pub use station::Station;
 pub use transfers::TransferPlan;
 
 use crate::measure::GroupMeter;
-use crate::peers::PeerChoice;
+use crate::peers::{PeerChoice, RoundTrips};
 use crate::workload::{DueMessage, WorkloadError, WorkloadPlan};
 
 /// Port of SCTP and TCP receivers.
@@ -129,8 +129,8 @@ pub struct Addresses {
     pub sender: Vec<SocketAddr>,
     /// Where the receiver is reached; the first is its primary address.
     pub receiver: Vec<SocketAddr>,
-    /// Round-trip time of the first path without queues and jitter.
-    pub round_trip: Duration,
+    /// Round-trip times of the first path without queues and jitter.
+    pub round_trips: RoundTrips,
 }
 
 /// A flow, made.

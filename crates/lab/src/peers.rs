@@ -6,14 +6,16 @@
 //! messages bear a [`mark`], by which packets of any format show what they carry, as long as it is not encrypted.
 
 pub mod mark;
+mod round_trips;
 
 use core::fmt;
 use core::net::SocketAddr;
 use std::sync::OnceLock;
 
-use base::{Duration, Instant, Machine};
+use base::{Instant, Machine};
 use bytes::Bytes;
 use netsim::Checker;
+pub use round_trips::RoundTrips;
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// Bytes of an IPv4 header.
@@ -44,14 +46,14 @@ pub trait PeerEnd: Machine {
 }
 
 /// Addresses of the two ends of a flow, and their random streams.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Place {
     /// Address of the sender; its port is 0, as that of all hosts of the laboratory.
     pub sender: SocketAddr,
     /// Address of the receiver.
     pub receiver: SocketAddr,
-    /// Round-trip time of the network without queues and jitter.
-    pub round_trip: Duration,
+    /// Round-trip times of the network without queues and jitter.
+    pub round_trips: RoundTrips,
     /// The seed of the run.
     pub seed: u64,
     /// Number of the flow.
@@ -86,7 +88,7 @@ pub trait Peers: Send + Sync {
 
     /// Both ends of a flow over one of them, with its defaults or as the registry tunes it; none for a name that it
     /// does not have.
-    fn pair(&self, name: &str, tuned: bool, place: Place) -> Option<Pair>;
+    fn pair(&self, name: &str, tuned: bool, place: &Place) -> Option<Pair>;
 }
 
 static REGISTRY: OnceLock<&'static dyn Peers> = OnceLock::new();
@@ -146,7 +148,7 @@ pub struct PeerChoice {
 
 impl PeerChoice {
     /// Both ends of a flow; none where the registry has changed its mind.
-    pub fn pair(self, place: Place) -> Option<Pair> {
+    pub fn pair(self, place: &Place) -> Option<Pair> {
         REGISTRY.get()?.pair(self.name.0.name, self.tuned, place)
     }
 }

@@ -14,6 +14,7 @@ mod network;
 mod paths;
 mod receiver;
 mod sweep;
+mod target;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -41,6 +42,7 @@ pub use network::{HopsText, Kind, NetworkSection};
 pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
 pub use receiver::ReceiverSection;
 pub use sweep::{Cell, Key, text_of, value_text};
+pub use target::{Quantity, Target};
 pub use traffic::{FlowSection, WorkloadSection};
 pub use transport::TransportText;
 
@@ -139,6 +141,8 @@ pub struct CellPlan {
     pub open: BTreeMap<String, String>,
     /// Numbers of the paper.
     pub expectations: Vec<Expectation>,
+    /// Numbers that rows of a comparison are to reach.
+    pub targets: Vec<Target>,
     /// Figures of the report; without any, the report has the usual ones.
     pub figures: Vec<FigureSection>,
     /// Varied keys and values; taken out before a cell is read.
@@ -218,6 +222,7 @@ impl Plan {
         }
         let asked = plan.varied.is_none().then_some(size);
         plan.base.expectations.iter().try_for_each(|one| one.check(&lists, asked))?;
+        plan.base.targets.iter().try_for_each(|one| one.check(&lists, asked))?;
         plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
         Ok(plan)
     }
@@ -231,6 +236,12 @@ impl Plan {
                 latency.distribution = true;
             }
         }
+    }
+
+    /// Leaves out the cells whose numbers no target takes.
+    pub fn keep_targets_alone(&mut self) {
+        let targets = &self.base.targets;
+        self.cells.retain(|(cell, _)| targets.iter().any(|target| target.takes(cell)));
     }
 
     /// Virtual time of all runs in seconds, to compare sizes of one plan.

@@ -21,6 +21,7 @@ use netsim::{
 use crate::flow::{
     self, Addresses, FlowConfig, LogHandle, Made, Protocol, Station, TransportOptions,
 };
+use crate::peers::RoundTrips;
 use crate::workload::WorkloadError;
 
 pub use paired::{FlowLosses, PairedLoss, path_seed};
@@ -78,14 +79,18 @@ impl Network {
 
     /// Delays of flow `number` on its first path, there and back, without queues and at the least jitter.
     pub fn delays(&self, number: u32) -> Directions<Duration> {
-        let (shared, [near, far]) = (self.shared(), self.lines());
-        let way = self.ways(number).into_iter().next().unwrap_or_default();
-        let links = shared.get(way).into_iter().flatten().chain(near).chain(far);
         let none = Directions { forward: Duration::ZERO, backward: Duration::ZERO };
-        links.fold(none, |sum, link| Directions {
+        self.links(number).fold(none, |sum, link| Directions {
             forward: sum.forward + least_delay(&link.forward),
             backward: sum.backward + least_delay(&link.backward),
         })
+    }
+
+    /// The links of flow `number` on its first path.
+    fn links(&self, number: u32) -> impl Iterator<Item = &Directions<LinkConfig>> {
+        let (shared, [near, far]) = (self.shared(), self.lines());
+        let way = self.ways(number).into_iter().next().unwrap_or_default();
+        shared.get(way).into_iter().flatten().chain(near).chain(far)
     }
 
     /// The ways of flow `number`, one for each of its paths: places among the shared links.
@@ -199,11 +204,12 @@ impl World {
     ) -> Result<(), WorldError> {
         let ways = network.ways(number);
         let address = |side, path| address(side, path, number);
-        let delays = network.delays(number);
+        let links: Vec<&LinkConfig> =
+            network.links(number).flat_map(|link| [&link.forward, &link.backward]).collect();
         let addresses = Addresses {
             sender: (0..ways.len()).map(|path| address(0, path)).collect(),
             receiver: (0..ways.len()).map(|path| address(1, path)).collect(),
-            round_trip: delays.forward + delays.backward + config.extra_rtt,
+            round_trips: RoundTrips::over(&links, config.extra_rtt),
         };
         let Made { sender, receiver, log, watcher } = flow::make(config, number, seed, &addresses)?;
         self.simulation.checker_mut().extend(watcher);

@@ -18,7 +18,7 @@ pub(crate) struct Side {
 
 impl Side {
     /// The receiver's side of a flow, or the sender's.
-    pub(crate) fn of(place: Place, server: bool) -> Side {
+    pub(crate) fn of(place: &Place, server: bool) -> Side {
         let remote = if server { place.sender } else { place.receiver };
         let index = u64::from(place.number) * 2 + u64::from(server);
         let seed = RandomStream::new(place.seed, Purpose("peer", index)).below(u64::MAX);

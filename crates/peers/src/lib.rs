@@ -45,7 +45,7 @@ impl Peers for Registry {
         &ALL
     }
 
-    fn pair(&self, name: &str, tuned: bool, place: Place) -> Option<Pair> {
+    fn pair(&self, name: &str, tuned: bool, place: &Place) -> Option<Pair> {
         let make: fn(Side, bool) -> Option<Box<dyn PeerEnd>> = match name {
             "quic" => |side, tuned| Some(Box::new(quic::QuicEnd::new(side, tuned))),
             "kcp" => |side, tuned| Some(Box::new(kcp::KcpEnd::new(side, tuned))),

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use base::{DatagramMeta, Duration, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use bytes::Bytes;
 use lab::peers::mark::{Mark, marks_in};
-use lab::peers::{Pair, PeerEnd, Place};
+use lab::peers::{Pair, PeerEnd, Place, RoundTrips};
 use netsim::checker::DropCause;
 use netsim::{Checker, HostId, Packet};
 
@@ -31,12 +31,12 @@ struct Fate {
 
 /// Both ends, and the watcher that tells the sender what became of its packets. An oracle repairs each loss one round
 /// trip after the packet left; one that `bundles` by its next message, too, if that comes sooner.
-pub(crate) fn pair(place: Place, bundles: bool) -> Pair {
+pub(crate) fn pair(place: &Place, bundles: bool) -> Pair {
     let fates = Fates::default();
     let watcher = Watcher { sender: place.sender, fates: Rc::clone(&fates) };
     let sender = Sender {
         remote: place.receiver,
-        round_trip: place.round_trip,
+        round_trips: place.round_trips.clone(),
         bundles,
         fates,
         open: BTreeMap::new(),
@@ -83,7 +83,7 @@ impl Checker for Watcher {
 
 struct Sender {
     remote: SocketAddr,
-    round_trip: Duration,
+    round_trips: RoundTrips,
     bundles: bool,
     fates: Fates,
     /// Messages that may still be lost, with when to look after them.
@@ -105,9 +105,10 @@ impl Sender {
     /// Puts messages into a packet, one behind the other.
     fn transmit(&mut self, now: Instant, messages: &[(u64, Bytes)]) {
         let mut packet = Vec::new();
+        let look = now + self.round_trips.at(now);
         for (index, message) in messages {
             packet.extend_from_slice(message);
-            self.open.insert(*index, (now + self.round_trip, message.clone()));
+            self.open.insert(*index, (look, message.clone()));
             self.fates.borrow_mut().entry(*index).or_default();
         }
         self.packets.push_back(packet);

@@ -79,6 +79,17 @@ fn an_oracle_repairs_a_loss_one_round_trip_after_the_packet_left() {
 }
 
 #[test]
+fn an_oracle_follows_a_round_trip_that_steps() {
+    // The delay each way steps from 50 to 100 ms before the 40th packet, which is lost: its copy leaves 200 ms after it.
+    // Latency counts above the 50 ms of the beginning.
+    let flows = ["transport = \"oracle-retransmission\"".to_owned()];
+    let network =
+        "rtt = \"100ms\"\nprofile = \"8s delay=100ms\"\n[network.forward]\nloss = \"packets 40\"";
+    let [row] = &rows(&plan(network, "100ms", 30, &flows))[..] else { panic!("one row") };
+    assert_eq!((row.latency.max, row.needless, row.undelivered), (250.0, 0.0, 0), "{row:?}");
+}
+
+#[test]
 fn an_oracle_that_bundles_repairs_a_loss_by_the_next_message() {
     // The 40th packet is lost; the next one, 30 ms later, brings both messages; where that is lost too, the one after.
     let flows = ["transport = \"oracle-bundling\"".to_owned()];
@@ -167,11 +178,17 @@ fn what_a_plan_cannot_mean_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn the_plan_of_the_comparison_is_a_plan_in_every_size() {
+fn the_plans_of_the_comparisons_are_plans_in_every_size() {
     peers::register();
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("plans/thin.toml");
-    let text = std::fs::read_to_string(file).unwrap();
-    for size in [Size::Normal, Size::Small] {
-        Plan::parse(&text, size, None).unwrap();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("plans");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let files: Vec<_> = files.collect();
+    assert!(files.len() >= 3, "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for size in [Size::Normal, Size::Small] {
+            let plan = Plan::parse(&text, size, None);
+            assert!(plan.is_ok(), "{}: {}", file.display(), plan.err().unwrap());
+        }
     }
 }

@@ -136,6 +136,9 @@ pub struct BackoffPolicy {
     /// Expiries in a row of the timer of the set-up (SCTP: T1-init, T1-cookie) at which the timeout does not
     /// double beyond `rto.initial`, as `tcp_syn_linear_timeouts` of Linux; 0: it doubles at each.
     pub linear_setup: u8,
+    /// The first timeout of the set-up (INIT, COOKIE ECHO, a SYN of this side's own) where no round trip was measured: it doubles
+    /// up to `rto.initial`. None: `rto.initial`.
+    pub first_setup: Option<Duration>,
 }
 
 /// What ends the back-off of the retransmission timer.

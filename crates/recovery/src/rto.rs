@@ -211,9 +211,17 @@ mod tests {
     fn every_error(while_thin: ThinBackoff) -> BackoffPolicy {
         let errors = ErrorCounting::EveryExpiry;
         let linear_step = Duration::ZERO;
-        let (linear_queue, linear_setup) = (0, 0);
+        let (linear_queue, linear_setup, first_setup) = (0, 0, None);
         let ends = BackoffEnd::Sample;
-        BackoffPolicy { while_thin, linear_step, linear_queue, errors, ends, linear_setup }
+        BackoffPolicy {
+            while_thin,
+            linear_step,
+            linear_queue,
+            errors,
+            ends,
+            linear_setup,
+            first_setup,
+        }
     }
 
     fn rto() -> RtoPolicy {

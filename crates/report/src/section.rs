@@ -112,8 +112,19 @@ fn runs(plan: &Plan, finished: &Finished, manifest: &Manifest) -> String {
 // ---- what was set -----------------------------------------------------------------------------
 
 /// Keys of a plan that are no settings.
-const NO_SETTINGS: [&str; 10] =
-    ["title", "paper", "reproduces", "about", "full", "small", "open", "expect", "figure", "sweep"];
+const NO_SETTINGS: [&str; 11] = [
+    "title",
+    "paper",
+    "reproduces",
+    "about",
+    "full",
+    "small",
+    "open",
+    "expect",
+    "target",
+    "figure",
+    "sweep",
+];
 
 /// Lines of a value that are shown; of a longer one, only how many there are.
 const SHOWN_LINES: usize = 20;

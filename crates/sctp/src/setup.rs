@@ -25,7 +25,7 @@ use crate::zero_checksum::{self, ErrorDetection};
 
 pub(crate) mod handshake;
 mod refusals;
-mod schedule;
+pub(crate) mod schedule;
 
 /// The parameter Forward-TSN-Supported as it stands on the wire (RFC 3758, section 3.1).
 pub(crate) const FORWARD_TSN_SUPPORTED: &[u8] = &[0xc0, 0, 0, 4];

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ::lab::compare::{
-    Comparison, Difference, QuantilePair, SideBySide, compare, side_by_side, tally,
+    Comparison, Difference, QuantilePair, Reached, SideBySide, ablation, compare, reached,
+    side_by_side, tally,
 };
 use ::lab::engine::{self, Finished, Shard};
-use ::lab::plan::Plan;
+use ::lab::plan::{Plan, PlanError};
 use ::lab::stored::{Manifest, Stored};
 use ::report::four_digits;
 use ::report::section::Study;
@@ -51,6 +52,14 @@ pub(crate) struct Arguments {
     /// How long a message may take above the delay of the network to be in time, side by side.
     #[arg(long, value_name = "TIME", default_value = "10ms", conflicts_with = "key")]
     on_time: Duration,
+    /// Print what each value of the last key changes beside this one, such as a policy beside variants of it that lack a
+    /// mechanism each.
+    #[arg(long, value_name = "VALUE", conflicts_with_all = ["key", "report", "targets", "json"])]
+    beside: Option<String>,
+    /// Run only the cells that the plan's targets are about, and print what became of each target. Fails where more or
+    /// fewer numbers miss than the plan says.
+    #[arg(long, conflicts_with_all = ["key", "report", "json"])]
+    targets: bool,
     /// Write a page with figures and tables of all runs, too, side by side.
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     report: Option<PathBuf>,
@@ -88,8 +97,17 @@ struct Pair<'a> {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match (&arguments.key, &arguments.one, &arguments.other) {
         (Some(key), Some(one), Some(other)) => pair(arguments, Pair { key, one, other }),
-        _ => all(arguments),
+        _ if arguments.targets => targets(arguments),
+        _ => match &arguments.beside {
+            Some(base) => beside(arguments, base),
+            None => all(arguments),
+        },
     }
+}
+
+/// The error of a plan that cannot be compared.
+fn refused(arguments: &Arguments, error: PlanError) -> Failure {
+    Failure::usage(format!("plan {}: {error}", arguments.plan.display()))
 }
 
 /// Runs the plan; returns it with distributions, and its finished runs.
@@ -99,6 +117,9 @@ fn finish(
 ) -> Result<(Plan, Finished), Failure> {
     let mut plan = read_plan(&arguments.plan, &arguments.size, varied)?;
     plan.keep_distributions();
+    if arguments.targets {
+        plan.keep_targets_alone();
+    }
     let (shard, jobs) = (Shard::default(), arguments.jobs);
     let work = Work { plan: &plan, shard, jobs, what: "", command: typed() };
     let Done { finished, stopped, .. } = work.run(None)?;
@@ -110,19 +131,46 @@ fn all(arguments: &Arguments) -> Result<(), Failure> {
     let began = Instant::now();
     let page = arguments.report.as_deref().map(Page::try_open).transpose()?;
     let (plan, finished) = finish(arguments, None)?;
-    let refused = |error| Failure::usage(format!("plan {}: {error}", arguments.plan.display()));
-    let tables = side_by_side(&plan, &finished, arguments.on_time).map_err(refused)?;
+    let tables = side_by_side(&plan, &finished, arguments.on_time);
+    let tables = tables.map_err(|error| refused(arguments, error))?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&json!({ "tables": tables }));
         output::print(&text.unwrap_or_default())?;
     } else {
-        let tables: Vec<String> = tables.iter().map(SideBySide::markdown).collect();
+        let mut tables: Vec<String> = tables.iter().map(SideBySide::markdown).collect();
+        if !plan.base.targets.is_empty() {
+            let all = reached(&plan, &finished).map_err(|error| refused(arguments, error))?;
+            tables.push(Reached::markdown(&all));
+        }
         output::print(&tables.join("\n"))?;
     }
     let Some(page) = page else { return Ok(()) };
     let around = surroundings(began, typed());
     let manifest = Manifest::new(&plan, Shard::default(), engine::count(&finished), around);
     page.write(vec![Study::new(Stored { plan, finished, manifest })])
+}
+
+/// What the plan's targets have.
+fn targets(arguments: &Arguments) -> Result<(), Failure> {
+    let (plan, finished) = finish(arguments, None)?;
+    let all = reached(&plan, &finished).map_err(|error| refused(arguments, error))?;
+    output::print(&Reached::markdown(&all))?;
+    let not_as_known = all.iter().flat_map(|one| {
+        let said = one.numbers.iter().filter_map(|number| number.not_as_known());
+        said.map(|said| format!("{}: {said}", one.name()))
+    });
+    let not_as_known: Vec<String> = not_as_known.collect();
+    match not_as_known.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::check(not_as_known.join("\n"))),
+    }
+}
+
+/// What every value of the last key changes beside one.
+fn beside(arguments: &Arguments, base: &str) -> Result<(), Failure> {
+    let (plan, finished) = finish(arguments, None)?;
+    let found = ablation(&plan, &finished, base).map_err(|error| refused(arguments, error))?;
+    output::print(&found.markdown())
 }
 
 /// Two values of a key.

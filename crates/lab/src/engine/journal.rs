@@ -73,7 +73,8 @@ struct LineOf<'a> {
 }
 
 /// Keys of a plan that say how its results are shown and judged: another word there asks for no other run.
-const SHOWN: [&str; 7] = ["title", "paper", "reproduces", "about", "open", "expect", "figure"];
+const SHOWN: [&str; 8] =
+    ["title", "paper", "reproduces", "about", "open", "expect", "target", "figure"];
 
 /// Distinguishes plans by everything that their runs depend on: the subject, the size, keys that are varied otherwise
 /// than in the text, and the number of seeds.

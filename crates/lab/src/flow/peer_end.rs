@@ -41,8 +41,8 @@ pub(super) fn pair(
     addresses: &Addresses,
 ) -> Option<Pair> {
     let (sender, receiver) = (*addresses.sender.first()?, *addresses.receiver.first()?);
-    let round_trip = addresses.round_trip;
-    choice.pair(Place { sender, receiver, round_trip, seed, number })
+    let round_trips = addresses.round_trips.clone();
+    choice.pair(&Place { sender, receiver, round_trips, seed, number })
 }
 
 /// Both stations over `pair`.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use number::matches;
 pub use number::{Cells, Number, Than};
 pub use stated::Stated;
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     CellPlan, Expectation, FigureSection, Files, FlowSection, FlowsPlan, Lists, MeasureSection,
-    NetworkSection, Subject, Text,
+    NetworkSection, Subject, Target, Text,
 };
 use crate::study;
 
@@ -41,6 +41,8 @@ pub(super) struct Written {
     open: BTreeMap<String, String>,
     #[serde(default, rename = "expect")]
     expectations: Vec<Expectation>,
+    #[serde(default, rename = "target")]
+    targets: Vec<Target>,
     #[serde(default, rename = "figure")]
     figures: Vec<FigureSection>,
     #[serde(default)]
@@ -97,6 +99,7 @@ impl TryFrom<Written> for CellPlan {
             subject,
             open: written.open,
             expectations: written.expectations,
+            targets: written.targets,
             figures: written.figures,
             sweep: written.sweep,
             full_sweep: written.full.sweep,

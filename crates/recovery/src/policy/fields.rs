@@ -245,6 +245,8 @@ pub static FIELDS: &[Field] = &[
         "Expiries that count towards path failure: every, or those of an exponential schedule."),
     field!(Timeout, None, "linear-setup", Number, u8, backoff.linear_setup,
         "Expiries of the set-up's timer at which it does not double beyond rto-initial (Linux TCP: 4); 0: none."),
+    field!(Timeout, None, "rto-setup", OrOffTime, MaybeTime, backoff.first_setup,
+        "First timeout of INIT, COOKIE ECHO or a SYN before any measurement, doubled up to rto-initial; off: rto-initial."),
     field!(Timeout, None, "timer-restart", Words, TimerRestart, timer_restart,
         "Timer when data stays outstanding: full, timer-age (2009 paper), oldest-age (:4; RFC 7765)."),
     field!(Timeout, None, "timeout-resends", Words, TimeoutResends, timeout_resends,

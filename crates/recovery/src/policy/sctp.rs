@@ -66,6 +66,9 @@ pub(super) const FEW_OR_SLOW: ThinDetector =
 /// Expiries of the timer of the set-up at which it does not double, as in Linux (`tcp_syn_linear_timeouts`).
 pub(super) const LINEAR_SETUP: u8 = 4;
 
+/// Hosts that choose between addresses wait as long for the first before they try the second (RFC 8305, section 5).
+pub(super) const FIRST_SETUP: Duration = Duration::from_millis(250);
+
 /// The round trip of a path changes by less than this, that of a path with a queue by more.
 pub(super) const LINEAR_QUEUE: u8 = 3;
 
@@ -99,6 +102,7 @@ impl RecoveryPolicy {
                 linear_queue: 0,
                 errors: ErrorCounting::EveryExpiry,
                 linear_setup: 0,
+                first_setup: None,
             },
             timer_restart: TimerRestart::Full,
             thin: ThinDetector::InFlight { threshold: 3, inclusive: false },
@@ -198,6 +202,7 @@ impl RecoveryPolicy {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.backoff.linear_step = LINEAR_STEP;
+        policy.backoff.first_setup = Some(FIRST_SETUP);
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
         policy
     }
@@ -208,6 +213,7 @@ impl RecoveryPolicy {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.backoff.linear_step = LINEAR_STEP;
+        policy.backoff.first_setup = Some(FIRST_SETUP);
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: u8::MAX };
         policy.acknowledgement.request_immediate = ImmediateRequest::Always;
         policy

@@ -3,7 +3,9 @@
 
 use base::Duration;
 
-use super::sctp::{FEW_OR_SLOW, LEAST_TIMEOUT, LINEAR_QUEUE, LINEAR_SETUP, LINEAR_STEP};
+use super::sctp::{
+    FEW_OR_SLOW, FIRST_SETUP, LEAST_TIMEOUT, LINEAR_QUEUE, LINEAR_SETUP, LINEAR_STEP,
+};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, PathMtuPolicy, RecoveryPolicy,
@@ -151,6 +153,9 @@ impl RecoveryPolicy {
         policy.timeout_while_thin = ThinTimeout::Probe;
         policy.thin = FEW_OR_SLOW;
         policy.backoff.linear_setup = LINEAR_SETUP;
+        policy.backoff.first_setup = Some(FIRST_SETUP);
+        // The first repetition of a SYN tells more of the distance than of a loss.
+        policy.congestion.handshake_losses = 2;
         policy
     }
 

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Instant, RandomStream};
+use base::{DatagramMeta, Duration, Instant, RandomStream};
 use bytes::Bytes;
 
 use super::{Association, Ends, Identity};
@@ -17,6 +17,7 @@ use crate::paths::PathId;
 use crate::paths::addresses::listed_addresses;
 use crate::phase::Phase;
 use crate::setup::handshake::Handshake;
+use crate::setup::schedule::first_timeout;
 use crate::setup::{
     Existing, FORWARD_TSN_SUPPORTED, Tags, init_ack_fault, peer_vector, recognizes_forward_tsn,
     vector_fault, wanted_chunks,
@@ -41,7 +42,7 @@ impl Association {
         random: &mut RandomStream,
     ) -> Association {
         let mut handshake = Box::new(Handshake::default());
-        handshake.begin(now, options.policy.rto.initial);
+        handshake.begin(now, first_timeout(&options.policy, Duration::ZERO));
         handshake.on_init(now);
         let mut own = Association::new(options, identity, ends, Phase::CookieWait(handshake));
         let (paths, mut context) = own.paths_in_context();
@@ -155,7 +156,7 @@ impl Association {
             self.counters.chunks_dropped += 1;
             return;
         };
-        let round_trip = handshake.round_trip(now);
+        let (round_trip, longest) = (handshake.round_trip(now), handshake.since_first(now));
         self.identity.tags.peer = init_ack.initiate_tag;
         if let Some((cause, what)) = init_ack_fault(init_ack) {
             return self.refuse_init_ack(cause, what);
@@ -182,19 +183,24 @@ impl Association {
         }
         self.phase.echo_cookie(cookie.into());
         self.control.push_first(Control::CookieEcho);
-        self.begin_attempts(now);
+        self.begin_attempts(now, longest);
     }
 
-    /// INIT or COOKIE ECHO is about to leave for the first time: T1 runs.
-    fn begin_attempts(&mut self, now: Instant) {
-        let rto = self.control_rto();
+    /// INIT or COOKIE ECHO is about to leave for the first time: T1 runs. The round trip is no longer than `longest`, if that is
+    /// not zero.
+    fn begin_attempts(&mut self, now: Instant, longest: Duration) {
+        let is_measured = self.tx.recovery().srtt(self.control_route().number()).is_some();
+        let wait = match is_measured {
+            true => self.control_rto(),
+            false => first_timeout(&self.options.policy, longest),
+        };
         if let Some(handshake) = self.phase.handshake_mut() {
-            handshake.begin(now, rto);
+            handshake.begin(now, wait);
         }
     }
 
     /// INIT or COOKIE ECHO was answered in this time.
-    fn note_round_trip(&mut self, round_trip: Option<base::Duration>) {
+    fn note_round_trip(&mut self, round_trip: Option<Duration>) {
         if let Some(sample) = round_trip {
             let path = self.control_route().number();
             self.tx.recovery_mut().on_rtt_sample(path, sample);
@@ -286,7 +292,7 @@ impl Association {
         self.rx = None;
         self.extensions.forget_peer();
         self.control.end_with(Some(Control::Init));
-        self.begin_attempts(now);
+        self.begin_attempts(now, Duration::ZERO);
         if let Some(handshake) = self.phase.handshake_mut() {
             handshake.on_init(now);
         }
@@ -304,18 +310,16 @@ impl Association {
             return self.fail(failure);
         }
         self.counters.setup_retransmissions += 1;
-        let base = if waits {
+        if waits {
             handshake.on_init(now);
             // COOKIE ECHO goes where INIT ACK came from: the cookie is good for no other.
             self.turn_control_path();
             self.control.push_first_once(Control::Init);
-            self.options.policy.rto.initial
         } else {
             self.control.push_first_once(Control::CookieEcho);
-            self.control_rto()
-        };
+        }
         if let Some(handshake) = self.phase.handshake_mut() {
-            handshake.back_off(now, &self.options.policy, base);
+            handshake.back_off(now, &self.options.policy);
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Handshake {
     attempts: u8,
     /// When INIT or COOKIE ECHO, of which it is, left first.
     first_at: Instant,
+    /// The timeout before any expiry.
+    base: Duration,
     stale_cookies: u8,
     /// What ICMP said of the INITs.
     refusals: Refusals,
@@ -27,7 +29,7 @@ pub(crate) struct Handshake {
 impl Handshake {
     /// A chunk is about to leave for the first time, and again after `wait` if there is no answer.
     pub(crate) fn begin(&mut self, now: Instant, wait: Duration) {
-        (self.attempts, self.first_at) = (0, now);
+        (self.attempts, self.first_at, self.base) = (0, now, wait);
         self.t1 = Some(now + wait);
     }
 
@@ -45,6 +47,11 @@ impl Handshake {
     /// The time that the chunk's answer took, if it was sent once only (Karn).
     pub(crate) fn round_trip(&self, now: Instant) -> Option<Duration> {
         (self.attempts == 0).then(|| now.since(self.first_at))
+    }
+
+    /// The time since the chunk left first: if it was answered, the round trip is no longer.
+    pub(crate) fn since_first(&self, now: Instant) -> Duration {
+        now.since(self.first_at)
     }
 
     /// The peer found the cookie stale: whether to begin anew.
@@ -75,9 +82,9 @@ impl Handshake {
         may
     }
 
-    /// Arms T1 for the chunk that leaves again; the first timeout was `base`.
-    pub(crate) fn back_off(&mut self, now: Instant, policy: &RecoveryPolicy, base: Duration) {
-        self.t1 = Some(now + setup_timeout(policy, base, self.attempts));
+    /// Arms T1 for the chunk that leaves again.
+    pub(crate) fn back_off(&mut self, now: Instant, policy: &RecoveryPolicy) {
+        self.t1 = Some(now + setup_timeout(policy, self.base, self.attempts));
     }
 
     /// The INIT that was sent last to the address of `path` was refused.

@@ -20,6 +20,16 @@ pub(super) fn setup_timeout(policy: &RecoveryPolicy, base: Duration, attempts: u
     }
 }
 
+/// T1 before any expiry where no round trip was measured, because nothing was sent yet, or because what was answered had been
+/// sent more than once: `longest` after it left first, which the round trip does not exceed.
+pub(crate) fn first_timeout(policy: &RecoveryPolicy, longest: Duration) -> Duration {
+    let initial = policy.rto.initial;
+    policy
+        .backoff
+        .first_setup
+        .map_or(initial, |first| (longest + longest / 4).max(first).min(initial.max(first)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,6 +50,20 @@ mod tests {
     fn the_timeout_doubles_at_once_or_after_so_many_expiries() {
         assert_eq!(times(0, 1_000), [1, 3, 7, 15, 31, 63, 123, 183].map(|second| second * 1_000));
         assert_eq!(times(4, 1_000), [1, 2, 3, 4, 5, 7, 11, 19].map(|second| second * 1_000));
+    }
+
+    #[test]
+    fn without_a_measurement_the_first_timeout_is_that_of_the_set_up_or_allows_for_the_longest_round_trip()
+     {
+        let mut policy = RecoveryPolicy::sctp_rfc();
+        let first = |policy: &RecoveryPolicy, longest| {
+            first_timeout(policy, Duration::from_millis(longest)).as_millis()
+        };
+        assert_eq!([0, 400, 3_000].map(|longest| first(&policy, longest)), [1_000; 3]);
+        policy.backoff.first_setup = Some(Duration::from_millis(250));
+        let firsts = [0, 100, 400, 3_000].map(|longest| first(&policy, longest));
+        assert_eq!(firsts, [250, 250, 500, 1_000]);
+        assert_eq!(times(4, 250)[..6], [250, 750, 1_750, 2_750, 3_750, 5_750]);
     }
 
     #[test]

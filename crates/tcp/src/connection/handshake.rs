@@ -185,8 +185,9 @@ pub(crate) struct Handshake {
 
 impl Handshake {
     pub(crate) fn new(listener: Option<ListenerId>, offered: Arc<ConnectionOptions>) -> Handshake {
+        let (syn, first) = (offered.syn_timeout, offered.policy.backoff.first_setup);
         Handshake {
-            timeout: offered.syn_timeout,
+            timeout: first.filter(|_| listener.is_none()).map_or(syn, |first| first.min(syn)),
             offered,
             listener,
             peer: None,
@@ -219,9 +220,11 @@ impl Handshake {
         if self.due.is_none() {
             let slack = if self.expiries == 0 { Duration::ZERO } else { options.syn_timeout_slack };
             self.due = Some(now + self.timeout.min(options.syn_timeout_max) + slack);
-            if self.expiries >= self.linear_timeouts(options) {
-                self.timeout = (self.timeout * 2).min(options.syn_timeout_max);
-            }
+            let level = match self.expiries >= self.linear_timeouts(options) {
+                true => options.syn_timeout_max,
+                false => options.syn_timeout,
+            };
+            self.timeout = (self.timeout * 2).min(level.max(self.timeout));
         }
     }
 

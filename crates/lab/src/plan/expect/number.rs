@@ -57,7 +57,8 @@ impl Number<'_> {
     }
 }
 
-fn matches(wanted: &Cells, cell: &[(String, String)]) -> bool {
+/// Whether a cell has these values.
+pub(in crate::plan) fn matches(wanted: &Cells, cell: &[(String, String)]) -> bool {
     wanted.iter().all(|(key, value)| {
         cell.iter().any(|(have, text)| have == key && *text == value_text(value))
     })

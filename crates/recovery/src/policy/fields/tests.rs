@@ -27,6 +27,7 @@ fn strange() -> RecoveryPolicy {
     policy.backoff.while_thin = ThinBackoff::LinearFor(9);
     policy.backoff.errors = ErrorCounting::ExponentialSchedule;
     policy.backoff.linear_setup = 9;
+    policy.backoff.first_setup = Some(millis(11));
     policy.backoff.linear_step = Duration::from_micros(9);
     policy.backoff.linear_queue = 9;
     policy.backoff.ends = BackoffEnd::Acknowledgement;

@@ -1,0 +1,177 @@
+//! What each value of the key that a plan varies last changes beside one of them: of a policy and variants that lack one
+//! mechanism each, what the mechanism is good for, and where.
+
+use core::fmt::Write;
+
+use results::Labels;
+
+use super::{Comparison, Difference, compare};
+use crate::engine::Finished;
+use crate::plan::{Plan, PlanError};
+
+/// All values beside one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ablation {
+    /// The value beside which the others are.
+    pub base: String,
+    /// What else is varied, and its values in each case.
+    pub cases: Vec<Labels>,
+    /// The other values, each with what it changes in each case.
+    pub rows: Vec<(String, Vec<Changes>)>,
+}
+
+/// What a value changes in a case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Numbers that are higher beyond chance, with their difference.
+    pub higher: Vec<(String, f64)>,
+    /// Numbers that are lower.
+    pub lower: Vec<(String, f64)>,
+}
+
+/// Numbers that count, with their names here and units, the digits that are shown, and the least difference: as a share
+/// of the base's number, and in the number's own unit.
+const NUMBERS: [(&str, &str, &str, usize, f64); 6] = [
+    ("latency.mean", "mean", "ms", 1, 0.05),
+    ("latency.quantile[quantile=0.99]", "p99", "ms", 0, 1.0),
+    ("latency.quantile[quantile=0.999]", "p99.9", "ms", 0, 1.0),
+    ("cost.bytes", "", "B", 0, 1.0),
+    ("cost.packets", "packets", "", 2, 0.01),
+    ("cost.needless", "needless", "", 2, 0.01),
+];
+const LEAST_SHARE: f64 = 0.01;
+
+/// Compares each value of the last key with `base`. What is higher beyond chance by less than 1 %, or than a digit of what is
+/// shown, counts as alike.
+///
+/// # Errors
+/// When the plan varies nothing, or `base` is none of the values.
+pub fn ablation(plan: &Plan, finished: &Finished, base: &str) -> Result<Ablation, PlanError> {
+    let keys: Vec<Labels> = plan.cells.iter().map(|(cell, _)| cell.texts()).collect();
+    let Some((key, _)) = keys.first().and_then(|texts| texts.last()) else {
+        return Err(PlanError::new("the plan varies nothing; give one with a [sweep]"));
+    };
+    let mut values: Vec<&str> = Vec::new();
+    for (_, value) in keys.iter().filter_map(|texts| texts.last()) {
+        if !values.contains(&value.as_str()) {
+            values.push(value);
+        }
+    }
+    if !values.contains(&base) {
+        let all = values.join(", ");
+        return Err(PlanError::new(format!("\"{key}\" is never \"{base}\"; the plan has {all}")));
+    }
+    values.retain(|value| *value != base);
+    let mut cases: Vec<Labels> = Vec::new();
+    let row = |value: &str| {
+        let all = compare(plan, finished, key, (value, base), &[]);
+        cases = all.iter().map(|one| one.keys.clone()).collect();
+        (value.to_owned(), all.iter().map(changes).collect())
+    };
+    let rows = values.into_iter().map(row).collect();
+    Ok(Ablation { base: base.to_owned(), cases, rows })
+}
+
+fn changes(comparison: &Comparison) -> Changes {
+    let mut changes = Changes::default();
+    for (name, shown, unit, digits, least) in NUMBERS {
+        let named = |one: &&Difference| one.name == name;
+        let Some(one) = comparison.differences.iter().find(named) else { continue };
+        let Some(interval) = one.difference.filter(|_| one.is_beyond_chance()) else { continue };
+        let by = interval.mean;
+        if by.abs() < least.max(LEAST_SHARE * one.other.abs()) {
+            continue;
+        }
+        let words = [shown, &format!("{by:+.digits$}"), unit].map(str::to_owned);
+        let text = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let list = if by > 0.0 { &mut changes.higher } else { &mut changes.lower };
+        list.push((text, by));
+    }
+    changes
+}
+
+impl Ablation {
+    /// The values beside which nothing of the base is lower in any case: what they lack earns nothing here.
+    pub fn idle(&self) -> Vec<&str> {
+        let is_idle = |cases: &Vec<Changes>| cases.iter().all(|one| one.higher.is_empty());
+        let idle = self.rows.iter().filter(|(_, cases)| is_idle(cases));
+        idle.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// As a table in Markdown: what is higher beside the base and what is lower, case by case.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("| beside {} | higher | lower |\n|---|---|---|\n", self.base);
+        for (name, cases) in &self.rows {
+            let higher = self.told(cases, |one| &one.higher);
+            let lower = self.told(cases, |one| &one.lower);
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "| {name} | {higher} | {lower} |");
+        }
+        let idle = self.idle();
+        if !idle.is_empty() {
+            let _ = writeln!(text, "\nHigher nowhere: {}.", idle.join("; "));
+        }
+        text
+    }
+
+    fn told(&self, cases: &[Changes], numbers: fn(&Changes) -> &Vec<(String, f64)>) -> String {
+        let told = self.cases.iter().zip(cases).filter_map(|(keys, changes)| {
+            let keys: Vec<&str> = keys.iter().map(|(_, value)| value.as_str()).collect();
+            let all: Vec<&str> = numbers(changes).iter().map(|(text, _)| text.as_str()).collect();
+            (!all.is_empty()).then(|| format!("*{}*: {}", keys.join(", "), all.join(", ")))
+        });
+        told.collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::run_all;
+    use crate::plan::Size;
+
+    const PLAN: &str = r#"
+title = "Streams"
+[run]
+duration = "60s"
+warm_up = "2s"
+seeds = 3
+[network]
+kind = "pair"
+rtt = "100ms"
+[[flow]]
+name = "thin"
+transport = "sctp"
+policy = "latency"
+workload = { arrivals = "250ms", size = 100 }
+[sweep]
+"flow.thin.policy" = [
+    "latency",
+    { name = "timeouts of 200 ms", preset = "latency", rto-min-thin = "200ms" },
+    { name = "path MTU found later", preset = "latency", mtu-probe-timer = "2s" },
+]
+"case" = [
+    { name = "clean", "network.rtt" = "100ms" },
+    { name = "lossy", "network.loss" = "5%" },
+]
+[measure]
+latency = { quantiles = [0.99] }
+cost = {}
+"#;
+
+    #[test]
+    fn a_mechanism_that_is_taken_out_shows_where_it_is_good_for_something_and_an_idle_one_is_named()
+    {
+        let plan = Plan::parse(PLAN, Size::Normal, None).unwrap();
+        let finished = run_all(&plan, 1).unwrap();
+        let found = ablation(&plan, &finished, "latency").unwrap();
+        assert_eq!(found.idle(), ["path MTU found later"]);
+        let text = found.markdown();
+        assert!(text.starts_with("| beside latency | higher | lower |\n|---|---|---|\n"), "{text}");
+        assert!(text.contains("| timeouts of 200 ms | *lossy*: mean +"), "{text}");
+        assert!(text.contains("| path MTU found later |  |  |\n"), "{text}");
+        assert!(text.ends_with("Higher nowhere: path MTU found later.\n"), "{text}");
+        let error = ablation(&plan, &finished, "thin").unwrap_err().to_string();
+        assert!(error.contains("is never \"thin\"; the plan has latency, timeouts"), "{error}");
+    }
+}

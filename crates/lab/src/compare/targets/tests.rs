@@ -1,0 +1,88 @@
+use super::*;
+use crate::engine::run_all;
+use crate::plan::Size;
+
+const PLAN: &str = r#"
+title = "Streams"
+[run]
+duration = "60s"
+warm_up = "2s"
+seeds = 2
+[network]
+kind = "pair"
+rtt = "100ms"
+[[flow]]
+name = "thin"
+transport = "sctp"
+policy = "lksctp"
+workload = { arrivals = "250ms", size = 100 }
+[sweep]
+"flow.thin.policy" = ["lksctp", "thin", "latency"]
+"case" = [
+    { name = "clean", "network.rtt" = "100ms" },
+    { name = "lossy", "network.forward" = { loss = "packets 100" } },
+]
+[measure]
+latency = {}
+cost = {}
+"#;
+
+/// The plan with these targets, in their own cells alone, and its table and what is not as known.
+fn judged(targets: &str) -> (String, Vec<String>) {
+    let mut plan = Plan::parse(&format!("{PLAN}{targets}"), Size::Normal, None).unwrap();
+    plan.keep_distributions();
+    plan.keep_targets_alone();
+    let finished = run_all(&plan, 1).unwrap();
+    let reached = reached(&plan, &finished).unwrap();
+    let other = reached.iter().flat_map(|one| &one.numbers).filter_map(Number::not_as_known);
+    (Reached::markdown(&reached), other.collect())
+}
+
+#[test]
+fn a_number_is_met_if_it_rounds_to_the_target_s_digits_and_missed_beyond() {
+    // 100 bytes behind the headers of a DATA chunk (16), SCTP (12) and IP (20); no latency above the delay of the network.
+    let of = |most: &str| {
+        judged(&format!(
+            "[[target]]\nwhere = {{ case = \"clean\", \"flow.thin.policy\" = \"lksctp\" }}\nmost = {{ {most} }}\n"
+        ))
+    };
+    let (table, other) = of("bytes = 148, mean = \"0.0\", packets = \"1.00\"");
+    let line = "| clean · lksctp | mean 0.0 ms, bytes 148 B, packets 1.00 | mean 0.0, bytes 148, packets 1.00 | met |  |\n";
+    assert!(table.contains(line), "{table}");
+    assert!(table.ends_with("3 of 3 numbers are met.\n"), "{table}");
+    assert_eq!(other, Vec::<String>::new());
+    let (table, other) = of("bytes = 147");
+    assert!(table.contains("| bytes **148** | **missed** |"), "{table}");
+    assert!(table.ends_with("0 of 1 numbers are met.\n"), "{table}");
+    assert_eq!(other, ["bytes misses in 1 of 1, the plan says 0"]);
+}
+
+#[test]
+fn a_miss_that_is_known_is_as_known_until_the_number_is_met() {
+    let of = |bytes: u32| {
+        judged(&format!(
+            "[[target]]\nwhere = {{ \"flow.thin.policy\" = \"lksctp\", case = \"clean\" }}\nmost = {{ bytes = {bytes} }}\n\
+             missed = {{ bytes = 1 }}\ntried = \"shorter headers\"\n"
+        ))
+    };
+    let (table, other) = of(147);
+    assert!(table.contains("| **missed** | shorter headers |"), "{table}");
+    assert_eq!(other, Vec::<String>::new());
+    assert_eq!(of(148).1, ["bytes misses in 0 of 1, the plan says 1"]);
+}
+
+#[test]
+fn a_row_is_compared_with_the_lowest_of_others_in_every_case_and_cases_that_miss_are_named() {
+    let ahead = |of: &str, most: &str| {
+        judged(&format!(
+            "[[target]]\nwhere = {{ \"flow.thin.policy\" = \"{of}\" }}\nahead_of = [\"lksctp\", \"thin\"]\nmost = {{ {most} }}\n"
+        ))
+    };
+    let (table, _) = ahead("latency", "mean = \"0.0\", max = 0");
+    assert!(table.contains("| mean in 2 of 2, max in 2 of 2 | met |"), "{table}");
+    // The standard timer of a second, beside one of 200 ms.
+    let lksctp = "[[target]]\nwhere = { \"flow.thin.policy\" = \"lksctp\" }\nahead_of = [\"thin\"]\nmost = { max = 0 }\n";
+    let (table, other) = judged(lksctp);
+    assert!(table.contains("| max in 1 of 2 (lossy **"), "{table}");
+    assert_eq!(other, ["max misses in 1 of 2, the plan says 0"]);
+}

@@ -1,0 +1,181 @@
+//! `[[target]]`: what rows of `lab compare` are to reach with the plan's own seeds.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::expect::{Cells, Stated, matches};
+use super::sweep::{Cell, value_text};
+use super::{Lists, PlanError, Size};
+
+/// A number of a row of `lab compare`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Mean of the latency.
+    Mean,
+    /// Its median.
+    P50,
+    /// Its 90th percentile.
+    P90,
+    /// Its 99th percentile.
+    P99,
+    /// Its 99.9th percentile.
+    #[serde(rename = "p99.9")]
+    P999,
+    /// The longest latency.
+    Max,
+    /// Bytes of the sender for each message.
+    Bytes,
+    /// Packets of the sender for each message.
+    Packets,
+    /// Copies for each message that came after another one had.
+    Needless,
+}
+
+impl Quantity {
+    /// Unit of the number; empty for a plain one.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Quantity::Bytes => "B",
+            Quantity::Packets | Quantity::Needless => "",
+            _ => "ms",
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Quantity::Mean => "mean",
+            Quantity::P50 => "p50",
+            Quantity::P90 => "p90",
+            Quantity::P99 => "p99",
+            Quantity::P999 => "p99.9",
+            Quantity::Max => "max",
+            Quantity::Bytes => "bytes",
+            Quantity::Packets => "packets",
+            Quantity::Needless => "needless",
+        })
+    }
+}
+
+/// Numbers that rows are to stay within. The numbers of the plan's own seeds count, rounded to the digits of the target: a
+/// target is for these seeds, as the table of a comparison is.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// In which cells: keys of the sweep and their values. Each of them has to reach the target.
+    #[serde(rename = "where")]
+    pub cells: Cells,
+    /// Values of the key that the sweep varies last: each number is the difference to the lowest of these rows.
+    #[serde(default)]
+    pub ahead_of: Vec<String>,
+    /// The numbers, at most.
+    pub most: BTreeMap<Quantity, Stated>,
+    /// In how many cells a number is known to miss; those that are not named miss in none.
+    #[serde(default)]
+    pub missed: BTreeMap<Quantity, usize>,
+    /// What was tried where a number misses, and what stands in the way.
+    #[serde(default)]
+    pub tried: Option<String>,
+}
+
+impl Target {
+    /// Whether a cell has to reach the target.
+    pub fn asks(&self, cell: &Cell) -> bool {
+        matches(&self.cells, &cell.texts())
+    }
+
+    /// Whether the verdict takes the cell's numbers: those of cells that have to reach the target, and those of the rows beside
+    /// them.
+    pub fn takes(&self, cell: &Cell) -> bool {
+        let mut texts = cell.texts();
+        let Some((key, value)) = texts.pop() else { return self.asks(cell) };
+        let others = self.cells.iter().filter(|(other, _)| **other != key);
+        let others: Cells = others.map(|(key, value)| (key.clone(), value.clone())).collect();
+        self.asks(cell) || (self.ahead_of.contains(&value) && matches(&others, &texts))
+    }
+
+    /// Whether the plan varies what the target names, and in a size that the target is for has the values.
+    pub(super) fn check(&self, lists: &Lists, size: Option<Size>) -> Result<(), PlanError> {
+        for (key, value) in &self.cells {
+            let Some(values) = lists.get(key) else {
+                let what = format!("target: [sweep] does not vary \"{key}\"; name a key of it");
+                return Err(PlanError::new(what));
+            };
+            let known: Vec<String> = values.iter().map(value_text).collect();
+            if size == Some(Size::Normal) && !known.contains(&value_text(value)) {
+                return Err(PlanError::new(format!(
+                    "target: \"{key}\" is never \"{}\"; [sweep] has {}",
+                    value_text(value),
+                    known.join(", ")
+                )));
+            }
+        }
+        if self.most.is_empty() {
+            return Err(PlanError::new(
+                "target: most is empty; give numbers such as most = { mean = 5.3 }",
+            ));
+        }
+        if let Some(what) = self.missed.keys().find(|what| !self.most.contains_key(what)) {
+            return Err(PlanError::new(format!(
+                "target: missed has {what}, and most has not; give both"
+            )));
+        }
+        if self.missed.is_empty() != self.tried.is_none() {
+            return Err(PlanError::new(
+                "target: missed and tried go together; where a number misses, tried says what was tried",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<(), String> {
+        let target: Target = toml::from_str(text).map_err(|error| error.to_string())?;
+        let names = |names: &[&str]| names.iter().map(|name| (*name).into()).collect();
+        let lists = Lists::from([
+            ("case".to_owned(), names(&["near", "far"])),
+            ("flow.f".to_owned(), names(&["ours", "theirs"])),
+        ]);
+        target.check(&lists, Some(Size::Normal)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_a_target_cannot_mean_is_refused_with_what_would_be_right() {
+        let most = "most = { mean = 5.3 }";
+        for (text, told) in [
+            (format!("where = {{ place = \"far\" }}\n{most}"), "does not vary \"place\""),
+            (format!("where = {{ case = \"afar\" }}\n{most}"), "[sweep] has near, far"),
+            ("where = {}\nmost = {}".to_owned(), "most is empty"),
+            (format!("where = {{}}\n{most}\nmissed = {{ p99 = 1 }}\ntried = \"t\""), "give both"),
+            (format!("where = {{}}\n{most}\nmissed = {{ mean = 1 }}"), "go together"),
+            (format!("where = {{}}\n{most}\ntried = \"t\""), "go together"),
+            ("where = {}\nmost = { median = 1 }".to_owned(), "unknown variant"),
+        ] {
+            let error = check(&text).unwrap_err();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+        assert_eq!(check(&format!("where = {{ case = \"far\" }}\n{most}")), Ok(()));
+    }
+
+    #[test]
+    fn a_target_takes_the_rows_that_it_is_compared_with_in_its_own_cases_alone() {
+        let target: Target = toml::from_str(
+            "where = { case = \"far\", \"flow.f\" = \"ours\" }\nahead_of = [\"theirs\"]\nmost = { mean = 0 }",
+        )
+        .unwrap();
+        let takes = |case: &str, flow: &str| {
+            let keys = [("case", case), ("flow.f", flow)];
+            target.takes(&Cell(keys.map(|(key, value)| (key.to_owned(), value.into())).to_vec()))
+        };
+        assert!(takes("far", "ours") && takes("far", "theirs"));
+        assert!(!takes("near", "ours") && !takes("near", "theirs") && !takes("far", "third"));
+    }
+}
