@@ -56,7 +56,8 @@ fn plans_that_take_seconds_give_the_numbers_of_the_kept_report() {
     let page = page();
     let (mut rows, mut stale) = (0, Vec::new());
     for name in CHEAP {
-        let experiment = experiments::all().into_iter().find(|experiment| experiment.name == name).unwrap();
+        let experiment =
+            experiments::all().into_iter().find(|experiment| experiment.name == name).unwrap();
         let plan = Plan::parse(experiment.text, Size::Normal, None).unwrap();
         let finished = run_all(&plan, 2).unwrap();
         for row in comparisons(&plan, &finished) {
