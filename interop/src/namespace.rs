@@ -73,7 +73,7 @@ impl Namespace {
     }
 
     /// Where `ip` finds it: an interface can be moved there as long as this process lives.
-    pub(crate) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
     }
 

@@ -262,7 +262,7 @@ fn translated(event: Event) -> Option<StackEvent> {
         Event::AddressRefused { change, address, cause } => {
             StackEvent::Refused(format!("{change:?} {address}: cause {cause}"))
         }
-        Event::PeerError { code } => {
+        Event::PeerError { code, .. } => {
             println!("the peer reports an error: {code}");
             return None;
         }

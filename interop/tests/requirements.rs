@@ -246,6 +246,69 @@ fn no_label_of_appendix_b_is_missing_from_the_table_of_rfc_9293() {
     assert!(missing.is_empty() && unknown.is_empty(), "missing {missing:?}, unknown {unknown:?}");
 }
 
+/// RFCs of SCTP with a page of requirements.
+const OF_SCTP: [&str; 12] = [
+    "3758", "4895", "5061", "6525", "6951", "7053", "7496", "7829", "8260", "8899", "9260", "9653",
+];
+
+/// The list at the head of docs/exceptions.md of what SCTP breaks by choice, and the tables behind it.
+fn broken_by_sctp(text: &str) -> (String, &str) {
+    let (_, rest) =
+        text.split_once("\n## SCTP: requirements broken by choice\n").expect("the list");
+    let (list, tables) = rest.split_once("\n## ").expect("tables");
+    (list.split_whitespace().collect::<Vec<_>>().join(" "), tables)
+}
+
+#[test]
+fn what_sctp_breaks_of_a_must_is_in_the_list_of_that_and_nothing_else_is() {
+    let text = read("docs/exceptions.md").unwrap();
+    let (list, tables) = broken_by_sctp(&text);
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for table in
+        tables.split("\n## ").filter(|table| !table.lines().next().unwrap().contains("(TCP)"))
+    {
+        for first in table.lines().filter_map(cells).map(|cells| cells[0].to_owned()) {
+            let is_broken = first.contains("(MUST)") || first.contains("(MUST NOT)");
+            if is_broken != list.contains(&format!(": {first} |")) {
+                wrong.push(first);
+            }
+            rows += usize::from(is_broken);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let is_entry =
+        |line: &&str| line.strip_prefix("| ").is_some_and(|row| row.starts_with(char::is_numeric));
+    let (entries, _) = text.split_once("\n## RFC 9260 (SCTP)\n").unwrap();
+    assert_eq!(
+        entries.lines().filter(is_entry).count(),
+        rows,
+        "the list has a row that no table has"
+    );
+}
+
+#[test]
+fn an_exception_that_a_must_of_sctp_cites_is_in_the_list_as_broken_or_as_kept() {
+    let text = read("docs/exceptions.md").unwrap();
+    let (list, _) = broken_by_sctp(&text);
+    let (mut cited, mut wrong) = (0, Vec::new());
+    for rfc in OF_SCTP {
+        let page = read(&format!("docs/requirements/rfc{rfc}.md")).unwrap();
+        for (line, cells) in rows(&page).unwrap() {
+            if !cells[1].starts_with("MUST") {
+                continue;
+            }
+            let spans = cells[3].split('`').skip(1).step_by(2);
+            for cell in spans.filter_map(|span| span.strip_prefix("docs/exceptions.md: ")) {
+                cited += 1;
+                if !list.contains(cell) {
+                    wrong.push(format!("rfc{rfc}.md, line {line}: {cell}"));
+                }
+            }
+        }
+    }
+    assert!(cited > 20 && wrong.is_empty(), "{cited} cited, not in the list: {wrong:?}");
+}
+
 /// A page of one row, for the tests of the check itself.
 fn page(row: &str) -> String {
     format!(

@@ -30,10 +30,11 @@ pub enum Leniency {
     /// Packets to other addresses of the peer than the one it began with are passed over when they are
     /// not what the script waits for.
     OtherAddresses,
-    /// A segment's window may be less than a full segment larger or smaller than the script's if the script's is, to
-    /// the unit of the window scale, the room in a buffer that is rounded up to whole segments; neither is 0, and the
-    /// right edge does not go back (RFC 9293, section 3.8.6). How buffers are rounded, and whether the edge moves with
-    /// each acknowledgement or by whole segments (section 3.8.6.2.2), is a system's own affair.
+    /// A segment's window may be another than the script's if the script's is, to the unit of the window scale, the room
+    /// in a buffer that is rounded up to whole segments: the same room in another rounding, or the window up to the right
+    /// edge that was advertised before, where less than a full segment is missing. Neither is 0, and the right edge does
+    /// not go back (RFC 9293, section 3.8.6). How buffers are rounded, and whether the edge moves with each
+    /// acknowledgement or by whole segments (section 3.8.6.2.2), is a system's own affair.
     RoundedWindow,
     /// TCP options may come in any order and with any padding (RFC 9293, section 3.1).
     OptionSet,

@@ -81,7 +81,8 @@ pub fn expected_cells(row: &Comparison) -> String {
     [&row.measure, &row.case, &paper].map(|text| cell(text)).join(" | ")
 }
 
-fn line(row: &Comparison) -> String {
+/// A row of the table of comparisons, as a line.
+pub fn line(row: &Comparison) -> String {
     let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let verdict = row.verdict_told() + &note;
     let interval = row.interval.as_deref().unwrap_or_default();

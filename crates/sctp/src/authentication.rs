@@ -73,7 +73,7 @@ pub enum KeyError {
     NoAssociation,
     /// There is no such key.
     NoSuchKey(KeyId),
-    /// The key is in use for what is sent.
+    /// The key is in use for what is sent, or for messages that wait or are outstanding.
     Active(KeyId),
 }
 
@@ -100,6 +100,8 @@ pub(crate) struct Authentication {
     wanted: ChunkTypes,
     /// For what is sent, once the peer's part is known.
     signer: Option<Arc<Signer>>,
+    /// Likewise for user data that names another key than the active one.
+    further: BTreeMap<KeyId, Arc<Signer>>,
 }
 
 /// What becomes of a chunk.
@@ -120,7 +122,13 @@ pub(crate) enum Verdict {
 
 impl Authentication {
     pub(crate) fn new(own: KeyVector) -> Self {
-        Authentication { wanted: own.chunks(), own, peer: None, signer: None }
+        Authentication {
+            wanted: own.chunks(),
+            own,
+            peer: None,
+            signer: None,
+            further: BTreeMap::new(),
+        }
     }
 
     /// What this side sends in INIT.
@@ -139,14 +147,36 @@ impl Authentication {
         self.peer.is_some()
     }
 
+    /// Types that the peer takes only authenticated, once its part is known.
+    pub(crate) fn peer_chunks(&self) -> Option<ChunkTypes> {
+        self.peer.as_ref().map(KeyVector::chunks)
+    }
+
     /// The peer's part is forgotten: another follows.
     pub(crate) fn forget_peer(&mut self) {
         (self.peer, self.signer) = (None, None);
+        self.further.clear();
     }
 
     /// For a packet in the making.
     pub(crate) fn signer(&self) -> Option<&Arc<Signer>> {
         self.signer.as_ref()
+    }
+
+    /// For a packet in the making whose user data wants this key.
+    pub(crate) fn signer_with(
+        &mut self,
+        key: KeyId,
+        options: &AuthenticationOptions,
+    ) -> Option<&Arc<Signer>> {
+        if self.signer.as_ref().is_none_or(|signer| signer.key == key) {
+            return self.signer.as_ref();
+        }
+        if !self.further.contains_key(&key) {
+            let signer = self.make_signer(key, options)?;
+            self.further.insert(key, signer);
+        }
+        self.further.get(&key)
     }
 
     /// What to do with a chunk, the `index`-th of `packet`. `authenticated` tells whether an AUTH chunk
@@ -176,7 +206,14 @@ impl Authentication {
 
     /// Signs what is sent from now on as the options say.
     pub(crate) fn choose_signer(&mut self, options: &AuthenticationOptions) {
-        let Some(peer) = &self.peer else { return };
+        self.further.clear();
+        if self.peer.is_some() {
+            self.signer = self.make_signer(options.active_key, options);
+        }
+    }
+
+    fn make_signer(&self, key: KeyId, options: &AuthenticationOptions) -> Option<Arc<Signer>> {
+        let peer = self.peer.as_ref()?;
         let mut types = peer.chunks();
         if self.wanted.contains(ChunkType::ASCONF) {
             // RFC 5061, section 4.1: they are signed whether the peer lists them or not. They leave only
@@ -186,12 +223,11 @@ impl Authentication {
         }
         // Section 3.3: the first of the peer's algorithms that this side knows.
         let hmac_id = peer.hmac_ids().find(|id| HMAC_IDS.contains(id));
-        self.signer = hmac_id.filter(|_| !types.is_empty()).and_then(|hmac_id| {
-            // Signed with a key that no one knows is better than not signed.
-            let secret = options.secret(options.active_key).unwrap_or_default();
-            let secret = vector::association_key(secret, &self.own, peer);
-            Signer::new(types, options.active_key, hmac_id, &secret).map(Arc::new)
-        });
+        let hmac_id = hmac_id.filter(|_| !types.is_empty())?;
+        // Signed with a key that no one knows is better than not signed.
+        let secret = options.secret(key).unwrap_or_default();
+        let secret = vector::association_key(secret, &self.own, peer);
+        Signer::new(types, key, hmac_id, &secret).map(Arc::new)
     }
 
     /// Whether a chunk of this type is taken without being authenticated.

@@ -93,10 +93,12 @@ pub enum Event {
         /// Why: code of the first cause (RFC 5061, section 4.3).
         cause: u16,
     },
-    /// The peer reported an error that does not end the association; the value of its first cause.
+    /// The peer reported an error that does not end the association (SCTP_REMOTE_ERROR of RFC 6458, section 6.1.3).
     PeerError {
-        /// Cause code (RFC 9260, section 3.3.10).
+        /// Code of its first cause (RFC 9260, section 3.3.10).
         code: u16,
+        /// The ERROR chunk as it came.
+        chunk: Bytes,
     },
     /// What is known of a path changed (SCTP_PEER_ADDR_CHANGE of RFC 6458, section 6.1.2).
     PathChanged {

@@ -6,6 +6,7 @@
 
 pub(crate) mod acknowledged;
 mod backlog;
+mod data_keys;
 mod expiry;
 mod forward_tsn;
 mod giving_up;

@@ -195,8 +195,13 @@ impl Association {
         });
         sent.map_err(|(error, phase)| match (error, phase) {
             (sctp::SendError::BufferFull, _) => TrySendError::Full,
-            // Only messages sent in parts meet these, and here are none.
-            (sctp::SendError::MessageOpen | sctp::SendError::Abandoned, _) => TrySendError::Full,
+            // Only messages sent in parts or with a key of their own meet these, and here are none.
+            (
+                sctp::SendError::MessageOpen
+                | sctp::SendError::Abandoned
+                | sctp::SendError::NoSuchKey(_),
+                _,
+            ) => TrySendError::Full,
             (sctp::SendError::Empty, _) => SendError::Empty.into(),
             (sctp::SendError::NoSuchStream { stream, streams }, _) => {
                 SendError::NoSuchStream { stream, streams }.into()

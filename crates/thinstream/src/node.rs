@@ -131,7 +131,8 @@ impl Node {
     ) -> Result<(), sctp::SendError> {
         let mut own = self.association_mut(ticket).ok_or(sctp::SendError::Closed)?;
         let SendOptions { ppid, unordered, immediate, reliability, context } = options;
-        let options = sctp::SendOptions { unordered, immediate, reliability, context };
+        let options =
+            sctp::SendOptions { unordered, immediate, reliability, context, ..Default::default() };
         own.send(now, stream, ppid, payload, options)
     }
 

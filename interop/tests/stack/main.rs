@@ -7,6 +7,7 @@
 mod attacks;
 mod ends;
 mod matrix;
+mod moving;
 mod nat;
 mod ours;
 mod restart;

@@ -18,10 +18,12 @@ impl Frame {
             (0, false) => "\r".to_owned(),
             (up, _) => format!("\x1b[{up}A\r"),
         };
-        // Line by line: terminals keep a screen that is cleared at once among the lines that scrolled away.
+        // Line by line: terminals keep a screen that is cleared at once among the lines that scrolled away. Behind a line
+        // that fills its row the cursor stands on the last character, which erasing would take away: so before it.
         for line in lines {
+            text.push_str("\x1b[K");
             text.push_str(line);
-            text.push_str("\x1b[K\n");
+            text.push('\n');
         }
         let left = rows.saturating_sub(lines.len());
         if left > 0 {
@@ -52,9 +54,9 @@ mod tests {
     fn the_first_frame_erases_nothing_and_the_next_exactly_the_last() {
         let size = Size { columns: 80, rows: 24 };
         let mut frame = Frame::default();
-        assert_eq!(frame.replace(&lines(&["a", "b"]), size), "a\x1b[K\nb\x1b[K\n");
+        assert_eq!(frame.replace(&lines(&["a", "b"]), size), "\x1b[Ka\n\x1b[Kb\n");
         let fewer = frame.replace(&lines(&["c"]), size);
-        assert_eq!(fewer, "\x1b[2A\rc\x1b[K\n\x1b[K\n\x1b[1A");
+        assert_eq!(fewer, "\x1b[2A\r\x1b[Kc\n\x1b[K\n\x1b[1A");
         assert_eq!(frame.replace(&[], size), "\x1b[1A\r\x1b[K\n\x1b[1A");
         assert_eq!(frame.replace(&[], size), "");
     }
@@ -65,7 +67,7 @@ mod tests {
         frame.replace(&lines(&[&"x".repeat(80), "y", ""]), Size { columns: 80, rows: 24 });
         let narrow = Size { columns: 40, rows: 24 };
         let text = frame.replace(&lines(&["z"]), narrow);
-        assert_eq!(text, format!("\x1b[4A\rz\x1b[K\n{}\x1b[3A", "\x1b[K\n".repeat(3)));
+        assert_eq!(text, format!("\x1b[4A\r\x1b[Kz\n{}\x1b[3A", "\x1b[K\n".repeat(3)));
     }
 
     #[test]

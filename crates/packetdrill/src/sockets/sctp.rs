@@ -5,6 +5,7 @@
 mod addresses;
 mod authentication;
 mod calls;
+mod defaults;
 mod facts;
 mod notifications;
 mod one_to_many;
@@ -13,6 +14,7 @@ mod receiving;
 mod reconfiguration;
 mod sending;
 mod transfer;
+mod unsent;
 mod user_data;
 
 use core::net::{IpAddr, SocketAddr};
@@ -48,6 +50,10 @@ struct Socket {
     udp_port: u16,
     /// What the application wants to know of messages.
     wants: receiving::Wants,
+    /// What it says of all messages.
+    defaults: defaults::Defaults,
+    /// SCTP_FRAGMENT_INTERLEAVE.
+    interleave_level: i64,
     /// A message of which a short read left something, its association, and where that begins.
     left_over: Option<(AssociationId, Message, usize)>,
     write_shut: bool,
@@ -69,6 +75,9 @@ impl Socket {
             paths: BTreeMap::new(),
             udp_port: 0,
             wants: receiving::Wants::default(),
+            defaults: defaults::Defaults::default(),
+            // RFC 6458, section 8.1.20: of one-to-one sockets.
+            interleave_level: 1,
             left_over: None,
             write_shut: false,
             reuses_port: false,
@@ -104,6 +113,8 @@ struct Stack {
     backlog: VecDeque<AssociationId>,
     /// What applications are to be told, if they want to know.
     notifications: notifications::Waiting,
+    /// Messages that were accepted to be sent.
+    messages: BTreeMap<AssociationId, unsent::Messages>,
     /// What is known of each association without its having been told.
     seen: BTreeMap<AssociationId, notifications::Polled>,
 }
@@ -241,6 +252,7 @@ impl Sockets {
             numbered: Vec::new(),
             backlog: VecDeque::new(),
             notifications: VecDeque::new(),
+            messages: BTreeMap::new(),
             seen: BTreeMap::new(),
         });
         index
@@ -318,7 +330,14 @@ impl Stack {
     }
 
     fn note(&mut self, id: AssociationId, event: &Event) {
-        let told = Notification::of(event, self.endpoint.association(id));
+        let association = self.endpoint.association(id);
+        let messages = self.messages.entry(id).or_default();
+        let unsent = match (event, association) {
+            (Event::Abandoned(abandoned), _) => messages.give_up(abandoned),
+            (Event::Failed(_), Some(association)) => messages.fail(association.stats().left_behind),
+            _ => Vec::new(),
+        };
+        let told = unsent.into_iter().chain(Notification::of(event, association));
         self.notifications.extend(told.map(|notification| (id, notification)));
         self.number(id);
         let status = self.associations.entry(id).or_default();

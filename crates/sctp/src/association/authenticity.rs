@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::Association;
 use crate::authentication::{Authentication, AuthenticationOptions, KeyError, Verdict};
 use crate::control::{Control, OwnedCause};
-use crate::wire::{Chunk, Packet};
+use crate::wire::signing::Signer;
+use crate::wire::{Chunk, KeyId, Packet};
 
 impl Association {
     /// Where authentication is offered or agreed on.
@@ -38,6 +39,30 @@ impl Association {
             }
         }
         verdict
+    }
+
+    /// For a packet in the making: that of the key which its user data wants, or of the active one.
+    #[inline]
+    pub(super) fn signer_with(&mut self, key: Option<KeyId>) -> Option<Arc<Signer>> {
+        match (key, &self.options.authentication) {
+            (Some(key), Some(options)) => {
+                self.extensions.authentication_mut()?.signer_with(key, options).cloned()
+            }
+            _ => self.extensions.signer().cloned(),
+        }
+    }
+
+    /// Whether a message may name this key: any where nothing is authenticated, else one that there is.
+    pub(super) fn has_key(&self, key: KeyId) -> bool {
+        let options = self.options.authentication.as_deref();
+        self.extensions.authentication().is_none()
+            || options.is_some_and(|options| options.keys.contains_key(&key))
+    }
+
+    /// Whether a message that waits or is outstanding names this key.
+    pub(crate) fn names_key(&self, key: KeyId) -> bool {
+        let held = self.extensions.reconfiguration();
+        self.tx.names_key(key) || held.is_some_and(|own| own.names_key(key))
     }
 
     /// Changes the keys of the association.

@@ -18,7 +18,9 @@ use crate::wire::chunk::{
     Abort, CookieAck, CookieEcho, GapAckBlock, Heartbeat, HeartbeatAck, Init, OperationError,
     OutgoingSack, Pad, ReConfig, Shutdown, ShutdownAck, ShutdownComplete,
 };
-use crate::wire::{ChunkType, CommonHeader, DoesNotFit, PacketBuilder, Parameter, VerificationTag};
+use crate::wire::{
+    ChunkType, CommonHeader, DoesNotFit, KeyId, PacketBuilder, Parameter, VerificationTag,
+};
 use crate::zero_checksum::ErrorDetection;
 
 /// Bytes of a chunk before its value.
@@ -78,7 +80,8 @@ impl Association {
         let max_packet = self.max_packet();
         // A chunk that was cut for a larger path MTU still has to fit the packet that carries it again.
         let oversized = CommonHeader::LENGTH + self.tx.next_again_size(path_id);
-        let mut packet = self.start_packet(outlet, max_packet.max(oversized));
+        let key = filling.and_then(|filling| filling.key());
+        let mut packet = self.start_packet(outlet, max_packet.max(oversized), key);
         let goes_on = self.append_controls(&mut packet, path_id);
         if goes_on && confirmed {
             self.append_sack_and_data(now, path_id, &mut packet, echoes_cookie, filling);
@@ -152,8 +155,14 @@ impl Association {
         CommonHeader::LENGTH + self.tx.fragment_size()
     }
 
-    /// Begins a packet, whose tag is that which its first chunk wants.
-    fn start_packet<'b>(&self, outlet: &'b mut Outlet<'_>, max_packet: usize) -> PacketBuilder<'b> {
+    /// Begins a packet, whose tag is that which its first chunk wants, and whose AUTH chunk has the key that its user data
+    /// wants, or else the active one.
+    fn start_packet<'b>(
+        &mut self,
+        outlet: &'b mut Outlet<'_>,
+        max_packet: usize,
+        key: Option<KeyId>,
+    ) -> PacketBuilder<'b> {
         let Identity { local_port, peer_port, tags, .. } = self.identity;
         let header = CommonHeader {
             source_port: local_port,
@@ -168,7 +177,7 @@ impl Association {
         let gathers = outlet.gathers && !self.extensions.contains(Extensions::ZERO_CHECKSUM);
         let tail = gathers.then_some(&mut outlet.tail);
         PacketBuilder::start(outlet.head, header, max_packet)
-            .signed(self.extensions.signer().cloned())
+            .signed(self.signer_with(key))
             .gathering(tail)
     }
 
@@ -176,7 +185,7 @@ impl Association {
     fn emit_probe(&mut self, probe: Probe, outlet: &mut Outlet<'_>) -> Option<Transmit> {
         let path = &self.paths[probe.heartbeat.path];
         let (remote, local) = (path.remote(), self.source_of(path.local(), false));
-        let mut packet = self.start_packet(outlet, probe.size.into());
+        let mut packet = self.start_packet(outlet, probe.size.into(), None);
         let info = probe.heartbeat.info();
         // The peer may want PAD authenticated and HEARTBEAT not: then an AUTH chunk stands between them.
         let fits = packet.append(Heartbeat { info: &info }).is_ok()
@@ -203,7 +212,8 @@ impl Association {
     #[inline]
     fn poll_copies(&mut self, outlet: &mut Outlet<'_>) -> Option<Transmit> {
         while let Some(WaitingCopies { path, units }) = self.paths.next_copies() {
-            let mut packet = self.start_packet(outlet, self.max_packet());
+            let key = units.first().and_then(|unit| self.tx.key_of(*unit));
+            let mut packet = self.start_packet(outlet, self.max_packet(), key);
             for unit in units {
                 if !self.tx.append_copy(path, unit, &mut packet) {
                     break;

@@ -307,7 +307,8 @@ impl Association {
         }
         match causes.iter().next() {
             Some(Ok(first)) if self.state() != State::CookieWait => {
-                self.announce(Event::PeerError { code: first.code().0 });
+                let code = first.code().0;
+                self.announce(Event::PeerError { code, chunk: error_chunk(causes) });
             }
             _ => self.counters.chunks_dropped += 1,
         }
@@ -334,4 +335,11 @@ impl Association {
         let info = Bytes::copy_from_slice(info);
         self.control.push_answer(self.tx.fragment_size(), Control::HeartbeatAck { path, info });
     }
+}
+
+/// The ERROR chunk that has these causes.
+fn error_chunk(causes: &Causes<'_>) -> Bytes {
+    let length = (4 + causes.bytes().len()) as u16;
+    let [high, low] = length.to_be_bytes();
+    [&[ChunkType::ERROR.0, 0, high, low][..], causes.bytes()].concat().into()
 }

@@ -119,6 +119,9 @@ impl Association {
         if !(self.state().is_opening() || self.state() == State::Established) {
             return Err(SendError::Closed);
         }
+        if let Some(key) = options.key.filter(|key| !self.has_key(*key)) {
+            return Err(SendError::NoSuchKey(key));
+        }
         let (length, maximum) = (payload.len(), self.options.max_message_size);
         if length > maximum {
             return Err(SendError::TooLarge { length, maximum });

@@ -87,8 +87,9 @@ fn messages_for_streams_that_the_peer_does_not_grant_end_the_association_with_a_
 #[test]
 fn many_errors_at_once_are_one_event() {
     let mut association = association();
-    (0..1000).for_each(|code| association.announce(Event::PeerError { code }));
-    assert_eq!(association.poll_event(), Some(Event::PeerError { code: 0 }));
+    let error = |code| Event::PeerError { code, chunk: Bytes::new() };
+    (0..1000).for_each(|code| association.announce(error(code)));
+    assert_eq!(association.poll_event(), Some(error(0)));
     assert_eq!(association.poll_event(), None);
 }
 

@@ -11,7 +11,7 @@ use super::streams::Streams;
 use super::{Action, Context, Reconfiguration, Requests};
 use crate::tx::send_options::{AbandonReason, Abandoned, SendOptions};
 use crate::tx::sender::Sender;
-use crate::wire::{Ppid, StreamId};
+use crate::wire::{KeyId, Ppid, StreamId};
 
 /// A message that waits.
 #[derive(Debug)]
@@ -70,6 +70,15 @@ fn is_asked_twice(waiting: &VecDeque<(u64, Waiting)>, streams: &Streams) -> bool
 }
 
 impl Held {
+    /// Whether a message that waits names this key.
+    fn names_key(&self, key: KeyId) -> bool {
+        let names = |(_, waiting): &(u64, Waiting)| match waiting {
+            Waiting::Message(message) => message.options.key == Some(key),
+            _ => false,
+        };
+        self.waiting.iter().any(names)
+    }
+
     fn messages(&self) -> u64 {
         let is_message = |(_, waiting): &&(u64, Waiting)| matches!(waiting, Waiting::Message(_));
         self.waiting.iter().filter(is_message).count() as u64
@@ -246,6 +255,11 @@ impl Reconfiguration {
     /// A message was accepted whose stream has to be reset first.
     pub(crate) fn hold(&mut self, message: Message) {
         self.held.push(Waiting::Message(message));
+    }
+
+    /// Whether a message that waits for a reset names this key.
+    pub(crate) fn names_key(&self, key: KeyId) -> bool {
+        self.held.names_key(key)
     }
 
     /// A part of a message was refused because it would have had to wait, which parts do not do here: the application is

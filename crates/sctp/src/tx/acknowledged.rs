@@ -89,6 +89,7 @@ impl Sender {
         {
             self.release_partial(&chunk);
         }
+        self.keys.forget_below(self.recovery.ledger().cumulative());
     }
 }
 

@@ -8,7 +8,7 @@ use base::Instant;
 use bytes::{Bytes, BytesMut};
 
 use super::send_options::{Reliability, SendOptions};
-use crate::wire::ids::{Fsn, Mid, Ppid, StreamId};
+use crate::wire::ids::{Fsn, KeyId, Mid, Ppid, StreamId};
 
 /// Messages for which an empty queue keeps its memory.
 pub(super) const IDLE_CAPACITY: usize = 1;
@@ -64,6 +64,8 @@ pub(crate) struct Fragment {
     pub(crate) in_parts: bool,
     /// The application's number for the message.
     pub(crate) context: u32,
+    /// The key that the message names.
+    pub(crate) key: Option<KeyId>,
     /// When the message was accepted.
     pub(crate) queued_at: Instant,
     /// A slice of the message.
@@ -165,6 +167,7 @@ impl Queued {
             reliability: self.options.reliability,
             in_parts: self.is_in_parts(),
             context: self.options.context,
+            key: self.options.key,
             queued_at: self.queued_at,
             payload,
         }

@@ -10,7 +10,7 @@ use super::send_options::Reliability;
 use super::sender::Sender;
 use crate::path_id::PathId;
 use crate::wire::chunk::DataFlags;
-use crate::wire::{DoesNotFit, PacketBuilder, Tsn};
+use crate::wire::{DoesNotFit, KeyId, PacketBuilder, Tsn};
 
 /// Chunks that may be outstanding. A gap ack block names 65,535 TSNs beyond the cumulative TSN ack, and no more ordered
 /// messages of a stream may be outstanding (RFC 9260, section 6.1), or their SSNs would repeat. Up to 3,275 chunks of
@@ -27,6 +27,15 @@ pub(crate) struct Filling {
     takes_new: bool,
     /// Less than a full packet need not wait for more (SCTP_NODELAY).
     no_delay: bool,
+    /// The key of what comes first, which authenticates the packet.
+    key: Option<KeyId>,
+}
+
+impl Filling {
+    /// The shared key that the packet is to be authenticated with.
+    pub(crate) fn key(&self) -> Option<KeyId> {
+        self.key
+    }
 }
 
 impl Sender {
@@ -41,17 +50,21 @@ impl Sender {
     ) -> Option<Filling> {
         self.give_up_before(now, path, takes_new);
         // Section 6.1, rule C: what is marked for retransmission goes before new data.
-        let (first, may_leave) = match self.recovery.next_again(path.number(), 0) {
-            Some(_) => (Load::Again, self.recovery.may_send(now, path.number(), Load::Again)),
+        let (first, may_leave, key) = match self.recovery.next_again(path.number(), 0) {
+            Some((unit, _)) => {
+                let may_leave = self.recovery.may_send(now, path.number(), Load::Again);
+                (Load::Again, may_leave, self.keys.of(unit))
+            }
             None if takes_new => {
                 let full_packet = self
                     .fragment_size()
                     .saturating_sub(self.overhead() + usize::from(self.auth_len));
-                (Load::New, self.may_begin(now, path, full_packet, no_delay))
+                let may_begin = self.may_begin(now, path, full_packet, no_delay);
+                (Load::New, may_begin, self.keys.resolve(self.queue.peek_key()))
             }
             None => return None,
         };
-        may_leave.then_some(Filling { first, takes_new, no_delay })
+        may_leave.then_some(Filling { first, takes_new, no_delay, key })
     }
 
     /// Fills the packet for `path` as was decided. True if there was any chunk that fits.
@@ -119,6 +132,7 @@ impl Sender {
         let idle = self.recovery.ledger().flight_bytes() == 0;
         while let Some(waiting) = self.queue.peek_len()
             && let Some(room) = self.room_for_new(packet)
+            && packet.admits(self.keys.resolve(self.queue.peek_key()))
         {
             // A message is cut only at the start of a packet, where it would not fit any other.
             if (any || follows_data) && waiting > room {
@@ -247,6 +261,9 @@ impl Sender {
         if partial {
             self.register_partial(unit, &fragment);
         }
+        if let Some(key) = fragment.key {
+            self.keys.insert(unit, key);
+        }
         self.outstanding.push(OutstandingChunk::new(fragment, flags, partial));
         let fits = self.append_chunk(packet, unit);
         debug_assert!(fits.is_ok(), "the fragment was cut to fit");
@@ -270,8 +287,16 @@ impl Sender {
         self.recovery.send_copy(path.number(), unit) && self.append_chunk(packet, unit).is_ok()
     }
 
-    /// Appends the chunk of a unit that is outstanding.
+    /// The key that authenticates the chunk of a unit that is outstanding.
+    pub(crate) fn key_of(&self, unit: u64) -> Option<KeyId> {
+        self.keys.of(unit)
+    }
+
+    /// Appends the chunk of a unit that is outstanding, unless another key authenticates the packet.
     fn append_chunk(&self, packet: &mut PacketBuilder<'_>, unit: u64) -> Result<(), DoesNotFit> {
+        if !packet.admits(self.keys.of(unit)) {
+            return Err(DoesNotFit);
+        }
         let index = unit.checked_sub(self.recovery.ledger().cumulative()).ok_or(DoesNotFit)?;
         let chunk = self.outstanding.get(index).ok_or(DoesNotFit)?;
         let tsn = Tsn(unit as u32);

@@ -5,7 +5,7 @@ use core::fmt;
 use base::{Duration, Instant};
 use bytes::Bytes;
 
-use crate::wire::ids::StreamId;
+use crate::wire::ids::{KeyId, StreamId};
 
 /// How hard the transport tries before it gives a message up (RFC 7496; RFC 3758, section 4).
 ///
@@ -66,6 +66,9 @@ pub struct SendOptions {
     pub reliability: Reliability,
     /// A number of the application's own, never sent: [`Abandoned`] tells it.
     pub context: u32,
+    /// The shared key that authenticates the message where the peer wants user data authenticated (SCTP_AUTHINFO of RFC
+    /// 6458, section 5.3.8); without one, the key that is active when a packet leaves.
+    pub key: Option<KeyId>,
 }
 
 /// One of several calls that hand over a message piece by piece.
@@ -133,6 +136,8 @@ pub enum SendError {
     /// The message of which this is a part was given up. The part that ends it is refused too, and
     /// with it the matter is closed.
     Abandoned,
+    /// The association has no such shared key.
+    NoSuchKey(KeyId),
     /// The association is closing, over, or unknown.
     Closed,
 }
@@ -152,6 +157,7 @@ impl fmt::Display for SendError {
                 f.write_str("a message sent in parts is not complete on this stream")
             }
             SendError::Abandoned => f.write_str("the message was given up"),
+            SendError::NoSuchKey(key) => write!(f, "there is no shared key {}", key.0),
             SendError::Closed => f.write_str("the association does not take messages any more"),
         }
     }

@@ -17,7 +17,7 @@ use super::message::{Fragment, MessageKey, Queued};
 use super::scheduler::Scheduler;
 use super::send_options::{AbandonReason, Abandoned, Reliability, SendError, SendOptions};
 use crate::stream_numbers::StreamNumbers;
-use crate::wire::ids::{Mid, Ppid, StreamId};
+use crate::wire::ids::{KeyId, Mid, Ppid, StreamId};
 
 mod parts;
 mod streams;
@@ -150,6 +150,17 @@ impl SendQueue {
     #[inline]
     pub(crate) fn peek_len(&self) -> Option<usize> {
         self.backlog.peek().map(Queued::len).filter(|len| *len > 0)
+    }
+
+    /// The key that the message which goes next names.
+    #[inline]
+    pub(crate) fn peek_key(&self) -> Option<KeyId> {
+        self.backlog.peek()?.options.key
+    }
+
+    /// Whether a message that waits names this key.
+    pub(crate) fn names_key(&self, key: KeyId) -> bool {
+        self.backlog.iter().any(|message| message.options.key == Some(key))
     }
 
     /// Whether what goes next is all that is left of a message that was begun.

@@ -11,6 +11,7 @@ use base::Duration;
 use base::serial::unwrap_u32;
 use recovery::{Recovery, RecoveryPolicy, Silence};
 
+use super::data_keys::DataKeys;
 use super::outstanding::Outstanding;
 use super::partial_reliability::{Abandonments, PartialReliability};
 use super::send_queue::SendQueue;
@@ -18,7 +19,7 @@ use crate::extensions::Extensions;
 use crate::path_id::PathId;
 use crate::wire::chunk::{Data, IData};
 use crate::wire::signing::Signer;
-use crate::wire::{ChunkType, CommonHeader, StreamId, Tsn};
+use crate::wire::{ChunkType, CommonHeader, KeyId, StreamId, Tsn};
 
 /// Units start here, so that an old TSN never falls below zero.
 const UNIT_ORIGIN: u64 = 1 << 32;
@@ -54,6 +55,8 @@ pub(crate) struct Sender {
     pub(super) interleaving: bool,
     /// Bytes of the AUTH chunk that user data needs before it (RFC 4895).
     pub(super) auth_len: u16,
+    /// The keys of that AUTH chunk.
+    pub(super) keys: DataKeys,
     /// Messages of which something was sent may be given up.
     pub(super) gives_up: bool,
     /// This burst began with nothing in flight: Nagle's rule holds none of it back.
@@ -79,6 +82,7 @@ impl Sender {
             pmdcs: chunk_size(pmdcs),
             interleaving: false,
             auth_len: 0,
+            keys: DataKeys::default(),
             gives_up: false,
             flowing: false,
         }
@@ -119,6 +123,12 @@ impl Sender {
     pub(crate) fn note_signer(&mut self, signer: Option<&Signer>) {
         let auth_len = signer.map_or(0, |signer| signer.auth_len_before(self.chunk_type()));
         self.auth_len = u16::try_from(auth_len).unwrap_or(u16::MAX);
+        self.keys.set_active(signer.filter(|_| auth_len > 0).map(|signer| signer.key));
+    }
+
+    /// Whether user data that waits or is outstanding names this key.
+    pub(crate) fn names_key(&self, key: KeyId) -> bool {
+        self.queue.names_key(key) || self.keys.names(key)
     }
 
     /// The chunks that carry user data.
@@ -170,6 +180,7 @@ impl Sender {
     /// Lets go of everything outstanding; what is known and counted stays.
     fn discard(&mut self) {
         self.outstanding = Outstanding::default();
+        self.keys.forget_all();
         self.partial = None;
         self.recovery.discard();
     }
@@ -206,6 +217,7 @@ impl Sender {
         self.queue.memory()
             + self.outstanding.memory()
             + self.recovery.ledger().memory()
+            + self.keys.memory()
             + partial
             + news
     }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::checksum;
 use super::header::CommonHeader;
+use super::ids::KeyId;
 use super::registry::ChunkType;
 use super::signing::Signer;
 use super::tlv;
@@ -96,6 +97,15 @@ impl<'b> PacketBuilder<'b> {
     pub fn signed(mut self, signer: Option<Arc<Signer>>) -> Self {
         self.signer = signer;
         self
+    }
+
+    /// Whether a chunk that needs an AUTH chunk of this key may be appended: a packet has one key. One that needs none may.
+    #[inline]
+    pub(crate) fn admits(&self, key: Option<KeyId>) -> bool {
+        match (&self.signer, key) {
+            (Some(signer), Some(key)) => signer.key == key,
+            _ => true,
+        }
     }
 
     /// Bytes that a further chunk may take, its header and padding included: a multiple of four.

@@ -184,6 +184,11 @@ impl<'a> Causes<'a> {
         Causes(bytes)
     }
 
+    /// The causes as they came.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
     /// Walks the causes; ends after the first error.
     pub fn iter(&self) -> CauseIter<'a> {
         CauseIter(TlvIter::new(self.0, Item::Cause))

@@ -1,7 +1,7 @@
 //! What is sent authenticated, and the keys that applications share.
 
 use sctp::wire::ChunkType;
-use sctp::{Event, Failure, KeyError, KeyId};
+use sctp::{Event, Failure, KeyError, KeyId, Ppid, SendError, SendOptions, StreamId};
 
 use super::*;
 
@@ -111,4 +111,43 @@ fn packets_with_auth_keep_to_the_size_of_the_path() {
     assert_eq!(pair.server().messages.len(), 1);
     let sizes = pair.sim.checker().sent.iter().map(|sent| sent.size);
     assert_eq!(sizes.max(), Some(1_472));
+}
+
+#[test]
+fn messages_arrive_with_the_keys_that_they_name_over_a_path_that_loses_packets() {
+    let mut options = authenticating(DATA, Some("one"));
+    let keys = Arc::make_mut(options.authentication.as_mut().unwrap());
+    keys.keys.extend([(KeyId(2), "two".into()), (KeyId(3), "three".into())]);
+    let loss = netsim::LossModel::Bernoulli(base::Probability::from_ratio(1, 10));
+    let link = netsim::LinkConfig { loss, ..half(RTT) };
+    let mut pair = Pair::new(Directions::both(link), options, 5);
+    pair.run_for(base::Duration::from_secs(20));
+    let id = pair.association;
+    let send = |pair: &mut Pair, key| {
+        pair.sim.with_host(pair.client, |peer, now| {
+            let how = SendOptions { key, ..SendOptions::default() };
+            let mut own = peer.endpoint.association_mut(id).unwrap();
+            own.send(now, StreamId(0), Ppid(0), vec![7; 300].into(), how)
+        })
+    };
+    let unknown = KeyId(4);
+    assert_eq!(send(&mut pair, Some(unknown)), Err(SendError::NoSuchKey(unknown)));
+    for index in 0..300 {
+        let key = [None, Some(KeyId(2)), Some(KeyId(3)), Some(KeyId(3))][index % 4];
+        send(&mut pair, key).unwrap();
+        if index % 7 == 0 {
+            pair.run_for(base::Duration::from_millis(40));
+        }
+    }
+    let forget = |pair: &mut Pair| {
+        pair.sim.with_host(pair.client, |peer, _| {
+            peer.endpoint.association_mut(id).unwrap().remove_shared_key(KeyId(3))
+        })
+    };
+    assert_eq!(forget(&mut pair), Err(KeyError::Active(KeyId(3))));
+    pair.run_for(base::Duration::from_secs(120));
+    assert_eq!(pair.server().messages.len(), 300);
+    assert_eq!(forget(&mut pair), Ok(()));
+    // Each packet was authentic: what is not is dropped without a word.
+    assert!(pair.stats().recovery.retransmissions.total() > 20);
 }

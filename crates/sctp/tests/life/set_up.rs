@@ -37,7 +37,7 @@ fn failures(policy: &RecoveryPolicy) -> (u64, usize) {
 
 #[test]
 fn of_a_hundred_clients_of_each_policy_of_ours_at_most_five_fail_within_ten_seconds() {
-    for preset in ["thin", "latency", "latency-lean"] {
+    for preset in ["thin", "latency", "latency-lean", "latency-max"] {
         let (failed, _) = failures(&RecoveryPolicy::preset(preset).unwrap());
         assert!(failed * 100 <= 5 * CLIENTS, "{preset}: {failed} of {CLIENTS}");
     }

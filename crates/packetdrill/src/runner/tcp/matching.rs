@@ -114,8 +114,9 @@ impl Runner<'_, Tcp> {
     }
 
     /// Systems round their buffers to whole segments, and windows to the unit of their scale; some move the right edge
-    /// with each acknowledgement, this stack by whole segments (RFC 9293, section 3.8.6.2.2). Another window is the
-    /// one that follows from the room that there was, where the stack keeps what it promised.
+    /// with each acknowledgement, this stack by whole segments (RFC 9293, section 3.8.6.2.2). Where the script names all
+    /// the room that there was, its window rounded otherwise is as good, and so is the edge that the stack promised
+    /// before, as long as less than a whole segment is missing.
     fn match_window(
         &self,
         wanted: &Segment,
@@ -133,8 +134,10 @@ impl Runner<'_, Tcp> {
         let (wanted, largest) = (u64::from(window) << shift, u64::from(u16::MAX) << shift);
         let found_window = u64::from(found.window) << shift;
         let is_of_system = wanted.abs_diff(room.min(largest)) <= unit;
-        let is_kept = wanted.abs_diff(found_window) < self.party.largest_segment().into();
-        if wanted == 0 || found_window == 0 || !is_of_system || !is_kept {
+        let is_all = found_window.abs_diff(wanted) <= unit;
+        let is_kept = promise.is_kept_by(found, unit)
+            && wanted.abs_diff(found_window) < self.party.largest_segment().into();
+        if wanted == 0 || found_window == 0 || !is_of_system || !(is_all || is_kept) {
             return Err("other window".to_owned());
         }
         if promise.is_broken_by(found) {

@@ -9,8 +9,8 @@ use crate::script::TcpOption;
 pub(super) struct Promise {
     /// By how much windows behind the SYN are scaled (RFC 7323, section 2).
     shift: u32,
-    /// The shift that the stack's own SYN offers, until the script's tells whether it counts.
-    offered: Option<u32>,
+    /// The shift that the stack's own SYN offers, until the script's tells whether it counts, and that SYN's window.
+    offered: Option<(u32, u16)>,
     /// Acknowledgement number and window of the segment that promised most, on the wire.
     edge: Option<u32>,
 }
@@ -21,7 +21,7 @@ impl Promise {
         if found.flags & wire::SYN != 0 {
             let shift = shift(&found.options);
             *self = match found.flags & wire::ACK {
-                0 => Promise { offered: Some(shift), ..Promise::default() },
+                0 => Promise { offered: Some((shift, found.window)), ..Promise::default() },
                 _ => Promise { shift, edge: Some(right_edge(found, 0)), offered: None },
             };
         } else if promises(found) && !self.is_broken_by(found) {
@@ -29,12 +29,14 @@ impl Promise {
         }
     }
 
-    /// The script sends this: the answer to the stack's SYN says whether windows are scaled.
+    /// The script sends this: the answer to the stack's SYN says whether windows are scaled, and where the window of
+    /// that SYN begins.
     pub(super) fn note_script(&mut self, segment: &WireSegment) {
         if segment.flags & wire::SYN != 0
-            && let Some(offered) = self.offered.take()
+            && let Some((offered, window)) = self.offered.take()
         {
             self.shift = if segment.options.iter().any(is_scale) { offered } else { 0 };
+            self.edge = Some(segment.sequence.wrapping_add(1).wrapping_add(window.into()));
         }
     }
 
@@ -48,6 +50,13 @@ impl Promise {
         let shift = self.shift_of(found);
         let goes_back = |edge: u32| right_edge(found, shift).wrapping_sub(edge).cast_signed() < 0;
         promises(found) && self.edge.is_some_and(goes_back)
+    }
+
+    /// Whether the window of a segment ends, to `unit` bytes, where the furthest that was advertised ends.
+    pub(super) fn is_kept_by(&self, found: &WireSegment, unit: u64) -> bool {
+        let shift = self.shift_of(found);
+        let distance = |edge: u32| right_edge(found, shift).wrapping_sub(edge).cast_signed();
+        self.edge.is_some_and(|edge| u64::from(distance(edge).unsigned_abs()) <= unit)
     }
 }
 
@@ -106,6 +115,17 @@ mod tests {
     }
 
     #[test]
+    fn an_edge_is_kept_where_it_was_to_the_unit_and_nowhere_else() {
+        let mut promise = Promise::default();
+        assert!(!promise.is_kept_by(&found(".", 1, 1000, &[]), 1), "nothing was promised yet");
+        promise.note(&found("S.", 1, 1000, &[]));
+        for (window, is_kept) in [(900, true), (899, true), (901, true), (898, false), (902, false)]
+        {
+            assert_eq!(promise.is_kept_by(&found(".", 101, window, &[]), 1), is_kept, "{window}");
+        }
+    }
+
+    #[test]
     fn windows_behind_the_syn_are_scaled_if_both_sides_offered_it() {
         let scale = TcpOption::WindowScale(6);
         let mut accepted = Promise::default();
@@ -116,6 +136,7 @@ mod tests {
             let mut opened = Promise::default();
             opened.note(&found("S", 0, 640, core::slice::from_ref(&scale)));
             opened.note_script(&found("S.", 1, 9, &answer));
+            assert!(opened.is_broken_by(&found(".", 2, 9, &[])), "less than the SYN said");
             opened.note(&found(".", 1, 640, &[]));
             assert!(!opened.is_broken_by(&found(".", 65, 639, &[])));
             assert_eq!(opened.is_broken_by(&found(".", 33, 639, &[])), is_broken);

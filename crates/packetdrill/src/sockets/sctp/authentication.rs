@@ -7,7 +7,7 @@ use bytes::Bytes;
 use sctp::wire::ChunkType;
 use sctp::{AuthenticationOptions, KeyId};
 
-use super::{Outcome, Returned, Role, Sockets};
+use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::element::bytes_of;
 use crate::expression::Expression;
 use crate::stop::Stop;
@@ -44,6 +44,7 @@ impl Sockets {
             self.secrets.insert(key.0, secret.to_vec());
         }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Some(Returned::error("EBADF"))) };
+        let before = socket.options.authentication.clone();
         let own = Arc::make_mut(socket.options.authentication.get_or_insert_default());
         if !change.apply(own) {
             return Ok(Some(Returned::error("EINVAL")));
@@ -62,16 +63,32 @@ impl Sockets {
                     Change::Set(key, secret) => own.set_shared_key(key, secret),
                     Change::Activate(key) => own.activate_key(key),
                     Change::Forget(key) => own.remove_shared_key(key),
-                    Change::Require(_) => {
-                        return Err(Stop::skip(
-                            "SCTP_AUTH_CHUNK within an association is not supported",
-                        ));
-                    }
+                    // It is about associations to come (RFC 6458, section 8.3.2).
+                    Change::Require(_) => Ok(()),
                 }
                 .is_ok()
             }
         };
-        Ok(Some(if done { Returned::value(0) } else { Returned::error("EINVAL") }))
+        if done {
+            return Ok(Some(Returned::value(0)));
+        }
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.options.authentication = before;
+        }
+        Ok(Some(Returned::error("EINVAL")))
+    }
+}
+
+impl Sockets {
+    /// Chunks that the peer of an association takes only authenticated (RFC 6458, section 8.2.3).
+    pub(super) fn peer_auth_chunks(&self, role: Role) -> Option<Output> {
+        let Role::Association(stack, id) = role else { return None };
+        let chunks = self.stacks[stack].endpoint.association(id)?.peer_auth_chunks();
+        let list = chunks.iter().map(|chunk| Output::Number(chunk.0.into())).collect();
+        Some(Output::Struct(vec![
+            ("gauth_number_of_chunks", Output::Number(chunks.len() as i64)),
+            ("gauth_chunks", Output::List(list)),
+        ]))
     }
 }
 

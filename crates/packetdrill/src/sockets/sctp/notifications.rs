@@ -11,6 +11,7 @@ use sctp::{
     ResetDirection,
 };
 
+use super::unsent::{SEND_FAILED, SEND_FAILED_EVENT};
 use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
@@ -23,9 +24,11 @@ const ASSOC_CHANGE: &str = "SCTP_ASSOC_CHANGE";
 const PEER_ADDRESS_CHANGE: &str = "SCTP_PEER_ADDR_CHANGE";
 const SHUTDOWN: &str = "SCTP_SHUTDOWN_EVENT";
 const SENDER_DRY: &str = "SCTP_SENDER_DRY_EVENT";
+const REMOTE_ERROR: &str = "SCTP_REMOTE_ERROR";
+const AUTHENTICATION: &str = "SCTP_AUTHENTICATION_EVENT";
 
 /// Kinds of notifications that there are here.
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 11] = [
     STREAM_RESET,
     ASSOC_RESET,
     STREAM_CHANGE,
@@ -33,6 +36,10 @@ const KINDS: [&str; 7] = [
     PEER_ADDRESS_CHANGE,
     SHUTDOWN,
     SENDER_DRY,
+    SEND_FAILED,
+    SEND_FAILED_EVENT,
+    REMOTE_ERROR,
+    AUTHENTICATION,
 ];
 
 /// The fields of SCTP_EVENTS (RFC 6458, section 6.2.1), each with the kind that it is about; none for what there is not.
@@ -42,11 +49,11 @@ const EVENTS: [(&str, Option<&str>); 10] = [
     ("sctp_shutdown_event", Some(SHUTDOWN)),
     ("sctp_sender_dry_event", Some(SENDER_DRY)),
     ("sctp_stream_reset_event", Some(STREAM_RESET)),
-    ("sctp_send_failure_event", None),
-    ("sctp_peer_error_event", None),
+    ("sctp_send_failure_event", Some(SEND_FAILED)),
+    ("sctp_peer_error_event", Some(REMOTE_ERROR)),
     ("sctp_partial_delivery_event", None),
     ("sctp_adaptation_layer_event", None),
-    ("sctp_authentication_event", None),
+    ("sctp_authentication_event", Some(AUTHENTICATION)),
 ];
 
 const INCOMING: i64 = 1;
@@ -83,8 +90,22 @@ impl Notification {
         Notification { kind, lengths, more: 0, fields }
     }
 
-    /// With a list that makes it longer.
-    fn longer(mut self, more: i64) -> Self {
+    /// With a flag that has a name.
+    pub(super) fn flagged(
+        kind: &'static str,
+        header: Header,
+        flag: &'static str,
+        lengths: &'static [i64],
+    ) -> Self {
+        let mut notification = Notification::new(kind, header, 0, lengths);
+        if let Some((_, flags)) = notification.fields.get_mut(1) {
+            *flags = Output::Name(flag);
+        }
+        notification
+    }
+
+    /// With a list or bytes that make it longer.
+    pub(super) fn longer(mut self, more: i64) -> Self {
         self.more = more;
         if let Some((_, length)) = self.fields.get_mut(2) {
             *length = Output::Number(self.lengths.first().copied().unwrap_or(0) + more);
@@ -92,14 +113,18 @@ impl Notification {
         self
     }
 
-    /// The notification's length: the one that the script returns, if some system has that.
-    fn length(&self, call: &Call) -> i64 {
+    /// The notification's length: the one that the script returns, if some system has that. What there is no room for is cut
+    /// off; true if nothing was.
+    fn length(&self, call: &Call, room: usize) -> (i64, bool) {
         let wanted = call.returns.number(&|_| None);
-        let known = self.lengths.iter().find(|length| Some(**length + self.more) == wanted);
-        known.or(self.lengths.first()).map_or(0, |length| length + self.more)
+        let room = i64::try_from(room).unwrap_or(i64::MAX);
+        let mut lengths = self.lengths.iter().map(|length| length + self.more);
+        let first = lengths.clone().next().unwrap_or(0);
+        let whole = lengths.find(|length| Some((*length).min(room)) == wanted).unwrap_or(first);
+        (whole.min(room), whole <= room)
     }
 
-    fn with(mut self, name: &'static str, value: Output) -> Self {
+    pub(super) fn with(mut self, name: &'static str, value: Output) -> Self {
         self.fields.push((name, value));
         self
     }
@@ -131,6 +156,7 @@ impl Notification {
                     | ReconfigurationRequest::AddIncoming(_) => streams_changed(flag, association),
                 }
             }
+            Event::PeerError { code, chunk } => remote_error(*code, chunk),
             Event::PathChanged { remote, change, .. } => address_changed(remote.ip(), *change)?,
             _ => return None,
         })
@@ -239,6 +265,23 @@ fn address_changed(address: IpAddr, change: PathChange) -> Option<Notification> 
     )
 }
 
+/// What the peer reported, with the chunk (RFC 6458, section 6.1.3).
+fn remote_error(code: u16, chunk: &[u8]) -> Notification {
+    let header = ["sre_type", "sre_flags", "sre_length"];
+    let bytes = chunk.iter().map(|byte| Output::Number((*byte).into())).collect();
+    Notification::new(REMOTE_ERROR, header, 0, &[20])
+        .longer(chunk.len() as i64)
+        .with("sre_error", Output::Number(code.into()))
+        .with("sre_data", Output::List(bytes))
+}
+
+/// The peer authenticates nothing (RFC 6458, section 6.1.8).
+fn no_authentication() -> Notification {
+    Notification::new(AUTHENTICATION, ["auth_type", "auth_flags", "auth_length"], 0, &[20])
+        .with("auth_keynumber", Output::Number(0))
+        .with("auth_indication", Output::Name("SCTP_AUTH_NO_AUTH"))
+}
+
 /// What is noticed by looking at an association rather than by an event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Polled {
@@ -246,6 +289,8 @@ pub(super) struct Polled {
     holds_data: bool,
     /// The peer shuts the association down, and its application was told.
     shuts_down: bool,
+    /// The association was set up.
+    is_open: bool,
 }
 
 impl Polled {
@@ -254,6 +299,10 @@ impl Polled {
     pub(super) fn look(&mut self, association: &Association) -> Vec<Notification> {
         let stats = association.stats();
         let mut found = Vec::new();
+        let is_open = self.is_open || stats.state == "ESTABLISHED";
+        if is_open && !self.is_open && !association.authenticates() {
+            found.push(no_authentication());
+        }
         let shuts_down = matches!(stats.state, "SHUTDOWN-RECEIVED" | "SHUTDOWN-ACK-SENT");
         if shuts_down && !self.shuts_down {
             found.push(Notification::new(
@@ -267,7 +316,7 @@ impl Polled {
         if self.holds_data && !holds_data {
             found.push(sender_dry());
         }
-        *self = Polled { holds_data, shuts_down };
+        *self = Polled { holds_data, shuts_down, is_open };
         found
     }
 }
@@ -357,16 +406,19 @@ impl Sockets {
     /// Reads a notification, if one waits. Those come before messages, in the order of the events.
     pub(super) fn receive_notification(
         &mut self,
-        descriptor: i64,
-        role: Role,
+        (descriptor, role): (i64, Role),
+        room: usize,
         call: &Call,
     ) -> Option<Outcome> {
         let notification = self.next_notification(descriptor, role)?;
-        let value = notification.length(call);
+        let (value, is_whole) = notification.length(call, room);
+        let flags = match is_whole {
+            true => Output::Names(&["MSG_NOTIFICATION", "MSG_EOR"]),
+            false => Output::Name("MSG_NOTIFICATION"),
+        };
         if call.name == "sctp_recvv" {
-            return Some(super::receiving::of_notification(value, notification.output()));
+            return Some(super::receiving::of_notification(value, notification.output(), flags));
         }
-        let flags = Output::Names(&["MSG_NOTIFICATION", "MSG_EOR"]);
         let outputs = match call.name.as_str() {
             "recvmsg" => {
                 let none = Output::List(Vec::new());

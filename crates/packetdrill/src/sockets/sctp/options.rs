@@ -45,6 +45,9 @@ impl Sockets {
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let own_role = socket.role;
         let before = socket.notifications.clone();
+        if let Some(outcome) = socket.defaults.set(name, value, &numbers)? {
+            return Ok(outcome);
+        }
         if let Some(outcome) = set_of_socket(socket, name, value, &numbers)? {
             self.tell_at_once(descriptor, &before);
             return Ok(outcome);
@@ -96,6 +99,9 @@ impl Sockets {
             return Ok(Returned::error("ENOPROTOOPT"));
         }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        if let Some(output) = socket.defaults.get(name) {
+            return Ok(Returned::option(output));
+        }
         if let Some(output) = of_socket(socket, name, call)? {
             return Ok(Returned::option(output));
         }
@@ -114,6 +120,7 @@ impl Sockets {
             "SCTP_PEER_ADDR_PARAMS" => {
                 (self.peer_address_params(descriptor, role, value), "EINVAL")
             }
+            "SCTP_PEER_AUTH_CHUNKS" => (self.peer_auth_chunks(role), "EINVAL"),
             "SCTP_PRIMARY_ADDR" => (self.primary_address(role), "EINVAL"),
             "SCTP_GET_PEER_ADDR_INFO" => (self.peer_address_info(role, value), "EINVAL"),
             "SCTP_STATUS" => {
@@ -141,8 +148,8 @@ fn of_socket(socket: &Socket, name: &str, call: &Call) -> Result<Option<Output>,
         // Associations never end for being idle.
         "SCTP_AUTOCLOSE" => Output::Number(0),
         "SCTP_REUSE_PORT" => Output::Number(socket.reuses_port.into()),
-        // That form of ancillary data there is not.
-        "SCTP_USE_EXT_RCVINFO" => Output::Number(0),
+        "SCTP_USE_EXT_RCVINFO" => Output::Number(wants.extended.into()),
+        "SCTP_FRAGMENT_INTERLEAVE" => Output::Number(socket.interleave_level),
         "SCTP_DELAYED_SACK" => Output::Struct(vec![
             ("sack_delay", millis(policy.acknowledgement.delay.unwrap_or_default())),
             ("sack_freq", Output::Number(policy.acknowledgement.every_packets.into())),
@@ -180,7 +187,8 @@ fn set_of_socket(
 ) -> Result<Option<Outcome>, Stop> {
     match (name, value.and_then(single)) {
         (name, Some(on)) if socket.set_wants(name, on != 0) => {}
-        ("SCTP_USE_EXT_RCVINFO", Some(0)) => {}
+        // Our messages are delivered whole, so there is nothing to interleave for the application.
+        ("SCTP_FRAGMENT_INTERLEAVE", Some(level @ 0..=2)) => socket.interleave_level = level,
         ("SCTP_REUSE_PORT", Some(on)) => socket.reuses_port = on != 0,
         // Of one-to-many sockets alone (RFC 6458, section 8.1.8).
         ("SCTP_AUTOCLOSE", Some(_)) if !socket.many => {
@@ -231,9 +239,10 @@ fn not_understood(value: &Expression) -> Option<&str> {
                     | Expression::Address(_)
             )
     };
-    // The kind of a notification is its name.
+    // Kinds of notifications and policies of partial reliability are names.
+    let is_name = |name: Option<&str>| matches!(name, Some("se_type" | "pr_policy"));
     let field = |field: &&crate::expression::Field| {
-        field.name.as_deref() != Some("se_type") && !is_understood(&field.value)
+        !is_name(field.name.as_deref()) && !is_understood(&field.value)
     };
     value.fields()?.iter().find(field).map(|field| field.name.as_deref().unwrap_or("field"))
 }
@@ -390,9 +399,6 @@ fn change(
             let burst = small("assoc_value")?.ok_or_else(refuse)?;
             Arc::make_mut(&mut options.policy).congestion.max_burst = burst;
         }
-        // Our messages are delivered whole, so there is nothing to interleave for the application.
-        "SCTP_FRAGMENT_INTERLEAVE" if matches!(flag, Some(0..=2)) => {}
-        "SCTP_FRAGMENT_INTERLEAVE" => return Err(refuse()),
         _ => return change_extensions(options, name, numbers, flag),
     }
     Ok(())

@@ -26,6 +26,8 @@ pub(super) struct Wants {
     pub(super) next: bool,
     /// sctp_data_io_event of SCTP_EVENTS.
     pub(super) data_io: bool,
+    /// SCTP_USE_EXT_RCVINFO: what the event tells comes with the next message (section 5.3.3).
+    pub(super) extended: bool,
 }
 
 /// A message, or the part of one for which there was room.
@@ -33,6 +35,8 @@ pub(super) struct Incoming<'a> {
     pub(super) message: &'a Message,
     /// The number of its association, on one-to-many sockets.
     pub(super) association: Option<i64>,
+    /// What SCTP_CONTEXT says.
+    pub(super) context: i64,
     /// Bytes that were read.
     pub(super) read: usize,
     /// Whether nothing of it is left.
@@ -75,18 +79,45 @@ impl Incoming<'_> {
 
     /// struct sctp_sndrcvinfo (section 5.3.2).
     fn sndrcv(&self) -> Fields {
+        self.with_association(self.sndrcv_but("sinfo_timetolive"), "sinfo_assoc_id")
+    }
+
+    /// struct sctp_extrcvinfo (section 5.3.3).
+    fn extrcv(&self) -> Fields {
+        let mut fields = self.sndrcv_but("sinfo_pr_value");
+        let flags = match self.next {
+            None => Output::Number(0),
+            Some(next) if next.unordered => Output::Names(&[
+                "SCTP_NEXT_MSG_AVAIL",
+                "SCTP_NEXT_MSG_ISCOMPLETE",
+                "SCTP_NEXT_MSG_IS_UNORDERED",
+            ]),
+            Some(_) => Output::Names(&["SCTP_NEXT_MSG_AVAIL", "SCTP_NEXT_MSG_ISCOMPLETE"]),
+        };
+        let of_next = |value: fn(&Message) -> i64| Output::Number(self.next.map_or(0, value));
+        fields.extend([
+            ("serinfo_next_flags", flags),
+            ("serinfo_next_stream", of_next(|next| next.stream.0.into())),
+            ("serinfo_next_aid", Output::Number(0)),
+            ("serinfo_next_length", of_next(|next| next.payload.len() as i64)),
+            ("serinfo_next_ppid", of_next(|next| next.ppid.0.into())),
+        ]);
+        self.with_association(fields, "sinfo_assoc_id")
+    }
+
+    /// Both structs have these fields, of which the last says nothing of a message that came.
+    fn sndrcv_but(&self, last: &'static str) -> Fields {
         let message = self.message;
-        let fields = vec![
+        vec![
             ("sinfo_stream", number(message.stream.0)),
             ("sinfo_ssn", number(message.ssn().0)),
             ("sinfo_flags", flags(message)),
             ("sinfo_ppid", number(message.ppid.0)),
-            ("sinfo_context", number(0_u16)),
-            ("sinfo_timetolive", number(0_u16)),
+            ("sinfo_context", number(self.context)),
+            (last, number(0_u16)),
             ("sinfo_tsn", Output::Tsn(message.tsn.0)),
             ("sinfo_cumtsn", self.cumulative()),
-        ];
-        self.with_association(fields, "sinfo_assoc_id")
+        ]
     }
 
     /// struct sctp_rcvinfo (section 5.3.5).
@@ -99,7 +130,7 @@ impl Incoming<'_> {
             ("rcv_ppid", number(message.ppid.0)),
             ("rcv_tsn", Output::Tsn(message.tsn.0)),
             ("rcv_cumtsn", self.cumulative()),
-            ("rcv_context", number(0_u16)),
+            ("rcv_context", number(self.context)),
         ];
         self.with_association(fields, "rcv_assoc_id")
     }
@@ -127,7 +158,9 @@ impl Incoming<'_> {
         if let Some(next) = self.nxtinfo().filter(|_| wants.next) {
             control.push(entry("SCTP_NXTINFO", NXTINFO_LENGTHS, next));
         }
-        if wants.data_io {
+        if wants.data_io && wants.extended {
+            control.push(entry("SCTP_EXTRCV", SNDRCV_LENGTHS, self.extrcv()));
+        } else if wants.data_io {
             control.push(entry("SCTP_SNDRCV", SNDRCV_LENGTHS, self.sndrcv()));
         }
         control
@@ -195,6 +228,7 @@ impl Socket {
         match name {
             "SCTP_RECVRCVINFO" => self.wants.info = on,
             "SCTP_RECVNXTINFO" => self.wants.next = on,
+            "SCTP_USE_EXT_RCVINFO" => self.wants.extended = on,
             _ => return false,
         }
         true
@@ -202,10 +236,9 @@ impl Socket {
 }
 
 /// A notification, as sctp_recvv() tells it.
-pub(super) fn of_notification(length: i64, notification: Output) -> Outcome {
+pub(super) fn of_notification(length: i64, notification: Output, flags: Output) -> Outcome {
     let length_field = Output::Unsupported("iov_len");
     let vector = Output::Struct(vec![("iov_base", notification), ("iov_len", length_field)]);
-    let flags = Output::Names(&["MSG_NOTIFICATION", "MSG_EOR"]);
     let outputs = vec![
         (1, Output::List(vec![vector])),
         (6, Output::Number(0)),

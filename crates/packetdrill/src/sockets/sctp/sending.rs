@@ -6,8 +6,9 @@ use crate::vocabulary::constant;
 use core::net::IpAddr;
 
 use base::Duration;
-use sctp::{AssociationOptions, Ppid, Reliability, SendOptions, StreamId};
+use sctp::{AssociationOptions, KeyId, Ppid, Reliability, SendOptions, StreamId};
 
+use super::defaults::Defaults;
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
@@ -47,8 +48,8 @@ impl Outgoing {
     }
 }
 
-/// What a call says of the message that it sends.
-pub(super) fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
+/// What a call says of the message that it sends, and where it says nothing, the socket's defaults.
+pub(super) fn outgoing(call: &Call, defaults: &Defaults) -> Result<Outgoing, Stop> {
     let mut outgoing = Outgoing {
         length: 0,
         stream: StreamId(0),
@@ -58,6 +59,7 @@ pub(super) fn outgoing(call: &Call) -> Result<Outgoing, Stop> {
         association: None,
         set_up: Vec::new(),
     };
+    defaults.apply(&mut outgoing)?;
     outgoing.read(call)?;
     Ok(outgoing)
 }
@@ -190,17 +192,10 @@ impl Outgoing {
                 self.set_flags(flags.map_or(Ok(0), |flags| integer(kind, Some(flags)))?)
             }
             "SCTP_PRINFO" => {
-                let value = integer(kind, part(data, "pr_value"))? as u64;
-                let count = u32::try_from(value).unwrap_or(u32::MAX);
+                let value = integer(kind, part(data, "pr_value"))?;
                 self.options.reliability = match part(data, "pr_policy") {
                     Some(Expression::Integer(0)) => Reliability::Full,
-                    Some(Expression::Name(name)) => match name.as_str() {
-                        "SCTP_PR_SCTP_NONE" => Reliability::Full,
-                        "SCTP_PR_SCTP_TTL" => Reliability::Lifetime(Duration::from_millis(value)),
-                        "SCTP_PR_SCTP_RTX" => Reliability::Retransmissions(count),
-                        "SCTP_PR_SCTP_PRIO" => Reliability::Priority(count),
-                        _ => return Err(refuse()),
-                    },
+                    Some(Expression::Name(name)) => reliability(name, value).ok_or_else(refuse)?,
                     _ => return Err(refuse()),
                 };
                 Ok(())
@@ -215,8 +210,12 @@ impl Outgoing {
                 }
                 Ok(())
             }
-            // Messages are authenticated with the key that is active when they are sent.
-            "SCTP_AUTHINFO" => Err(Stop::skip("a key for a single message is not supported")),
+            "SCTP_AUTHINFO" => {
+                let key = fields.get("auth_keynumber").or_else(|| fields.get("auth_keyid"));
+                let key = key.and_then(|key| u16::try_from(*key).ok()).ok_or_else(refuse)?;
+                self.options.key = Some(KeyId(key));
+                Ok(())
+            }
             _ => Err(refuse()),
         }
     }
@@ -241,7 +240,7 @@ impl Outgoing {
         }
     }
 
-    fn set_flags(&mut self, flags: i64) -> Result<(), Stop> {
+    pub(super) fn set_flags(&mut self, flags: i64) -> Result<(), Stop> {
         if flags & !(UNORDERED | SACK_IMMEDIATELY) != 0 {
             return Err(Stop::skip(format!("sending with the flags {flags:#x} is not supported")));
         }
@@ -255,14 +254,26 @@ fn unknown(call: &Call) -> Stop {
     Stop::skip(format!("{}() of this form is not supported", call.name))
 }
 
-fn lifetime(millis: i64) -> Reliability {
+pub(super) fn lifetime(millis: i64) -> Reliability {
     match u64::try_from(millis) {
         Ok(millis @ 1..) => Reliability::Lifetime(Duration::from_millis(millis)),
         _ => Reliability::Full,
     }
 }
 
-fn small(number: i64) -> Result<u16, Stop> {
+/// What a policy of partial reliability and its value say (RFC 7496, section 4).
+pub(super) fn reliability(policy: &str, value: i64) -> Option<Reliability> {
+    let count = u32::try_from(value).unwrap_or(u32::MAX);
+    Some(match policy {
+        "SCTP_PR_SCTP_NONE" => Reliability::Full,
+        "SCTP_PR_SCTP_TTL" => Reliability::Lifetime(Duration::from_millis(value as u64)),
+        "SCTP_PR_SCTP_RTX" => Reliability::Retransmissions(count),
+        "SCTP_PR_SCTP_PRIO" => Reliability::Priority(count),
+        _ => return None,
+    })
+}
+
+pub(super) fn small(number: i64) -> Result<u16, Stop> {
     u16::try_from(number).map_err(|_| Stop::skip(format!("the stream {number} cannot be")))
 }
 

@@ -13,6 +13,9 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
+/// Bytes of a DATA chunk beside its payload.
+const DATA_OVERHEAD: usize = 16;
+
 impl Sockets {
     pub(super) fn send(
         &mut self,
@@ -20,9 +23,14 @@ impl Sockets {
         descriptor: i64,
         call: &Call,
     ) -> Result<Outcome, Stop> {
-        let outgoing = sending::outgoing(call)?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        let shut = socket.write_shut;
+        let outgoing = sending::outgoing(call, &socket.defaults)?;
+        let (shut, whole) = (socket.write_shut, socket.defaults.refuses_fragments);
+        let largest =
+            usize::from(socket.options.path_mtu.saturating_sub(self.overhead(descriptor)));
+        if whole && outgoing.length + DATA_OVERHEAD > largest {
+            return Ok(Returned::error("EMSGSIZE"));
+        }
         let role = match self.open_to_send(now, descriptor, &outgoing) {
             Ok(role) => role,
             Err(outcome) => return Ok(outcome),
@@ -45,6 +53,7 @@ impl Sockets {
         Ok(match sent {
             Ok(()) => {
                 self.user_data_of(stack, id).note_written(written);
+                self.stacks[stack].messages.entry(id).or_default().note(&outgoing);
                 Returned::value(outgoing.length as i64)
             }
             Err(SendError::BufferFull) => self.sockets.would_block(descriptor),
@@ -52,6 +61,7 @@ impl Sockets {
             Err(
                 SendError::NoSuchStream { .. }
                 | SendError::Empty
+                | SendError::NoSuchKey(_)
                 | SendError::MessageOpen
                 | SendError::Abandoned,
             ) => Returned::error("EINVAL"),
@@ -83,7 +93,7 @@ impl Sockets {
         };
         for id in &ids {
             let of_one = Role::Association(stack, *id);
-            if let Some(outcome) = self.receive_notification(descriptor, of_one, call) {
+            if let Some(outcome) = self.receive_notification((descriptor, of_one), room, call) {
                 return Ok(outcome);
             }
         }
@@ -118,7 +128,7 @@ impl Sockets {
         let length = message.payload.len();
         let read = (length - offset).min(room);
         let Ok(socket) = self.socket(descriptor) else { return Returned::error("EBADF") };
-        let (role, wants) = (socket.role, socket.wants);
+        let (role, wants, context) = (socket.role, socket.wants, socket.defaults.context);
         let (Role::Association(stack, _) | Role::Many(stack)) = role else {
             return Returned::error("ENOTCONN");
         };
@@ -128,6 +138,7 @@ impl Sockets {
         let incoming = Incoming {
             message: &message,
             association,
+            context,
             read,
             whole: offset + read == length,
             cumulative: found.and_then(sctp::Association::cumulative_tsn),

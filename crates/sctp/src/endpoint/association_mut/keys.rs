@@ -36,10 +36,12 @@ impl AssociationMut<'_> {
     /// Forgets a shared key (SCTP_AUTH_DELETE_KEY): what the peer authenticates with it is dropped.
     ///
     /// # Errors
-    /// [`KeyError`]; the active key stays.
+    /// [`KeyError`]; the active key stays, and so does one that messages name which wait or are outstanding.
     pub fn remove_shared_key(&mut self, key: KeyId) -> Result<(), KeyError> {
+        let association = self.endpoint.table.get_mut(self.id).ok_or(KeyError::NoAssociation)?;
+        let is_named = association.names_key(key);
         self.change_keys(|options| {
-            if options.active_key == key {
+            if is_named || options.active_key == key {
                 return Err(KeyError::Active(key));
             }
             options.keys.remove(&key).map(drop).ok_or(KeyError::NoSuchKey(key))

@@ -5,8 +5,13 @@ use crate::rx::message::Message;
 use crate::rx::receiver::{Data, DataVerdict, Receiver, ReceiverConfig};
 use crate::wire::ids::{Fsn, Mid, Tsn};
 
-const ORDERED: SendOptions =
-    SendOptions { unordered: false, immediate: false, reliability: Reliability::Full, context: 0 };
+const ORDERED: SendOptions = SendOptions {
+    unordered: false,
+    immediate: false,
+    reliability: Reliability::Full,
+    context: 0,
+    key: None,
+};
 const UNORDERED: SendOptions = SendOptions { unordered: true, ..ORDERED };
 
 fn new_queue(streams: u16) -> SendQueue {
