@@ -24,18 +24,20 @@ fn wire(addresses: &[&str]) -> (Namespace, Namespace) {
     server.ip(&format!("link set near netns {}", client.path())).unwrap();
     server.ip("addr add 10.81.0.1/24 dev far").unwrap();
     for address in addresses {
-        client.ip(&format!("addr add {address}/24 dev near")).unwrap();
+        // Of one prefix each: Linux takes all addresses of a prefix away with the first.
+        client.ip(&format!("addr add {address}/32 dev near")).unwrap();
     }
     server.ip("link set far up").unwrap();
     client.ip("link set near up").unwrap();
+    client.ip("route add 10.81.0.0/24 dev near").unwrap();
     (server, client)
 }
 
 fn take_away(client: &Namespace, old: &str, new: Option<&str>) {
     // The order in which a host that moves does it: without an address for a moment.
-    client.ip(&format!("addr del {old}/24 dev near")).unwrap();
+    client.ip(&format!("addr del {old}/32 dev near")).unwrap();
     if let Some(new) = new {
-        client.ip(&format!("addr add {new}/24 dev near")).unwrap();
+        client.ip(&format!("addr add {new}/32 dev near")).unwrap();
     }
 }
 
