@@ -162,7 +162,7 @@ fn watch(columns: u16, rows: u16) {
     let _ = std::fs::remove_file(page);
 
     let mut screen = Screen::new(columns.into(), rows.into());
-    let (mut views, mut before) = (0, Counted::new());
+    let (mut views, mut full, mut before) = (0, false, Counted::new());
     screen.show(std::str::from_utf8(&bytes).unwrap(), |screen| {
         // The way up behind a frame that was taken away sees nothing.
         if screen.lines().is_empty() {
@@ -171,9 +171,12 @@ fn watch(columns: u16, rows: u16) {
         let counted = check(screen, rows.into());
         let grew = before.iter().zip(&counted).all(|(before, now)| now >= before);
         assert!(grew, "{before:?} {counted:?}");
+        // Bars take all the room that there is: none may be lost in the last column.
+        full |= screen.rows.iter().any(|row| row.last() != Some(&' '));
         (views, before) = (views + 1, counted);
     });
     assert!(views >= 5, "{views} views in two seconds");
+    assert!(full || columns < 80, "no view had a bar in its last column");
     let left = screen.lines().join("\n");
     assert!(!POLICIES.iter().any(|policy| left.contains(&format!("{policy} "))), "left: {left}");
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use base::{Duration, Instant, Purpose, RandomStream};
 use bytes::Bytes;
 use sctp::{
-    Abandoned, AssociationId, AssociationMut, Endpoint, EndpointOptions, Event, Ppid, Reliability,
-    SendOptions, StreamId,
+    Abandoned, AssociationId, AssociationMut, Endpoint, EndpointOptions, Event, KeyId, Ppid,
+    Reliability, SendOptions, StreamId,
 };
 
 pub use self::input::{End, Input, Step};
@@ -131,7 +131,9 @@ fn send_options(unordered: bool, patience: u8, index: usize) -> SendOptions {
         30..40 => Reliability::Priority(u32::from(patience) - 30),
         _ => Reliability::Full,
     };
-    SendOptions { unordered, reliability, context: index as u32, ..SendOptions::default() }
+    // Some name a key that both ends know: 0, 1 or 2.
+    let key = (index % 3 == 2).then_some(KeyId((index / 3 % 3) as u16));
+    SendOptions { unordered, reliability, context: index as u32, key, ..SendOptions::default() }
 }
 
 /// On which of the two networks an address is.

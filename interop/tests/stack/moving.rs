@@ -24,7 +24,7 @@ fn wire(addresses: &[&str]) -> (Namespace, Namespace) {
     server.ip(&format!("link set near netns {}", client.path())).unwrap();
     server.ip("addr add 10.81.0.1/24 dev far").unwrap();
     for address in addresses {
-        client.ip(&format!("addr add {address}/24 dev near")).unwrap();
+        client.ip(&format!("addr add {address} dev near")).unwrap();
     }
     server.ip("link set far up").unwrap();
     client.ip("link set near up").unwrap();
@@ -33,9 +33,9 @@ fn wire(addresses: &[&str]) -> (Namespace, Namespace) {
 
 fn take_away(client: &Namespace, old: &str, new: Option<&str>) {
     // The order in which a host that moves does it: without an address for a moment.
-    client.ip(&format!("addr del {old}/24 dev near")).unwrap();
+    client.ip(&format!("addr del {old} dev near")).unwrap();
     if let Some(new) = new {
-        client.ip(&format!("addr add {new}/24 dev near")).unwrap();
+        client.ip(&format!("addr add {new} dev near")).unwrap();
     }
 }
 
@@ -51,7 +51,7 @@ fn inside<T: Send>(namespace: &Namespace, work: impl AsyncFnOnce() -> T + Send) 
 #[test]
 fn a_sender_that_reconnects_goes_on_from_the_new_address_of_its_host_and_says_what_is_unknown() {
     let Some(()) = available(Namespace::find()) else { return };
-    let (far, near) = wire(&["10.81.0.2"]);
+    let (far, near) = wire(&["10.81.0.2/24"]);
     let silence = Some(base::Duration::from_secs(2));
     let mut serving = ServeOptions::new(SERVER.parse().unwrap());
     serving.dead_after = silence;
@@ -62,7 +62,7 @@ fn a_sender_that_reconnects_goes_on_from_the_new_address_of_its_host_and_says_wh
     let mover = near.clone();
     let moved = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_secs(2));
-        take_away(&mover, "10.81.0.2", Some("10.81.0.3"));
+        take_away(&mover, "10.81.0.2/24", Some("10.81.0.3/24"));
     });
     let mut options = SendOptions::new(SERVER.parse().unwrap());
     let plan = WorkloadPlan {
@@ -98,7 +98,9 @@ fn a_sender_that_reconnects_goes_on_from_the_new_address_of_its_host_and_says_wh
 #[test]
 fn where_both_sides_change_addresses_no_message_is_lost_when_one_is_taken_away() {
     let Some(()) = available(Namespace::find()) else { return };
-    let (far, near) = wire(&["10.81.0.2", "10.81.0.3"]);
+    let (far, near) = wire(&["10.81.0.2/32", "10.81.0.3/32"]);
+    // Of one prefix each, since Linux takes all addresses of a prefix away with the first.
+    near.ip("route add 10.81.0.0/24 dev near").unwrap();
     let runtime = runtime();
     let extensions = Extensions::default() | Extensions::ADDRESS_RECONFIGURATION;
     let options = AssociationOptions { extensions, ..AssociationOptions::default() };
@@ -127,7 +129,7 @@ fn where_both_sides_change_addresses_no_message_is_lost_when_one_is_taken_away()
         exchange(&association, &accepted, 100..200).await;
         association.remove_address(old).unwrap();
         association.reconfiguration_event().await.unwrap();
-        take_away(&near, "10.81.0.2", None);
+        take_away(&near, "10.81.0.2/32", None);
         exchange(&association, &accepted, 200..300).await;
         assert_eq!(accepted.remote().ip(), new.ip());
         association.shutdown().await.unwrap();

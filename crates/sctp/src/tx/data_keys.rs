@@ -9,64 +9,75 @@ use crate::wire::KeyId;
 
 type Named = BTreeMap<u64, KeyId>;
 
-/// The key of each chunk of user data. A packet has one AUTH chunk, and so one key.
+/// The key of each chunk of user data. A packet has one AUTH chunk, and so one key. Nothing takes memory while user data
+/// needs no AUTH chunk.
 #[derive(Debug, Default)]
-pub(super) struct DataKeys {
-    /// The active key; none while user data needs no AUTH chunk.
-    active: Option<KeyId>,
+pub(super) struct DataKeys(Option<Box<Keys>>);
+
+#[derive(Debug)]
+struct Keys {
+    /// The active key.
+    active: KeyId,
     /// Keys that messages named, by the units of their outstanding chunks.
-    named: Option<Box<Named>>,
+    named: Named,
 }
 
 impl DataKeys {
+    /// User data that names no key is authenticated with this one; none if it needs no AUTH chunk.
     pub(super) fn set_active(&mut self, active: Option<KeyId>) {
-        self.active = active;
+        match (active, &mut self.0) {
+            (None, keys) => *keys = None,
+            (Some(active), Some(keys)) => keys.active = active,
+            (Some(active), keys) => *keys = Some(Box::new(Keys { active, named: Named::new() })),
+        }
     }
 
     /// The key of user data that names `key` or none.
+    #[inline]
     pub(super) fn resolve(&self, key: Option<KeyId>) -> Option<KeyId> {
-        self.active.map(|active| key.unwrap_or(active))
+        self.0.as_ref().map(|keys| key.unwrap_or(keys.active))
     }
 
     /// The key of an outstanding chunk.
     #[inline]
     pub(super) fn of(&self, unit: u64) -> Option<KeyId> {
-        let named = self.named.as_ref().and_then(|named| named.get(&unit));
-        self.resolve(named.copied())
+        self.0.as_ref().map(|keys| keys.named.get(&unit).copied().unwrap_or(keys.active))
     }
 
     /// A chunk of a message that names a key becomes outstanding.
     pub(super) fn insert(&mut self, unit: u64, key: KeyId) {
-        self.named.get_or_insert_default().insert(unit, key);
+        if let Some(keys) = &mut self.0 {
+            keys.named.insert(unit, key);
+        }
     }
 
     /// All chunks below `cumulative` arrived.
     #[inline]
     pub(super) fn forget_below(&mut self, cumulative: u64) {
-        let Some(named) = &mut self.named else { return };
-        while named.first_key_value().is_some_and(|(unit, _)| *unit < cumulative) {
-            named.pop_first();
-        }
-        if named.is_empty() {
-            self.named = None;
+        let Some(keys) = &mut self.0 else { return };
+        while keys.named.first_key_value().is_some_and(|(unit, _)| *unit < cumulative) {
+            keys.named.pop_first();
         }
     }
 
     /// Nothing is outstanding any more.
     pub(super) fn forget_all(&mut self) {
-        self.named = None;
+        if let Some(keys) = &mut self.0 {
+            keys.named.clear();
+        }
     }
 
     /// Whether an outstanding chunk names this key.
     pub(super) fn names(&self, key: KeyId) -> bool {
-        self.named.as_ref().is_some_and(|named| named.values().any(|one| *one == key))
+        self.0.as_ref().is_some_and(|keys| keys.named.values().any(|one| *one == key))
     }
 
     /// Bytes that it takes from the allocator.
     #[inline]
     pub(super) fn memory(&self) -> usize {
-        self.named.as_ref().map_or(0, |named| {
-            size_of::<Named>() + footprint::of_tree(named.len(), size_of::<(u64, KeyId)>())
+        self.0.as_ref().map_or(0, |keys| {
+            let named = footprint::of_tree(keys.named.len(), size_of::<(u64, KeyId)>());
+            footprint::of_vec(1, size_of::<Keys>()) + named
         })
     }
 }

@@ -72,7 +72,23 @@ pub(crate) struct Fragment {
     pub(crate) payload: Bytes,
 }
 
-/// What a message needs once it is more than bytes that wait: begun, or sent in parts.
+/// How a message is to be sent: its [`SendOptions`] but for the key, which few messages name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    pub(crate) unordered: bool,
+    pub(crate) immediate: bool,
+    pub(crate) reliability: Reliability,
+    pub(crate) context: u32,
+}
+
+impl From<SendOptions> for Manner {
+    fn from(options: SendOptions) -> Manner {
+        let SendOptions { unordered, immediate, reliability, context, key: _ } = options;
+        Manner { unordered, immediate, reliability, context }
+    }
+}
+
+/// What a message needs once it is more than bytes that wait: begun, sent in parts, or with a key of its own.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     /// Number of the message, once it has begun.
@@ -86,12 +102,19 @@ pub(super) struct Progress {
     in_parts: bool,
     /// More parts are to come.
     pub(super) open: bool,
+    /// The key that the message names.
+    pub(super) key: Option<KeyId>,
 }
 
 impl Progress {
     /// Of a message of which more is to come.
-    pub(super) fn open() -> Box<Progress> {
-        Box::new(Progress { open: true, in_parts: true, ..Progress::default() })
+    pub(super) fn open(key: Option<KeyId>) -> Box<Progress> {
+        Box::new(Progress { open: true, in_parts: true, key, ..Progress::default() })
+    }
+
+    /// Of a message that names a key.
+    pub(super) fn with_key(key: KeyId) -> Box<Progress> {
+        Box::new(Progress { key: Some(key), ..Progress::default() })
     }
 }
 
@@ -101,7 +124,7 @@ pub(super) struct Queued {
     /// In the order in which messages were accepted.
     pub(super) id: u64,
     pub(super) queued_at: Instant,
-    pub(super) options: SendOptions,
+    pub(super) options: Manner,
     pub(super) ppid: Ppid,
     pub(super) stream: StreamId,
     pub(super) rest: Bytes,
@@ -117,6 +140,11 @@ impl Queued {
     /// Whether it was dropped: what is left is its place in the queue.
     fn is_dead(&self) -> bool {
         self.rest.is_empty() && self.progress.is_none()
+    }
+
+    /// The key that the message names.
+    pub(super) fn key(&self) -> Option<KeyId> {
+        self.progress.as_ref()?.key
     }
 
     /// Number of the message, once a fragment was cut off.
@@ -167,7 +195,7 @@ impl Queued {
             reliability: self.options.reliability,
             in_parts: self.is_in_parts(),
             context: self.options.context,
-            key: self.options.key,
+            key: self.key(),
             queued_at: self.queued_at,
             payload,
         }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 pub(crate) use super::backlog::WaitingMessage;
 use super::backlog::{Backlog, StreamValues};
 use super::expiry::{self, Expiry};
-use super::message::{Fragment, MessageKey, Queued};
+use super::message::{Fragment, Manner, MessageKey, Progress, Queued};
 use super::scheduler::Scheduler;
 use super::send_options::{AbandonReason, Abandoned, Reliability, SendError, SendOptions};
 use crate::stream_numbers::StreamNumbers;
@@ -113,10 +113,10 @@ impl SendQueue {
             id: self.next_id,
             stream,
             ppid,
-            options,
+            options: options.into(),
             queued_at: now,
             rest: payload,
-            progress: None,
+            progress: options.key.map(Progress::with_key),
         });
         Ok(())
     }
@@ -155,12 +155,12 @@ impl SendQueue {
     /// The key that the message which goes next names.
     #[inline]
     pub(crate) fn peek_key(&self) -> Option<KeyId> {
-        self.backlog.peek()?.options.key
+        self.backlog.peek()?.key()
     }
 
     /// Whether a message that waits names this key.
     pub(crate) fn names_key(&self, key: KeyId) -> bool {
-        self.backlog.iter().any(|message| message.options.key == Some(key))
+        self.backlog.iter().any(|message| message.key() == Some(key))
     }
 
     /// Whether what goes next is all that is left of a message that was begun.
@@ -169,7 +169,7 @@ impl SendQueue {
     }
 
     /// The number of the message that goes next and when it was accepted and how, if it has begun.
-    pub(crate) fn peek_begun(&self) -> Option<(MessageKey, Instant, SendOptions)> {
+    pub(crate) fn peek_begun(&self) -> Option<(MessageKey, Instant, Manner)> {
         let message = self.backlog.peek()?;
         let key = MessageKey {
             stream: message.stream,

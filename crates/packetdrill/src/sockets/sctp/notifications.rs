@@ -11,7 +11,6 @@ use sctp::{
     ResetDirection,
 };
 
-use super::unsent::{SEND_FAILED, SEND_FAILED_EVENT};
 use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
@@ -25,6 +24,8 @@ const PEER_ADDRESS_CHANGE: &str = "SCTP_PEER_ADDR_CHANGE";
 const SHUTDOWN: &str = "SCTP_SHUTDOWN_EVENT";
 const SENDER_DRY: &str = "SCTP_SENDER_DRY_EVENT";
 const REMOTE_ERROR: &str = "SCTP_REMOTE_ERROR";
+pub(super) const SEND_FAILED: &str = "SCTP_SEND_FAILED";
+pub(super) const SEND_FAILED_EVENT: &str = "SCTP_SEND_FAILED_EVENT";
 const AUTHENTICATION: &str = "SCTP_AUTHENTICATION_EVENT";
 
 /// Kinds of notifications that there are here.

@@ -45,9 +45,6 @@ impl Sockets {
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let own_role = socket.role;
         let before = socket.notifications.clone();
-        if let Some(outcome) = socket.defaults.set(name, value, &numbers)? {
-            return Ok(outcome);
-        }
         if let Some(outcome) = set_of_socket(socket, name, value, &numbers)? {
             self.tell_at_once(descriptor, &before);
             return Ok(outcome);
@@ -185,6 +182,9 @@ fn set_of_socket(
     value: Option<&Expression>,
     numbers: &Numbers<'_>,
 ) -> Result<Option<Outcome>, Stop> {
+    if let Some(outcome) = socket.defaults.set(name, value, numbers)? {
+        return Ok(Some(outcome));
+    }
     match (name, value.and_then(single)) {
         (name, Some(on)) if socket.set_wants(name, on != 0) => {}
         // Our messages are delivered whole, so there is nothing to interleave for the application.

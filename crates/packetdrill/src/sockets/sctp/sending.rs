@@ -8,7 +8,6 @@ use core::net::IpAddr;
 use base::Duration;
 use sctp::{AssociationOptions, KeyId, Ppid, Reliability, SendOptions, StreamId};
 
-use super::defaults::Defaults;
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
@@ -48,8 +47,11 @@ impl Outgoing {
     }
 }
 
-/// What a call says of the message that it sends, and where it says nothing, the socket's defaults.
-pub(super) fn outgoing(call: &Call, defaults: &Defaults) -> Result<Outgoing, Stop> {
+/// What a call says of the message that it sends, and where it says nothing, what the socket's `defaults` set.
+pub(super) fn outgoing(
+    call: &Call,
+    defaults: impl FnOnce(&mut Outgoing) -> Result<(), Stop>,
+) -> Result<Outgoing, Stop> {
     let mut outgoing = Outgoing {
         length: 0,
         stream: StreamId(0),
@@ -59,7 +61,7 @@ pub(super) fn outgoing(call: &Call, defaults: &Defaults) -> Result<Outgoing, Sto
         association: None,
         set_up: Vec::new(),
     };
-    defaults.apply(&mut outgoing)?;
+    defaults(&mut outgoing)?;
     outgoing.read(call)?;
     Ok(outgoing)
 }

@@ -24,7 +24,7 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        let outgoing = sending::outgoing(call, &socket.defaults)?;
+        let outgoing = sending::outgoing(call, |outgoing| socket.defaults.apply(outgoing))?;
         let (shut, whole) = (socket.write_shut, socket.defaults.refuses_fragments);
         let largest =
             usize::from(socket.options.path_mtu.saturating_sub(self.overhead(descriptor)));

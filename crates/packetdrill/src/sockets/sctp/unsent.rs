@@ -5,11 +5,8 @@ use std::collections::VecDeque;
 use sctp::{Abandoned, LeftBehind};
 
 use super::Output;
-use super::notifications::Notification;
+use super::notifications::{Notification, SEND_FAILED, SEND_FAILED_EVENT};
 use super::sending::Outgoing;
-
-pub(super) const SEND_FAILED: &str = "SCTP_SEND_FAILED";
-pub(super) const SEND_FAILED_EVENT: &str = "SCTP_SEND_FAILED_EVENT";
 
 /// Bytes of struct sctp_send_failed_event before the message, and of struct sctp_send_failed on FreeBSD and Linux.
 const EVENT_LENGTHS: &[i64] = &[32];

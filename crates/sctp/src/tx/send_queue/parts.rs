@@ -62,8 +62,8 @@ impl SendQueue {
             None => {
                 let id = self.next_id;
                 self.rare().open.insert(stream, Open::Message(id));
-                let progress = Some(Progress::open());
-                let rest = payload;
+                let progress = Some(Progress::open(options.key));
+                let (rest, options) = (payload, options.into());
                 let queued_at = now;
                 self.enqueue(Queued { id, stream, ppid, options, queued_at, rest, progress });
                 return Ok(());
