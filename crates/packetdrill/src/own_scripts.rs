@@ -230,6 +230,7 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/probe/delayed-acknowledgement", "tail-probe=100ms"),
     ("tcp/probe/new-data", "tail-probe=off"),
     ("tcp/rack/reordering-timer", "rack=off"),
+    ("tcp/rack/part-of-a-segment", "rack=off"),
     ("tcp/rack/lost-retransmission", "rack=off"),
     ("tcp/rack/three-reported", "dup-threshold=4"),
     ("tcp/rack/window-as-measured", "reordering-window=quarter"),

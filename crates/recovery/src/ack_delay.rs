@@ -94,6 +94,18 @@ impl AckDelay {
         }
     }
 
+    /// A packet was followed after `alone` and acknowledged `measured` after it had left. Answers whether that is late although
+    /// it travelled alone for a round trip.
+    pub(crate) fn on_answered_late(&mut self, alone: Duration, measured: Duration) -> bool {
+        let Some(base) = self.base.get().filter(|base| alone >= *base) else { return false };
+        let late = self.requests.is_late(measured, base);
+        // What is late already when the next one leaves is known since then.
+        if late && !self.requests.is_late(alone, base) {
+            self.requests.on_round_trip(false, measured, base);
+        }
+        late
+    }
+
     /// Whether a round trip of a packet that travelled alone tells more of the peer's delay than of the path. `asked`: a
     /// request for its acknowledgement followed.
     pub(crate) fn waited(&self, measured: Duration, asked: bool) -> bool {
@@ -187,6 +199,16 @@ mod tests {
         }
         delay.on_round_trip(Instant::ZERO, millis(100), true, false);
         assert_eq!(learned(&delay), Some(101));
+    }
+
+    #[test]
+    fn what_is_acknowledged_with_the_next_packet_was_late_if_that_left_a_round_trip_after_it() {
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(80)));
+        assert!(!delay.on_answered_late(millis(60), millis(140)), "followed within a round trip");
+        assert!(!delay.on_answered_late(millis(90), millis(90)), "not late");
+        assert!(!delay.requests.is_wanted());
+        assert!(delay.on_answered_late(millis(100), millis(180)));
+        assert!(delay.requests.is_wanted(), "of a peer that waits for the next packet");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! Receivers differ: one delays each acknowledgement, another acknowledges the next sixteen packets at once after a
 //! duplicate, a third delays none. After each run of requests one packet travels without: if its acknowledgement comes
 //! late, the next run is twice as long, otherwise there are no requests until one does. While the acknowledgements that were
-//! asked for take half as long again as the shortest round trip, there is a queue, and few are asked for.
+//! asked for take half as long again as the shortest round trip, and are late by milliseconds, there is a queue, and few are
+//! asked for.
 
 use base::Duration;
 
@@ -49,7 +50,7 @@ impl AckRequests {
         }
         if !self.is_late(measured, least) {
             (self.run, self.left) = (0, 0);
-        } else if self.prompt.is_some_and(|(mean, _)| mean > least + least / 2) {
+        } else if self.prompt.is_some_and(|(mean, _)| mean > least + (least / 2).max(LATE)) {
             // A queue, into which a packet for each packet is too much: one in a while tells whether it has gone.
             self.run = (self.run + 1) % LONGEST_RUN;
             self.left = u8::from(self.run == 0);
@@ -138,6 +139,20 @@ mod tests {
     fn while_there_is_a_queue_one_packet_in_sixty_four_is_asked_for() {
         let asked = asked(2000, |_| 40, |packet| if packet > 100 { 80 } else { 0 });
         assert!((120..200).contains(&asked), "{asked}");
+    }
+
+    #[test]
+    fn on_a_short_path_a_round_trip_of_a_millisecond_is_no_queue() {
+        let mut requests = AckRequests::default();
+        let micros = Duration::from_micros;
+        let mut asked = 0;
+        for packet in 0..1000 {
+            let asks = requests.is_wanted();
+            asked += u64::from(asks);
+            let measured = if asks { 200 + packet % 3 * 400 } else { 100_200 };
+            requests.on_round_trip(asks, micros(measured), micros(200));
+        }
+        assert!((970..985).contains(&asked), "{asked}");
     }
 
     #[test]

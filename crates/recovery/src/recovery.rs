@@ -13,6 +13,7 @@ mod evidence;
 mod heard;
 mod losses;
 mod paths;
+mod proven;
 mod rescue;
 mod response;
 mod sending;

@@ -22,7 +22,7 @@ pub(crate) fn compute_rto(
     timeout.max(min).min(policy.max)
 }
 
-/// The upper bound of thin streams is this many times as high while the path may be longer than what was measured.
+/// The upper bound of thin streams is this many times as high at most while the path may be longer than what was measured.
 const DOUBTFUL_BOUND: u64 = 8;
 
 /// Doublings for expiries that came too soon, at most.
@@ -106,7 +106,10 @@ impl Backoff {
         // What proved to come too soon says that the path is longer, perhaps than the bound.
         let doubtful = self.forgiven || self.early > 0;
         let lower = policy.max_while_thin.filter(|_| bounded);
-        let lower = lower.map(|lower| if doubtful { lower * DOUBTFUL_BOUND } else { lower });
+        // But by no more doublings than expiries that come too soon make: in a silence the timer alone sends.
+        let longer =
+            |lower: Duration| lower.max((rto * (1 << MOST_EARLY)).min(lower * DOUBTFUL_BOUND));
+        let lower = lower.map(|lower| if doubtful { longer(lower) } else { lower });
         let max = lower.map_or(policy.max, |lower| lower.max(rto).min(policy.max));
         let doublings = u32::from(self.exponent) + u32::from(self.early);
         (rto * 1u64.checked_shl(doublings).unwrap_or(u64::MAX)).min(max)
@@ -296,6 +299,23 @@ mod tests {
         assert_eq!(backoff.apply(RTO, &bounded, true), RTO);
         backoff.on_expiry(Instant::ZERO, every_error(ThinBackoff::Exponential), true, RTO, MAX);
         assert_eq!([true, false].map(|thin| backoff.apply(RTO, &bounded, thin)), [RTO, RTO * 2]);
+    }
+
+    #[test]
+    fn while_the_path_may_be_longer_the_bound_of_thin_streams_is_sixteen_timeouts_and_eight_bounds_at_most()
+     {
+        let bound = Duration::from_secs(1);
+        let bounded = RtoPolicy { max_while_thin: Some(bound), ..rto() };
+        let longest = |rto_ms: u64| {
+            let (rto, mut backoff) = (Duration::from_millis(rto_ms), Backoff::default());
+            backoff.on_early();
+            for _ in 0..20 {
+                let policy = every_error(ThinBackoff::Exponential);
+                backoff.on_expiry(Instant::ZERO, policy, true, rto, MAX);
+            }
+            backoff.apply(rto, &bounded, true).as_millis()
+        };
+        assert_eq!([61, 100, 400, 600].map(longest), [1000, 1600, 6400, 8000]);
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct PathAck {
     pub largest_resent: bool,
     /// Whether nothing found delivered in it had been sent before, or been copied to another path.
     pub largest_fresh: bool,
+    /// Whether only a part of it was found delivered, and that beyond the cumulative point.
+    pub largest_partly: bool,
     /// The timed packet, if copies of what it carried rode along with later ones.
     pub timed_bundled: Option<PacketNumber>,
     /// The lowest unit newly acknowledged that had been sent once only.
@@ -215,8 +217,9 @@ impl Ledger {
                 news.reordered = news.reordered.into_iter().chain(sent_at).min();
             }
             list.forward = list.forward.max(end);
-            self.deliver_unit(number, fresh, bundled, news, &mut report.bundles);
+            let settled = self.deliver_unit(number, fresh, bundled, news, &mut report.bundles);
             if news.largest_packet == Some(number) {
+                news.largest_partly = !(cumulative || settled);
                 news.largest_resent |= !clean;
                 news.largest_fresh &= fresh;
             }
@@ -224,7 +227,7 @@ impl Ledger {
     }
 
     /// A unit that rode in the packet arrived. A resent one may have arrived by an earlier packet, so
-    /// the packet is settled only when nothing in it is on its way any more.
+    /// the packet is settled only when nothing in it is on its way any more. Answers whether it is.
     fn deliver_unit(
         &mut self,
         number: PacketNumber,
@@ -232,8 +235,8 @@ impl Ledger {
         bundled: bool,
         news: &mut PathAck,
         bundles: &mut BundleReport,
-    ) {
-        let Some(packet) = self.packet_mut(number) else { return };
+    ) -> bool {
+        let Some(packet) = self.packet_mut(number) else { return true };
         let (path, sent_at) = (usize::from(packet.path), packet.sent_at);
         packet.live = packet.live.saturating_sub(1);
         let settled = packet.live == 0;
@@ -258,5 +261,6 @@ impl Ledger {
             self.reported_packets = self.reported_packets.saturating_add(1);
             self.settle(number, PacketState::Delivered);
         }
+        settled
     }
 }

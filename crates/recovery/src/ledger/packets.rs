@@ -126,6 +126,23 @@ impl Ledger {
         self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
     }
 
+    /// Whether one of the packets in flight on `path` that left at `by` at the latest carries no more than `most` steps of
+    /// units, copies that ride along included.
+    pub fn has_small(&self, path: PathIndex, most: u32, by: Instant) -> bool {
+        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
+        while let Some(number) = cursor {
+            let Some(packet) = self.packet(number).filter(|packet| packet.sent_at <= by) else {
+                return false;
+            };
+            let steps = packet.runs.iter().fold(0u32, |sum, run| sum.saturating_add(run.len));
+            if steps.saturating_add(packet.along.bytes) <= most {
+                return true;
+            }
+            cursor = Some(packet.next).filter(|next| *next != number);
+        }
+        false
+    }
+
     /// A packet's fate is known: it is not in flight any more.
     pub(super) fn settle(&mut self, number: PacketNumber, state: PacketState) {
         if let Some(packet) = self.packet_mut(number)

@@ -24,6 +24,8 @@ pub struct Delivery {
     pub sent_at: Instant,
     /// Whether anything in it had been sent before, so that the acknowledgement may be for that.
     pub again: bool,
+    /// Whether only a part of the packet was, which another one carried, too, or into which it was split on its way.
+    pub partly: bool,
 }
 
 /// What the reordering window depends on.
@@ -63,6 +65,8 @@ pub struct Rack {
 struct Newest {
     packet: PacketNumber,
     rtt: Duration,
+    /// Only a part of it was delivered: what is missing of it left before that.
+    partly: bool,
 }
 
 impl Rack {
@@ -83,7 +87,8 @@ impl Rack {
             return;
         }
         if self.newest.is_none_or(|newest| newest.packet < delivery.packet) {
-            self.newest = Some(Newest { packet: delivery.packet, rtt });
+            let Delivery { packet, partly, .. } = delivery;
+            self.newest = Some(Newest { packet, rtt, partly });
         }
     }
 
@@ -115,7 +120,8 @@ impl Rack {
 
     /// How much later than a packet sent after it a packet may arrive (step 4).
     pub fn reordering_window(&self, situation: Situation, min_rtt: Option<Duration>) -> Duration {
-        let enough = situation.gap_acked >= u32::from(situation.dup_threshold);
+        let partly = self.newest.is_some_and(|newest| newest.partly);
+        let enough = situation.gap_acked + u32::from(partly) >= situation.dup_threshold.into();
         if !self.reordering_seen && (situation.recovering || enough) {
             return Duration::ZERO;
         }
@@ -129,14 +135,16 @@ impl Rack {
         (least + self.learned_window(min_rtt)).min(situation.srtt)
     }
 
-    /// When a packet in flight is lost, if a packet sent after it was delivered (step 5).
+    /// When a packet in flight is lost, if a packet sent after it was delivered (step 5), or a later part of it: of data that
+    /// left at the same time the higher counts as sent after the lower (step 2).
     pub fn deadline(
         &self,
         packet: PacketNumber,
         sent_at: Instant,
         window: Duration,
     ) -> Option<Instant> {
-        let newest = self.newest.filter(|newest| packet < newest.packet)?;
+        let overtaken = |newest: &Newest| packet < newest.packet + u64::from(newest.partly);
+        let newest = self.newest.filter(overtaken)?;
         Some(sent_at + newest.rtt + window)
     }
 

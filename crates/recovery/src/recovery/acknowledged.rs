@@ -10,10 +10,9 @@ use crate::congestion::Acked;
 use crate::episode::Exempt;
 use crate::event::Event;
 use crate::feedback::{Feedback, Silence};
-use crate::ledger::{AckReport, PathAck, PathIndex, Repetition};
+use crate::ledger::{AckReport, PathAck, PathIndex};
 use crate::path::{PathRecovery, RoundTrip};
-use crate::policy::{ImmediateRequest, RtoMargin, RttSamples};
-use crate::rto::compute_rto;
+use crate::policy::ImmediateRequest;
 use crate::stats::Cause;
 
 /// No acknowledgement is delayed by more (RFC 9293, section 3.8.6.3).
@@ -148,6 +147,10 @@ impl Recovery {
         // The echo is that of the oldest segment acknowledged, for which the peer waited; the latest tells what the path took.
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh && self.samples_proven());
         let rtt = latest.map_or(rtt, |sent_at| rtt.min(now.since(sent_at)));
+        // Timestamps count milliseconds: of a shorter path they tell nothing.
+        let known = self.paths[usize::from(path)].mechanisms.as_deref();
+        let least = known.and_then(|known| known.min_rtt.get());
+        let rtt = least.map_or(rtt, |least| rtt.max(least));
         let copied = report.again.ahead.map(|ahead| self.copy_trip(now, path, ahead, feedback));
         let rtt = match copied {
             None => rtt,
@@ -222,127 +225,6 @@ impl Recovery {
         state.episode.on_duplicate(cumulative, state.congestion.mss(), limited);
     }
 
-    /// Measures the round trip of what was sent again and is proven to have arrived when it was sent first. Answers how
-    /// long ago that was if the acknowledgement came too soon to be for the second transmission.
-    fn take_proven(
-        &mut self,
-        now: Instant,
-        report: &AckReport,
-        echo: Option<Duration>,
-    ) -> Option<Duration> {
-        let proven = self.samples_proven() && self.heard.silence != Silence::Nothing;
-        let learned = self.policy.rto.margin == RtoMargin::Learned;
-        for (index, news) in report.paths.iter().enumerate() {
-            if proven {
-                self.take_proven_of(index as PathIndex, news);
-            }
-            let path = index as PathIndex;
-            let early =
-                news.early.filter(|sent_at| learned && !self.is_excused(now, path, *sent_at));
-            if early.is_some_and(|sent_at| !self.overtook(path, sent_at)) {
-                self.paths[index].backoff.on_early();
-            }
-            // A copy that left ahead of any sign of a loss proves a round trip, and nothing of the timer.
-            if early.is_some() && news.proven_rtt.is_some() {
-                self.paths[index].margin.on_early();
-            }
-        }
-        if self.heard.silence == Silence::Nothing {
-            // Timestamps measure, and units split and join.
-            if learned {
-                self.learn_by_echo(now, report, echo);
-            }
-            return None;
-        }
-        let path = report.paths.iter().position(|news| news.largest_resent)?;
-        let mechanisms = self.paths[path].mechanisms.as_deref()?;
-        let least = mechanisms.min_rtt.get()?;
-        let is_hasty = |again: &Repetition| now.since(again.again_at) < least;
-        let counts = |again: &Repetition| !self.overtook(path as PathIndex, again.first_at);
-        let once = report.again.once.filter(is_hasty);
-        let sample = once.filter(|once| proven && counts(once));
-        let early =
-            learned && report.again.latest.filter(is_hasty).is_some_and(|again| counts(&again));
-        if let Some(sample) = sample {
-            self.on_rtt_sample(path as PathIndex, now.since(sample.first_at));
-        }
-        if early {
-            self.paths[path].backoff.on_early();
-        }
-        once.map(|once| now.since(once.first_at))
-    }
-
-    /// What was sent again is acknowledged with the timestamp of its first transmission (RFC 3522, section 3): the timer
-    /// expired too soon.
-    fn learn_by_echo(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
-        let latest = report.again.latest.zip(echo);
-        let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
-        let path = report.paths.iter().position(|news| news.acked_bytes > 0);
-        let Some(((again, _), path)) = early.zip(path) else { return };
-        // A peer that is not asked may have waited with the acknowledgement: its delay is allowed for by other means.
-        let delays = !self.may_ask(path as PathIndex) && self.paths[path].ack_delay.is_some();
-        if delays || self.is_excused(now, path as PathIndex, again.first_at) {
-            return;
-        }
-        if !self.overtook(path as PathIndex, again.first_at) {
-            self.paths[path].backoff.on_early();
-        }
-        // The peer's report of the duplicate is about the same expiry.
-        if let Some(delay) = self.paths[path].ack_delay.as_deref_mut() {
-            delay.excuse(again.first_at);
-        }
-        self.paths[path].margin.on_early();
-    }
-
-    /// Whether the peer's delay explains that the timer expired before what was sent first at `sent_at` was acknowledged.
-    fn is_excused(&mut self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
-        let state = &mut self.paths[usize::from(path)];
-        let (most, smoothed) = (self.policy.rto.ack_delay, state.rtt.srtt());
-        state
-            .ack_delay
-            .as_deref_mut()
-            .zip(most)
-            .is_some_and(|(delay, most)| delay.excuses(sent_at, now.since(sent_at), most, smoothed))
-    }
-
-    /// Whether a round trip counts for what it proves of the path.
-    fn samples_proven(&self) -> bool {
-        self.policy.rto.samples == RttSamples::Proven
-    }
-
-    /// A round trip that is proven, or believed although it is in doubt.
-    fn take_proven_of(&mut self, path: PathIndex, news: &PathAck) {
-        let proven = news.proven_rtt.filter(|trip| !self.overtook(path, trip.sent_at));
-        let state = &mut self.paths[usize::from(path)];
-        let loss = state.loss.estimate();
-        let doubtful = news.doubtful_rtt.is_some();
-        let mechanisms = state.mechanisms.as_deref_mut();
-        let believes =
-            mechanisms.is_some_and(|mechanisms| mechanisms.doubts.believes(doubtful, loss));
-        let proven = proven.map(|trip| trip.took);
-        let doubted = news.doubtful_rtt.filter(|_| believes && proven.is_none());
-        if let Some(sample) = proven {
-            self.on_rtt_sample(path, sample);
-        }
-        if let Some(sample) = doubted {
-            let longest = self.paths[usize::from(path)].rtt.longest();
-            self.on_rtt_sample(path, sample);
-            // The round trip may be that of what was sent again.
-            self.paths[usize::from(path)].rtt.set_longest(longest);
-        }
-    }
-
-    /// Whether something sent once on `path` after `sent_at` had a round trip within the timeout: then the path did not
-    /// become longer than that, and what was sent at `sent_at` says nothing of it.
-    fn overtook(&self, path: PathIndex, sent_at: Instant) -> bool {
-        let state = &self.paths[usize::from(path)];
-        let clean = state.mechanisms.as_ref().and_then(|known| known.doubts.clean_after(sent_at));
-        clean.is_some_and(|took| {
-            let policy = state.rto_policy(&self.policy.rto);
-            took <= compute_rto(policy, &state.rtt, state.margin, self.is_thin(path))
-        })
-    }
-
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {
         self.stats.spurious += u64::from(units);
         self.events.record(now, || Event::Spurious { units });
@@ -380,7 +262,7 @@ impl Recovery {
     }
 
     /// Whether packets of `path` may be followed by requests for their acknowledgements, as the path is now.
-    fn may_ask(&self, path: PathIndex) -> bool {
+    pub(super) fn may_ask(&self, path: PathIndex) -> bool {
         match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => false,
             ImmediateRequest::WhileThin => self.copies_pay(path),
@@ -401,10 +283,24 @@ impl Recovery {
         news.delivered == 1 && alone && delay.waited(measured, asked)
     }
 
+    /// Whether the timed packet travelled alone for a round trip, and is acknowledged with the next one all the same: the peer
+    /// waited for that, or the acknowledgement was lost.
+    fn waited_for_next(&mut self, now: Instant, path: PathIndex, news: &PathAck) -> bool {
+        let (may_ask, state) = (self.may_ask(path), &mut self.paths[usize::from(path)]);
+        let delay = state.ack_delay.as_deref_mut().filter(|_| may_ask);
+        let times = news.timed_sent_at.zip(news.largest_sent_at);
+        delay.zip(times).is_some_and(|(delay, (timed, latest))| {
+            delay.on_answered_late(latest.since(timed), now.since(timed))
+        })
+    }
+
     /// When something left that was sent once and whose acknowledgement is its own: the timed packet, or the latest one
     /// acknowledged with it, if the acknowledgement of the timed one may have been lost.
-    fn trusted_timing(&mut self, path: PathIndex, news: &PathAck) -> Option<Instant> {
+    fn trusted_timing(&mut self, now: Instant, path: PathIndex, news: &PathAck) -> Option<Instant> {
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh);
+        if self.waited_for_next(now, path, news) {
+            return latest;
+        }
         let judges = self.samples_proven() && self.heard.silence == Silence::Missing;
         let state = &mut self.paths[usize::from(path)];
         let doubts = state.mechanisms.as_deref_mut().map(|mechanisms| &mut mechanisms.doubts);
@@ -427,7 +323,7 @@ impl Recovery {
         news: &PathAck,
         advanced: bool,
     ) {
-        let timed = self.trusted_timing(path, news);
+        let timed = self.trusted_timing(now, path, news);
         let rtt = timed.map(|sent_at| now.since(sent_at));
         let backoff = self.policy.backoff;
         match rtt {

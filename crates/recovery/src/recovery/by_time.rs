@@ -33,7 +33,8 @@ impl Recovery {
             mechanisms.min_rtt.on_sample(now, now.since(sent_at));
             mechanisms.on_clean_trip();
         }
-        let delivery = Delivery { packet, sent_at, again: news.largest_resent };
+        let delivery =
+            Delivery { packet, sent_at, again: news.largest_resent, partly: news.largest_partly };
         let min_rtt = mechanisms.min_rtt.get().or(srtt);
         mechanisms.rack.on_delivered(now, delivery, min_rtt);
     }

@@ -205,6 +205,10 @@ impl Recovery {
             && (resends_oldest && fast || mends_oldest && by_age);
         if again > 0 {
             state.episode.end_exemption();
+            // What fills a hole is acknowledged at once (RFC 5681, section 4.2).
+            if self.ledger.has_reports() {
+                state.on_asked(number);
+            }
         }
         if state.t3_rtx.is_none() || restarts {
             self.start_timer(now, path);

@@ -176,6 +176,13 @@ impl Recovery {
         self.paths.iter().filter_map(due).min()
     }
 
+    /// Whether the peer reports what arrives, and has not reported within a round trip a packet on `path` with `most` steps of
+    /// units or fewer: its size is not why.
+    pub fn misses_small(&self, now: Instant, path: PathIndex, most: u32) -> bool {
+        let due = self.srtt(path).map(|srtt| now.before(srtt)).filter(|_| self.reports_gaps());
+        due.is_some_and(|due| self.ledger.has_small(path, most, due))
+    }
+
     /// Time has come to `now`: runs the timers that are due and answers which retransmission timer
     /// expired, one at a time, until there is none. `probing`: the peer's window is closed, and what is
     /// in flight probes it; such probes are backed off whatever the policy (RFC 9260, section 6.1).

@@ -87,3 +87,42 @@ fn a_peer_that_waits_for_a_second_packet_is_believed_from_the_second_time_on() {
     let waits = timeout_after(&[false, false]);
     assert!(waits >= 110, "{waits}");
 }
+
+#[test]
+fn an_echo_of_less_than_a_millisecond_makes_no_path_shorter_than_it_was_measured() {
+    let policy = Arc::new(RecoveryPolicy::tcp_latency());
+    let mut recovery = Recovery::new(policy, Silence::Nothing, 1448, 0);
+    let trip = Duration::from_micros(200);
+    recovery.on_rtt_sample(0, trip);
+    let mut now = Instant::from_millis(100);
+    for lost in [false, true] {
+        recovery.draft_new(0, 100, 100);
+        recovery.on_sent(now, 0);
+        if lost {
+            now = recovery.next_timeout().unwrap();
+            assert!(recovery.on_timeout(now, false, 0).is_some());
+            let (unit, weight) = recovery.next_again(0, 0).unwrap();
+            recovery.draft_again(now, 0, unit, weight);
+            recovery.on_sent(now, 0);
+        }
+        now += trip;
+        let echo = lost.then_some(Duration::ZERO);
+        let end = recovery.ledger().next_unit();
+        recovery.on_feedback(now, &Feedback { echo, ..Feedback::up_to(end) }, 0);
+        assert_eq!(recovery.srtt(0), Some(trip), "{lost}");
+    }
+}
+
+#[test]
+fn an_echo_of_what_left_less_than_a_round_trip_before_its_repetition_says_nothing_of_the_timer() {
+    // What arrived is the first retransmission, which the second followed after 50 ms; or the first transmission.
+    for (echoed, least, most) in [(250, 250, 300), (0, 1000, 1200)] {
+        let mut line = Line::new(RecoveryPolicy::tcp_latency(), 10).of(100);
+        line.send(0, 1);
+        line.send(50, 1);
+        assert_eq!(line.wait(300), [(250, 0, true), (300, 1, true)]);
+        line.echo(echoed).ack(400, 2, &[]);
+        let rto = line.recovery.snapshot(0).rto.as_millis();
+        assert!((least..most).contains(&rto), "{echoed}: {rto}");
+    }
+}

@@ -25,8 +25,8 @@ impl Connection {
         }
     }
 
-    /// The retransmission timer expired `expiries` times in a row: perhaps what is sent again, as much of it as
-    /// makes a segment, is too big, and no router reports it (RFC 2923, section 2.1).
+    /// The retransmission timer expired `expiries` times in a row, and nothing small was missing: perhaps what is sent again, as
+    /// much of it as makes a segment, is too big, and no router reports it (RFC 2923, section 2.1).
     pub(super) fn suspect_black_hole(&mut self, now: Instant, expiries: u8) {
         if !self.options.path_mtu_discovery {
             return;

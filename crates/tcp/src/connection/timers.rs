@@ -60,7 +60,7 @@ impl Connection {
         let before = self.tx.timeouts();
         let result = self.tx.on_timeout(now);
         if result.retransmits {
-            self.suspect_black_hole(now, result.timeouts);
+            self.suspect_black_hole(now, result.large_timeouts);
         }
         match result.give_up {
             None if before < SoftError::R1 && result.timeouts >= SoftError::R1 => {

@@ -16,6 +16,9 @@ const LEAST_R2: Duration = Duration::from_secs(100);
 /// The least timeout of deployed stacks, from which R2 is reckoned where timeouts are shorter.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
+/// Bytes of the headers of IP and TCP, with their options, at most.
+const MOST_HEADERS: u16 = 80;
+
 /// Segments travel on one path.
 pub(super) const PATH: recovery::PathIndex = 0;
 
@@ -45,8 +48,11 @@ pub struct TimeoutResult {
     /// The retransmission timer expired.
     pub retransmits: bool,
     /// Expiries of it in a row, this one included. From the third on (R1 of RFC 9293, section 3.8.3) the path
-    /// may be to blame: for a large segment perhaps its MTU.
+    /// may be to blame.
     pub timeouts: u8,
+    /// Those of them since one at which something was missing that nearly every path carries: for large segments the
+    /// path's MTU may be to blame.
+    pub large_timeouts: u8,
     /// The connection is to be given up.
     pub give_up: Option<GiveUp>,
 }
@@ -80,6 +86,8 @@ pub struct Sender {
     pub(super) persist: Option<Box<Persist>>,
     /// Expiries of the retransmission timer in a row.
     pub(super) timeouts: u8,
+    /// Those of them since a small segment was missing.
+    pub(super) large_timeouts: u8,
     /// Timeouts in a row that count towards giving up, as the policy says.
     pub(super) errors: u8,
     /// Since when something has been outstanding without progress.
@@ -115,6 +123,7 @@ impl Sender {
             urgent_end: None,
             persist: None,
             timeouts: 0,
+            large_timeouts: 0,
             errors: 0,
             waiting_since: None,
             counters: SenderCounters::default(),
@@ -390,16 +399,21 @@ impl Sender {
         self.recovery.begin_burst();
         // What was sent into a window that closed is neither late nor lost: probes alone repeat it.
         let unsent = self.unsent_packets();
+        let small = self.recovery.policy().path_mtu.base.saturating_sub(MOST_HEADERS);
+        if self.recovery.misses_small(now, PATH, small.into()) {
+            self.large_timeouts = 0;
+        }
         while !self.is_shut_out()
             && let Some(expiry) = self.recovery.on_timeout(now, false, unsent)
         {
             self.timeouts = self.timeouts.saturating_add(1);
+            self.large_timeouts = self.large_timeouts.saturating_add(1).min(self.timeouts);
             self.errors = self.errors.saturating_add(u8::from(expiry.counts_as_error));
             result.retransmits = true;
         }
         let max = self.recovery.policy().rto.max;
         let probes = self.persist.as_mut().map_or(0, |persist| persist.on_timer(now, max));
-        result.timeouts = self.timeouts;
+        (result.timeouts, result.large_timeouts) = (self.timeouts, self.large_timeouts);
         let exhausted =
             self.errors.max(probes) > self.options.retries && self.has_waited_for_r2(now);
         if exhausted && self.options.user_timeout.is_none() {

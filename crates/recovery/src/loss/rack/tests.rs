@@ -9,7 +9,7 @@ fn at(n: u64) -> Instant {
 }
 
 fn delivery(packet: PacketNumber, sent_ms: u64, again: bool) -> Delivery {
-    Delivery { packet, sent_at: at(sent_ms), again }
+    Delivery { packet, sent_at: at(sent_ms), again, partly: false }
 }
 
 fn situation(recovering: bool, gap_acked: u32) -> Situation {
@@ -33,6 +33,19 @@ fn a_packet_is_lost_a_round_trip_and_the_window_after_it_was_sent() {
     assert_eq!(rack.deadline(0, at(0), window), Some(at(120)));
     assert_eq!(rack.deadline(1, at(10), window), None, "itself");
     assert_eq!(rack.deadline(2, at(10), window), None, "sent after it, at the same time");
+}
+
+#[test]
+fn what_is_missing_below_a_part_that_was_delivered_is_lost_as_if_sent_before_it() {
+    let mut rack = Rack::default();
+    let part = Delivery { partly: true, ..delivery(1, 10, false) };
+    rack.on_delivered(at(110), part, MIN_RTT);
+    assert_eq!(rack.deadline(1, at(10), Duration::ZERO), Some(at(110)));
+    assert_eq!(rack.deadline(2, at(10), Duration::ZERO), None, "sent after it");
+    // One packet more that is reported beyond a hole.
+    for (gap_acked, window) in [(1, 20), (2, 0)] {
+        assert_eq!(rack.reordering_window(situation(false, gap_acked), MIN_RTT), millis(window));
+    }
 }
 
 #[test]

@@ -20,6 +20,31 @@ fn the_timer_resends_the_oldest_segment_and_doubles() {
     assert_eq!(bench.sender.timeouts(), 0);
 }
 
+/// Expiries in a row that may be due to the path's MTU, after an outage of a second with a message of `len` bytes each 50 ms.
+fn large_timeouts_after_an_outage(len: usize, has_sack: bool) -> u8 {
+    let mut bench = Bench::new(RecoveryPolicy::tcp_latency());
+    bench.sender.recovery_mut().set_reports(has_sack);
+    let mut most = 0;
+    for at in (0..1000).step_by(50) {
+        while let Some(due) = bench.sender.next_timeout().filter(|due| *due <= ms(at)) {
+            bench.now = due;
+            most = most.max(bench.sender.on_timeout(due).large_timeouts);
+            bench.poll();
+        }
+        bench.at(at).write(len);
+    }
+    assert!(bench.sender.timeouts() >= 3);
+    most
+}
+
+#[test]
+fn an_outage_in_which_small_segments_are_missing_too_says_nothing_of_the_size_of_large_ones() {
+    assert!(large_timeouts_after_an_outage(100, true) < 3, "three are a black hole");
+    assert!(large_timeouts_after_an_outage(1000, true) >= 3);
+    // Nothing tells whether small ones arrive.
+    assert!(large_timeouts_after_an_outage(100, false) >= 3);
+}
+
 #[test]
 fn retries_and_user_timeout_give_up() {
     let options = SenderOptions { retries: 2, no_delay: true, ..SenderOptions::default() };

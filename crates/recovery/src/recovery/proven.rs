@@ -1,0 +1,139 @@
+//! What acknowledgements tell of data that was sent again: round trips that are proven, and timeouts that came too soon.
+
+use base::{Duration, Instant};
+
+use super::Recovery;
+use super::acknowledged::TIMESTAMP_TICK;
+use crate::feedback::Silence;
+use crate::ledger::{AckReport, PathAck, PathIndex, Repetition};
+use crate::policy::{RtoMargin, RttSamples};
+use crate::rto::compute_rto;
+
+impl Recovery {
+    /// Measures the round trip of what was sent again and is proven to have arrived when it was sent first. Answers how
+    /// long ago that was if the acknowledgement came too soon to be for the second transmission.
+    pub(super) fn take_proven(
+        &mut self,
+        now: Instant,
+        report: &AckReport,
+        echo: Option<Duration>,
+    ) -> Option<Duration> {
+        let proven = self.samples_proven() && self.heard.silence != Silence::Nothing;
+        let learned = self.policy.rto.margin == RtoMargin::Learned;
+        for (index, news) in report.paths.iter().enumerate() {
+            if proven {
+                self.take_proven_of(index as PathIndex, news);
+            }
+            let path = index as PathIndex;
+            let early =
+                news.early.filter(|sent_at| learned && !self.is_excused(now, path, *sent_at));
+            if early.is_some_and(|sent_at| !self.overtook(path, sent_at)) {
+                self.paths[index].backoff.on_early();
+            }
+            // A copy that left ahead of any sign of a loss proves a round trip, and nothing of the timer.
+            if early.is_some() && news.proven_rtt.is_some() {
+                self.paths[index].margin.on_early();
+            }
+        }
+        if self.heard.silence == Silence::Nothing {
+            // Timestamps measure, and units split and join.
+            if learned {
+                self.learn_by_echo(now, report, echo);
+            }
+            return None;
+        }
+        let path = report.paths.iter().position(|news| news.largest_resent)?;
+        let mechanisms = self.paths[path].mechanisms.as_deref()?;
+        let least = mechanisms.min_rtt.get()?;
+        let is_hasty = |again: &Repetition| now.since(again.again_at) < least;
+        let counts = |again: &Repetition| !self.overtook(path as PathIndex, again.first_at);
+        let once = report.again.once.filter(is_hasty);
+        let sample = once.filter(|once| proven && counts(once));
+        let early =
+            learned && report.again.latest.filter(is_hasty).is_some_and(|again| counts(&again));
+        if let Some(sample) = sample {
+            self.on_rtt_sample(path as PathIndex, now.since(sample.first_at));
+        }
+        if early {
+            self.paths[path].backoff.on_early();
+        }
+        once.map(|once| now.since(once.first_at))
+    }
+
+    /// What was sent again is acknowledged with the timestamp of its first transmission (RFC 3522, section 3): the timer
+    /// expired too soon.
+    fn learn_by_echo(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
+        let latest = report.again.latest.zip(echo);
+        let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
+        let path = report.paths.iter().position(|news| news.acked_bytes > 0);
+        let Some(((again, age), path)) = early.zip(path) else { return };
+        // What arrived left less than a round trip before: nobody waited for it, the timer was another packet's.
+        let known = self.paths[path].mechanisms.as_deref();
+        let least = known.and_then(|known| known.min_rtt.get()).unwrap_or_default();
+        if age < now.since(again.again_at) + least {
+            return;
+        }
+        // A peer that is not asked may have waited with the acknowledgement: its delay is allowed for by other means.
+        let delays = !self.may_ask(path as PathIndex) && self.paths[path].ack_delay.is_some();
+        if delays || self.is_excused(now, path as PathIndex, again.first_at) {
+            return;
+        }
+        if !self.overtook(path as PathIndex, again.first_at) {
+            self.paths[path].backoff.on_early();
+        }
+        // The peer's report of the duplicate is about the same expiry.
+        if let Some(delay) = self.paths[path].ack_delay.as_deref_mut() {
+            delay.excuse(again.first_at);
+        }
+        self.paths[path].margin.on_early();
+    }
+
+    /// Whether the peer's delay explains that the timer expired before what was sent first at `sent_at` was acknowledged.
+    fn is_excused(&mut self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
+        let state = &mut self.paths[usize::from(path)];
+        let (most, smoothed) = (self.policy.rto.ack_delay, state.rtt.srtt());
+        state
+            .ack_delay
+            .as_deref_mut()
+            .zip(most)
+            .is_some_and(|(delay, most)| delay.excuses(sent_at, now.since(sent_at), most, smoothed))
+    }
+
+    /// Whether a round trip counts for what it proves of the path.
+    pub(super) fn samples_proven(&self) -> bool {
+        self.policy.rto.samples == RttSamples::Proven
+    }
+
+    /// A round trip that is proven, or believed although it is in doubt.
+    fn take_proven_of(&mut self, path: PathIndex, news: &PathAck) {
+        let proven = news.proven_rtt.filter(|trip| !self.overtook(path, trip.sent_at));
+        let state = &mut self.paths[usize::from(path)];
+        let loss = state.loss.estimate();
+        let doubtful = news.doubtful_rtt.is_some();
+        let mechanisms = state.mechanisms.as_deref_mut();
+        let believes =
+            mechanisms.is_some_and(|mechanisms| mechanisms.doubts.believes(doubtful, loss));
+        let proven = proven.map(|trip| trip.took);
+        let doubted = news.doubtful_rtt.filter(|_| believes && proven.is_none());
+        if let Some(sample) = proven {
+            self.on_rtt_sample(path, sample);
+        }
+        if let Some(sample) = doubted {
+            let longest = self.paths[usize::from(path)].rtt.longest();
+            self.on_rtt_sample(path, sample);
+            // The round trip may be that of what was sent again.
+            self.paths[usize::from(path)].rtt.set_longest(longest);
+        }
+    }
+
+    /// Whether something sent once on `path` after `sent_at` had a round trip within the timeout: then the path did not
+    /// become longer than that, and what was sent at `sent_at` says nothing of it.
+    fn overtook(&self, path: PathIndex, sent_at: Instant) -> bool {
+        let state = &self.paths[usize::from(path)];
+        let clean = state.mechanisms.as_ref().and_then(|known| known.doubts.clean_after(sent_at));
+        clean.is_some_and(|took| {
+            let policy = state.rto_policy(&self.policy.rto);
+            took <= compute_rto(policy, &state.rtt, state.margin, self.is_thin(path))
+        })
+    }
+}
