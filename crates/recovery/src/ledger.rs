@@ -240,6 +240,11 @@ impl Ledger {
         Some((cause, order))
     }
 
+    /// The packet being put together asks the peer to acknowledge it at once.
+    pub fn draft_request(&mut self) {
+        self.draft.asked = true;
+    }
+
     /// The packet put together leaves on `path`.
     pub fn commit(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let draft = core::mem::take(&mut self.draft);

@@ -2,6 +2,7 @@
 
 mod brake;
 mod peak;
+mod worth;
 
 use core::num::NonZeroU64;
 
@@ -19,6 +20,7 @@ use crate::rtt::RttEstimator;
 use crate::thin_stream::LossEstimator;
 pub(crate) use brake::{Brake, RoundTrip};
 pub(crate) use peak::Peak;
+use worth::Worth;
 
 /// A retransmission timer that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,8 @@ pub(crate) struct PathRecovery {
     pub(crate) ack_delay: Option<Box<AckDelay>>,
     /// What keeps copies that ride along from filling a queue, where the policy has a brake.
     pub(crate) brake: Option<Box<Brake>>,
+    /// What copies gain and cost, where the policy asks or has a budget for them.
+    pub(crate) worth: Option<Box<Worth>>,
     /// The path's own way to a timeout, where it differs from the policy's.
     pub(crate) rto_policy: Option<Box<RtoPolicy>>,
 }
@@ -94,6 +98,7 @@ impl PathRecovery {
             mechanisms: None,
             ack_delay: None,
             brake: None,
+            worth: None,
             rto_policy: None,
         }
     }
@@ -108,6 +113,27 @@ impl PathRecovery {
         }
         if self.brake.is_none() && policy.redundancy.has_brake() {
             self.brake = Some(Box::default());
+        }
+        if self.worth.is_none() && policy.redundancy.is_weighed() {
+            self.worth = Some(Box::default());
+        }
+    }
+
+    /// The fate of this many packets is known.
+    pub(crate) fn on_fates(&mut self, packets: u32, lost: bool) {
+        for _ in 0..packets {
+            self.loss.on_fate(lost);
+            if let Some(worth) = self.worth.as_deref_mut() {
+                worth.on_fate(lost);
+            }
+        }
+    }
+
+    /// A packet that was taken for lost had arrived.
+    pub(crate) fn on_spurious(&mut self) {
+        self.loss.on_spurious();
+        if let Some(worth) = self.worth.as_deref_mut() {
+            worth.on_spurious();
         }
     }
 
@@ -152,6 +178,7 @@ impl PathRecovery {
         }
         self.ack_delay = self.ack_delay.take().filter(|_| policy.rto.ack_delay.is_some());
         self.brake = self.brake.take().filter(|_| policy.redundancy.has_brake());
+        self.worth = self.worth.take().filter(|_| policy.redundancy.is_weighed());
         let mechanisms = self.mechanisms.take();
         self.mechanisms =
             MechanismStates::is_wanted(policy).then(|| mechanisms.unwrap_or_default());

@@ -62,7 +62,7 @@ struct Draft {
     /// Units sent again.
     again: u32,
     bytes: u32,
-    /// Copies that ride along.
+    /// Bytes of copies that ride along.
     along: u32,
     /// Whether the lowest unit outstanding is among those sent again.
     resends_oldest: bool,

@@ -36,6 +36,10 @@ pub struct PathAck {
     pub spurious: u32,
     /// When the latest packet found delivered was sent.
     pub largest_sent_at: Option<Instant>,
+    /// Whether the peer was asked to acknowledge it at once.
+    pub largest_asked: bool,
+    /// Bytes of data in it, copies included.
+    pub largest_bytes: u32,
     /// Whether what was found delivered in it had been sent before, too.
     pub largest_resent: bool,
     /// Whether nothing found delivered in it had been sent before, or been copied to another path.
@@ -238,6 +242,7 @@ impl Ledger {
     ) -> bool {
         let Some(packet) = self.packet_mut(number) else { return true };
         let (path, sent_at) = (usize::from(packet.path), packet.sent_at);
+        let (bytes, asked) = (packet.bytes, packet.asked);
         packet.live = packet.live.saturating_sub(1);
         let settled = packet.live == 0;
         if settled && packet.along.bytes > 0 {
@@ -248,6 +253,7 @@ impl Ledger {
         if news.largest_packet.is_none_or(|largest| largest < number) {
             news.largest_packet = Some(number);
             news.largest_sent_at = Some(sent_at);
+            (news.largest_bytes, news.largest_asked) = (bytes, asked);
             news.largest_resent = false;
             news.largest_fresh = true;
         }

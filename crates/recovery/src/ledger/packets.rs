@@ -37,10 +37,14 @@ pub(super) struct Packet {
     pub(super) state: PacketState,
     /// Something in it was sent before.
     pub(super) resends: bool,
+    /// The peer was asked to acknowledge it at once.
+    pub(super) asked: bool,
     /// Acknowledgements that reported later packets but not this one.
     pub(super) misses: u8,
     /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
     pub(super) live: u16,
+    /// Bytes of data, copies included.
+    pub(super) bytes: u32,
     /// Copies of units in flight that ride along.
     pub(super) along: Along,
 }
@@ -53,6 +57,8 @@ pub(super) struct Draft {
     pub(super) units: u16,
     /// Whether something in it was sent before: its round trip would not be a clean one.
     pub(super) resends: bool,
+    /// Whether it asks the peer to acknowledge it at once.
+    pub(super) asked: bool,
     pub(super) along: Along,
 }
 
@@ -101,8 +107,12 @@ impl Ledger {
             path,
             state: PacketState::InFlight,
             resends: draft.resends,
+            asked: draft.asked,
             misses: 0,
             live: draft.units,
+            bytes: u32::try_from(draft.weight)
+                .unwrap_or(u32::MAX)
+                .saturating_add(draft.along.bytes),
             along: draft.along,
         });
         number

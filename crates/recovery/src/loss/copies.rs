@@ -27,7 +27,7 @@ impl Copies {
 
 impl Mechanism for Copies {
     fn is_wanted(policy: &RecoveryPolicy) -> bool {
-        policy.redundancy.alone().is_some()
+        policy.redundancy.copies_alone()
     }
 
     fn set_policy(&mut self, policy: &RecoveryPolicy) {

@@ -25,6 +25,8 @@ const TRIAL_SHARES: u64 = 3;
 const KNOWN: u8 = 8;
 /// Measurements before the first trial, which tell what the round trip is without copies.
 const FIRST: u8 = 4;
+/// Measurements without copies that tell what round trips are without them.
+const LONG: u8 = 32;
 /// The first steps: copies of the previous packet ride along with every eighth packet, fourth, and second.
 const SHARED: [u64; 3] = [8, 4, 2];
 /// The step at which they ride along with each packet; each step further is one packet further back.
@@ -57,6 +59,9 @@ pub(crate) struct Brake {
     /// The smoothed round trip, and what it was when copies were last allowed to reach further.
     mean: Duration,
     before: Duration,
+    /// What it was when there were no copies last, and how many measurements it was without.
+    without: Duration,
+    alone: u8,
     /// Mean distance of round trips from it.
     spread: Duration,
     /// Round trips without a delay of the receiver, as many as it takes to know their mean.
@@ -88,6 +93,8 @@ impl Default for Brake {
             next: 0,
             mean: Duration::ZERO,
             before: Duration::ZERO,
+            without: Duration::ZERO,
+            alone: 0,
             spread: Duration::ZERO,
             known: 0,
             judged: SHORT_TRIAL - FIRST,
@@ -240,6 +247,17 @@ impl Brake {
         }
     }
 
+    /// Copies that gain each message `gain` ride along: they stop once round trips are longer than without them by more than that,
+    /// and what they vary by. A trial finds the queue that one packet more makes; this one those which many streams fill
+    /// bit by bit.
+    pub(crate) fn weigh(&mut self, now: Instant, gain: Duration) {
+        if self.step == 0 {
+            (self.without, self.alone) = (self.mean, self.alone.saturating_add(1));
+        } else if self.alone >= LONG && self.mean > self.without + gain + self.spread {
+            self.stop(now);
+        }
+    }
+
     fn stop(&mut self, now: Instant) {
         let step = core::mem::take(&mut self.step);
         if step > 0 {
@@ -328,6 +346,24 @@ mod tests {
         feed(&mut brake, 5550, &[126; 8]);
         assert!(reach(&brake) > 0, "it varied");
         feed(&mut brake, 5950, &[126; 40]);
+        assert_eq!(reach(&brake), 0);
+    }
+
+    #[test]
+    fn round_trips_longer_than_without_copies_by_more_than_these_gain_end_them() {
+        let gain = Duration::from_millis(2);
+        let mut brake = Brake::default();
+        brake.begin(ms(0), Duration::from_millis(100));
+        (0..LONG).for_each(|_| brake.weigh(ms(0), gain));
+        feed(&mut brake, 50, &[100; 102]);
+        // A queue grows by a millisecond each second, which no trial notices.
+        for (second, measured) in [101, 102].into_iter().enumerate() {
+            feed(&mut brake, 5150 + 1000 * second as u64, &[measured; 20]);
+            brake.weigh(ms(6150 + 1000 * second as u64), gain);
+            assert!(reach(&brake) > 0, "{measured}");
+        }
+        feed(&mut brake, 7150, &[104; 200]);
+        brake.weigh(ms(17_150), gain);
         assert_eq!(reach(&brake), 0);
     }
 

@@ -42,6 +42,12 @@ pub struct BundlingPolicy {
     /// Packets delivered after a loss for which copies go on: where nothing is lost, nothing is copied. 0: copies do not
     /// wait for a loss.
     pub after_loss: u16,
+    /// Whether copies ride along only as far back as they do not cost more than they gain, as measured: the share of lost
+    /// packets, and of those lost behind another one, by what a message and those held behind it wait less, against the
+    /// time that the bytes of a copy delay each message by.
+    pub weighed: bool,
+    /// Bytes of copies that ride along for each hundred of new data, at most; 0: no limit.
+    pub budget: u16,
 }
 
 /// What a loss does to the window that only shows by the copy that repaired it.
@@ -66,14 +72,24 @@ impl RedundancyPolicy {
         self.brake().is_some()
     }
 
-    /// The share of the round trip after which data that nothing followed is copied, if it is.
-    pub(crate) fn alone(&self) -> Option<Ratio> {
-        self.bundling?.alone
+    /// Whether copies may leave in packets of their own.
+    pub(crate) fn copies_alone(&self) -> bool {
+        self.bundling.is_some_and(|bundling| bundling.alone.is_some() || bundling.weighed)
     }
 
     /// The packets after a loss for which copies go on; 0: always.
     pub(crate) fn after_loss(&self) -> u16 {
         self.bundling.map_or(0, |bundling| bundling.after_loss)
+    }
+
+    /// Whether gain and cost of copies, or their budget, are kept account of.
+    pub(crate) fn is_weighed(&self) -> bool {
+        self.bundling.is_some_and(|bundling| bundling.weighed || bundling.budget > 0)
+    }
+
+    /// Bytes of copies for each hundred of new data; 0: no limit.
+    pub(crate) fn budget(&self) -> u16 {
+        self.bundling.map_or(0, |bundling| bundling.budget)
     }
 
     /// The share of the least round trip at which copies stop, if there are any, and anything stops them.
@@ -95,6 +111,8 @@ impl BundlingPolicy {
         alone: None,
         age: None,
         after_loss: 0,
+        weighed: false,
+        budget: 0,
     };
 
     /// Two packets back, as [`LINUX`](BundlingPolicy::LINUX) otherwise, but for losses that must be proven, and with a brake.
@@ -106,6 +124,8 @@ impl BundlingPolicy {
         brake: Some(Ratio::new(1, 4)),
         age: Some(Ratio::new(1, 1)),
         after_loss: 2000,
+        weighed: true,
+        budget: 200,
         ..BundlingPolicy::LINUX
     };
 
@@ -127,5 +147,7 @@ impl BundlingPolicy {
         alone: None,
         age: None,
         after_loss: 0,
+        weighed: false,
+        budget: 0,
     };
 }

@@ -113,7 +113,7 @@ impl Recovery {
         let hasty = if adds_up { news.needless } else { news.spurious };
         if hasty > 0 {
             outcome.spurious |= 1 << path;
-            self.paths[usize::from(path)].loss.on_spurious();
+            self.paths[usize::from(path)].on_spurious();
         }
         self.watch_delivery(now, path, news);
         if news.acked_bytes > 0 || (outcome.advanced && adds_up) {
@@ -206,7 +206,7 @@ impl Recovery {
     fn lose_next_hole(&mut self, now: Instant, path: PathIndex) {
         let state = &mut self.paths[usize::from(path)];
         if self.ledger.lose_first(state.routes.fast, true, Cause::Fast) {
-            state.loss.on_fate(true);
+            state.on_fates(1, true);
             self.events.record(now, || Event::Lost { path, packets: 1, cause: Cause::Fast });
         }
     }
@@ -236,7 +236,7 @@ impl Recovery {
     /// peer's delay and of a queue.
     fn watch_round_trip(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
         let state = &mut self.paths[usize::from(path)];
-        if state.ack_delay.is_none() && state.brake.is_none() {
+        if state.ack_delay.is_none() && state.brake.is_none() && state.worth.is_none() {
             return;
         }
         let fresh = news.largest_packet.filter(|_| news.largest_fresh);
@@ -254,10 +254,14 @@ impl Recovery {
         let delay = match next_sent_at {
             // The request was lost.
             _ if in_vain => return self.watch_queue(now, path, None),
-            _ if news.delivered > 1 || asked => Duration::ZERO,
+            _ if news.delivered > 1 || news.largest_asked || asked => Duration::ZERO,
             Some(next) => next.since(sent_at),
             None => return self.watch_queue(now, path, None),
         };
+        let state = &mut self.paths[usize::from(path)];
+        if let Some(worth) = state.worth.as_deref_mut().filter(|_| delay.is_zero()) {
+            worth.on_round_trip(news.largest_bytes, measured);
+        }
         self.watch_queue(now, path, Some(RoundTrip { measured, delay }));
     }
 
@@ -356,7 +360,7 @@ impl Recovery {
         if news.proven {
             state.backoff.on_acknowledged(backoff);
         }
-        (0..news.delivered).for_each(|_| state.loss.on_fate(false));
+        state.on_fates(news.delivered, false);
         state.margin.on_delivered(news.delivered);
         if advanced {
             state.episode.end_extra();

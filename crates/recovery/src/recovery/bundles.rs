@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::Recovery;
 use crate::congestion::Signal;
 use crate::event::Event;
-use crate::ledger::{AckReport, PathIndex};
+use crate::ledger::{AckReport, PacketNumber, PathIndex};
 use crate::path::RoundTrip;
 use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
 use crate::rtt::Ratio;
@@ -22,6 +22,9 @@ pub enum Ride {
     /// Each by itself: what was reported is left out.
     Apart,
 }
+
+/// Of so many packets one is without copies while it is in doubt whether these pay.
+const TRIED_WITHOUT: u64 = 61;
 
 /// What a packet has room for, besides what it is sent for.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +88,20 @@ impl Recovery {
         let packets = self.policy.redundancy.bundling.map_or(0, |policy| policy.packets);
         let furthest = if packets == 0 { u8::MAX } else { packets };
         let pays = self.copies_pay(path) || self.copies_pay_at_first(path);
-        if pays { furthest } else { 0 }
+        if pays { self.furthest_worth(path, furthest) } else { 0 }
+    }
+
+    /// Of `most` packets back on `path`, those whose copies do not cost more than they gain.
+    fn furthest_worth(&self, path: PathIndex, most: u8) -> u8 {
+        let state = &self.paths[usize::from(path)];
+        let weighs = self.policy.redundancy.bundling.is_some_and(|policy| policy.weighed);
+        match state.worth.as_deref().zip(state.rtt.srtt()).filter(|_| weighs) {
+            Some((worth, srtt)) => {
+                let apart = u8::from(self.apart(path, srtt).is_some());
+                worth.furthest(most, srtt).max(apart)
+            }
+            None => most,
+        }
     }
 
     /// Whether `path` loses packets often enough for copies.
@@ -108,6 +124,21 @@ impl Recovery {
         left.zip(srtt).is_some_and(|(left, srtt)| now.since(left) <= share.of(srtt))
     }
 
+    /// How many packets back copies in `packet` may reach for what they are worth. None ride in one packet in
+    /// [`TRIED_WITHOUT`] while it is in doubt whether they gain more than they cost: its round trip tells.
+    fn worthy(&self, path: PathIndex, packet: PacketNumber) -> u8 {
+        let state = &self.paths[usize::from(path)];
+        let Some(policy) = self.policy.redundancy.bundling.filter(|policy| policy.weighed) else {
+            return u8::MAX;
+        };
+        let Some((worth, srtt)) = state.worth.as_deref().zip(state.rtt.srtt()) else {
+            return u8::MAX;
+        };
+        let most = if policy.packets == 0 { u8::MAX } else { policy.packets };
+        let tells = packet.is_multiple_of(TRIED_WITHOUT) && !worth.is_certain(most, srtt);
+        if tells { 0 } else { worth.furthest(most, srtt) }
+    }
+
     fn pick(
         &self,
         path: PathIndex,
@@ -123,10 +154,14 @@ impl Recovery {
         let most = if policy.packets == 0 { usize::MAX } else { usize::from(policy.packets) };
         let next = self.ledger.next_packet();
         let most = state.brake.as_ref().map_or(most, |brake| most.min(brake.reach(next).into()));
+        let most = most.min(self.worthy(path, next).into());
+        let budget =
+            state.worth.as_deref().map_or(u32::MAX, |worth| worth.budget(bytes, policy.budget));
         let (mut bundle, mut copied, mut used) = (Bundle::new(), 0u32, 0u32);
         for (unit, weight) in units.take(most) {
             let total = u64::from(bytes) + u64::from(copied) + u64::from(weight);
             let fits = used + (space.cost)(weight) <= space.room
+                && copied + weight <= budget
                 && (policy.bytes == 0 || total <= u64::from(policy.bytes))
                 && (!charged || held + total <= state.window());
             if !fits {
@@ -145,7 +180,7 @@ impl Recovery {
         if self.draft.along == 0 {
             self.stats.bundles += 1;
         }
-        self.draft.along += 1;
+        self.draft.along = self.draft.along.saturating_add(weight);
         self.stats.redundant_bytes += u64::from(weight);
         self.stats.redundant_units += 1;
         true
@@ -161,12 +196,16 @@ impl Recovery {
     ) {
         let Some(share) = self.policy.redundancy.brake() else { return };
         let furthest = self.furthest_copy(path);
+        let weighed = self.policy.redundancy.bundling.is_some_and(|policy| policy.weighed);
         let state = &mut self.paths[usize::from(path)];
         let (srtt, Some(brake)) = (state.rtt.srtt(), state.brake.as_deref_mut()) else { return };
         if let Some(handshake) = srtt {
             brake.begin(now, handshake);
         }
         brake.on_round_trip(now, share, round_trip, furthest);
+        if let Some((worth, srtt)) = state.worth.as_deref().zip(srtt).filter(|_| weighed) {
+            brake.weigh(now, worth.saved(srtt));
+        }
     }
 
     /// What an acknowledgement tells of copies that rode along on `path`.
@@ -189,8 +228,7 @@ impl Recovery {
             Some(BundleReaction::Verified) => self.copies_judged,
         };
         if certain {
-            let state = &mut self.paths[usize::from(path)];
-            (0..bundles.repaired).for_each(|_| state.loss.on_fate(true));
+            self.paths[usize::from(path)].on_fates(bundles.repaired, true);
         }
         if !certain || matches!(reaction, None | Some(BundleReaction::Ignore)) {
             return;

@@ -10,23 +10,46 @@ use crate::feedback::Feedback;
 use crate::ledger::{AckReport, PacketNumber, PathIndex, Repetition};
 use crate::loss::Mechanism;
 use crate::path::RoundTrip;
+use crate::rtt::Ratio;
+
+/// The share of the round trip after which a copy leaves in a packet of its own where riding along does not pay: as
+/// [`BundlingPolicy::MAX`](crate::policy::BundlingPolicy::MAX) has it, a short burst of losses has passed.
+const APART: Ratio = Ratio::new(1, 7);
 
 impl Recovery {
     /// A packet with new data left on `path`: unless something follows, it is copied after a share of the round trip.
     pub(super) fn arm_copy(&mut self, now: Instant, path: PathIndex, packet: PacketNumber) {
-        let Some(share) = self.policy.redundancy.alone() else { return };
-        // Where more follows soon, copies ride along with that.
-        let few = self.detects_few(self.policy.thin, path) && self.copies_pay(path);
+        let Some(after) = self.copy_after(path) else { return };
         let granularity = self.policy.rto.granularity;
         let state = &mut self.paths[usize::from(path)];
-        let allowed = few
-            && !state.episode.is_recovering()
+        let allowed = !state.episode.is_recovering()
             && state.brake.as_ref().is_none_or(|brake| brake.reach(packet) > 0);
-        let after = state.rtt.srtt().filter(|_| allowed);
+        let after = after.filter(|_| allowed);
         if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
-            let due = after.map(|srtt| now + share.of(srtt).max(granularity));
+            let due = after.map(|after| now + after.max(granularity));
             mechanisms.copies.on_sent(packet, due);
         }
+    }
+
+    /// How long after a packet on `path` a copy of it leaves in a packet of its own, unless something follows: where the
+    /// policy says so, or copies that ride along would delay each message by more than they save.
+    fn copy_after(&self, path: PathIndex) -> Option<Option<Duration>> {
+        let bundling = self.policy.redundancy.bundling?;
+        let srtt = self.paths[usize::from(path)].rtt.srtt().filter(|_| self.copies_pay(path));
+        if let Some(share) = bundling.alone {
+            // Where more follows soon, copies ride along with that.
+            let few = self.detects_few(self.policy.thin, path);
+            return Some(srtt.filter(|_| few).map(|srtt| share.of(srtt)));
+        }
+        bundling.weighed.then(|| srtt.and_then(|srtt| self.apart(path, srtt)))
+    }
+
+    /// How long after a packet on `path` its copy leaves in one of its own because riding along does not pay.
+    pub(super) fn apart(&self, path: PathIndex, srtt: Duration) -> Option<Duration> {
+        let bundling = self.policy.redundancy.bundling.filter(|bundling| bundling.weighed)?;
+        let worth = self.paths[usize::from(path)].worth.as_deref()?;
+        let apart = worth.furthest(1, srtt) == 0 && self.detects_thin(bundling.when, path);
+        apart.then(|| worth.apart(APART.of(srtt))).flatten()
     }
 
     /// Whether what left last on `path` is going to be copied.
@@ -98,7 +121,7 @@ impl Recovery {
         }
         self.stats.bundle_hits += 1;
         self.stats.bundle_repairs += 1;
-        self.paths[usize::from(path)].loss.on_fate(true);
+        self.paths[usize::from(path)].on_fates(1, true);
         self.events.record(now, || Event::Repaired { path, units: 1 });
         self.reduce_window(now, path, Signal::Loss);
     }

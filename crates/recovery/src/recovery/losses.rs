@@ -44,7 +44,7 @@ impl Recovery {
         self.events.record(now, || Event::Lost { path, packets, cause });
         let cumulative = self.ledger.cumulative();
         let state = &mut self.paths[usize::from(path)];
-        (0..packets).for_each(|_| state.loss.on_fate(true));
+        state.on_fates(packets, true);
         let again = self.heard.counts_lost_retransmissions()
             && resent.is_some_and(|packet| state.episode.fallen().precedes(packet));
         let recovering = state.episode.is_recovering();

@@ -74,6 +74,7 @@ impl Recovery {
         };
         if asks {
             self.paths[usize::from(path)].on_asked(self.ledger.next_packet());
+            self.ledger.draft_request();
         }
         asks
     }
@@ -172,6 +173,9 @@ impl Recovery {
             if cause == Cause::Copy {
                 self.stats.redundant_bytes += u64::from(weight);
                 self.stats.redundant_units += 1;
+                if let Some(worth) = self.paths[usize::from(path)].worth.as_deref_mut() {
+                    worth.on_copy(weight);
+                }
                 // What arrives twice is acknowledged at once.
                 let packet = self.ledger.next_packet();
                 self.paths[usize::from(path)].on_asked(packet);
@@ -184,10 +188,15 @@ impl Recovery {
 
     /// The packet put together left on `path`.
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
-        let Draft { new, again, bytes, resends_oldest, mends_oldest, .. } =
+        let Draft { new, again, bytes, along, resends_oldest, mends_oldest } =
             core::mem::take(&mut self.draft);
+        let state = &mut self.paths[usize::from(path)];
+        state.equip(now, &self.policy);
+        if let Some(worth) = state.worth.as_deref_mut() {
+            let (fresh, within) = (if again == 0 { bytes } else { 0 }, state.rtt.srtt());
+            worth.on_sent(now, (fresh, along), self.policy.redundancy.budget(), within);
+        }
         let bytes = u64::from(bytes);
-        self.paths[usize::from(path)].equip(now, &self.policy);
         self.note_delayed_ack(now, path);
         let beyond_window = self.window_taken(path) >= self.paths[usize::from(path)].window();
         let number = self.ledger.commit(now, path);

@@ -157,7 +157,7 @@ impl Recovery {
             let packets = self.ledger.lose_sent_by(path, to, sent_by, early, early);
             self.events.record(now, || Event::Lost { path, packets, cause: early });
             let state = &mut self.paths[usize::from(path)];
-            (0..packets).for_each(|_| state.loss.on_fate(true));
+            state.on_fates(packets, true);
             state.congestion.on_early_timer();
             self.record_window(now, path);
         }
@@ -309,7 +309,7 @@ impl Recovery {
         }
         self.grant_one_packet(path);
         let state = &mut self.paths[usize::from(path)];
-        (0..packets).for_each(|_| state.loss.on_fate(true));
+        state.on_fates(packets, true);
         (packets, next)
     }
 
@@ -353,7 +353,7 @@ impl Recovery {
         }
         self.grant_one_packet(target);
         let state = &mut self.paths[usize::from(path)];
-        (0..packets).for_each(|_| state.loss.on_fate(true));
+        state.on_fates(packets, true);
         packets
     }
 }

@@ -73,6 +73,8 @@ fn strange() -> RecoveryPolicy {
         alone: Some(Ratio::new(2, 7)),
         age: Some(Ratio::new(1, 7)),
         after_loss: 300,
+        weighed: true,
+        budget: 150,
     });
     policy
 }
