@@ -2,7 +2,7 @@
 
 mod support;
 
-use lab::compare::{Difference, compare, reached, tally};
+use lab::compare::{Difference, ablation, compare, reached, tally};
 use lab::engine::run_all;
 use lab::plan::{Plan, Size};
 
@@ -42,6 +42,20 @@ fn sctp_s_presets_meet_each_target_but_those_that_the_plan_lists_as_missed() {
 #[test]
 fn tcp_s_presets_meet_each_target_but_those_that_the_plan_lists_as_missed() {
     are_as_known("tests/latency-tcp.toml", 20);
+}
+
+#[test]
+fn timeouts_of_a_round_trip_and_requests_earn_their_place_where_messages_travel_alone() {
+    for file in ["tests/ablation.toml", "tests/ablation-tcp.toml"] {
+        let (plan, finished) = results_of(file);
+        let found = ablation(&plan, &finished, "latency").unwrap();
+        let idle = found.idle();
+        for earns in ["timeouts of 200 ms", "no requests"] {
+            assert!(!idle.contains(&earns), "{file}: {earns}");
+        }
+        // Nothing is in flight that could be copied.
+        assert!(idle.contains(&"copies beyond the window"), "{file}: {idle:?}");
+    }
 }
 
 #[test]
