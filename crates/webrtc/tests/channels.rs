@@ -158,7 +158,7 @@ fn messages_of_256_kib_arrive_whole_both_ways_over_loss_and_longer_ones_are_refu
     assert!(world.browser(|page, now| page.send(now, id, kind, longer.clone())).is_err());
     assert!(world.server(|peer, now| peer.send(now, id, kind, longer)).unwrap().is_err());
     world.run_for(Duration::from_secs(120));
-    assert_eq!(messages(&world.told_server(), id), [large.clone()]);
+    assert_eq!(messages(&world.told_server(), id), core::slice::from_ref(&large));
     assert_eq!(messages(world.told_browser(), id), [large]);
 }
 

@@ -173,7 +173,7 @@ fn drain(server: &mut webrtc::Server, from: Instant, span: Duration, to: SocketA
 }
 
 #[test]
-fn an_address_that_never_answers_gets_at_most_the_offer_and_three_times_what_came_in_its_name() {
+fn an_address_that_never_answers_gets_at_most_three_times_the_offer_and_what_came_in_its_name() {
     for role in [Role::Server, Role::Client] {
         let mut server = world::server(1, role, |_| {});
         let own = webrtc::ice::Credentials { ufrag: "page".into(), password: "p".repeat(22) };
@@ -188,7 +188,7 @@ fn an_address_that_never_answers_gets_at_most_the_offer_and_three_times_what_cam
             server.handle_datagram(Instant::ZERO, meta, request.clone().into());
         }
         let sent = drain(&mut server, Instant::ZERO, Duration::from_secs(40), victim);
-        assert!(sent > 0 && sent <= 3 * received + text.len(), "{role:?}: {sent} for {received}");
+        assert!(sent > 0 && sent <= 3 * (received + text.len()), "{role:?}: {sent} for {received}");
     }
 }
 

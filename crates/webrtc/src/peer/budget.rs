@@ -12,7 +12,7 @@ const FACTOR: u64 = 3;
 /// an address that never asked for them.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// Bytes that may be sent beside: those of the offer, for which its sender has paid as for a check.
+    /// Bytes that may be sent beside, for those of the offer: its sender has paid for them as for a check.
     credit: u64,
     remote: Option<SocketAddr>,
     received: u64,
@@ -23,7 +23,7 @@ pub(super) struct Budget {
 impl Budget {
     /// The account of a peer whose offer had this many bytes.
     pub(super) fn new(offer: usize) -> Budget {
-        Budget { credit: offer as u64, remote: None, received: 0, sent: 0, proved: false }
+        Budget { credit: FACTOR * offer as u64, remote: None, received: 0, sent: 0, proved: false }
     }
 
     /// A datagram from `remote` arrived, and `selected` is where the peer is now.
@@ -92,8 +92,8 @@ mod tests {
         let (here, there) = ("192.0.2.1:1".parse().unwrap(), "192.0.2.1:2".parse().unwrap());
         let mut budget = Budget::new(1000);
         budget.note_received(Some(here), here, 100);
-        assert!(budget.affords(1300) && !budget.affords(1301));
-        budget.note_sent(here, 900);
+        assert!(budget.affords(3300) && !budget.affords(3301));
+        budget.note_sent(here, 2900);
         budget.note_received(Some(there), there, 100);
         assert!(budget.affords(700) && !budget.affords(701));
     }

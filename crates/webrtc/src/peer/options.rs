@@ -32,8 +32,8 @@ pub struct PeerOptions {
     pub max_channels: usize,
     /// Bytes of the longest message that the peer takes (its `a=max-message-size`); none takes any.
     pub peer_max_message: Option<u64>,
-    /// Bytes of the peer's offer: as many may be sent to an address that has not shown to receive, beside three times those
-    /// that came from there.
+    /// Bytes of the peer's offer: to an address that has not shown to receive, three times as many may be sent as came from
+    /// there and in the offer.
     pub offer: usize,
     /// Bytes of unread messages from which on no more are taken from the association, so that its window tells the peer.
     pub unread: usize,
