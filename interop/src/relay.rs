@@ -129,11 +129,7 @@ impl Relay {
     /// # Errors
     /// Where the right is missing or the address is not of this namespace.
     pub fn raw_socket(address: IpAddr) -> Result<UdpSocket> {
-        let open = || {
-            let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(SCTP_PROTOCOL)))?;
-            socket.bind(&SocketAddr::new(address, 0).into())?;
-            std::io::Result::Ok(socket.into())
-        };
+        let open = || bound_to(address, unbound_raw_socket()?);
         open().with_context(|| format!("no raw socket at {address}"))
     }
 
@@ -228,6 +224,15 @@ pub(crate) fn loopback_socket() -> Result<UdpSocket> {
     UdpSocket::bind("127.0.0.1:0").context("no UDP port on 127.0.0.1")
 }
 
+fn unbound_raw_socket() -> std::io::Result<Socket> {
+    Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(SCTP_PROTOCOL)))
+}
+
+fn bound_to(address: IpAddr, socket: Socket) -> std::io::Result<UdpSocket> {
+    socket.bind(&SocketAddr::new(address, 0).into())?;
+    Ok(socket.into())
+}
+
 fn prepare_far(far: &UdpSocket, server: SocketAddr) -> Result<()> {
     far.connect(server).with_context(|| format!("no way to {server}"))?;
     Ok(far.set_read_timeout(Some(TICK))?)
@@ -246,12 +251,19 @@ enum Wire {
 }
 
 impl Wire {
-    /// The SCTP packet in what was read; none where there is none.
-    fn strip(self, read: &[u8]) -> Option<&[u8]> {
-        match self {
-            Wire::Udp => Some(read),
-            Wire::RawIp => read.get(usize::from(read.first()? & 0x0f) * 4..),
+    /// The SCTP packet in what was read from `socket`; none where there is none for its address. A raw socket takes
+    /// what comes to any address until it is bound to one: packets of other runs, from other addresses of the peer, one
+    /// of which would pass for the client's.
+    fn strip<'a>(self, read: &'a [u8], socket: &UdpSocket) -> Option<&'a [u8]> {
+        if let Wire::Udp = self {
+            return Some(read);
         }
+        let destination: [u8; 4] = read.get(16..20)?.try_into().ok()?;
+        let own = socket.local_addr().ok()?.ip();
+        if own != IpAddr::from(destination) {
+            return None;
+        }
+        read.get(usize::from(read.first()? & 0x0f) * 4..)
     }
 }
 
@@ -278,7 +290,8 @@ impl Direction {
     fn run(mut self, socket: impl Fn() -> Arc<UdpSocket>, mut send: impl FnMut(SocketAddr, &[u8])) {
         let mut buffer = vec![0; 65_536];
         while !self.shared.stop.load(Ordering::Relaxed) {
-            let (size, from) = match socket().recv_from(&mut buffer) {
+            let socket = socket();
+            let (size, from) = match socket.recv_from(&mut buffer) {
                 Ok(received) => received,
                 Err(error) if is_silence(error.kind()) => continue,
                 // What ICMP said of an earlier packet: the other side is not there, or (Linux answers
@@ -289,7 +302,7 @@ impl Direction {
                     continue;
                 }
             };
-            let Some(packet) = self.wire.strip(&buffer[..size]) else { continue };
+            let Some(packet) = self.wire.strip(&buffer[..size], &socket) else { continue };
             if let Some(capture) = &self.impairment.capture {
                 let _ = capture.add(self.from_client, packet);
             }
@@ -388,6 +401,28 @@ mod tests {
         server.send_to(b"answer", from).unwrap();
         let (size, from) = client.recv_from(&mut buffer).unwrap();
         assert_eq!((size, from.ip()), (20 + 6, near));
+    }
+
+    #[test]
+    fn a_raw_relay_carries_nothing_that_came_for_another_address_before_its_sockets_had_theirs() {
+        let Some(()) = available(Namespace::find()) else { return };
+        let namespace = Namespace::new().unwrap();
+        let ip = |host| IpAddr::from([127, 0, 0, host]);
+        let open = |host| namespace.enter(|| Relay::raw_socket(ip(host))).unwrap().unwrap();
+        let unbound = || namespace.enter(unbound_raw_socket).unwrap().unwrap();
+        let [stranger, client, server] = [5, 1, 4].map(open);
+        let [near, far] = [unbound(), unbound()];
+        stranger.send_to(b"stray", (ip(6), 0)).unwrap();
+        let [near, far] = [bound_to(ip(2), near).unwrap(), bound_to(ip(3), far).unwrap()];
+        let relay = Relay::start_raw(near, far, ip(4), &Impairment::none()).unwrap();
+        client.send_to(b"ping", relay.address()).unwrap();
+        let mut buffer = [0; 64];
+        let (size, from) = server.recv_from(&mut buffer).unwrap();
+        assert_eq!(&buffer[20..size], b"ping");
+        server.send_to(b"answer", from).unwrap();
+        let (size, _) = client.recv_from(&mut buffer).unwrap();
+        assert_eq!(&buffer[20..size], b"answer");
+        assert_eq!(relay.counts().carried, 2);
     }
 
     #[test]

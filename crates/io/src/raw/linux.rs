@@ -85,7 +85,8 @@ impl RawTransport {
             None => None,
             Some(remote) => {
                 meta.remote = remote;
-                strip_header(&batch.storage[..length], &mut meta)
+                let header = strip_header(&batch.storage[..length], &mut meta);
+                header.filter(|_| self.is_for_us(meta.local.ip()))
             }
         };
         if let Some(header) = header {
@@ -93,6 +94,14 @@ impl RawTransport {
             self.counters.on_received(1, length - header);
         }
         Ok(())
+    }
+
+    /// Whether a packet that went to `destination` is this transport's. The system gives a raw socket what comes to any
+    /// address until it is bound to one: in that moment packets of other endpoints of this host, at other addresses, join
+    /// its queue, and the ABORT with which a machine answers what it does not know would end their associations.
+    fn is_for_us(&self, destination: IpAddr) -> bool {
+        let own = self.local.ip();
+        own.is_unspecified() || own == destination
     }
 
     /// Sends one packet; `WouldBlock` when the socket's buffer is full.
@@ -160,8 +169,12 @@ impl Transport for RawTransport {
     }
 }
 
-/// Opens and prepares the socket.
 fn open(address: SocketAddr) -> io::Result<RawTransport> {
+    bound(unbound(address)?, address)
+}
+
+/// A socket for the family of `address`, prepared but for its address.
+fn unbound(address: SocketAddr) -> io::Result<Socket> {
     let protocol = Protocol::from(i32::from(IP_PROTOCOL_SCTP));
     let socket = Socket::new(Domain::for_address(address), Type::RAW, Some(protocol))?;
     // A wish, as for UDP.
@@ -173,6 +186,10 @@ fn open(address: SocketAddr) -> io::Result<RawTransport> {
         setsockopt(&socket, sockopt::Ipv6RecvTClass, &true)?;
     }
     socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn bound(socket: Socket, address: SocketAddr) -> io::Result<RawTransport> {
     socket.bind(&address.into())?;
     let socket = tokio::net::UdpSocket::from_std(socket.into())?;
     let (fragmentation, counters) = Default::default();
@@ -249,22 +266,22 @@ mod tests {
         }
     }
 
+    async fn send(
+        from: &RawTransport,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        ecn: Ecn,
+        packet: &[u8],
+    ) {
+        let (service, size) = (base::IpService::default(), packet.len());
+        let transmit = Transmit { local, remote, ecn, dont_fragment: false, service, size };
+        from.send(&[transmit], packet).await;
+    }
+
     async fn exchange(first: IpAddr, second: IpAddr, mark: &'static [u8]) {
         let Some((a, b)) = pair(first, second) else { return };
         for (ecn, local) in [(Ecn::Ect0, None), (Ecn::Ce, Some(a.local_addr()))] {
-            let remote = SocketAddr::new(second, 36_412);
-            a.send(
-                &[Transmit {
-                    local,
-                    remote,
-                    ecn,
-                    dont_fragment: false,
-                    service: base::IpService::default(),
-                    size: mark.len(),
-                }],
-                mark,
-            )
-            .await;
+            send(&a, local, SocketAddr::new(second, 36_412), ecn, mark).await;
             let (meta, data) = receive(&b, mark).await;
             assert_eq!((&data[..], meta.ecn), (mark, ecn));
             assert_eq!((meta.local, meta.remote), (b.local_addr(), a.local_addr()));
@@ -283,6 +300,26 @@ mod tests {
     async fn sctp_travels_in_ipv6() {
         let ip = Ipv6Addr::LOCALHOST.into();
         exchange(ip, ip, b"thinstream raw ipv6").await;
+    }
+
+    #[tokio::test]
+    async fn what_came_for_another_address_before_the_socket_had_one_is_nobodys() {
+        let [own, neighbour, peer] =
+            [5, 6, 7].map(|last| SocketAddr::from(([127, 13, 2, last], 0)));
+        let socket = match unbound(own) {
+            Ok(socket) => socket,
+            Err(error) => return eprintln!("skipped: {error}"),
+        };
+        let peer = RawTransport::bind(peer).unwrap();
+        send(&peer, None, neighbour, Ecn::NotEct, b"for the neighbour").await;
+        let transport = bound(socket, own).unwrap();
+        send(&peer, None, own, Ecn::NotEct, b"for us").await;
+        let mut batch = RecvBatch::new(1);
+        let wait = transport.recv(&mut batch);
+        tokio::time::timeout(std::time::Duration::from_secs(5), wait).await.unwrap().unwrap();
+        let (meta, data) = batch.pop().unwrap();
+        assert_eq!((meta.local, &data.head[..]), (own, &b"for us"[..]));
+        assert!(batch.is_empty());
     }
 
     #[tokio::test]
