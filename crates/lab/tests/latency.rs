@@ -3,8 +3,8 @@
 mod support;
 
 use lab::compare::{Difference, ablation, compare, reached, tally};
-use lab::engine::run_all;
 use lab::plan::{Plan, Size};
+use runner::threads::run_all;
 
 use self::support::{results_of, text_of};
 

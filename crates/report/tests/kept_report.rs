@@ -6,11 +6,12 @@
 use std::fs;
 use std::path::Path;
 
-use lab::engine::{Finished, journal, run_all};
+use lab::engine::{Finished, journal};
 use lab::experiments;
 use lab::plan::{Plan, Size};
 use report::markdown::{expected_cells, line};
 use report::section::comparisons;
+use runner::threads::run_all;
 
 fn page() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

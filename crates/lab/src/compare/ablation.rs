@@ -163,7 +163,7 @@ cost = {}
     fn a_mechanism_that_is_taken_out_shows_where_it_is_good_for_something_and_an_idle_one_is_named()
     {
         let plan = Plan::parse(PLAN, Size::Normal, None).unwrap();
-        let finished = run_all(&plan, 1).unwrap();
+        let finished = run_all(&plan).unwrap();
         let found = ablation(&plan, &finished, "latency").unwrap();
         assert_eq!(found.idle(), ["path MTU found later"]);
         let text = found.markdown();

@@ -32,7 +32,7 @@ fn judged(targets: &str) -> (String, Vec<String>) {
     let mut plan = Plan::parse(&format!("{PLAN}{targets}"), Size::Normal, None).unwrap();
     plan.keep_distributions();
     plan.keep_targets_alone();
-    let finished = run_all(&plan, 1).unwrap();
+    let finished = run_all(&plan).unwrap();
     let reached = reached(&plan, &finished).unwrap();
     let other = reached.iter().flat_map(|one| &one.numbers).filter_map(Number::not_as_known);
     (Reached::markdown(&reached), other.collect())
