@@ -103,8 +103,9 @@ impl PathRecovery {
         }
     }
 
-    /// Data leaves: what the policy's mechanisms keep is there from now on. A path without data takes no memory for it.
-    pub(crate) fn equip(&mut self, now: Instant, policy: &RecoveryPolicy) {
+    /// Data leaves, while other data is in flight or not: what the policy's mechanisms keep is there from now on. A path without
+    /// data takes no memory for it, and one whose messages travel alone none for copies that ride along.
+    pub(crate) fn equip(&mut self, now: Instant, follows: bool, policy: &RecoveryPolicy) {
         if self.ack_delay.is_none() && policy.rto.ack_delay.is_some() {
             self.ack_delay = Some(Box::new(AckDelay::new(now, self.rtt.srtt())));
         }
@@ -114,7 +115,7 @@ impl PathRecovery {
         if self.brake.is_none() && policy.redundancy.has_brake() {
             self.brake = Some(Box::default());
         }
-        if self.worth.is_none() && policy.redundancy.is_weighed() {
+        if follows && self.worth.is_none() && policy.redundancy.is_weighed() {
             self.worth = Some(Box::default());
         }
     }

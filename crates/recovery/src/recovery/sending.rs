@@ -190,8 +190,9 @@ impl Recovery {
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let Draft { new, again, bytes, along, resends_oldest, mends_oldest } =
             core::mem::take(&mut self.draft);
+        let follows = self.ledger.flight(path).packets > 0;
         let state = &mut self.paths[usize::from(path)];
-        state.equip(now, &self.policy);
+        state.equip(now, follows, &self.policy);
         if let Some(worth) = state.worth.as_deref_mut() {
             let (fresh, within) = (if again == 0 { bytes } else { 0 }, state.rtt.srtt());
             worth.on_sent(now, (fresh, along), self.policy.redundancy.budget(), within);
