@@ -1,4 +1,5 @@
 //! The presets `latency`, `latency-lean` and `latency-max` reach what their plans ask for, but for what the plans say that they miss.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

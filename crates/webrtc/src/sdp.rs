@@ -74,13 +74,13 @@ pub struct Description {
     pub bundled: bool,
     /// Whether the side is a lite ICE agent.
     pub lite: bool,
-    /// Its ICE credentials.
+    /// User fragment and password of the side's ICE agent.
     pub credentials: Credentials,
     /// SHA-256 fingerprints of the certificates that it may present.
     pub fingerprints: BTreeSet<Fingerprint>,
-    /// Its end of DTLS.
+    /// Which end of the DTLS handshake the side takes or leaves to the other (RFC 8842).
     pub setup: Setup,
-    /// Its SCTP port.
+    /// SCTP port inside DTLS (RFC 8841); WebRTC uses 5000.
     pub sctp_port: u16,
     /// Bytes of the longest message that it takes; none takes any.
     pub max_message: Option<u64>,

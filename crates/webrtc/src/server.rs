@@ -196,7 +196,7 @@ impl Server {
         self.options.association = options;
     }
 
-    /// The options.
+    /// What the server was made with, and was set since.
     pub fn options(&self) -> &ServerOptions {
         &self.options
     }

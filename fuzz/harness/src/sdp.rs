@@ -3,7 +3,7 @@
 
 use webrtc::sdp::{Description, SdpError};
 
-/// An offer to whose lines the input adds; each is also replaced by one of the input.
+/// An offer that the input changes, a line at a time.
 const OFFER: [&str; 13] = [
     "v=0",
     "o=- 1 2 IN IP4 127.0.0.1",
@@ -24,18 +24,22 @@ const OFFER: [&str; 13] = [
 pub fn run(bytes: &[u8]) -> usize {
     let text = String::from_utf8_lossy(bytes);
     check(&text);
-    let mut lines = OFFER.map(str::to_owned);
-    let mut read = 0;
-    for (index, line) in text.lines().enumerate() {
-        let at = index % OFFER.len();
-        if let Some(place) = lines.get_mut(at) {
-            // Half of them keep the beginning of what they replace.
-            let kept = if index % 2 == 0 { place.get(..place.len() / 2) } else { None };
-            *place = format!("{}{line}", kept.unwrap_or_default());
+    let offers = text.lines().enumerate().map(|(index, line)| check(&changed(index, line)));
+    offers.filter(|read| *read).count()
+}
+
+/// The offer with a line of the input instead of one of its own, behind the beginning of one, or as an attribute more.
+fn changed(index: usize, line: &str) -> String {
+    let mut lines = OFFER.map(str::to_owned).to_vec();
+    let at = index / 3 % OFFER.len();
+    match (index % 3, lines.get_mut(at)) {
+        (0, Some(place)) => *place = line.to_owned(),
+        (1, Some(place)) => {
+            *place = format!("{}{line}", place.get(..place.len() / 2).unwrap_or_default())
         }
-        read += usize::from(check(&lines.join("\r\n")));
+        _ => lines.push(format!("a={line}")),
     }
-    read
+    lines.join("\r\n")
 }
 
 fn check(text: &str) -> bool {

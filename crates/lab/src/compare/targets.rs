@@ -21,7 +21,7 @@ pub struct Reached<'a> {
 pub struct Number<'a> {
     /// Which number.
     pub quantity: Quantity,
-    /// At most this.
+    /// The upper bound that the target states.
     pub most: &'a Stated,
     /// In how many cells it is known to miss.
     pub known: usize,

@@ -15,13 +15,13 @@ use super::{Lists, PlanError, Size};
 pub enum Quantity {
     /// Mean of the latency.
     Mean,
-    /// Its median.
+    /// The median of the latency.
     P50,
-    /// Its 90th percentile.
+    /// The 90th percentile of the latency.
     P90,
-    /// Its 99th percentile.
+    /// The 99th percentile of the latency.
     P99,
-    /// Its 99.9th percentile.
+    /// The 99.9th percentile of the latency.
     #[serde(rename = "p99.9")]
     P999,
     /// The longest latency.

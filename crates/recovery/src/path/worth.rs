@@ -48,7 +48,7 @@ impl Worth {
         within: Option<Duration>,
     ) {
         let credit = self.credit_with(new, percent).saturating_sub(copied.saturating_mul(100));
-        // No more is saved up than the largest packet of late earned.
+        // No more is saved up than a packet of the mean size, or this one, earned.
         self.credit = credit.min(self.weight.max(new).saturating_mul(u32::from(percent)));
         if new == 0 {
             return;
@@ -75,7 +75,7 @@ impl Worth {
 
     /// A packet that was taken for lost had arrived.
     pub(crate) fn on_spurious(&mut self) {
-        self.losses.share = self.losses.share.saturating_sub(ONE / i64::from(self.losses.known));
+        self.losses.share = (self.losses.share - ONE / i64::from(self.losses.known)).max(0);
     }
 
     /// The round trip of a packet with `bytes` of data, copies included, was measured.
@@ -133,7 +133,7 @@ impl Worth {
     fn gain(&self, back: u8, repair: Duration) -> u64 {
         let follows = self.losses.follows.max(self.losses.share) as u64;
         let shares = (1..back).map(|_| follows).chain([ONE as u64 - follows]);
-        let share = shares.fold(self.losses.share as u64, |share, by| share * (by >> 8) >> 24);
+        let share = shares.fold(self.losses.share as u64, |share, by| (share * (by >> 8)) >> 24);
         let saved = self.wait(repair).saturating_sub(self.wait(self.gap * u64::from(back)));
         (u128::from(saved) * u128::from(share) / ONE as u128) as u64
     }
@@ -291,6 +291,14 @@ mod tests {
             1,
             "ten times the losses"
         );
+    }
+
+    #[test]
+    fn more_packets_that_arrived_after_all_than_losses_leave_a_share_of_none() {
+        let mut worth = stream(100, Duration::ZERO, Duration::ZERO, 100);
+        (0..1000).for_each(|_| worth.on_spurious());
+        assert_eq!((worth.losses.share, worth.saved(SRTT)), (0, Duration::ZERO));
+        assert_eq!(worth.furthest(2, SRTT), 2, "what costs nothing may ride");
     }
 
     #[test]

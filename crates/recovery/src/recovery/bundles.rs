@@ -23,7 +23,7 @@ pub enum Ride {
     Apart,
 }
 
-/// Of so many packets one is without copies while it is in doubt whether these pay.
+/// One packet in this many is without copies while it is in doubt whether these pay.
 const TRIED_WITHOUT: u64 = 61;
 
 /// What a packet has room for, besides what it is sent for.

@@ -67,7 +67,7 @@ impl Recovery {
         let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
         let path = report.paths.iter().position(|news| news.acked_bytes > 0);
         let Some(((again, age), path)) = early.zip(path) else { return };
-        // What arrived left less than a round trip before: nobody waited for it, the timer was another packet's.
+        // What arrived left less than a round trip before: its timer had not expired, another packet's had.
         let known = self.paths[path].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get()).unwrap_or_default();
         if age < now.since(again.again_at) + least {

@@ -50,7 +50,7 @@ pub struct TimeoutResult {
     /// Expiries of it in a row, this one included. From the third on (R1 of RFC 9293, section 3.8.3) the path
     /// may be to blame.
     pub timeouts: u8,
-    /// Those of them since one at which something was missing that nearly every path carries: for large segments the
+    /// Expiries since one at which something was missing that nearly every path carries: for large segments the
     /// path's MTU may be to blame.
     pub large_timeouts: u8,
     /// The connection is to be given up.
@@ -86,7 +86,7 @@ pub struct Sender {
     pub(super) persist: Option<Box<Persist>>,
     /// Expiries of the retransmission timer in a row.
     pub(super) timeouts: u8,
-    /// Those of them since a small segment was missing.
+    /// Expiries in a row since one at which a small segment was missing.
     pub(super) large_timeouts: u8,
     /// Timeouts in a row that count towards giving up, as the policy says.
     pub(super) errors: u8,

@@ -13,7 +13,7 @@ const PORT: u16 = 5000;
 /// bytes) and IPv6 below (48 bytes), 1,257 bytes. RFC 8831, section 5, has 1,280 as what passes everywhere.
 const PATH_MTU: u16 = 1200;
 
-/// Options of a peer.
+/// Identity, times and bounds of one peer, those of its association included.
 #[derive(Clone, Debug)]
 pub struct PeerOptions {
     /// Identity and settings of DTLS.

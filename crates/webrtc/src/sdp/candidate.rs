@@ -24,9 +24,9 @@ pub struct Candidate {
     pub component: u16,
     /// Preference of its side; the higher, the better.
     pub priority: u32,
-    /// Its address.
+    /// IP address, or the name by which mDNS hides it.
     pub address: CandidateAddress,
-    /// Its port.
+    /// UDP port at which the side may be reached.
     pub port: u16,
     /// `host`, `srflx`, `prflx` or `relay`.
     pub kind: String,

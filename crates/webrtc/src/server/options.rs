@@ -10,7 +10,7 @@ use secure::{Role, Secrets, Settings, SettingsError, Versions};
 use crate::peer::PeerOptions;
 use crate::sdp::SdpError;
 
-/// Options of a server.
+/// What a server tells browsers of itself, and the bounds that it keeps.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Addresses at which browsers reach it, for the candidates of answers, the best first: those of its sockets, or of a NAT
