@@ -1,6 +1,7 @@
 //! Recovery state of one path: round-trip time, back-off, window, timers.
 
 mod brake;
+mod copying;
 mod peak;
 mod worth;
 
@@ -19,6 +20,7 @@ use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
 use crate::thin_stream::LossEstimator;
 pub(crate) use brake::{Brake, RoundTrip};
+use copying::Copying;
 pub(crate) use peak::Peak;
 use worth::Worth;
 
@@ -55,10 +57,8 @@ pub(crate) struct PathRecovery {
     pub(crate) mechanisms: Option<Box<MechanismStates>>,
     /// How long the peer delays acknowledgements, where the policy allows for it.
     pub(crate) ack_delay: Option<Box<AckDelay>>,
-    /// What keeps copies that ride along from filling a queue, where the policy has a brake.
-    pub(crate) brake: Option<Box<Brake>>,
-    /// What copies gain and cost, where the policy asks or has a budget for them.
-    pub(crate) worth: Option<Box<Worth>>,
+    /// What keeps copies that ride along from filling a queue, and what they gain and cost.
+    pub(crate) copying: Copying,
     /// The path's own way to a timeout, where it differs from the policy's.
     pub(crate) rto_policy: Option<Box<RtoPolicy>>,
 }
@@ -97,8 +97,7 @@ impl PathRecovery {
             peak: Peak::default(),
             mechanisms: None,
             ack_delay: None,
-            brake: None,
-            worth: None,
+            copying: Copying::default(),
             rto_policy: None,
         }
     }
@@ -112,19 +111,14 @@ impl PathRecovery {
         if self.mechanisms.is_none() && MechanismStates::is_wanted(policy) {
             self.mechanisms = Some(Box::default());
         }
-        if self.brake.is_none() && policy.redundancy.has_brake() {
-            self.brake = Some(Box::default());
-        }
-        if follows && self.worth.is_none() && policy.redundancy.is_weighed() {
-            self.worth = Some(Box::default());
-        }
+        self.copying.equip(follows, policy);
     }
 
     /// The fate of this many packets is known.
     pub(crate) fn on_fates(&mut self, packets: u32, lost: bool) {
         for _ in 0..packets {
             self.loss.on_fate(lost);
-            if let Some(worth) = self.worth.as_deref_mut() {
+            if let Some(worth) = self.copying.worth_mut() {
                 worth.on_fate(lost);
             }
         }
@@ -133,7 +127,7 @@ impl PathRecovery {
     /// A packet that was taken for lost had arrived.
     pub(crate) fn on_spurious(&mut self) {
         self.loss.on_spurious();
-        if let Some(worth) = self.worth.as_deref_mut() {
+        if let Some(worth) = self.copying.worth_mut() {
             worth.on_spurious();
         }
     }
@@ -178,8 +172,7 @@ impl PathRecovery {
             self.margin = Margin::default();
         }
         self.ack_delay = self.ack_delay.take().filter(|_| policy.rto.ack_delay.is_some());
-        self.brake = self.brake.take().filter(|_| policy.redundancy.has_brake());
-        self.worth = self.worth.take().filter(|_| policy.redundancy.is_weighed());
+        self.copying.set_policy(policy);
         let mechanisms = self.mechanisms.take();
         self.mechanisms =
             MechanismStates::is_wanted(policy).then(|| mechanisms.unwrap_or_default());

@@ -236,7 +236,7 @@ impl Recovery {
     /// peer's delay and of a queue.
     fn watch_round_trip(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
         let state = &mut self.paths[usize::from(path)];
-        if state.ack_delay.is_none() && state.brake.is_none() && state.worth.is_none() {
+        if state.ack_delay.is_none() && state.copying.is_empty() {
             return;
         }
         let fresh = news.largest_packet.filter(|_| news.largest_fresh);
@@ -259,7 +259,7 @@ impl Recovery {
             None => return self.watch_queue(now, path, None),
         };
         let state = &mut self.paths[usize::from(path)];
-        if let Some(worth) = state.worth.as_deref_mut().filter(|_| delay.is_zero()) {
+        if let Some(worth) = state.copying.worth_mut().filter(|_| delay.is_zero()) {
             worth.on_round_trip(news.largest_bytes, measured);
         }
         self.watch_queue(now, path, Some(RoundTrip { measured, delay }));

@@ -95,7 +95,7 @@ impl Recovery {
     fn furthest_worth(&self, path: PathIndex, most: u8) -> u8 {
         let state = &self.paths[usize::from(path)];
         let weighs = self.policy.redundancy.bundling.is_some_and(|policy| policy.weighed);
-        match state.worth.as_deref().zip(state.rtt.srtt()).filter(|_| weighs) {
+        match state.copying.worth().zip(state.rtt.srtt()).filter(|_| weighs) {
             Some((worth, srtt)) => {
                 let apart = u8::from(self.apart(path, srtt).is_some());
                 worth.furthest(most, srtt).max(apart)
@@ -131,7 +131,7 @@ impl Recovery {
         let Some(policy) = self.policy.redundancy.bundling.filter(|policy| policy.weighed) else {
             return u8::MAX;
         };
-        let Some((worth, srtt)) = state.worth.as_deref().zip(state.rtt.srtt()) else {
+        let Some((worth, srtt)) = state.copying.worth().zip(state.rtt.srtt()) else {
             return u8::MAX;
         };
         let most = if policy.packets == 0 { u8::MAX } else { policy.packets };
@@ -153,10 +153,10 @@ impl Recovery {
         let held = self.ledger.flight(path).bytes + self.ledger.redundant_bytes(path);
         let most = if policy.packets == 0 { usize::MAX } else { usize::from(policy.packets) };
         let next = self.ledger.next_packet();
-        let most = state.brake.as_ref().map_or(most, |brake| most.min(brake.reach(next).into()));
+        let most = state.copying.brake().map_or(most, |brake| most.min(brake.reach(next).into()));
         let most = most.min(self.worthy(path, next).into());
         let budget =
-            state.worth.as_deref().map_or(u32::MAX, |worth| worth.budget(bytes, policy.budget));
+            state.copying.worth().map_or(u32::MAX, |worth| worth.budget(bytes, policy.budget));
         let (mut bundle, mut copied, mut used) = (Bundle::new(), 0u32, 0u32);
         for (unit, weight) in units.take(most) {
             let total = u64::from(bytes) + u64::from(copied) + u64::from(weight);
@@ -198,12 +198,13 @@ impl Recovery {
         let furthest = self.furthest_copy(path);
         let weighed = self.policy.redundancy.bundling.is_some_and(|policy| policy.weighed);
         let state = &mut self.paths[usize::from(path)];
-        let (srtt, Some(brake)) = (state.rtt.srtt(), state.brake.as_deref_mut()) else { return };
+        let srtt = state.rtt.srtt();
+        let Some((brake, worth)) = state.copying.brake_and_worth() else { return };
         if let Some(handshake) = srtt {
             brake.begin(now, handshake);
         }
         brake.on_round_trip(now, share, round_trip, furthest);
-        if let Some((worth, srtt)) = state.worth.as_deref().zip(srtt).filter(|_| weighed) {
+        if let Some((worth, srtt)) = worth.zip(srtt).filter(|_| weighed) {
             brake.weigh(now, worth.saved(srtt));
         }
     }

@@ -23,7 +23,7 @@ impl Recovery {
         let granularity = self.policy.rto.granularity;
         let state = &mut self.paths[usize::from(path)];
         let allowed = !state.episode.is_recovering()
-            && state.brake.as_ref().is_none_or(|brake| brake.reach(packet) > 0);
+            && state.copying.brake().is_none_or(|brake| brake.reach(packet) > 0);
         let after = after.filter(|_| allowed);
         if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
             let due = after.map(|after| now + after.max(granularity));
@@ -47,7 +47,7 @@ impl Recovery {
     /// How long after a packet on `path` its copy leaves in one of its own because riding along does not pay.
     pub(super) fn apart(&self, path: PathIndex, srtt: Duration) -> Option<Duration> {
         let bundling = self.policy.redundancy.bundling.filter(|bundling| bundling.weighed)?;
-        let worth = self.paths[usize::from(path)].worth.as_deref()?;
+        let worth = self.paths[usize::from(path)].copying.worth()?;
         let apart = worth.furthest(1, srtt) == 0 && self.detects_thin(bundling.when, path);
         apart.then(|| worth.apart(APART.of(srtt))).flatten()
     }

@@ -106,7 +106,7 @@ impl Recovery {
     fn lower_window(&mut self, now: Instant, path: PathIndex, signal: Signal, again: bool) {
         let flight_size = self.flight_size(path);
         let state = &mut self.paths[usize::from(path)];
-        if let Some(brake) = state.brake.as_deref_mut().filter(|_| signal == Signal::Ecn) {
+        if let Some(brake) = state.copying.brake_mut().filter(|_| signal == Signal::Ecn) {
             brake.on_mark(now);
         }
         state.congestion.on_congestion(Congested { now, signal, flight_size, again });

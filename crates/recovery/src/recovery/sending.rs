@@ -83,7 +83,7 @@ impl Recovery {
     /// that have no flag for it. Not if a copy follows, which is acknowledged at once as well.
     pub fn asks_behind(&self, now: Instant, path: PathIndex) -> bool {
         let delay = || self.paths[usize::from(path)].ack_delay.as_ref();
-        let brake = || self.paths[usize::from(path)].brake.as_ref();
+        let brake = || self.paths[usize::from(path)].copying.brake();
         let wanted = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => return false,
             ImmediateRequest::WhileThin => {
@@ -173,7 +173,7 @@ impl Recovery {
             if cause == Cause::Copy {
                 self.stats.redundant_bytes += u64::from(weight);
                 self.stats.redundant_units += 1;
-                if let Some(worth) = self.paths[usize::from(path)].worth.as_deref_mut() {
+                if let Some(worth) = self.paths[usize::from(path)].copying.worth_mut() {
                     worth.on_copy(weight);
                 }
                 // What arrives twice is acknowledged at once.
@@ -193,7 +193,7 @@ impl Recovery {
         let follows = self.ledger.flight(path).packets > 0;
         let state = &mut self.paths[usize::from(path)];
         state.equip(now, follows, &self.policy);
-        if let Some(worth) = state.worth.as_deref_mut() {
+        if let Some(worth) = state.copying.worth_mut() {
             let (fresh, within) = (if again == 0 { bytes } else { 0 }, state.rtt.srtt());
             worth.on_sent(now, (fresh, along), self.policy.redundancy.budget(), within);
         }

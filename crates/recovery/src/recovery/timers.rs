@@ -237,7 +237,7 @@ impl Recovery {
         } else {
             state.backoff.on_expiry(now, policy.backoff, may_stay, rto, max)
         };
-        if let Some(brake) = state.brake.as_deref_mut() {
+        if let Some(brake) = state.copying.brake_mut() {
             brake.on_expiry(state.backoff.expiries() > 1);
         }
         let asks = expiry.young && self.asks_by_timeout(path);
