@@ -46,7 +46,8 @@ impl Copying {
     /// Data leaves, while other data is in flight (`follows`) or not. Copies of messages that travel alone ride nowhere.
     pub(super) fn equip(&mut self, follows: bool, policy: &RecoveryPolicy) {
         let (brakes, weighs) = (policy.redundancy.has_brake(), policy.redundancy.is_weighed());
-        if !brakes && !(follows && weighs) {
+        let keeps = brakes || (follows && weighs);
+        if !keeps {
             return;
         }
         let states = self.0.get_or_insert_default();
