@@ -242,7 +242,7 @@ impl Ledger {
     ) -> bool {
         let Some(packet) = self.packet_mut(number) else { return true };
         let (path, sent_at) = (usize::from(packet.path), packet.sent_at);
-        let (bytes, asked) = (packet.bytes, packet.asked);
+        let (bytes, asked) = (packet.along.carried, packet.asked);
         packet.live = packet.live.saturating_sub(1);
         let settled = packet.live == 0;
         if settled && packet.along.bytes > 0 {

@@ -14,6 +14,8 @@ const LOOKED_AT: usize = 64;
 pub(super) struct Along {
     pub(super) start: u64,
     pub(super) bytes: u32,
+    /// Bytes of all data of the packet, the copies included.
+    pub(super) carried: u32,
 }
 
 /// A packet with copies that was newly delivered.

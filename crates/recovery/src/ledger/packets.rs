@@ -43,8 +43,6 @@ pub(super) struct Packet {
     pub(super) misses: u8,
     /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
     pub(super) live: u16,
-    /// Bytes of data, copies included.
-    pub(super) bytes: u32,
     /// Copies of units in flight that ride along.
     pub(super) along: Along,
 }
@@ -88,6 +86,8 @@ impl Ledger {
     ) -> PacketNumber {
         let number = self.next_packet;
         self.next_packet += 1;
+        let weight = u32::try_from(draft.weight).unwrap_or(u32::MAX);
+        let carried = weight.saturating_add(draft.along.bytes);
         let list = self.path_mut(path);
         let before = list.push(number, draft.weight);
         list.resending += u32::from(draft.resends);
@@ -110,10 +110,7 @@ impl Ledger {
             asked: draft.asked,
             misses: 0,
             live: draft.units,
-            bytes: u32::try_from(draft.weight)
-                .unwrap_or(u32::MAX)
-                .saturating_add(draft.along.bytes),
-            along: draft.along,
+            along: Along { carried, ..draft.along },
         });
         number
     }

@@ -50,6 +50,28 @@ pub(crate) struct RoundTrip {
     pub(crate) delay: Duration,
 }
 
+/// Whether the retransmission timer expired.
+#[derive(Clone, Copy, Debug, Default)]
+enum Expired {
+    /// Not since the last measurement that counts.
+    #[default]
+    Not,
+    /// Since the last measurement of a trial.
+    InTrial,
+    /// Twice or more since any measurement, in a trial or not.
+    Silent { in_trial: bool },
+}
+
+impl Expired {
+    fn is_silent(self) -> bool {
+        matches!(self, Expired::Silent { .. })
+    }
+
+    fn in_trial(self) -> bool {
+        matches!(self, Expired::InTrial | Expired::Silent { in_trial: true })
+    }
+}
+
 /// What is known of the path's queue, and how far copies reach back because of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Brake {
@@ -68,10 +90,7 @@ pub(crate) struct Brake {
     known: u8,
     /// Measurements since copies were last allowed to reach further, and by how much in sum they exceed it.
     judged: u8,
-    /// Whether the retransmission timer expired since the last measurement of a trial.
-    expired: bool,
-    /// Whether it expired twice or more since any.
-    silent: bool,
+    expired: Expired,
     excess: Duration,
     /// How far copies go: in how many packets, and how many packets back.
     step: u8,
@@ -98,8 +117,7 @@ impl Default for Brake {
             spread: Duration::ZERO,
             known: 0,
             judged: SHORT_TRIAL - FIRST,
-            expired: false,
-            silent: false,
+            expired: Expired::Not,
             excess: Duration::ZERO,
             step: 0,
             limit: 0,
@@ -115,7 +133,7 @@ impl Brake {
     /// Previous packets whose data may ride along in a packet of this number.
     pub(crate) fn reach(&self, packet: PacketNumber) -> u8 {
         match usize::from(self.step).checked_sub(1) {
-            _ if self.silent => 0,
+            _ if self.expired.is_silent() => 0,
             None => 0,
             Some(step) => match SHARED.get(step) {
                 Some(share) => u8::from(self.drawn(packet) < 8 / share),
@@ -143,8 +161,12 @@ impl Brake {
     /// The retransmission timer expired: if a trial is under way, a queue may have grown beyond the timeout, and the next round
     /// trip tells. Once it did so `again`, nothing is known of the path until one is measured.
     pub(crate) fn on_expiry(&mut self, again: bool) {
-        self.expired = self.step > 0 && self.judged < TRIAL;
-        self.silent |= again;
+        let in_trial = self.step > 0 && self.judged < TRIAL;
+        self.expired = match again || self.expired.is_silent() {
+            true => Expired::Silent { in_trial },
+            false if in_trial => Expired::InTrial,
+            false => Expired::Not,
+        };
     }
 
     /// A round trip was measured, or one that tells nothing of the path (none). `furthest`: how many packets back copies reach
@@ -157,7 +179,7 @@ impl Brake {
         furthest: u8,
     ) {
         self.judged = self.judged.saturating_add(1);
-        self.silent = false;
+        self.expired = if self.expired.in_trial() { Expired::InTrial } else { Expired::Not };
         if let Some(RoundTrip { measured, delay }) = round_trip {
             self.base.on_sample(now, measured);
             if let Some(slot) = self.recent.get_mut(usize::from(self.next)) {
@@ -170,7 +192,7 @@ impl Brake {
         let mut late = false;
         if let Some(RoundTrip { measured, delay: Duration::ZERO }) = round_trip {
             self.judge(measured, most);
-            late = core::mem::take(&mut self.expired)
+            late = core::mem::take(&mut self.expired).in_trial()
                 && self.known == KNOWN
                 && measured > base + most + (self.spread * 2).min(most);
         }
