@@ -76,7 +76,8 @@ impl Expired {
 #[derive(Clone, Debug)]
 pub(crate) struct Brake {
     base: RecentMinimum,
-    recent: [Duration; SAMPLES],
+    /// The last round trips without what the receiver may have waited, in microseconds.
+    recent: [u32; SAMPLES],
     next: u8,
     /// The smoothed round trip, and what it was when copies were last allowed to reach further.
     mean: Duration,
@@ -108,7 +109,7 @@ impl Default for Brake {
     fn default() -> Self {
         Brake {
             base: RecentMinimum::default(),
-            recent: [Duration::MAX; SAMPLES],
+            recent: [u32::MAX; SAMPLES],
             next: 0,
             mean: Duration::ZERO,
             before: Duration::ZERO,
@@ -183,7 +184,8 @@ impl Brake {
         if let Some(RoundTrip { measured, delay }) = round_trip {
             self.base.on_sample(now, measured);
             if let Some(slot) = self.recent.get_mut(usize::from(self.next)) {
-                *slot = measured.saturating_sub(delay);
+                let micros = measured.saturating_sub(delay).as_micros();
+                *slot = u32::try_from(micros).unwrap_or(u32::MAX);
             }
             self.next = (self.next + 1) % SAMPLES as u8;
         }
@@ -240,7 +242,10 @@ impl Brake {
     /// What the last measurements have in common above the base.
     fn queued(&self, base: Duration) -> Duration {
         let least = self.recent.iter().min().copied().unwrap_or_default();
-        if least == Duration::MAX { Duration::ZERO } else { least.saturating_sub(base) }
+        match least {
+            u32::MAX => Duration::ZERO,
+            micros => Duration::from_micros(micros.into()).saturating_sub(base),
+        }
     }
 
     /// There is no queue: one packet further back each round trip, up to the limit, which is raised from time to time up to the
