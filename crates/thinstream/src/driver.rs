@@ -211,7 +211,7 @@ impl Hook<Node> for Dispatch {
 
 /// Seed of tags, TSNs and cookie keys: it must not be guessable.
 #[expect(clippy::expect_used, reason = "a system without randomness cannot keep any secret")]
-fn secret() -> [u8; 32] {
+pub(crate) fn secret() -> [u8; 32] {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).expect("the system has no randomness");
     seed
