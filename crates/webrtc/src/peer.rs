@@ -113,7 +113,7 @@ impl<I: Ice> Peer<I> {
     /// the association is up they wait.
     ///
     /// # Errors
-    /// Those of [`DataChannels::open`].
+    /// The errors of [`DataChannels::open`].
     pub fn open(&mut self, options: ChannelOptions) -> Result<StreamId, ChannelError> {
         self.channels.open(options)
     }
@@ -121,7 +121,7 @@ impl<I: Ice> Peer<I> {
     /// Takes a channel that both applications agreed on.
     ///
     /// # Errors
-    /// Those of [`DataChannels::open_negotiated`].
+    /// The errors of [`DataChannels::open_negotiated`].
     pub fn open_negotiated(
         &mut self,
         id: StreamId,
@@ -133,7 +133,7 @@ impl<I: Ice> Peer<I> {
     /// Sends a message on a channel. The driver drains [`poll_transmit`](base::Machine::poll_transmit) afterwards.
     ///
     /// # Errors
-    /// Those of [`DataChannels::send`].
+    /// The errors of [`DataChannels::send`].
     pub fn send(
         &mut self,
         now: Instant,

@@ -74,13 +74,13 @@ pub struct Description {
     pub bundled: bool,
     /// Whether the side is a lite ICE agent.
     pub lite: bool,
-    /// Its ICE credentials.
+    /// ICE credentials of the side.
     pub credentials: Credentials,
     /// SHA-256 fingerprints of the certificates that it may present.
     pub fingerprints: BTreeSet<Fingerprint>,
-    /// Its end of DTLS.
+    /// End of DTLS that the side is.
     pub setup: Setup,
-    /// Its SCTP port.
+    /// SCTP port of the side.
     pub sctp_port: u16,
     /// Bytes of the longest message that it takes; none takes any.
     pub max_message: Option<u64>,

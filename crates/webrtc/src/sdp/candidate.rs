@@ -24,9 +24,9 @@ pub struct Candidate {
     pub component: u16,
     /// Preference of its side; the higher, the better.
     pub priority: u32,
-    /// Its address.
+    /// Where it is.
     pub address: CandidateAddress,
-    /// Its port.
+    /// UDP port.
     pub port: u16,
     /// `host`, `srflx`, `prflx` or `relay`.
     pub kind: String,

@@ -17,7 +17,7 @@ struct Slot {
     peer: Peer<IceLite>,
     /// Where its offer came from, until it has connected.
     waits_at: Option<Option<Host>>,
-    /// Its entry among the deadlines.
+    /// The entry among the deadlines.
     listed: Option<Instant>,
     in_turns: bool,
     in_eventful: bool,
