@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod edge;
 pub mod emulate;
 mod files;
+mod keys;
 mod notice;
 mod paths;
 mod retransmissions;
@@ -25,6 +26,10 @@ mod trouble;
 
 pub use descriptors::{TooFewDescriptors, check_descriptors};
 pub use files::{FileError, Unwritten};
+pub use keys::{
+    KeyError, ServerKey, make_key, read_authorised, read_key, read_or_make_key, usual_key,
+    usual_known_peers,
+};
 pub use notice::Notice;
 pub use paths::PathReport;
 pub use retransmissions::Retransmissions;

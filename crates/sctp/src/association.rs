@@ -29,7 +29,7 @@ mod timers;
 use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::Instant;
+use base::{Instant, Origin};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
@@ -91,6 +91,8 @@ pub(crate) struct Identity {
     pub(crate) local_initial_tsn: Tsn,
     /// From the peer's INIT or INIT ACK on.
     pub(crate) peer_initial_tsn: Tsn,
+    /// Who the peer has proved to be, where a layer below authenticates hosts.
+    pub(crate) origin: Option<Origin>,
 }
 
 /// Between which addresses an association begins.
@@ -109,7 +111,7 @@ impl Association {
         ends: Ends,
         phase: Phase,
     ) -> Association {
-        let path = Path::new(ends.remote, ends.local, options.path_mtu, true);
+        let path = Path::new(ends.remote, ends.local, &options, true);
         let mut queue = SendQueue::new(options.outbound_streams, options.scheduler);
         queue.set_max_queueing_delay(options.max_queueing_delay);
         let policy = Arc::clone(&options.policy);
@@ -263,6 +265,12 @@ impl Association {
     /// The peer's address on the primary path.
     pub fn remote(&self) -> SocketAddr {
         self.paths.remote()
+    }
+
+    /// Who the peer has proved to be, where a layer below authenticates hosts. Packets of others never reach the association,
+    /// and its own are [for it alone](base::TransmitBuffer::only_for).
+    pub fn origin(&self) -> Option<Origin> {
+        self.identity.origin
     }
 
     /// The tag in packets that the peer sends: with the ports it names the association.

@@ -20,8 +20,9 @@ mod tests;
 
 /// Bytes of plaintext in a record (RFC 9147, section 4; RFC 8446, section 5.1).
 const RECORD: usize = 1 << 14;
-/// Bytes that a record adds at most, in either version.
+/// Bytes that a record adds at most, in either version, and in DTLS 1.3.
 const RECORD_OVERHEAD: usize = 37;
+const RECORD_OVERHEAD_13: usize = 22;
 /// Bytes of a datagram of the handshake that are taken: any Ethernet frame's.
 const HANDSHAKE_DATAGRAM: usize = 2048;
 /// Datagrams of the handshake that are kept until their fragments are complete.
@@ -70,6 +71,33 @@ impl Default for Settings {
             mtu: 1150,
             first_retransmission: Duration::from_secs(1),
             handshake_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How long a client's attempt to set a session up waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// As [`Settings::first_retransmission`].
+    pub first_retransmission: Duration,
+    /// As [`Settings::handshake_timeout`].
+    pub handshake_timeout: Duration,
+}
+
+impl Settings {
+    /// Bytes that a record adds to a packet at most.
+    pub fn record_overhead(&self) -> usize {
+        match self.versions {
+            Versions::Only13 => RECORD_OVERHEAD_13,
+            Versions::Only12 | Versions::Either => RECORD_OVERHEAD,
+        }
+    }
+
+    /// The times of an attempt.
+    pub fn patience(&self) -> Patience {
+        Patience {
+            first_retransmission: self.first_retransmission,
+            handshake_timeout: self.handshake_timeout,
         }
     }
 }
@@ -133,6 +161,19 @@ impl Context {
             DtlsCertificate { certificate: identity.certificate().to_vec(), private_key };
         let config = config(&settings, cookies, None)?;
         Ok(Context { settings, certificate, cookies, config })
+    }
+
+    /// What the sessions are set to.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The same for sessions with other times.
+    pub(crate) fn with_patience(&self, patience: Patience) -> Result<Context, SettingsError> {
+        let Patience { first_retransmission, handshake_timeout } = patience;
+        let settings = Settings { first_retransmission, handshake_timeout, ..self.settings };
+        let config = config(&settings, None)?;
+        Ok(Context { settings, config, certificate: self.certificate.clone() })
     }
 }
 
@@ -240,6 +281,11 @@ impl Dtls {
         };
         session.handle_timeout(now);
         Ok(session)
+    }
+
+    /// Whether [`Sealer::poll_opened`] has something.
+    pub(crate) fn has_opened(&self) -> bool {
+        !self.opened.is_empty()
     }
 
     /// A server's answer to the ClientHello of a stranger, whose address `binding` names. Without a cookie the answer is a

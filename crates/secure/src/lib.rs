@@ -20,7 +20,7 @@ mod secured;
 mod sessions;
 mod trust;
 
-pub use dtls::{Context, Dtls, Role, Settings, SettingsError, Versions};
+pub use dtls::{Context, Dtls, Patience, Role, Settings, SettingsError, Versions};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use identity::{Identity, IdentityError};
 pub use randomness::Randomness;

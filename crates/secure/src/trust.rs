@@ -9,8 +9,11 @@ use crate::fingerprint::Fingerprint;
 ///
 /// The key is the identity: in every mode validity and names of a certificate are ignored, as ssh and WebRTC do it
 /// (RFC 8827, section 5.1), so no clock is asked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
+    /// Anybody: packets are encrypted, and who the peer is shows afterwards. For servers of unknown clients; as a client it
+    /// stops no attacker on the path.
+    Any,
     /// Peers with one of these fingerprints.
     Listed(BTreeSet<Fingerprint>),
     /// The peer known by this name; a name that is not known yet accepts any key, once.
@@ -57,10 +60,32 @@ impl fmt::Display for Refusal {
 
 impl core::error::Error for Refusal {}
 
+impl Refusal {
+    /// The key that the peer presented; none if its name was at fault.
+    pub fn presented(&self) -> Option<Fingerprint> {
+        match self {
+            Refusal::NotListed(fingerprint) => Some(*fingerprint),
+            Refusal::Changed { presented, .. } => Some(*presented),
+            Refusal::BadName(_) => None,
+        }
+    }
+}
+
+impl From<Fingerprint> for Trust {
+    /// The peer with this key alone.
+    fn from(fingerprint: Fingerprint) -> Trust {
+        Trust::Listed([fingerprint].into())
+    }
+}
+
 impl Trust {
     /// The verdict about a certificate's fingerprint: accepted, perhaps with a line to add to the known peers, or refused.
-    pub(crate) fn judge(&self, fingerprint: Fingerprint) -> Result<Option<String>, Refusal> {
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub fn judge(&self, fingerprint: Fingerprint) -> Result<Option<String>, Refusal> {
         match self {
+            Trust::Any => Ok(None),
             Trust::Listed(accepted) if accepted.contains(&fingerprint) => Ok(None),
             Trust::Listed(_) => Err(Refusal::NotListed(fingerprint)),
             Trust::FirstUse { name, .. } if !is_name(name) => Err(Refusal::BadName(name.clone())),
@@ -114,6 +139,11 @@ impl PeerList {
             peers.0.entry(name.to_owned()).or_default().insert(fingerprint);
         }
         Ok(peers)
+    }
+
+    /// Whether a peer is known by this name.
+    pub fn knows(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     /// Trust in every peer of the list, whatever its name: a file of authorised peers.

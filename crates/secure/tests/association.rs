@@ -59,14 +59,11 @@ fn a_wrong_key_on_either_side_lets_no_message_through() {
         world.run_for(Duration::from_secs(100));
         assert_eq!(world.received(), []);
         let host = [world.client, world.server][refuses];
-        let notice = world.simulation.with_host(host, |end, _| {
-            let Stack::Secure(secured) = &mut end.stack else { panic!("plain") };
-            secured.sessions.poll_notice()
-        });
+        let notice = world.simulation.host(host).notices.first();
         let role = [Role::Client, Role::Server][refuses];
         let refusal = Refusal::NotListed(identity(presented).fingerprint());
         assert!(
-            matches!(&notice, Some(Notice::Failed { role: r, failure: Failure::Refused(f), .. }) if *r == role && *f == refusal),
+            matches!(notice, Some(Notice::Failed { role: r, failure: Failure::Refused(f), .. }) if *r == role && *f == refusal),
             "{notice:?}"
         );
         assert!(world.simulation.host(world.client).failed, "the association ends");
@@ -83,7 +80,7 @@ fn a_secure_end_and_a_plain_end_never_meet() {
     plain.connect(Instant::ZERO, remote, 5000, world::options(false)).unwrap();
     let mut init = Vec::new();
     let transmit = plain.poll_transmit(Instant::ZERO, &mut init).unwrap();
-    let meta = DatagramMeta { local: transmit.remote, remote, ecn: transmit.ecn };
+    let meta = DatagramMeta { local: transmit.remote, remote, ecn: transmit.ecn, origin: None };
     secure.simulation.with_host(secure.server, |end, now| {
         end.stack.handle_datagram(now, meta, init.into());
         assert_eq!(end.stack.poll_transmit(now, &mut Vec::new()), None);

@@ -7,13 +7,13 @@ use base::{DatagramMeta, Instant, Transmit};
 use bytes::Bytes;
 use io::PcapTap;
 
-/// Sees the packets of an endpoint as they come and go. Called with the endpoint locked: it must be
+/// Sees the SCTP packets of an endpoint as they come and go, in plain even where they travel encrypted. Called with the endpoint locked: it must be
 /// short, and must not call the endpoint.
 pub trait PacketTap: Send {
-    /// A datagram is about to be sent; `transmit.local` is always there.
+    /// A packet is about to be sent, or to be encrypted; `transmit.local` is always there.
     fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]);
 
-    /// A datagram arrived.
+    /// A packet arrived, and was decrypted.
     fn on_received(&mut self, now: Instant, meta: &DatagramMeta, datagram: &Bytes);
 }
 

@@ -36,12 +36,11 @@ impl Endpoint {
     /// Whether a packet is of no association and of no peer's, at an endpoint whose associations offer to take such.
     fn is_out_of_the_blue_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {
         let header = packet.header();
-        let peer = (meta.remote, header.source_port);
         self.options.accepted.zero_checksum.is_some()
             && !opens(packet)
             && self.table.by_tag(header.verification_tag).is_none()
-            && self.table.by_peer(peer.0, peer.1).is_none()
-            && self.table.by_transport_address(peer.0, peer.1).is_none()
+            && self.by_peer(meta, header.source_port).is_none()
+            && self.by_transport_address(meta, header.source_port).is_none()
     }
 
     fn takes_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {

@@ -380,7 +380,7 @@ fn a_change_that_is_not_asked_for_changes_nothing_here_either() {
     assert_eq!(multicast, Err(AddressError::Meaningless(ip("224.0.0.1:9899"))));
     // This side's addresses were not named: its path still follows the packets that come.
     let local = address("10.0.0.3:9899");
-    let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct };
+    let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct, origin: None };
     let bytes = packet(PEER_PORT, PORT, forge.bench.tag, |packet| {
         packet.append(Heartbeat { info: b"x" }).unwrap();
     });
@@ -499,7 +499,7 @@ fn an_abort_that_comes_to_an_address_being_deleted_is_ignored() {
             let causes: [Cause<'static>; 0] = [];
             packet.append(sctp::wire::chunk::Abort { t_bit: false, causes }).unwrap();
         });
-        let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct, origin: None };
         forge.bench.endpoint.handle_datagram(now, meta, bytes.into());
         forge.bench.state()
     };

@@ -23,10 +23,14 @@ pub struct Limits {
     /// Time without a packet from the peer after which an open session is closed. SCTP's heartbeats keep a session open as long
     /// as its association lives.
     pub idle: Duration,
+    /// Silence of a server after which a client that goes on sending sets another session up, or four round trips if that is
+    /// longer: the server may have lost the session, or the client may be at another address.
+    pub renew: Duration,
 }
 
 impl Default for Limits {
-    /// 16,384 sessions; 512 handshakes, 64 of one host, each with 32 KiB and 15 s; idle for two minutes.
+    /// 16,384 sessions; 512 handshakes, 64 of one host, each with 32 KiB and 15 s; idle for two minutes; renewed after a
+    /// second.
     fn default() -> Limits {
         Limits {
             sessions: 16_384,
@@ -35,6 +39,7 @@ impl Default for Limits {
             half_open_bytes: 32 << 10,
             half_open_time: Duration::from_secs(15),
             idle: Duration::from_secs(120),
+            renew: Duration::from_secs(1),
         }
     }
 }
@@ -64,6 +69,8 @@ pub enum Notice {
         role: Role,
         /// Reason.
         failure: Failure,
+        /// Whether the peer sent anything at all.
+        answered: bool,
     },
 }
 
@@ -74,6 +81,10 @@ pub struct SessionStats {
     pub opened: u64,
     /// Sessions that failed: keys refused, handshakes of this side without an end, errors of the protocol.
     pub failed: u64,
+    /// Sessions set up anew since the server was silent.
+    pub renewed: u64,
+    /// Sessions that went on at another port of the client's host.
+    pub moved: u64,
     /// Cookies sent to strangers.
     pub cookies_sent: u64,
     /// Datagrams of strangers that are no ClientHello, have a wrong cookie, or came when no peer may begin.
@@ -88,7 +99,11 @@ pub struct SessionStats {
     pub packets_sealed: u64,
     /// Packets of peers that were decrypted.
     pub packets_opened: u64,
-    /// Packets of the machine that were dropped: no session, a handshake with too many that wait, or too long.
+    /// Bytes of all datagrams sent, those of handshakes included.
+    pub bytes_sent: u64,
+    /// Bytes of all datagrams of peers with a session.
+    pub bytes_received: u64,
+    /// Packets of the machine that were dropped: no open session with the host that they are for, or too long.
     pub packets_unsent: u64,
     /// ICMP messages that proved nothing.
     pub icmp_ignored: u64,

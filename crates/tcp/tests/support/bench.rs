@@ -174,7 +174,7 @@ impl Bench {
         let meta = DatagramMeta {
             local: SocketAddr::new(local.ip(), 0),
             remote: SocketAddr::new(self.remote.ip(), 0),
-            ecn,
+            ecn, origin: None,
         };
         self.endpoint.handle_datagram(self.now, meta, datagram.into());
     }

@@ -14,7 +14,8 @@ use lab::{Probe, Workload};
 use recovery::RecoveryPolicy;
 use results::Results;
 use thinstream::{
-    Association, AssociationOptions, Endpoint, EndpointOptions, SendOptions, StreamId, TrySendError,
+    Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, SendOptions, StreamId,
+    TrySendError,
 };
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -143,13 +144,16 @@ fn thinstream_failure(error: std::io::Error) -> DemoError {
 fn open_server(setting: &Setting, policy: &Arc<RecoveryPolicy>) -> Result<Endpoint, DemoError> {
     let accepted = AssociationOptions { policy: Arc::clone(policy), ..Default::default() };
     let clock = Some(setting.clock);
-    let options = EndpointOptions { accepted, clock, ..EndpointOptions::server() };
+    // The relay reads TSNs, to lose the same messages of each policy.
+    let carrier = Carrier::PlainUdp;
+    let options = EndpointOptions { carrier, accepted, clock, ..EndpointOptions::server() };
     Ok(Endpoint::bind(LOOPBACK, options)?)
 }
 
 fn open_client(setting: &Setting) -> Result<Endpoint, DemoError> {
     let (clock, tap) = (Some(setting.clock), setting.packets.tap());
-    let options = EndpointOptions { clock, tap, ..EndpointOptions::client() };
+    let carrier = Carrier::PlainUdp;
+    let options = EndpointOptions { carrier, clock, tap, ..EndpointOptions::client() };
     Ok(Endpoint::bind(LOOPBACK, options)?)
 }
 
