@@ -225,7 +225,7 @@ pub async fn send_until(
     let trust = options.server.as_ref().map(ServerKey::trust).transpose()?;
     let source = Source::open(&options.messages, clock)?;
     let events = EventFile::create(options.events.as_deref())?;
-    let packets = PacketFile::create(options.pcap.as_deref(), "send", clock)?;
+    let packets = PacketFile::create(options.pcap.as_deref(), "send", options.carrier, clock)?;
     let other = options.other.map_or_else(String::new, |other| format!(" or {other}"));
     let SendOptions { to, sctp_port, .. } = options;
     notice(Notice::Line(format!("connecting to {to}{other}, SCTP port {sctp_port}")));

@@ -144,7 +144,7 @@ pub async fn serve_until(
     let clock = Clock::start();
     let events: SharedEventFile =
         Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?));
-    let packets = PacketFile::create(options.pcap.as_deref(), "serve", clock)?;
+    let packets = PacketFile::create(options.pcap.as_deref(), "serve", options.carrier, clock)?;
     let endpoint = Endpoint::bind_all(&options.listen, endpoint_options(options, clock, &packets))?;
     let listen = endpoint.local_addr();
     let everywhere = addresses(&endpoint.local_addrs());

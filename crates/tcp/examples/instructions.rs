@@ -48,7 +48,8 @@ impl Wire {
             let meta = DatagramMeta {
                 local: transmit.remote,
                 remote: transmit.local.unwrap(),
-                ecn: Ecn::NotEct, origin: None,
+                ecn: Ecn::NotEct,
+                origin: None,
             };
             let datagram = Bytes::copy_from_slice(&self.buffer);
             self.flying.push_back((self.now + DELAY, 1 - end, meta, datagram));

@@ -52,7 +52,8 @@ pub fn give(end: &mut Endpoint, now: Instant, flying: &Flying) {
     let meta = DatagramMeta {
         local: SocketAddr::new(flying.to, 0),
         remote: SocketAddr::new(flying.from, 0),
-        ecn: flying.ecn, origin: None,
+        ecn: flying.ecn,
+        origin: None,
     };
     end.handle_datagram(now, meta, flying.bytes.clone().into());
 }

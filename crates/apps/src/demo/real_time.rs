@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 
 use base::{Duration, Instant};
 use io::Clock;
+use thinstream::Carrier;
 
 use super::plan::measures;
 use super::{DemoError, DemoOptions, Outcome};
@@ -55,7 +56,7 @@ pub async fn run_real_time(
     let setting = Setting {
         options: Arc::new(options.clone()),
         clock,
-        packets: PacketFile::create(options.pcap.as_deref(), "clients", clock)?,
+        packets: PacketFile::create(options.pcap.as_deref(), "clients", Carrier::PlainUdp, clock)?,
         events: Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?)),
         verbose: options.verbose,
     };

@@ -13,7 +13,7 @@ use thinstream::{
 use super::{SendFailure, SendOptions};
 use crate::files::{FileError, PacketFile};
 use crate::keys::ServerKey;
-use crate::serve::Notice;
+use crate::notice::Notice;
 
 /// How long the first address has before the other is tried, too (RFC 8305, section 5).
 const HEAD_START: Duration = Duration::from_millis(250);

@@ -309,7 +309,8 @@ impl TunTransport {
             let meta = DatagramMeta {
                 local: SocketAddr::new(packet.destination, 0),
                 remote: SocketAddr::new(packet.source, 0),
-                ecn: packet.ecn, origin: None,
+                ecn: packet.ecn,
+                origin: None,
             };
             return Some((meta, Bytes::copy_from_slice(packet.payload)));
         } else if matches!(packet.protocol, ip::ICMP | ip::ICMPV6) {

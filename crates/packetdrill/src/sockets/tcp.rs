@@ -133,7 +133,8 @@ impl Sockets {
         let meta = DatagramMeta {
             local: SocketAddr::new(destination, 0),
             remote: SocketAddr::new(source, 0),
-            ecn, origin: None,
+            ecn,
+            origin: None,
         };
         self.endpoint().handle_datagram(now, meta, bytes.into());
     }

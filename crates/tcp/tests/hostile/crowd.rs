@@ -55,7 +55,8 @@ impl Crowd {
         let meta = DatagramMeta {
             local: SocketAddr::new(address(LOCAL).ip(), 0),
             remote: SocketAddr::new(remote.ip(), 0),
-            ecn: Ecn::NotEct, origin: None,
+            ecn: Ecn::NotEct,
+            origin: None,
         };
         self.endpoint.handle_datagram(self.now, meta, datagram.into());
         self.hear();

@@ -174,7 +174,8 @@ impl Bench {
         let meta = DatagramMeta {
             local: SocketAddr::new(local.ip(), 0),
             remote: SocketAddr::new(self.remote.ip(), 0),
-            ecn, origin: None,
+            ecn,
+            origin: None,
         };
         self.endpoint.handle_datagram(self.now, meta, datagram.into());
     }

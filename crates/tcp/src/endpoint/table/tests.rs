@@ -26,7 +26,8 @@ fn carry(now: Instant, from: &mut Endpoint, to: &mut Endpoint) -> usize {
         let meta = DatagramMeta {
             local: transmit.remote,
             remote: transmit.local.unwrap(),
-            ecn: Ecn::NotEct, origin: None,
+            ecn: Ecn::NotEct,
+            origin: None,
         };
         to.handle_datagram(now, meta, core::mem::take(&mut buffer).into());
         count += 1;
