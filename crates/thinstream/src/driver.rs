@@ -200,8 +200,18 @@ fn security(
     let settings = Settings { first_retransmission, ..Settings::default() };
     let context = Context::new(settings, &identity)
         .map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
-    let places = options.max_associations.saturating_mul(2).max(1024);
-    let limits = secure::Limits { sessions: places, ..secure::Limits::default() };
+    // A client that is refused an association has a session to be told of it.
+    let more = |places: usize| places.saturating_add(1024);
+    let per_peer = sctp::EndpointOptions {
+        max_associations: options.max_associations,
+        max_per_peer: options.max_per_peer,
+        ..sctp::EndpointOptions::default()
+    };
+    let limits = secure::Limits {
+        sessions: more(options.max_associations),
+        per_host: more(per_peer.per_peer()),
+        ..secure::Limits::default()
+    };
     let random = RandomStream::from_secret(secret());
     let mut sessions = Sessions::new(context, limits, Secrets::System, random);
     sessions.accept(options.listen.then(|| options.clients.clone()));

@@ -12,13 +12,16 @@ use crate::sealer::{Failure, Peer};
 pub struct Limits {
     /// Sessions in all; strangers beyond get no answer.
     pub sessions: usize,
+    /// Sessions that peers at one host (an IPv4 address, or an IPv6 network of 64 bits) began, half-open ones included. More
+    /// strangers of it get no answer.
+    pub per_host: usize,
     /// Handshakes under way that peers began. One more ends the oldest.
     pub half_open: usize,
     /// Half-open handshakes of one host (an IPv4 address, or an IPv6 network of 64 bits). More strangers of it get no answer.
     pub half_open_per_host: usize,
     /// Bytes of datagrams that a peer may send in a handshake that it began; more end it.
     pub half_open_bytes: usize,
-    /// Time from the cookie to the end of a handshake that a peer began.
+    /// Time from the cookie to the end of a handshake that a peer began, and to its first packet.
     pub half_open_time: Duration,
     /// Time without a packet from the peer after which an open session is closed. SCTP's heartbeats keep a session open as long
     /// as its association lives.
@@ -29,11 +32,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 16,384 sessions; 512 handshakes, 64 of one host, each with 32 KiB and 15 s; idle for two minutes; renewed after a
+    /// 16,384 sessions, 2,048 of one host; 512 handshakes, 64 of one host, each with 32 KiB and 15 s; idle for two minutes; renewed after a
     /// second.
     fn default() -> Limits {
         Limits {
             sessions: 16_384,
+            per_host: 2_048,
             half_open: 512,
             half_open_per_host: 64,
             half_open_bytes: 32 << 10,

@@ -120,6 +120,11 @@ impl Session {
         self.role == Role::Server && self.is_handshaking()
     }
 
+    /// Whether a peer has set the session up and never used it: it holds a place of others.
+    fn is_silent_client(&self) -> bool {
+        self.role == Role::Server && self.is_open() && !self.spoke
+    }
+
     /// The peer, while the session is open.
     pub(super) fn peer(&self) -> Option<&Peer> {
         match self.dtls.state() {
@@ -170,6 +175,8 @@ impl Session {
         }
         if self.is_half_open() && now >= self.begun + limits.half_open_time {
             self.given_up = true;
+        } else if self.is_silent_client() && now >= self.begun + limits.half_open_time {
+            self.dtls.close(now);
         } else if self.is_open() && now >= self.heard + limits.idle {
             self.dtls.close(now);
         }
@@ -181,6 +188,7 @@ impl Session {
             State::Handshaking if self.role == Role::Server => {
                 Some(self.begun + limits.half_open_time)
             }
+            State::Open(_) if self.is_silent_client() => Some(self.begun + limits.half_open_time),
             State::Open(_) => Some(self.heard + limits.idle),
             _ => None,
         };

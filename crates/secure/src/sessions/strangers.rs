@@ -63,6 +63,8 @@ impl Sessions {
         let Some(session) = self.table.get_mut(id) else { return false };
         session.handle_datagram(now, bytes, &self.limits);
         if !session.has_opened() {
+            // It may have been the end of the session.
+            self.settle(now, id);
             return false;
         }
         let late = session
@@ -87,6 +89,7 @@ impl Sessions {
         if self.outgoing_bytes > ANSWERS
             || self.table.len() >= self.limits.sessions
             || at_host >= self.limits.half_open_per_host
+            || self.table.of_host(host) >= self.limits.per_host
         {
             self.stats.strangers_turned_away += 1;
             return;

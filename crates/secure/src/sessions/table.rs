@@ -3,10 +3,11 @@
 use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::Instant;
+use base::{Host, Instant};
 
 use super::limits::Limits;
 use super::session::{Route, Session};
+use crate::dtls::Role;
 
 /// Names a session; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,11 +20,18 @@ pub(super) struct Table {
     /// Those at an address of the peer, in the order in which they began.
     at: BTreeMap<SocketAddr, Vec<SessionId>>,
     deadlines: BTreeSet<(Instant, SessionId)>,
+    /// Sessions that peers began, by host.
+    per_host: BTreeMap<Host, usize>,
 }
 
 impl Table {
     pub(super) fn len(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Sessions that peers at this host began.
+    pub(super) fn of_host(&self, host: Host) -> usize {
+        self.per_host.get(&host).copied().unwrap_or(0)
     }
 
     pub(super) fn get(&self, id: SessionId) -> Option<&Session> {
@@ -42,6 +50,9 @@ impl Table {
         let id = SessionId(self.next);
         self.next += 1;
         self.at.entry(session.route.remote).or_default().push(id);
+        if session.role == Role::Server {
+            *self.per_host.entry(Host::from(session.route.remote.ip())).or_default() += 1;
+        }
         self.sessions.insert(id, session);
         id
     }
@@ -49,13 +60,22 @@ impl Table {
     pub(super) fn remove(&mut self, id: SessionId) -> Option<Session> {
         let session = self.sessions.remove(&id)?;
         self.leave(session.route.remote, id);
+        let host = Host::from(session.route.remote.ip());
+        if session.role == Role::Server
+            && let Some(count) = self.per_host.get_mut(&host)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.per_host.remove(&host);
+            }
+        }
         if let Some(listed) = session.listed {
             self.deadlines.remove(&(listed, id));
         }
         Some(session)
     }
 
-    /// The session goes on at another address of the peer.
+    /// The session goes on at another port of the peer's host.
     pub(super) fn rehome(&mut self, id: SessionId, remote: SocketAddr) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let before = core::mem::replace(&mut session.route.remote, remote);

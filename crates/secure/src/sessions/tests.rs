@@ -571,3 +571,30 @@ fn a_packet_for_a_known_host_at_a_further_address_begins_a_session_with_the_same
         assert_eq!(there.machine.received.len(), 2 * expected);
     }
 }
+
+#[test]
+fn a_client_that_opens_a_session_and_says_nothing_loses_it_soon() {
+    let mut server = server(Limits::default());
+    let mut silent = client(1);
+    silent.machine.greeting = None;
+    settle(&mut silent, address(1), &mut server, at(0));
+    assert!(server.sessions.is_open(address(1)));
+    while let Some(due) = server.poll_timeout() {
+        assert!(due <= at(15_000), "{due}");
+        server.handle_timeout(due);
+    }
+    assert!(server.sessions.is_empty());
+}
+
+#[test]
+fn one_host_takes_no_more_than_its_share_of_open_sessions() {
+    let mut server = server(Limits { per_host: 2, ..Limits::default() });
+    for port in 1..=4 {
+        let mut client = client(1);
+        settle(&mut client, SocketAddr::from(([10, 9, 9, 9], port)), &mut server, at(0));
+    }
+    assert_eq!((server.sessions.len(), server.sessions.stats().strangers_turned_away), (2, 2));
+    let mut elsewhere = client(1);
+    settle(&mut elsewhere, address(7), &mut server, at(1));
+    assert_eq!(server.sessions.len(), 3);
+}
