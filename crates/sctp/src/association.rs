@@ -64,6 +64,8 @@ pub struct Association {
     /// Shared by the associations that were opened with the same.
     options: Arc<AssociationOptions>,
     identity: Identity,
+    /// Who the peer has proved to be, where a layer below authenticates hosts; boxed since most have none.
+    origin: Option<Box<Origin>>,
     phase: Phase,
     paths: Paths,
     tx: Sender,
@@ -91,8 +93,6 @@ pub(crate) struct Identity {
     pub(crate) local_initial_tsn: Tsn,
     /// From the peer's INIT or INIT ACK on.
     pub(crate) peer_initial_tsn: Tsn,
-    /// Who the peer has proved to be, where a layer below authenticates hosts.
-    pub(crate) origin: Option<Origin>,
 }
 
 /// Between which addresses an association begins.
@@ -117,6 +117,7 @@ impl Association {
         let policy = Arc::clone(&options.policy);
         Association {
             identity,
+            origin: None,
             phase,
             tx: Sender::new(queue, policy, path.pmdcs(), identity.local_initial_tsn),
             paths: Paths::new(path, ends.locals),
@@ -270,7 +271,7 @@ impl Association {
     /// Who the peer has proved to be, where a layer below authenticates hosts. Packets of others never reach the association,
     /// and its own are [for it alone](base::TransmitBuffer::only_for).
     pub fn origin(&self) -> Option<Origin> {
-        self.identity.origin
+        self.origin.as_deref().copied()
     }
 
     /// The tag in packets that the peer sends: with the ports it names the association.

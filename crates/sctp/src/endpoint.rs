@@ -187,7 +187,6 @@ impl Endpoint {
             tags: Tags { local: self.draw_free_tag(), peer: VerificationTag(0) },
             local_initial_tsn: setup::draw_tsn(&self.options, &mut self.random),
             peer_initial_tsn: Tsn(0),
-            origin: None,
         };
         let ends = Ends {
             remote: *remote,

@@ -172,8 +172,8 @@ impl Context {
     pub(crate) fn with_patience(&self, patience: Patience) -> Result<Context, SettingsError> {
         let Patience { first_retransmission, handshake_timeout } = patience;
         let settings = Settings { first_retransmission, handshake_timeout, ..self.settings };
-        let config = config(&settings, None)?;
-        Ok(Context { settings, config, certificate: self.certificate.clone() })
+        let config = config(&settings, self.cookies, None)?;
+        Ok(Context { settings, config, certificate: self.certificate.clone(), cookies: self.cookies })
     }
 }
 

@@ -196,7 +196,9 @@ fn security(
         return Ok(None);
     }
     let identity = options.identity.clone().unwrap_or_else(new_identity);
-    let first_retransmission = options.accepted.policy.rto.initial;
+    let policy = &options.accepted.policy;
+    let first = policy.backoff.first_setup.unwrap_or(policy.rto.initial);
+    let first_retransmission = first.min(policy.rto.initial).max(Duration::from_millis(1));
     let settings = Settings { first_retransmission, ..Settings::default() };
     let context = Context::new(settings, &identity)
         .map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;

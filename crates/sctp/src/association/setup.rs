@@ -65,7 +65,7 @@ impl Association {
 
     /// INIT leaves to `remote`, where the peer has proved to be `origin`.
     pub(crate) fn begin_with(&mut self, now: Instant, remote: SocketAddr, origin: Origin) {
-        self.identity.origin = Some(origin);
+        self.origin = Some(Box::new(origin));
         self.paths.begin_at(remote);
         self.begin(now);
     }
@@ -94,10 +94,10 @@ impl Association {
             tags: Tags { local: cookie.local_tag, peer: cookie.peer_tag },
             local_initial_tsn: cookie.local_initial_tsn,
             peer_initial_tsn: cookie.peer_initial_tsn,
-            origin: meta.origin,
         };
         let ends = Ends { remote: meta.remote, local: Some(meta.local), locals };
         let mut own = Association::new(options, identity, ends, Phase::Established);
+        own.origin = meta.origin.map(Box::new);
         if let Some(vectors) = &cookie.key_vectors {
             own.extensions.offer_authentication(vectors.own.clone());
         }

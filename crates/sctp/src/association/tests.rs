@@ -17,7 +17,6 @@ fn association() -> Association {
         tags: Tags { local: VerificationTag(3), peer: VerificationTag(4) },
         local_initial_tsn: Tsn(5),
         peer_initial_tsn: Tsn(6),
-        origin: None,
     };
     let remote = ([10, 0, 0, 1], 9899).into();
     let ends = Ends { remote, local: None, locals: Arc::default() };

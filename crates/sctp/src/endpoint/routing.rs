@@ -63,7 +63,7 @@ impl Endpoint {
     }
 
     /// Whether the tag and the SCTP ports are those of an association, whatever the address.
-    fn is_tag_of(&self, meta: DatagramMeta, header: CommonHeader) -> bool {
+    pub(super) fn is_tag_of(&self, meta: DatagramMeta, header: CommonHeader) -> bool {
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
         own.is_some_and(|own| own.origin() == meta.origin && own.peer_port() == header.source_port)
     }

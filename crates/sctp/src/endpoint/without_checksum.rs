@@ -48,7 +48,9 @@ impl Endpoint {
         let Some(Ok(first)) = packet.raw_chunks().next() else { return false };
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
         own.is_some_and(|own| {
-            own.takes_zero_checksum() && is_from_peer(own, meta, header.source_port)
+            // One that has proved who it is may have moved.
+            let proved = meta.origin.is_some() && self.is_tag_of(meta, header);
+            own.takes_zero_checksum() && (proved || is_from_peer(own, meta, header.source_port))
         }) && !opens(packet)
             && !may_carry_reflected_tag(&first)
             && header.destination_port == self.options.port

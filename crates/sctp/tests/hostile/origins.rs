@@ -2,9 +2,10 @@
 
 use base::{DatagramMeta, Ecn, Machine, Origin, TransmitBuffer};
 use bytes::Bytes;
+use recovery::RecoveryPolicy;
 use sctp::wire::chunk::{Abort, CookieEcho, Heartbeat, Init};
 use sctp::wire::{Cause, Chunk, Packet, PacketBuilder, Parameters, VerificationTag};
-use sctp::{AssociationId, AssociationOptions, Event};
+use sctp::{AssociationId, AssociationOptions, EndpointOptions, ErrorDetection, Event};
 
 use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, data, init, names, packet};
 use crate::support::{PORT, SERVER, address};
@@ -109,6 +110,7 @@ fn another_host_at_the_same_address_and_ports_has_an_association_of_its_own() {
         give(&mut bench, origin, fill(tag, |packet| packet.append(data(0, 0, 0, b"x")).unwrap()));
         let mut own = bench.endpoint.association_mut(id).unwrap();
         assert!(own.receive(bench.now).is_some());
+        drop(own);
         assert_eq!(bench.endpoint.association(id).unwrap().origin(), origin);
     }
 }
@@ -132,6 +134,25 @@ fn a_proved_host_is_followed_to_another_address_and_a_stranger_is_not() {
 }
 
 #[test]
+fn a_proved_host_is_followed_by_packets_without_a_checksum_too() {
+    let zero_checksum = Some(ErrorDetection::Dtls);
+    let accepted = AssociationOptions { zero_checksum, ..AssociationOptions::default() };
+    let mut bench = Bench::new(EndpointOptions { listen: true, accepted, ..Default::default() });
+    let (tag, id) = set_up(&mut bench, ALICE, PEER_TAG);
+    bench.remote = address("10.9.9.9:1234");
+    let mut moved = fill(tag, |packet| packet.append(data(0, 0, 0, b"moved")).unwrap());
+    moved[8..12].fill(0);
+    for origin in [BOB, None, ALICE] {
+        let mut own = bench.endpoint.association_mut(id).unwrap();
+        assert!(own.receive(bench.now).is_none());
+        drop(own);
+        give(&mut bench, origin, moved.clone());
+    }
+    let mut own = bench.endpoint.association_mut(id).unwrap();
+    assert_eq!(own.receive(bench.now).unwrap().payload.into_bytes(), "moved");
+}
+
+#[test]
 fn a_host_that_moves_on_and_on_takes_no_more_paths_than_there_may_be() {
     let mut bench = Bench::listening();
     let (tag, id) = set_up(&mut bench, ALICE, PEER_TAG);
@@ -148,7 +169,10 @@ fn a_host_that_moves_on_and_on_takes_no_more_paths_than_there_may_be() {
 fn an_association_that_was_prepared_sends_nothing_before_it_begins_and_keeps_its_messages() {
     let mut bench = Bench::listening();
     let peer = address("10.0.0.3:9899");
-    let id = bench.endpoint.prepare(bench.now, peer, 7, AssociationOptions::default()).unwrap();
+    let policy = RecoveryPolicy::sctp_rfc();
+    let rto = policy.rto.initial;
+    let options = AssociationOptions { policy: policy.into(), ..AssociationOptions::default() };
+    let id = bench.endpoint.prepare(bench.now, peer, 7, options).unwrap();
     let mut own = bench.endpoint.association_mut(id).unwrap();
     own.path_hint(bench.now, peer, sctp::PathHint::Up);
     drop(own);
@@ -160,6 +184,5 @@ fn an_association_that_was_prepared_sends_nothing_before_it_begins_and_keeps_its
     drop(own);
     let sent = bench.drain();
     assert_eq!(names(&sent[0]), ["INIT"]);
-    let rto = AssociationOptions::default().policy.rto.initial;
     assert_eq!(bench.endpoint.poll_timeout(), Some(began + rto), "T1 runs from then");
 }

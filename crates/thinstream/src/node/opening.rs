@@ -193,6 +193,7 @@ impl Entry {
 /// The times of a handshake: as long between attempts, and as long in all, as the policy gives INIT.
 fn patience(options: &AssociationOptions) -> Patience {
     let rto = &options.policy.rto;
+    let first = options.policy.backoff.first_setup.unwrap_or(rto.initial).min(rto.initial);
     let waits = (0..=options.max_init_retransmits).scan(rto.initial, |wait, _| {
         let this = *wait;
         *wait = (this * 2).min(rto.max.max(rto.initial));
@@ -202,7 +203,7 @@ fn patience(options: &AssociationOptions) -> Patience {
     const LEAST: Duration = Duration::from_millis(1);
     const MOST: Duration = Duration::from_secs(3600);
     Patience {
-        first_retransmission: rto.initial.max(LEAST).min(MOST),
+        first_retransmission: first.max(LEAST).min(MOST),
         handshake_timeout: all.max(LEAST).min(MOST),
     }
 }
