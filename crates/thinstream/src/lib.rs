@@ -138,6 +138,10 @@
 //! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
 //! costs nothing. All of it needs a tokio runtime with I/O and time enabled.
 //!
+//! # Browsers
+//!
+//! With the feature `webrtc`, unmodified browsers connect by data channels: the module `webrtc`.
+//!
 //! # Cancellation
 //!
 //! Every future here can be dropped at any time, as `tokio::select!` and timeouts do, and says what
@@ -154,6 +158,8 @@ mod notices;
 mod options;
 mod stash;
 mod tap;
+#[cfg(feature = "webrtc")]
+pub mod webrtc;
 
 pub use association::{Association, Stream};
 pub use endpoint::Endpoint;
