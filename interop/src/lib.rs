@@ -21,6 +21,7 @@ pub mod agent;
 pub mod attack;
 mod build;
 mod capture;
+mod chromium;
 mod edge;
 mod edge_place;
 mod live;
@@ -41,6 +42,7 @@ mod virtual_run;
 mod wire;
 
 pub use capture::Capture;
+pub use chromium::{BROWSER_HOST, Chromium, Page};
 pub use edge::{EdgeSeen, RunningEdge};
 pub use edge_place::{EDGE, EDGE_PORT, EdgePlace, edge_options};
 pub use live::{Carrier, Live, Socket};

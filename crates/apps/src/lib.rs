@@ -1,11 +1,13 @@
 //! The work of the commands in real time. Arguments and printing belong to `cli`.
 //!
 //! - [`send`], [`serve`]: a measuring client and server.
+//! - [`browsers`]: a page and data channels for unmodified browsers.
 //! - [`demo`]: recovery policies side by side over the same losses.
 //! - [`emulate`]: the virtual link as a relay of UDP datagrams.
 //! - [`doctor`]: the abilities of a machine, and of its kernel's own TCP.
 //! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
 
+pub mod browsers;
 pub mod demo;
 mod descriptors;
 pub mod doctor;
