@@ -107,7 +107,7 @@ impl Chromium {
         Ok(process.text())
     }
 
-    /// Its version, as it prints it.
+    /// The version, as the browser prints it.
     ///
     /// # Errors
     /// Where it does not run.

@@ -6,17 +6,17 @@
 mod http;
 mod link;
 mod pages;
+mod reach;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use base::{Duration, Probability};
-use io::BindError;
 use thinstream::webrtc::{ListenError, Listener, ListenerOptions};
 use tokio::net::TcpListener;
 
 use self::link::LossyLink;
-pub use self::link::{LinkSetting, LinkSettingError};
+pub use self::link::{LinkError, LinkSetting, LinkSettingError};
 use self::pages::Pages;
 
 /// What to serve, and where.
@@ -46,12 +46,9 @@ pub enum BrowsersError {
     /// The socket of the data channels cannot be had.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The socket of the link cannot be had.
+    /// The link cannot be started.
     #[error(transparent)]
-    Link(#[from] BindError),
-    /// The link's settings contradict themselves.
-    #[error(transparent)]
-    Setting(#[from] LinkSettingError),
+    Link(#[from] LinkError),
 }
 
 /// Serves until `stop`. `on_ready` gets the address of the page.
@@ -91,19 +88,4 @@ pub async fn browsers(
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), BrowsersError> {
     browsers_until(options, on_ready, crate::signals::interrupted()).await
-}
-
-/// Addresses at which a page reaches this machine that has reached it at `reached`, without ports. A browser sends from no
-/// loopback address, so where it came by one, the address of the way out of the machine comes first.
-fn reachable(reached: IpAddr) -> Vec<IpAddr> {
-    if !reached.is_loopback() {
-        return vec![reached];
-    }
-    // Connecting a UDP socket sends nothing; TEST-NET-1 is as far away as any address.
-    let way_out = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
-        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).and(socket.local_addr())
-    });
-    let mut all: Vec<IpAddr> = way_out.map(|local| local.ip()).into_iter().collect();
-    all.push(reached);
-    all
 }

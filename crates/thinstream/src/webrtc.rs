@@ -31,6 +31,7 @@
 //! ```
 
 mod connection;
+mod inner;
 mod node;
 
 use std::net::{IpAddr, SocketAddr};
@@ -41,6 +42,7 @@ use io::{BindError, Clock, Shared, UdpTransport};
 use tokio::sync::Notify;
 
 pub use self::connection::Connection;
+use self::inner::Inner;
 use self::node::Node;
 use crate::error::EndpointError;
 
@@ -68,20 +70,6 @@ pub enum ListenError {
     /// The settings of DTLS are wrong.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-}
-
-/// What the handles of a listener and of its connections share; the end of it ends the driver.
-#[derive(Debug)]
-struct Inner {
-    shared: Arc<Shared<Node>>,
-    incoming: Arc<Notify>,
-    local: SocketAddr,
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.shared.close();
-    }
 }
 
 /// A socket at which pages connect.

@@ -30,6 +30,17 @@ pub enum LinkSettingError {
     Link(#[from] LinkConfigError),
 }
 
+/// Why a link could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// The socket cannot be had.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The settings contradict themselves.
+    #[error(transparent)]
+    Setting(#[from] LinkSettingError),
+}
+
 impl LinkSetting {
     /// The links up and down.
     fn links(self, seed: u64) -> Result<[Link<RelayPacket>; 2], LinkSettingError> {
@@ -52,7 +63,7 @@ impl LossyLink {
         listen: SocketAddr,
         forward: SocketAddr,
         setting: LinkSetting,
-    ) -> Result<LossyLink, super::BrowsersError> {
+    ) -> Result<LossyLink, LinkError> {
         let [up, down] = setting.links(seed())?;
         let config = EmulatorConfig::new(listen, forward);
         Ok(LossyLink { emulator: Emulator::start(config, up, down, Clock::start())? })

@@ -12,7 +12,7 @@ use thinstream::webrtc::{
 };
 
 use super::link::{LinkSetting, LinkSettingError, LossyLink};
-use super::reachable;
+use super::reach::reachable;
 
 /// Label of the channel on which the server sends where things are.
 const MOVES: &str = "moves";

@@ -12,7 +12,7 @@ use recovery::RecoveryPolicy;
 use sctp::AssociationStats;
 use tokio::sync::Notify;
 
-use super::Inner;
+use super::inner::Inner;
 
 /// A connection with a page: its data channels, those that the page opens and those that this side does.
 ///
