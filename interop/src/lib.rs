@@ -19,9 +19,9 @@
 
 pub mod agent;
 pub mod attack;
+mod browser;
 mod build;
 mod capture;
-mod chromium;
 mod edge;
 mod edge_place;
 mod live;
@@ -41,8 +41,8 @@ mod uml;
 mod virtual_run;
 mod wire;
 
+pub use browser::{BROWSER_HOST, Browser, Page};
 pub use capture::Capture;
-pub use chromium::{BROWSER_HOST, Chromium, Page};
 pub use edge::{EdgeSeen, RunningEdge};
 pub use edge_place::{EDGE, EDGE_PORT, EdgePlace, edge_options};
 pub use live::{Carrier, Live, Socket};

@@ -1,40 +1,41 @@
 //! `thinstream serve --webrtc`: a page that any browser opens, and its data channels.
 //!
-//! The page connects twice, once for each recovery policy that it compares, over the built-in link. On a channel with the label
-//! `moves` the server sends where things are, on any other it sends back what comes.
+//! | file | what it does |
+//! |---|---|
+//! | `setting` | what the page's sliders set: the link, and how often messages leave |
+//! | `http` | the page over HTTP, and the exchange of offer and answer |
+//! | `pages` | all visitors: the listener behind the link, answers to offers |
+//! | `visit` | one connection of a visitor's page: what moves goes down, where the visitor points comes up |
+//! | `scene` | where the things of the scene are at a time |
+//! | `link` | the built-in lossy link |
+//!
+//! The page connects twice, once for each recovery policy that it compares, over the same link.
 
 mod http;
 mod link;
 mod pages;
-mod reach;
+mod scene;
+mod setting;
+mod visit;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use base::{Duration, Probability};
 use thinstream::webrtc::{ListenError, Listener, ListenerOptions};
 use tokio::net::TcpListener;
 
+pub use self::link::LinkError;
 use self::link::LossyLink;
-pub use self::link::{LinkError, LinkSetting, LinkSettingError};
 use self::pages::Pages;
+pub use self::setting::{Setting, SettingError};
 
 /// What to serve, and where.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct BrowsersOptions {
     /// Where the page is served, over HTTP.
     pub listen: SocketAddr,
-    /// The built-in link; the page can change it.
-    pub link: LinkSetting,
-}
-
-impl BrowsersOptions {
-    /// A server at `listen` behind a link of 50 ms one way that loses 5 % of the packets.
-    pub fn new(listen: SocketAddr) -> BrowsersOptions {
-        let link =
-            LinkSetting { delay: Duration::from_millis(50), loss: Probability::from_ratio(5, 100) };
-        BrowsersOptions { listen, link }
-    }
+    /// The built-in link and the messages; the page can change them.
+    pub setting: Setting,
 }
 
 /// Why nothing could be served, or not any more.
@@ -49,6 +50,9 @@ pub enum BrowsersError {
     /// The link cannot be started.
     #[error(transparent)]
     Link(#[from] LinkError),
+    /// The setting is out of its bounds.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
 }
 
 /// Serves until `stop`. `on_ready` gets the address of the page.
@@ -60,20 +64,21 @@ pub async fn browsers_until(
     on_ready: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()>,
 ) -> Result<(), BrowsersError> {
+    options.setting.check()?;
     let page = |error| BrowsersError::Page(options.listen, error);
     let tcp = TcpListener::bind(options.listen).await.map_err(page)?;
     let local = tcp.local_addr().map_err(page)?;
     let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into(), ListenerOptions::default())?;
-    let any = SocketAddr::new(
-        if local.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { [0u16; 8].into() },
-        0,
-    );
-    let link = LossyLink::start(any, listener.local_addr(), options.link)?;
-    let pages = Arc::new(Pages::new(listener, link, options.link));
+    let any: IpAddr = match local {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let link = LossyLink::start((any, 0).into(), listener.local_addr(), &options.setting)?;
+    let pages = Arc::new(Pages::new(listener, link, options.setting));
     on_ready(local);
     tokio::select! {
-        () = Arc::clone(&pages).accept_all() => {}
-        () = http::serve(tcp, pages) => {}
+        () = pages.accept_all() => {}
+        () = http::serve(tcp, Arc::clone(&pages)) => {}
         () = stop => {}
     }
     Ok(())

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use apps::browsers::{BrowsersOptions, browsers_until};
+use apps::browsers::{BrowsersOptions, Setting, browsers_until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -17,7 +17,8 @@ const JSON: &str = "application/json";
 
 /// A running server.
 async fn server() -> SocketAddr {
-    let options = BrowsersOptions::new("127.0.0.1:0".parse().unwrap());
+    let listen = "127.0.0.1:0".parse().unwrap();
+    let options = BrowsersOptions { listen, setting: Setting::default() };
     let (tell, told) = tokio::sync::oneshot::channel();
     let ready = |page| tell.send(page).unwrap();
     tokio::spawn(async move { browsers_until(&options, ready, std::future::pending()).await });
@@ -40,6 +41,13 @@ async fn ask(server: SocketAddr, request: &str, content: &str, body: &str) -> (u
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let status = head.split(' ').nth(1).unwrap_or_else(|| panic!("no answer: {answer}"));
     (status.parse().unwrap(), body.to_owned())
+}
+
+/// A setting, as JSON.
+fn set(delay_ms: u32, loss_percent: &str, interval_ms: u32) -> String {
+    format!(
+        r#"{{"delay_ms":{delay_ms},"loss_percent":{loss_percent},"interval_ms":{interval_ms}}}"#
+    )
 }
 
 #[tokio::test]
@@ -67,16 +75,24 @@ async fn a_wrong_request_is_refused_with_what_would_be_right() {
         ("GET /other", "", "", 404, "/offer"),
         ("GET /offer", "", "", 405, "POST"),
         ("DELETE /", "", "", 405, "GET"),
+        ("POST /main.js", "", "", 405, "GET"),
         ("POST /offer", "text/plain", OFFER, 415, "expected application/sdp"),
         ("POST /offer", SDP, "v=1", 400, "line 1"),
         ("POST /offer", SDP, &wrong, 400, "line 11"),
         ("POST /offer", SDP, &long, 413, "65536"),
+        ("POST /offer", SDP, "", 400, "the offer"),
+        ("POST /offer", SDP, "\u{0}\u{1f600}", 400, "line 1"),
         ("POST /offer?policy=none", SDP, OFFER, 400, "latency"),
-        ("POST /link", SDP, "{}", 415, "expected application/json"),
-        ("POST /link", JSON, "{}", 400, "delay_ms"),
-        ("POST /link", JSON, r#"{"delay_ms":1,"loss_percent":1,"rate":1}"#, 400, "rate"),
-        ("POST /link", JSON, r#"{"delay_ms":1,"loss_percent":101}"#, 400, "0 to 100"),
-        ("POST /link", JSON, r#"{"delay_ms":2001,"loss_percent":1}"#, 400, "2 s at most"),
+        ("POST /offer?p=rfc", SDP, OFFER, 400, "policy=NAME"),
+        ("DELETE /setting", JSON, "{}", 405, "GET or POST"),
+        ("POST /setting", SDP, "{}", 415, "expected application/json"),
+        ("POST /setting", JSON, "{}", 400, "delay_ms"),
+        ("POST /setting", JSON, &set(1, "1,\"rate\":1", 30), 400, "rate"),
+        ("POST /setting", JSON, &set(1, "101", 30), 400, "0 to 100"),
+        ("POST /setting", JSON, &set(1, "1e400", 30), 400, "number"),
+        ("POST /setting", JSON, &set(2001, "1", 30), 400, "2 s at most"),
+        ("POST /setting", JSON, &set(1, "1", 0), 400, "5 ms to 2 s"),
+        ("POST /setting", JSON, &set(1, "1", 2001), 400, "5 ms to 2 s"),
     ] {
         let (given, body) = ask(server, request, content, body).await;
         assert_eq!(given, status, "{request}: {body}");
@@ -85,13 +101,37 @@ async fn a_wrong_request_is_refused_with_what_would_be_right() {
 }
 
 #[tokio::test]
-async fn the_link_is_as_it_was_set_last() {
+async fn the_setting_is_what_was_set_last() {
     let server = server().await;
-    let link = async || ask(server, "GET /link", "", "").await;
-    assert_eq!(link().await, (200, r#"{"delay_ms":50,"loss_percent":5.0}"#.to_owned()));
-    let set = r#"{"delay_ms":120,"loss_percent":12.5}"#;
-    assert_eq!(ask(server, "POST /link", JSON, set).await.0, 204);
-    assert_eq!(link().await, (200, set.to_owned()));
+    let setting = async || ask(server, "GET /setting", "", "").await;
+    assert_eq!(setting().await, (200, set(50, "5.0", 30)));
+    let other = set(120, "12.5", 250);
+    assert_eq!(ask(server, "POST /setting", JSON, &other).await.0, 204);
+    assert_eq!(setting().await, (200, other.clone()));
+    // What is refused changes nothing.
+    assert_eq!(ask(server, "POST /setting", JSON, &set(1, "1", 0)).await.0, 400);
+    assert_eq!(setting().await, (200, other));
+}
+
+#[tokio::test]
+async fn all_that_the_page_names_is_served_and_nothing_of_it_comes_from_elsewhere() {
+    let server = server().await;
+    let mut seen = vec!["/".to_owned()];
+    let mut at = 0;
+    while let Some(path) = seen.get(at).cloned() {
+        at += 1;
+        let (status, text) = ask(server, &format!("GET {path}"), "", "").await;
+        assert_eq!(status, 200, "{path}");
+        assert!(!text.contains("://"), "{path}");
+        for name in text.split(['"', '\'']) {
+            let name = name.trim_start_matches("./");
+            let named = format!("/{name}");
+            if (name.ends_with(".js") || name.ends_with(".css")) && !seen.contains(&named) {
+                seen.push(named);
+            }
+        }
+    }
+    assert_eq!(seen.len(), 5, "{seen:?}");
 }
 
 #[tokio::test]
@@ -102,4 +142,47 @@ async fn offers_of_one_host_are_bounded() {
     }
     let (status, reason) = ask(server, "POST /offer", SDP, OFFER).await;
     assert!(status == 503 && reason.contains("too many offers of this host"), "{status} {reason}");
+}
+
+/// What a server answers to a client that sends this and then nothing, until it closes the connection. The clock stands still
+/// while anything happens, and goes on to the next deadline when all wait.
+async fn answer_to_a_slow_client(sent: &str) -> String {
+    let server = server().await;
+    let mut stream = TcpStream::connect(server).await.unwrap();
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_ends_its_request_is_let_go() {
+    assert_eq!(answer_to_a_slow_client("").await, "");
+    assert_eq!(answer_to_a_slow_client("GET / HTTP/1.1\r\nHost: x\r\n").await, "");
+    let head = format!(
+        "POST /offer HTTP/1.1\r\nHost: x\r\nContent-Type: {SDP}\r\nContent-Length: 100\r\n\r\nv=0"
+    );
+    let late = answer_to_a_slow_client(&head).await;
+    assert!(late.starts_with("HTTP/1.1 408 "), "{late}");
+    // One that keeps its connection after an answer is let go, too.
+    let kept = answer_to_a_slow_client("GET /setting HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert!(kept.starts_with("HTTP/1.1 200 "), "{kept}");
+}
+
+#[tokio::test]
+async fn rubbish_instead_of_http_is_answered_or_dropped_and_the_next_client_is_served() {
+    let server = server().await;
+    let long = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(1 << 20));
+    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(1000));
+    for rubbish in ["\u{16}\u{3}\u{1}\u{0}", "GET\r\n\r\n", &long, &many] {
+        let mut stream = TcpStream::connect(server).await.unwrap();
+        // The server may close before all of it was sent.
+        let _ = stream.write_all(rubbish.as_bytes()).await;
+        let _ = stream.shutdown().await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    }
+    assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
 }

@@ -1,14 +1,16 @@
 //! `thinstream serve`: arguments and printing.
 
+mod browsers;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apps::browsers::{BrowsersOptions, browsers};
 use apps::serve::{ServeError, ServeOptions, serve};
 use base::{ByteCount, Duration};
 use recovery::policy::{Only, SCTP_DEFAULT};
 use thinstream::{Identity, Trust};
 
+use self::browsers::Browsers;
 use crate::address::{HostPort, LocalAddress, check_distinct};
 use crate::failure::Failure;
 use crate::failures::Failures;
@@ -40,10 +42,6 @@ pub(crate) struct Arguments {
     /// SCTP port to listen at.
     #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
-    /// Serve a page for browsers instead, at this address over HTTP: it compares two recovery policies over WebRTC data
-    /// channels and a lossy link, which it can change. Without ADDR, 127.0.0.1:8080.
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8080", exclusive = true)]
-    webrtc: Option<HostPort>,
     /// Count messages and send nothing back.
     #[arg(long)]
     sink: bool,
@@ -77,6 +75,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
     authorised: Option<PathBuf>,
     #[command(flatten)]
+    browsers: Browsers,
+    #[command(flatten)]
     paths: Paths,
     #[command(flatten)]
     recording: Recording,
@@ -85,8 +85,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(listen) = &arguments.webrtc {
-        return serve_browsers(listen.resolve()?);
+    if let Some(page) = arguments.browsers.options() {
+        return browsers::serve(&page);
     }
     let options = arguments.options()?;
     apps::check_descriptors().map_err(Failure::network)?;
@@ -114,15 +114,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     failures.keep(printed);
     failures.keep_files(&report.unwritten);
     failures.finish()
-}
-
-/// Serves the page for browsers until Ctrl-C.
-fn serve_browsers(listen: std::net::SocketAddr) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
-    let ready = |page| _ = output::print(&format!("open http://{page}/ in a browser"));
-    let options = BrowsersOptions::new(listen);
-    runtime.block_on(browsers(&options, ready)).map_err(Failure::network)
 }
 
 impl Arguments {

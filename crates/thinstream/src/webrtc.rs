@@ -33,17 +33,20 @@
 mod connection;
 mod inner;
 mod node;
+mod reach;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use base::RandomStream;
 use io::{BindError, Clock, Shared, UdpTransport};
+use recovery::RecoveryPolicy;
 use tokio::sync::Notify;
 
 pub use self::connection::Connection;
 use self::inner::Inner;
 use self::node::Node;
+pub use self::reach::candidates;
 use crate::error::EndpointError;
 
 pub use ::webrtc::{
@@ -113,8 +116,25 @@ impl Listener {
         from: Option<IpAddr>,
         candidates: &[SocketAddr],
     ) -> Result<(PeerId, String), AcceptError> {
-        let accept = |node: &mut Node, now| node.server.accept_at(now, offer, from, candidates);
-        let (id, answer) = self.inner.shared.call(accept)?;
+        self.answer_with(None, offer, from, candidates)
+    }
+
+    /// As [`Listener::answer`], for a connection with this recovery policy from its beginning; none has that of
+    /// [`ServerOptions::association`].
+    ///
+    /// # Errors
+    /// As [`Listener::answer`].
+    pub fn answer_with(
+        &self,
+        policy: Option<Arc<RecoveryPolicy>>,
+        offer: &str,
+        from: Option<IpAddr>,
+        candidates: &[SocketAddr],
+    ) -> Result<(PeerId, String), AcceptError> {
+        let (id, answer) = self
+            .inner
+            .shared
+            .call(|node, now| node.answer(now, policy, offer, (from, candidates)))?;
         Ok((id, answer.to_string()))
     }
 

@@ -2,10 +2,10 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /` | the page |
+//! | `GET /`, and what the page consists of | the page |
 //! | `POST /offer?policy=NAME`, `application/sdp` | 201 with the answer, as WHIP (RFC 9725) has it |
-//! | `GET /link` | what the link is like, as JSON |
-//! | `POST /link`, `application/json` with `delay_ms` and `loss_percent` | 204 |
+//! | `GET /setting` | the link and the messages, as JSON |
+//! | `POST /setting`, `application/json` with `delay_ms`, `loss_percent` and `interval_ms` | 204 |
 //!
 //! Both POSTs have a type of content that no page of another origin may send without being asked, and nothing here asks.
 
@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use super::link::LinkSetting;
 use super::pages::{AnswerError, Pages};
+use super::setting::Setting;
 
 /// Bytes of the body of a request.
 const BODY: usize = 64 << 10;
@@ -33,8 +33,14 @@ const CONNECTIONS: usize = 256;
 /// Time in which the head of a request arrives, and a request is answered.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// The page.
-const PAGE: &str = include_str!("page.html");
+/// What the page consists of: path, type of content, content.
+const FILES: [(&str, &str, &str); 5] = [
+    ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
+    ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
+    ("/main.js", "text/javascript; charset=utf-8", include_str!("page/main.js")),
+    ("/lane.js", "text/javascript; charset=utf-8", include_str!("page/lane.js")),
+    ("/draw.js", "text/javascript; charset=utf-8", include_str!("page/draw.js")),
+];
 
 /// Serves the page until the process ends.
 pub(super) async fn serve(tcp: TcpListener, pages: Arc<Pages>) {
@@ -72,81 +78,99 @@ async fn converse(stream: TcpStream, remote: SocketAddr, pages: Arc<Pages>) {
     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
 
-/// The link as the page sees and sets it.
+/// The setting as the page sees and sets it.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct LinkForm {
+struct Form {
     delay_ms: u32,
     loss_percent: f64,
+    interval_ms: u32,
 }
 
 async fn answer(
     request: Request<Incoming>,
-    (remote, local): (SocketAddr, SocketAddr),
-    pages: &Arc<Pages>,
+    between: (SocketAddr, SocketAddr),
+    pages: &Pages,
 ) -> Response<Full<Bytes>> {
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let query = request.uri().query().unwrap_or_default().to_owned();
-    let content = request.headers().get(CONTENT_TYPE).cloned();
-    match (method, path.as_str()) {
-        (Method::GET, "/") => typed(StatusCode::OK, "text/html; charset=utf-8", PAGE.to_owned()),
-        (Method::POST, "/offer") => {
-            let offer = match body(request, content.as_ref(), "application/sdp").await {
-                Ok(offer) => offer,
-                Err(refusal) => return *refusal,
-            };
-            let policy = query.strip_prefix("policy=").unwrap_or(recovery::policy::SCTP_DEFAULT);
-            match pages.answer(&offer, policy, (remote.ip(), local.ip())) {
-                Ok(answer) => typed(StatusCode::CREATED, "application/sdp", answer),
-                Err(AnswerError::Accept(error)) if error.is_shortage() => {
-                    text(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
-                }
-                Err(error) => text(StatusCode::BAD_REQUEST, &error.to_string()),
-            }
-        }
-        (Method::POST, "/link") => {
-            let link = match body(request, content.as_ref(), "application/json").await {
-                Ok(link) => link,
-                Err(refusal) => return *refusal,
-            };
-            match set_link(&link, pages) {
-                Ok(()) => text(StatusCode::NO_CONTENT, ""),
-                Err(error) => text(StatusCode::BAD_REQUEST, &error),
-            }
-        }
-        (Method::GET, "/link") => {
-            let LinkSetting { delay, loss } = pages.link();
-            let delay_ms = u32::try_from(delay.as_millis()).unwrap_or(u32::MAX);
-            let link = LinkForm { delay_ms, loss_percent: loss.as_f64() * 100.0 };
-            let json = serde_json::to_string(&link).unwrap_or_default();
-            typed(StatusCode::OK, "application/json", json)
-        }
-        (_, "/") => text(StatusCode::METHOD_NOT_ALLOWED, "expected GET"),
-        (_, "/offer" | "/link") => text(StatusCode::METHOD_NOT_ALLOWED, "expected POST"),
-        _ => text(StatusCode::NOT_FOUND, "there are /, /offer and /link"),
+    let path = request.uri().path().to_owned();
+    if let Some((_, content, body)) = FILES.iter().find(|(name, ..)| *name == path) {
+        return match *request.method() {
+            Method::GET => typed(StatusCode::OK, content, (*body).to_owned()),
+            _ => text(StatusCode::METHOD_NOT_ALLOWED, "expected GET"),
+        };
     }
+    let answered = match (request.method(), path.as_str()) {
+        (&Method::POST, "/offer") => answer_offer(request, between, pages).await,
+        (&Method::POST, "/setting") => set(request, pages).await,
+        (&Method::GET, "/setting") => Ok(setting(pages)),
+        (_, "/offer") => Ok(text(StatusCode::METHOD_NOT_ALLOWED, "expected POST")),
+        (_, "/setting") => Ok(text(StatusCode::METHOD_NOT_ALLOWED, "expected GET or POST")),
+        _ => Ok(text(StatusCode::NOT_FOUND, "there are /, /offer and /setting")),
+    };
+    answered.unwrap_or_else(|refusal| *refusal)
 }
 
-fn set_link(link: &str, pages: &Pages) -> Result<(), String> {
-    let link: LinkForm = serde_json::from_str(link).map_err(|error| error.to_string())?;
-    if !(0.0..=100.0).contains(&link.loss_percent) {
-        return Err("loss_percent: expected 0 to 100".to_owned());
-    }
-    let setting = LinkSetting {
-        delay: Duration::from_millis(link.delay_ms.into()),
-        loss: Probability::from_f64(link.loss_percent / 100.0),
+async fn answer_offer(
+    request: Request<Incoming>,
+    (remote, local): (SocketAddr, SocketAddr),
+    pages: &Pages,
+) -> Result<Response<Full<Bytes>>, Box<Response<Full<Bytes>>>> {
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let policy = match query.strip_prefix("policy=") {
+        Some(policy) => policy,
+        None if query.is_empty() => recovery::policy::SCTP_DEFAULT,
+        None => {
+            let why = format!("{query:?}: expected policy=NAME");
+            return Ok(text(StatusCode::BAD_REQUEST, &why));
+        }
     };
-    pages.set_link(setting).map_err(|error| error.to_string())
+    let offer = body(request, "application/sdp").await?;
+    Ok(match pages.answer(&offer, policy, (remote.ip(), local.ip())) {
+        Ok(answer) => typed(StatusCode::CREATED, "application/sdp", answer),
+        Err(AnswerError::Accept(error)) if error.is_shortage() => {
+            text(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
+        }
+        Err(error) => text(StatusCode::BAD_REQUEST, &error.to_string()),
+    })
+}
+
+fn setting(pages: &Pages) -> Response<Full<Bytes>> {
+    let Setting { delay, loss, interval } = pages.setting();
+    let ms = |span: Duration| u32::try_from(span.as_millis()).unwrap_or(u32::MAX);
+    // As people write it: a probability is a multiple of 2⁻³².
+    let loss_percent = (loss.as_f64() * 1e8).round() / 1e6;
+    let form = Form { delay_ms: ms(delay), loss_percent, interval_ms: ms(interval) };
+    let json = serde_json::to_string(&form).unwrap_or_default();
+    typed(StatusCode::OK, "application/json", json)
+}
+
+async fn set(
+    request: Request<Incoming>,
+    pages: &Pages,
+) -> Result<Response<Full<Bytes>>, Box<Response<Full<Bytes>>>> {
+    let form = body(request, "application/json").await?;
+    let wrong = |why: String| Box::new(text(StatusCode::BAD_REQUEST, &why));
+    let form: Form = serde_json::from_str(&form).map_err(|error| wrong(error.to_string()))?;
+    if !(0.0..=100.0).contains(&form.loss_percent) {
+        return Err(wrong(format!("loss_percent {}: expected 0 to 100", form.loss_percent)));
+    }
+    let setting = Setting {
+        delay: Duration::from_millis(form.delay_ms.into()),
+        loss: Probability::from_f64(form.loss_percent / 100.0),
+        interval: Duration::from_millis(form.interval_ms.into()),
+    };
+    pages.set(setting).map_err(|error| wrong(error.to_string()))?;
+    Ok(text(StatusCode::NO_CONTENT, ""))
 }
 
 /// The body of a request of this type of content, as text; or the refusal.
 async fn body(
     request: Request<Incoming>,
-    content: Option<&HeaderValue>,
     expected: &'static str,
 ) -> Result<String, Box<Response<Full<Bytes>>>> {
     let refuse = |status, why: &str| Box::new(text(status, why));
-    let given = content.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let given = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let given = given.unwrap_or_default().to_owned();
     if given.split(';').next().map(str::trim) != Some(expected) {
         let why = format!("content-type {given:?}: expected {expected}");
         return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, &why));
@@ -167,7 +191,13 @@ fn typed(status: StatusCode, content: &'static str, body: String) -> Response<Fu
     let body = if status == StatusCode::NO_CONTENT { String::new() } else { body };
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content));
-    response.headers_mut().insert("cache-control", HeaderValue::from_static("no-store"));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content));
+    headers.insert("cache-control", HeaderValue::from_static("no-store"));
+    headers.insert(
+        "content-security-policy",
+        HeaderValue::from_static("default-src 'self'; img-src data:"),
+    );
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
     response
 }

@@ -2,35 +2,16 @@
 
 use std::net::SocketAddr;
 
-use base::{Duration, Probability};
 use io::{BindError, Clock, Emulator, EmulatorConfig, RelayPacket};
 use netsim::Link;
 use netsim::link::{LinkConfig, LinkConfigError};
 
-/// The longest delay of a link, which bounds what is under way.
-const DELAY_MAX: Duration = Duration::from_secs(2);
+use super::setting::Setting;
 
-/// Delay and loss of the link, the same in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkSetting {
-    /// Delay one way, 2 s at most.
-    pub delay: Duration,
-    /// How many packets are lost, each way.
-    pub loss: Probability,
-}
+/// Bytes under way in each direction; more are lost.
+const IN_TRANSIT: u64 = 32 << 20;
 
-/// A link that cannot be.
-#[derive(Debug, thiserror::Error)]
-pub enum LinkSettingError {
-    /// The delay is too long.
-    #[error("a delay of {0}: expected 2 s at most")]
-    Delay(Duration),
-    /// The settings contradict themselves.
-    #[error(transparent)]
-    Link(#[from] LinkConfigError),
-}
-
-/// Why a link could not be started.
+/// Why a link could not be started or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The socket cannot be had.
@@ -38,18 +19,7 @@ pub enum LinkError {
     Bind(#[from] BindError),
     /// The settings contradict themselves.
     #[error(transparent)]
-    Setting(#[from] LinkSettingError),
-}
-
-impl LinkSetting {
-    /// The links up and down.
-    fn links(self, seed: u64) -> Result<[Link<RelayPacket>; 2], LinkSettingError> {
-        if self.delay > DELAY_MAX {
-            return Err(LinkSettingError::Delay(self.delay));
-        }
-        let link = |index| Link::new(LinkConfig::lossy(self.delay, self.loss), seed, index);
-        Ok([link(0)?, link(1)?])
-    }
+    Config(#[from] LinkConfigError),
 }
 
 /// A running link.
@@ -62,10 +32,11 @@ impl LossyLink {
     pub(super) fn start(
         listen: SocketAddr,
         forward: SocketAddr,
-        setting: LinkSetting,
+        setting: &Setting,
     ) -> Result<LossyLink, LinkError> {
-        let [up, down] = setting.links(seed())?;
-        let config = EmulatorConfig::new(listen, forward);
+        let [up, down] = links(setting)?;
+        let usual = EmulatorConfig::new(listen, forward);
+        let config = EmulatorConfig { in_transit_max: IN_TRANSIT, ..usual };
         Ok(LossyLink { emulator: Emulator::start(config, up, down, Clock::start())? })
     }
 
@@ -75,14 +46,16 @@ impl LossyLink {
     }
 
     /// The link is like this from now on; what is under way is lost.
-    pub(super) fn set(&self, setting: LinkSetting) -> Result<(), LinkSettingError> {
-        let [up, down] = setting.links(seed())?;
+    pub(super) fn set(&self, setting: &Setting) -> Result<(), LinkError> {
+        let [up, down] = links(setting)?;
         self.emulator.replace_links(up, down);
         Ok(())
     }
 }
 
-/// A seed of losses: those of two runs differ.
-fn seed() -> u64 {
-    getrandom::u64().unwrap_or(1)
+/// The links up and down. The losses of two runs differ.
+fn links(setting: &Setting) -> Result<[Link<RelayPacket>; 2], LinkConfigError> {
+    let seed = getrandom::u64().unwrap_or(1);
+    let config = LinkConfig::lossy(setting.delay, setting.loss);
+    Ok([Link::new(config.clone(), seed, 0)?, Link::new(config, seed, 1)?])
 }

@@ -1,12 +1,16 @@
 //! The machine of a listener, and who waits for what of it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use ::webrtc::{PeerEvent, PeerId, Server};
+use ::webrtc::sdp::Description;
+use ::webrtc::{AcceptError, PeerEvent, PeerId, Server};
 use base::Instant;
 use base::machine::Holder;
 use io::{Shared, UdpTransport};
+use recovery::RecoveryPolicy;
+use sctp::AssociationOptions;
 use tokio::sync::Notify;
 
 use crate::error::EndpointError;
@@ -39,6 +43,24 @@ impl Node {
     pub(super) fn new(server: Server, accept_signal: Arc<Notify>) -> Node {
         let (signals, incoming) = (BTreeMap::new(), VecDeque::new());
         Node { server, signals, incoming, accept_signal, failed: None }
+    }
+
+    /// Answers an offer; the connection has this policy, or the server's.
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        policy: Option<Arc<RecoveryPolicy>>,
+        offer: &str,
+        (from, candidates): (Option<IpAddr>, &[SocketAddr]),
+    ) -> Result<(PeerId, Description), AcceptError> {
+        let Some(policy) = policy else {
+            return self.server.accept_at(now, offer, from, candidates);
+        };
+        let usual = self.server.options().association.clone();
+        self.server.set_association(AssociationOptions { policy, ..usual.clone() });
+        let answer = self.server.accept_at(now, offer, from, candidates);
+        self.server.set_association(usual);
+        answer
     }
 
     /// The next connection, and its signal.
