@@ -186,3 +186,13 @@ async fn rubbish_instead_of_http_is_answered_or_dropped_and_the_next_client_is_s
     }
     assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
 }
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_say_nothing_make_room_for_the_next_one() {
+    let server = server().await;
+    let mut silent = Vec::new();
+    for _ in 0..200 {
+        silent.push(TcpStream::connect(server).await.unwrap());
+    }
+    assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
+}

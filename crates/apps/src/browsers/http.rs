@@ -29,7 +29,7 @@ use super::setting::Setting;
 /// Bytes of the body of a request.
 const BODY: usize = 64 << 10;
 /// Connections at once.
-const CONNECTIONS: usize = 256;
+const CONNECTIONS: usize = 128;
 /// Time in which the head of a request arrives, and a request is answered.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 

@@ -39,7 +39,7 @@ export function scene(canvas, lane, newest, waits) {
   for (let thing = 1; thing < lane.latest.places.length; thing++) {
     const colour = stale ? '#6b7480' : `hsl(${HUES[thing - 1]} 85% 62%)`;
     pen.strokeStyle = pen.fillStyle = colour;
-    pen.lineCap = 'round';
+    pen.lineCap = 'butt';
     for (let step = 1; step < lane.trail.length; step++) {
       pen.globalAlpha = .55 * step / lane.trail.length;
       pen.lineWidth = (1 + 5 * step / lane.trail.length) * scale;

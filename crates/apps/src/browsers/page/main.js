@@ -10,7 +10,7 @@ const element = (name, attributes = {}, ...children) => {
 };
 const NUMBERS = [['median', 'half come within'], ['p99', '99 of 100 within', 'tail'], ['worst', 'latest one', 'tail'],
   ['stood', 'of the time it stood still', 'tail'], ['price', 'packets a message']];
-const lanes = [new Lane('rfc', 'Standard recovery (RFC 9260)'), new Lane('latency', 'thinstream')];
+const lanes = [new Lane('rfc', 'Standard recovery'), new Lane('latency', 'thinstream')];
 
 // ---- the lanes ----
 
@@ -106,7 +106,7 @@ function draw() {
   for (const lane of lanes) {
     const waits = lane.waits(now, setting.interval_ms);
     lane.box.classList.toggle('waits', waits > WAITS_FROM);
-    lane.state.textContent = lane.failure ?? (waits > WAITS_FROM ? `waits for a lost message` : `${lane.count} messages`);
+    lane.state.textContent = lane.failure ?? (waits > WAITS_FROM ? 'waits' : `${lane.count} messages`);
     scene(lane.arena, lane, newest, waits);
     strip(lane.strips, lane, lanes, now, waits);
   }
