@@ -21,7 +21,7 @@ mod visit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use thinstream::webrtc::{ListenError, Listener, ListenerOptions};
+use thinstream::webrtc::{ListenError, Listener, ListenerOptions, candidates};
 use tokio::net::TcpListener;
 
 pub use self::link::LinkError;
@@ -68,7 +68,8 @@ pub async fn browsers_until(
     let page = |error| BrowsersError::Page(options.listen, error);
     let tcp = TcpListener::bind(options.listen).await.map_err(page)?;
     let local = tcp.local_addr().map_err(page)?;
-    let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into(), ListenerOptions::default())?;
+    let behind = SocketAddr::new(behind_the_link(local.ip()), 0);
+    let listener = Listener::bind(behind, ListenerOptions::default())?;
     let any: IpAddr = match local {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -82,6 +83,17 @@ pub async fn browsers_until(
         () = stop => {}
     }
     Ok(())
+}
+
+/// Where the listener is behind the link, for a page served at `page`. Firefox takes no answer to its checks that tells it a
+/// loopback address, and behind the link an answer tells the link's.
+fn behind_the_link(page: IpAddr) -> IpAddr {
+    let page = match page {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        _ => page,
+    };
+    candidates(page, 0).first().map_or(page, |first| first.ip())
 }
 
 /// As [`browsers_until`], until Ctrl-C.

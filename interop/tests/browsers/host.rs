@@ -43,7 +43,9 @@ impl Host {
         reached: &str,
     ) -> Result<(Host, mpsc::UnboundedReceiver<Said>)> {
         let options = ListenerOptions { server: Some(options), ..ListenerOptions::default() };
-        let listener = Listener::bind("127.0.0.1:0".parse()?, options)?;
+        let reached = reached.parse()?;
+        // Firefox takes no answer to its checks that tells it a loopback address, as one through the link would.
+        let listener = Listener::bind(SocketAddr::new(reached, 0), options)?;
         let loss = Probability::from_ratio(loss_percent, 100);
         let config = LinkConfig::lossy(Duration::from_millis(10), loss);
         let [up, down] = [0, 1].map(|index| Link::new(config.clone(), 1, index));
@@ -51,7 +53,7 @@ impl Host {
         let link = Emulator::start(config, up?, down?, Clock::start())?;
         let tcp = TcpListener::bind("127.0.0.1:0").await?;
         let (said, hear) = mpsc::unbounded_channel();
-        Ok((Host { listener, tcp, link, reached: reached.parse()?, said }, hear))
+        Ok((Host { listener, tcp, link, reached, said }, hear))
     }
 
     /// Where the page is.

@@ -45,7 +45,9 @@ fn run(
         while results.len() < rounds || closed(&events) < ends {
             match tokio::time::timeout(LIMIT, hear.recv()).await {
                 Ok(Some(Said::Page(result))) => {
-                    results.push(serde_json::from_str(&result).unwrap());
+                    let result: Value = serde_json::from_str(&result).unwrap();
+                    assert_eq!(result["error"], Value::Null, "{events:?}");
+                    results.push(result);
                 }
                 Ok(Some(Said::Server(event))) => events.push(event),
                 _ => panic!("nothing more: {results:?}, {events:?}; it said:\n{}", page.text()),
@@ -57,7 +59,6 @@ fn run(
 
 /// What every load of the page should report.
 fn check(result: &Value, loss_percent: u64) {
-    assert_eq!(result["error"], Value::Null, "{result}");
     let sizes: Vec<Value> = [1, 2, 100, 1200, 16000, 65535, 262_144]
         .map(Value::from)
         .into_iter()
