@@ -3,13 +3,17 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo test lint interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
+.PHONY: help demo demo-browser test lint interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
 
 demo:            ## a thin stream over a lossy network, standard and thin-stream recovery side by side
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- demo $(ARGS)
+	@echo "Live, in a browser: make demo-browser"
+
+demo-browser:    ## live in any browser: one game over a lossy link, standard and thin-stream recovery side by side
+	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- serve --webrtc $(ARGS)
 
 test: packages lint ## everything that must hold before a change is taken
 	ci/test

@@ -19,6 +19,7 @@
 
 pub mod agent;
 pub mod attack;
+mod browser;
 mod build;
 mod capture;
 mod edge;
@@ -40,6 +41,7 @@ mod uml;
 mod virtual_run;
 mod wire;
 
+pub use browser::{BROWSER_HOST, Browser, Page};
 pub use capture::Capture;
 pub use edge::{EdgeSeen, RunningEdge};
 pub use edge_place::{EDGE, EDGE_PORT, EdgePlace, edge_options};

@@ -49,6 +49,17 @@ fn every_document_with_rust_code_is_compiled_and_names_the_language_of_each_bloc
     assert!(with_rust >= 1, "README.md has Rust code");
 }
 
+#[test]
+fn the_game_server_of_the_page_on_browsers_is_the_example() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (page, example) =
+        (read("docs/webrtc.md"), read("crates/thinstream/examples/game_server.rs"));
+    let block = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let (uses, server) = block.split_once("\n\n///").unwrap();
+    assert!(example.ends_with(server), "docs/webrtc.md and the example differ");
+    assert!(server.lines().count() + uses.lines().count() < 70);
+}
+
 /// A document without its code, by lines.
 fn prose(text: &str) -> Vec<String> {
     let mut fenced = false;

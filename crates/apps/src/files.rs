@@ -9,7 +9,7 @@ use ::io::{Clock, PcapTap};
 use base::{DatagramMeta, Instant, Transmit};
 use bytes::Bytes;
 use lab::events::EventLine;
-use thinstream::{PacketTap, TimedEvent};
+use thinstream::{Carrier, PacketTap, TimedEvent};
 
 /// A file that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -143,15 +143,17 @@ pub(crate) struct PacketFile {
 }
 
 impl PacketFile {
-    /// Opens the file, if there is a path.
+    /// Opens the file, if there is a path. The name of its interface says where packets in it were encrypted on the way.
     pub(crate) fn create(
         path: Option<&Path>,
         name: &str,
+        carrier: Carrier,
         clock: Clock,
     ) -> Result<PacketFile, FileError> {
         let Some(path) = path else { return Ok(PacketFile { open: None }) };
         let file = ResultFile::open(path).map_err(|error| FileError::new("write", path, error))?;
-        let waiting = Some((file, name.to_owned(), clock));
+        let decrypted = if carrier.is_secure() { ", decrypted" } else { "" };
+        let waiting = Some((file, format!("{name}{decrypted}"), clock));
         let capture = Capture { waiting, begun: None, failure: None };
         Ok(PacketFile { open: Some((path.to_owned(), Arc::new(Mutex::new(Some(capture))))) })
     }
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn files_of_a_run_that_fails_at_once_keep_what_they_had() {
         let (packets, events) = (earlier("kept.pcapng"), earlier("kept.sqlog"));
-        drop(PacketFile::create(Some(&packets), "send", Clock::start()).unwrap());
+        drop(PacketFile::create(Some(&packets), "send", Carrier::Secure, Clock::start()).unwrap());
         drop(EventFile::create(Some(&events)).unwrap());
         for path in [packets, events] {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), "an earlier result");
@@ -253,7 +255,10 @@ mod tests {
     #[test]
     fn files_of_a_run_that_ends_have_what_it_wrote_and_nothing_else() {
         let (packets, events) = (earlier("new.pcapng"), earlier("new.sqlog"));
-        PacketFile::create(Some(&packets), "send", Clock::start()).unwrap().finish().unwrap();
+        PacketFile::create(Some(&packets), "send", Carrier::Secure, Clock::start())
+            .unwrap()
+            .finish()
+            .unwrap();
         EventFile::create(Some(&events)).unwrap().finish().unwrap();
         assert_eq!(std::fs::read(&packets).unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
         assert!(std::fs::read(&events).unwrap().is_empty());

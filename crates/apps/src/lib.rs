@@ -1,11 +1,13 @@
 //! The work of the commands in real time. Arguments and printing belong to `cli`.
 //!
 //! - [`send`], [`serve`]: a measuring client and server.
+//! - [`browsers`]: a page and data channels for unmodified browsers.
 //! - [`demo`]: recovery policies side by side over the same losses.
 //! - [`emulate`]: the virtual link as a relay of UDP datagrams.
 //! - [`doctor`]: the abilities of a machine, and of its kernel's own TCP.
 //! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
 
+pub mod browsers;
 pub mod demo;
 mod descriptors;
 pub mod doctor;
@@ -13,6 +15,7 @@ pub mod doctor;
 pub mod edge;
 pub mod emulate;
 mod files;
+mod keys;
 mod notice;
 mod paths;
 mod retransmissions;
@@ -25,6 +28,10 @@ mod trouble;
 
 pub use descriptors::{TooFewDescriptors, check_descriptors};
 pub use files::{FileError, Unwritten};
+pub use keys::{
+    KeyError, ServerKey, make_key, read_authorised, read_client_authority, read_key,
+    read_or_make_key, usual_key, usual_known_peers,
+};
 pub use notice::Notice;
 pub use paths::PathReport;
 pub use retransmissions::Retransmissions;

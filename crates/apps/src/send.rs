@@ -25,11 +25,12 @@ use io::Clock;
 use lab::{Arrivals, Limit, Recording, Sizes, WorkloadPlan};
 use thinstream::policy::SCTP_DEFAULT;
 use thinstream::{
-    Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, MemoryLimits,
-    RecoveryPolicy, Reliability, SendError, StreamId,
+    Association, AssociationError, AssociationOptions, Carrier, DEFAULT_PORT, Identity,
+    MemoryLimits, RecoveryPolicy, Reliability, SendError, StreamId,
 };
 
 use crate::files::{EventFile, PacketFile, unwritten};
+use crate::keys::ServerKey;
 use crate::notice::Notice;
 use crate::{paths, stamp, trouble};
 use feed::Feed;
@@ -51,6 +52,10 @@ pub struct SendOptions {
     pub local: Vec<SocketAddr>,
     /// What carries packets.
     pub carrier: Carrier,
+    /// The key by which the server knows this client; none makes one that ends with it.
+    pub identity: Option<Identity>,
+    /// How this client knows the server. None for packets in plain alone, which prove no key.
+    pub server: Option<ServerKey>,
     /// The server's SCTP port.
     pub sctp_port: u16,
     /// What is sent.
@@ -154,7 +159,9 @@ impl SendOptions {
             other: None,
             further: Vec::new(),
             local: Vec::new(),
-            carrier: Carrier::Udp,
+            carrier: Carrier::Secure,
+            identity: None,
+            server: None,
             sctp_port: DEFAULT_PORT,
             messages: Messages::Workload { plan, seed: 1 },
             streams: 1,
@@ -215,22 +222,28 @@ pub async fn send_until(
     let clock = Clock::start();
     // What may be wrong with the input comes before the network.
     options.check_size()?;
+    let trust = options.server.as_ref().map(ServerKey::trust).transpose()?;
     let source = Source::open(&options.messages, clock)?;
     let events = EventFile::create(options.events.as_deref())?;
-    let packets = PacketFile::create(options.pcap.as_deref(), "send", clock)?;
+    let packets = PacketFile::create(options.pcap.as_deref(), "send", options.carrier, clock)?;
     let other = options.other.map_or_else(String::new, |other| format!(" or {other}"));
     let SendOptions { to, sctp_port, .. } = options;
     notice(Notice::Line(format!("connecting to {to}{other}, SCTP port {sctp_port}")));
     let mut stop = std::pin::pin!(stop);
     let Reached { endpoint, association, at } = tokio::select! {
-        reached = reach::reach(options, clock, &packets) => reached?,
+        reached = reach::reach(options, trust, clock, &packets) => reached?,
         () = &mut stop => return Err(SendFailure::Interrupted { remote: options.to }),
     };
     let options = &SendOptions { to: at, ..options.clone() };
+    let security = match association.peer() {
+        Some(peer) => format!("encrypted, server's key {}", peer.fingerprint),
+        None => "traffic is not encrypted".to_owned(),
+    };
     notice(Notice::Line(format!(
-        "connected to {at}, SCTP port {sctp_port}, policy {}; traffic is not encrypted",
+        "connected to {at}, SCTP port {sctp_port}, policy {}; {security}",
         options.policy_name
     )));
+    let learned = reach::learn(options, &association, notice);
     if paths::lacks_second(&association, &options.association) {
         let text = "there is one path only: nothing is sent on two at once (more --local, or a server with more)";
         notice(Notice::Line(text.to_owned()));
@@ -248,6 +261,7 @@ pub async fn send_until(
         losses: Losses::default(),
         lost: 0,
     };
+    let peer = run.association.peer().map(|peer| peer.fingerprint.to_string());
     let started = clock.now();
     let mut source = source;
     let ended = run.transfer_all(&mut source, stop).await;
@@ -261,7 +275,8 @@ pub async fn send_until(
     let (_, mut events) = run.said.into_inner();
     drop(run.association);
     endpoint.close().await;
-    report.unwritten = unwritten([packets.finish(), events.finish()]);
+    report.peer = peer;
+    report.unwritten = unwritten([packets.finish(), events.finish(), learned]);
     Ok(report)
 }
 

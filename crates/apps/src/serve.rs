@@ -7,6 +7,7 @@ mod tests;
 
 pub use self::report::{Limits, ServeReport};
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -15,8 +16,8 @@ use base::Duration;
 use io::{BindError, Clock};
 use thinstream::policy::SCTP_DEFAULT;
 use thinstream::{
-    AssociationOptions, Carrier, DEFAULT_PORT, Endpoint, EndpointError, EndpointOptions,
-    MemoryLimits, RecoveryPolicy,
+    Association, AssociationOptions, Carrier, DEFAULT_PORT, Endpoint, EndpointError,
+    EndpointOptions, Fingerprint, Identity, MemoryLimits, RecoveryPolicy, RefusedClient, Trust,
 };
 use tokio::task::JoinSet;
 
@@ -31,6 +32,10 @@ pub struct ServeOptions {
     pub listen: Vec<SocketAddr>,
     /// What carries packets.
     pub carrier: Carrier,
+    /// The key by which clients know it; none makes one that ends with it.
+    pub identity: Option<Identity>,
+    /// Clients that it serves, as far as they prove keys.
+    pub clients: Trust,
     /// SCTP port of the server.
     pub sctp_port: u16,
     /// Whether messages are sent back.
@@ -72,7 +77,9 @@ impl ServeOptions {
     pub fn new(listen: SocketAddr) -> ServeOptions {
         ServeOptions {
             listen: vec![listen],
-            carrier: Carrier::Udp,
+            carrier: Carrier::Secure,
+            identity: None,
+            clients: Trust::Any,
             sctp_port: DEFAULT_PORT,
             echo: true,
             streams: 2048,
@@ -137,15 +144,19 @@ pub async fn serve_until(
     let clock = Clock::start();
     let events: SharedEventFile =
         Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?));
-    let packets = PacketFile::create(options.pcap.as_deref(), "serve", clock)?;
+    let packets = PacketFile::create(options.pcap.as_deref(), "serve", options.carrier, clock)?;
     let endpoint = Endpoint::bind_all(&options.listen, endpoint_options(options, clock, &packets))?;
     let listen = endpoint.local_addr();
     let everywhere = addresses(&endpoint.local_addrs());
     notice(Notice::Line(format!(
-        "serving at {everywhere}, SCTP port {}, {}; traffic is not encrypted",
+        "serving at {everywhere}, SCTP port {}, {}; {}",
         endpoint.sctp_port(),
         if options.echo { "messages are sent back" } else { "messages are counted" },
+        security(options, endpoint.fingerprint()),
     )));
+    if let Some(fingerprint) = endpoint.fingerprint() {
+        notice(Notice::Line(format!("to send: {}", client_command(&endpoint, fingerprint))));
+    }
     on_ready(listen);
 
     let server = Server { options, clock, events: Arc::clone(&events), endpoint };
@@ -153,11 +164,38 @@ pub async fn serve_until(
     let failure = server.run(&mut totals, notice, stop).await;
     let ran = clock.now().as_secs_f64();
     let limits = Limits::of(&server.endpoint, options.memory);
+    let key = server.endpoint.fingerprint().map(|key| key.to_string());
     server.endpoint.close().await;
-    let mut report = ServeReport::new(options, everywhere, ran, &totals, limits);
+    let mut report = ServeReport::new(options, (everywhere, key), ran, &totals, limits);
     report.unwritten = unwritten([packets.finish(), lock(&events).finish()]);
     report.failure = failure.map(|error| error.to_string());
     Ok(report)
+}
+
+/// What protects the traffic, in words.
+fn security(options: &ServeOptions, fingerprint: Option<Fingerprint>) -> String {
+    let Some(fingerprint) = fingerprint else { return "traffic is not encrypted".to_owned() };
+    let clients = match &options.clients {
+        Trust::Any => "any client".to_owned(),
+        Trust::Listed(keys) => format!("clients with {} authorised keys", keys.len()),
+        Trust::FirstUse { .. } => "clients known by name".to_owned(),
+        Trust::Authority(_) => "clients with a certificate of the authority".to_owned(),
+    };
+    format!("encrypted, for {clients}; key {fingerprint}")
+}
+
+/// The command by which a client on this machine reaches the server.
+fn client_command(endpoint: &Endpoint, fingerprint: Fingerprint) -> String {
+    let listen = endpoint.local_addr();
+    let at = match listen.ip().is_unspecified() {
+        true => format!("localhost:{}", listen.port()),
+        false => listen.to_string(),
+    };
+    let port = match endpoint.sctp_port() {
+        DEFAULT_PORT => String::new(),
+        other => format!(" --sctp-port {other}"),
+    };
+    format!("thinstream send {at}{port} --peer {fingerprint}")
 }
 
 fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) -> EndpointOptions {
@@ -171,6 +209,8 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
     let places = usual.max_associations.min(options.memory / MEMORY_PER_PLACE).max(1);
     EndpointOptions {
         carrier: options.carrier,
+        identity: options.identity.clone(),
+        clients: options.clients.clone(),
         sctp_port: Some(options.sctp_port),
         accepted,
         dead_after: options.dead_after,
@@ -185,6 +225,27 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
 
 /// Bytes of memory for which there is a place for a client: what a thin stream takes, several times over.
 const MEMORY_PER_PLACE: usize = 16 << 10;
+
+/// Where a client is, and its key if it has proved one.
+fn who(association: &Association) -> String {
+    let key = association.peer().map(|peer| format!(", key {}", peer.fingerprint));
+    format!("{}{}", association.remote(), key.unwrap_or_default())
+}
+
+/// Keys that were refused, each of which is told once.
+#[derive(Default)]
+struct Refused(BTreeSet<Fingerprint>);
+
+impl Refused {
+    /// Keys that are remembered: strangers can make any number.
+    const MOST: usize = 10_000;
+
+    fn tell(&mut self, client: RefusedClient) -> Option<String> {
+        let RefusedClient { remote, fingerprint, reason } = client;
+        let is_new = self.0.len() < Self::MOST && self.0.insert(fingerprint);
+        is_new.then(|| format!("refused {remote}: {reason}"))
+    }
+}
 
 /// A running server.
 struct Server<'a> {
@@ -205,6 +266,7 @@ impl Server<'_> {
         let live = Arc::new(Mutex::new(Totals::default()));
         let (say, mut said) = tokio::sync::mpsc::unbounded_channel();
         let mut clients = JoinSet::new();
+        let mut refused = Refused::default();
         let mut tick = tokio::time::interval(std::time::Duration::from_millis(500));
         let end = self.clock.now() + self.options.duration.unwrap_or(Duration::MAX);
         let end = self.clock.sleep_until(end);
@@ -216,12 +278,17 @@ impl Server<'_> {
                 accepted = self.endpoint.accept() => match accepted {
                     Ok(association) => {
                         let number = lock(&live).begin();
-                        notice(Notice::Line(format!("client {number}: {}", association.remote())));
+                        notice(Notice::Line(format!("client {number}: {}", who(&association))));
                         let client = Client::new(self, number, association, &live, &say);
                         clients.spawn(client.serve());
                     }
                     Err(error) => break Some(error.into()),
                 },
+                client = self.endpoint.refused() => {
+                    if let Some(line) = refused.tell(client) {
+                        notice(Notice::Line(line));
+                    }
+                }
                 Some(line) = said.recv() => notice(Notice::Line(line)),
                 Some(_) = clients.join_next() => {}
                 _ = tick.tick() => notice(Notice::Progress(lock(&live).progress(clients.len()))),

@@ -20,11 +20,11 @@ pub struct TransferReport {
     pub timeouts: u64,
     /// SCTP packets sent for the association.
     pub packets_sent: u64,
-    /// Bytes of those packets, IP and UDP headers included.
+    /// Bytes of those packets, IP and UDP headers and encryption included; those of its handshake are not.
     pub bytes_sent: u64,
     /// SCTP packets received for the association.
     pub packets_received: u64,
-    /// Bytes of those packets, IP and UDP headers included.
+    /// Bytes of those packets, IP and UDP headers and encryption included.
     pub bytes_received: u64,
     /// Messages given up before anything of them was sent.
     pub abandoned_unsent: u64,
@@ -76,12 +76,16 @@ impl TransferReport {
     }
 }
 
-/// Bytes of the IP and UDP headers of a packet.
+/// Bytes that DTLS 1.3 adds to a packet.
+const RECORD: u64 = 22;
+
+/// Bytes of the IP and UDP headers of a packet, and of the record around it where it is encrypted.
 pub(crate) fn header_size(remote: std::net::SocketAddr, carrier: Carrier) -> u64 {
     let ip = if remote.ip().to_canonical().is_ipv4() { 20 } else { 40 };
     match carrier {
-        Carrier::Udp => ip + 8,
-        Carrier::RawIp => ip,
+        Carrier::Secure => ip + 8 + RECORD,
+        Carrier::PlainUdp => ip + 8,
+        Carrier::PlainRawIp => ip,
     }
 }
 

@@ -5,13 +5,13 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration as StdDuration;
 
-use apps::Notice;
 use apps::emulate::{EmulateOptions, LinkOptions, PathOptions, emulate_until, parse_profile};
 use apps::send::{Messages, SendOptions, SendReport, send_until};
 use apps::serve::{ServeOptions, serve_until};
+use apps::{Notice, ServerKey};
 use base::Duration;
 use lab::{Arrivals, Limit, WorkloadPlan};
-use thinstream::{AssociationOptions, RecoveryPolicy, Redundancy, SwitchoverPolicy};
+use thinstream::{AssociationOptions, RecoveryPolicy, Redundancy, SwitchoverPolicy, new_identity};
 
 /// One way, each path.
 const DELAY: Duration = Duration::from_millis(20);
@@ -51,6 +51,8 @@ async fn over_two_paths(net: u8, switchover: SwitchoverPolicy) -> (SendReport, V
         ..AssociationOptions::default()
     };
     let mut serving = ServeOptions::new(hosts[0]);
+    let key = new_identity();
+    serving.identity = Some(key.clone());
     serving.listen = hosts.to_vec();
     (serving.policy, serving.association) = (policy(), association.clone());
     let (ready, server) = tokio::sync::oneshot::channel();
@@ -69,6 +71,7 @@ async fn over_two_paths(net: u8, switchover: SwitchoverPolicy) -> (SendReport, V
     });
     let mut options = SendOptions::new(relay.await.unwrap());
     options.local = hosts.to_vec();
+    options.server = Some(ServerKey::Known(key.fingerprint()));
     (options.policy, options.association) = (policy(), association);
     let plan = WorkloadPlan {
         arrivals: Arrivals::Constant { interval: Duration::from_millis(50) },

@@ -20,7 +20,7 @@ pub use host::Host;
 pub use keyed_hash::HashKey;
 pub use machine::{
     Datagram, DatagramMeta, Ecn, GatheredBuffer, Holder, Icmp, IcmpError, IpService, Machine,
-    Transmit, TransmitBuffer, join_bytes,
+    Origin, Transmit, TransmitBuffer, join_bytes,
 };
 pub use parse::ParseQuantityError;
 pub use quantity::{ByteCount, Probability, Rate};

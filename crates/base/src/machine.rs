@@ -57,7 +57,15 @@ pub struct DatagramMeta {
     pub remote: SocketAddr,
     /// Codepoint in its IP header.
     pub ecn: Ecn,
+    /// Who sent it, where a layer below the machine proved that; none where packets are not authenticated.
+    pub origin: Option<Origin>,
 }
+
+/// A host that has proved its identity to a layer below the machine: a digest of its public key.
+///
+/// Datagrams with the same origin come from holders of one key, whatever their addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin(pub [u8; 16]);
 
 /// Where to send a datagram that [`Machine::poll_transmit`] wrote.
 ///
@@ -169,6 +177,10 @@ pub trait TransmitBuffer {
     fn tail(&mut self) -> Option<&mut Bytes> {
         None
     }
+
+    /// The datagram is for this host alone: a layer that authenticates hosts gives it to no other that may be at the
+    /// same address. Drivers without such a layer ignore it.
+    fn only_for(&mut self, _origin: Origin) {}
 }
 
 impl TransmitBuffer for Vec<u8> {

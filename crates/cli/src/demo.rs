@@ -32,7 +32,8 @@ const USUAL: [&str; 3] = ["rfc", "lksctp", SCTP_DEFAULT];
 /// Each policy has its own associations over its own copies of the link; which first transmissions
 /// are lost is drawn from the seed, the flow and the message, so that all policies lose the same
 /// ones. Latency is one-way, from when a message was due to its delivery to the application, the
-/// link's own delay included. Ends with a table, and a report as a web page.
+/// link's own delay included. Ends with a table, and a report as a web page. Live, in a browser:
+/// thinstream serve --webrtc.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Run in virtual time: no sockets, minutes of traffic in a second, the same numbers every time.

@@ -15,6 +15,7 @@ mod emulate;
 mod failure;
 mod failures;
 mod file;
+mod keygen;
 mod lab;
 mod live;
 mod number;
@@ -22,6 +23,7 @@ mod output;
 mod paths;
 mod policy;
 mod recording;
+mod security;
 mod send;
 mod serve;
 mod trace;
@@ -35,7 +37,7 @@ use crate::failure::Failure;
 /// Thin-stream transport: small, sparse, urgent messages over networks that lose packets.
 ///
 /// Durations, rates, sizes and probabilities are written as people write them: 50ms, 1.5s, 10mbit,
-/// 1200B, 5%. Traffic is not encrypted.
+/// 1200B, 5%. Traffic of serve, send and demo is encrypted unless --plain is given; emulate and edge carry what others send.
 ///
 /// Exit codes: 0 success, 1 a check failed, 2 wrong usage or a file that cannot be read or written, 3 network failure,
 /// 130 interrupted before there was a result.
@@ -51,6 +53,7 @@ enum Command {
     Demo(demo::Arguments),
     Serve(Box<serve::Arguments>),
     Send(Box<send::Arguments>),
+    Keygen(keygen::Arguments),
     Emulate(emulate::Arguments),
     #[cfg(target_os = "linux")]
     Edge(Box<edge::Arguments>),
@@ -103,6 +106,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Send(arguments) => send::run(&arguments),
+        Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
         #[cfg(target_os = "linux")]
         Command::Edge(arguments) => edge::run(&arguments),

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgGroup, ArgMatches, Command};
 use recovery::RecoveryPolicy;
 use recovery::policy::{Changes, FIELDS, Field, Only, Topic};
 
@@ -53,6 +53,9 @@ pub(crate) struct Overrides<P> {
     protocol: PhantomData<P>,
 }
 
+/// Name of the group of these options, for arguments that go with none of them.
+const OVERRIDES: &str = "Overrides";
+
 /// The fields that a protocol heeds.
 fn fields<P: Protocol>() -> impl Iterator<Item = &'static Field> {
     FIELDS.iter().filter(|field| field.only.is_none_or(|only| only == P::ONLY))
@@ -60,7 +63,9 @@ fn fields<P: Protocol>() -> impl Iterator<Item = &'static Field> {
 
 impl<P: Protocol> clap::Args for Overrides<P> {
     fn augment_args(command: Command) -> Command {
-        fields::<P>().fold(command, |command, field| command.arg(option(field)))
+        let names = fields::<P>().map(|field| field.name);
+        let command = fields::<P>().fold(command, |command, field| command.arg(option(field)));
+        command.group(ArgGroup::new(OVERRIDES).multiple(true).args(names))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

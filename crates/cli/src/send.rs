@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::lab::{Arrivals, ArrivalsText, Limit, ReplayText, Sizes, WorkloadPlan};
+use apps::ServerKey;
 use apps::send::{Framing, Input, Messages, SendOptions, send};
 use base::{ByteCount, Duration};
 use recovery::policy::{Only, SCTP_DEFAULT};
-use thinstream::{AssociationOptions, Carrier};
+use thinstream::{AssociationOptions, Fingerprint};
 
 use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
 use crate::failure::Failure;
@@ -16,14 +17,14 @@ use crate::number::{some_memory, some_time, whole, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, PolicyParser, Sctp, with_presets};
 use crate::recording::Recording;
+use crate::security::Security;
 use crate::{live, output};
 
 /// Send messages to a server and measure how long they take.
 ///
 /// Latency counts from when each message was due, so that a sender that is held up hides nothing.
 /// Round trip: until the answer of "thinstream serve" came back. One way: until the server's
-/// application had it, by the clock of both; shown when both are on one machine. Traffic is not
-/// encrypted.
+/// application had it, by the clock of both; shown when both are on one machine. Traffic is encrypted (DTLS 1.3).
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The server.
@@ -32,9 +33,6 @@ pub(crate) struct Arguments {
     /// The server's SCTP port.
     #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
-    /// Directly over IP (protocol 132) instead of UDP; needs root or CAP_NET_RAW.
-    #[arg(long, help_heading = "Connection")]
-    raw_ip: bool,
     /// An address of this machine to send from; several times for the paths of a multihomed association.
     #[arg(long, value_name = "ADDR", help_heading = "Connection")]
     local: Vec<LocalAddress>,
@@ -104,6 +102,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
     #[command(flatten)]
+    security: Security,
+    /// The fingerprint of the server's key, as the server prints it. Without it a server that is met for the first time is
+    /// believed, and its key kept for the next time, as ssh does.
+    #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["plain", "known_peers", "ca"], help_heading = "Security")]
+    peer: Option<Fingerprint>,
+    /// Believe a server whose certificate for the name or address in ADDR is signed by an authority whose certificate is in this
+    /// file (PEM).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "known_peers"], help_heading = "Security")]
+    ca: Option<PathBuf>,
+    /// The file with the keys of the servers that were met; without it, known_peers beside the key of "thinstream serve".
+    #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
+    known_peers: Option<PathBuf>,
+    #[command(flatten)]
     paths: Paths,
     #[command(flatten)]
     recording: Recording,
@@ -124,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             false => Failure::network(error),
         })?
     };
-    let port = (!arguments.raw_ip).then(|| options.to.port().to_string());
+    let port = (!arguments.security.raw_ip).then(|| options.to.port().to_string());
     arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
     let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
@@ -143,6 +154,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl Arguments {
+    /// How the server is known: by the name that the user calls it, unless its key is given.
+    fn server(&self) -> Result<Option<ServerKey>, Failure> {
+        if self.security.plain {
+            return Ok(None);
+        }
+        if let Some(fingerprint) = self.peer {
+            return Ok(Some(ServerKey::Known(fingerprint)));
+        }
+        if let Some(file) = &self.ca {
+            let name = self.to.host().to_owned();
+            return Ok(Some(ServerKey::Authority { file: file.clone(), name }));
+        }
+        let file = match &self.known_peers {
+            Some(file) => file.clone(),
+            None => apps::usual_known_peers().map_err(Failure::usage)?,
+        };
+        Ok(Some(ServerKey::FirstUse { file, name: self.to.to_string() }))
+    }
+
     fn options(&self) -> Result<SendOptions, Failure> {
         let mut policy = self.policy.policy.clone();
         self.overrides.apply(&mut policy)?;
@@ -160,7 +190,9 @@ impl Arguments {
         };
         Ok(SendOptions {
             local: self.local.iter().map(|local| local.0).collect(),
-            carrier: if self.raw_ip { Carrier::RawIp } else { Carrier::Udp },
+            carrier: self.security.carrier()?,
+            identity: self.security.named_key()?,
+            server: self.server()?,
             sctp_port: self.sctp_port,
             messages,
             streams: self.streams,

@@ -1,12 +1,16 @@
 //! `thinstream serve`: arguments and printing.
 
+mod browsers;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use apps::serve::{ServeError, ServeOptions, serve};
 use base::{ByteCount, Duration};
 use recovery::policy::{Only, SCTP_DEFAULT};
-use thinstream::Carrier;
+use thinstream::{Identity, Trust};
 
+use self::browsers::Browsers;
 use crate::address::{HostPort, LocalAddress, check_distinct};
 use crate::failure::Failure;
 use crate::failures::Failures;
@@ -14,6 +18,7 @@ use crate::number::{MOST_ASSOCIATIONS, some_memory, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, PolicyParser, Sctp, with_presets};
 use crate::recording::Recording;
+use crate::security::Security;
 use crate::{live, output};
 
 /// Where servers listen, unless told otherwise.
@@ -22,7 +27,9 @@ const SERVER_PORT: u16 = thinstream::DEFAULT_PORT;
 /// Serve measuring clients: send their messages back, or count them only.
 ///
 /// Pairs with "thinstream send". Any other SCTP client over UDP is served as well: what it sends
-/// comes back on the same stream. Ctrl-C ends it and prints what happened. Traffic is not encrypted.
+/// comes back on the same stream. Ctrl-C ends it and prints what happened. Traffic is encrypted (DTLS 1.3), and clients know the
+/// server by the fingerprint that it prints; its key is made at the first start and kept in $STATE_DIRECTORY, or in
+/// $XDG_STATE_HOME/thinstream (~/.local/state/thinstream).
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Where to listen, over UDP; port 0 takes a free one.
@@ -35,9 +42,6 @@ pub(crate) struct Arguments {
     /// SCTP port to listen at.
     #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
-    /// Directly over IP (protocol 132) instead of UDP; needs root or CAP_NET_RAW.
-    #[arg(long, help_heading = "Connection")]
-    raw_ip: bool,
     /// Count messages and send nothing back.
     #[arg(long)]
     sink: bool,
@@ -66,6 +70,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DURATION")]
     duration: Option<Duration>,
     #[command(flatten)]
+    security: Security,
+    /// Serve those clients only whose keys are in this file: a name and a fingerprint a line. Others get no answer.
+    #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
+    authorised: Option<PathBuf>,
+    /// Serve those clients only whose certificates are signed by an authority whose certificate is in this file (PEM). Others get
+    /// no answer.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "authorised"], help_heading = "Security")]
+    ca: Option<PathBuf>,
+    #[command(flatten)]
+    browsers: Browsers,
+    #[command(flatten)]
     paths: Paths,
     #[command(flatten)]
     recording: Recording,
@@ -74,6 +89,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(page) = arguments.browsers.options() {
+        return browsers::serve(&page);
+    }
     let options = arguments.options()?;
     apps::check_descriptors().map_err(Failure::network)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -85,8 +103,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             ServeError::Bind(_) | ServeError::Endpoint(_) => Failure::network(error),
         })?
     };
-    let port =
-        options.listen.first().filter(|_| !arguments.raw_ip).map(|one| one.port().to_string());
+    let port = options
+        .listen
+        .first()
+        .filter(|_| !arguments.security.raw_ip)
+        .map(|one| one.port().to_string());
     arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
     let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
@@ -100,6 +121,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl Arguments {
+    /// The key of the file that was named, or of the usual one, which is made at the first start.
+    fn identity(&self) -> Result<Option<Identity>, Failure> {
+        if self.security.plain || self.security.key.is_some() {
+            return self.security.named_key();
+        }
+        let key = apps::usual_key().and_then(|file| apps::read_or_make_key(&file));
+        key.map(Some).map_err(Failure::usage)
+    }
+
+    fn clients(&self) -> Result<Trust, Failure> {
+        let authority = self.ca.as_deref().map(apps::read_client_authority);
+        let authorised =
+            authority.or_else(|| self.authorised.as_deref().map(apps::read_authorised));
+        Ok(authorised.transpose().map_err(Failure::usage)?.unwrap_or(Trust::Any))
+    }
+
     fn options(&self) -> Result<ServeOptions, Failure> {
         let mut policy = self.policy.policy.clone();
         self.overrides.apply(&mut policy)?;
@@ -110,7 +147,9 @@ impl Arguments {
             options.listen = self.local.iter().map(|local| local.or_port(SERVER_PORT)).collect();
         }
         Ok(ServeOptions {
-            carrier: if self.raw_ip { Carrier::RawIp } else { Carrier::Udp },
+            carrier: self.security.carrier()?,
+            identity: self.identity()?,
+            clients: self.clients()?,
             sctp_port: self.sctp_port,
             echo: !self.sink,
             streams: self.streams,
@@ -146,7 +185,7 @@ mod tests {
     #[test]
     fn a_server_echoes_with_the_default_policy_unless_told_otherwise() {
         let options = |typed: &[&str]| {
-            let line = Line::try_parse_from([&["serve"], typed].concat()).unwrap();
+            let line = Line::try_parse_from([&["serve", "--plain"], typed].concat()).unwrap();
             line.arguments.options().unwrap()
         };
         let plain = options(&[]);

@@ -21,6 +21,8 @@ fn root() -> PathBuf {
 fn thinstream(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thinstream"));
     command.args(line.split(' ')).current_dir(root()).stdin(Stdio::null());
+    // Keys that are made on the way are not the user's.
+    command.env_remove("STATE_DIRECTORY").env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use base::Transmit;
+use base::{Origin, Transmit};
 
 use crate::footprint::ALLOCATION;
 
@@ -17,10 +17,17 @@ const ENTRY: usize = 2 * size_of::<Answer>() + ALLOCATION;
 #[derive(Debug)]
 pub struct Answer {
     transmit: Transmit,
+    /// Whom alone it is for, if that is known.
+    origin: Option<Origin>,
     packet: Box<[u8]>,
 }
 
 impl Answer {
+    /// The host for which alone it is, where a layer below authenticates hosts.
+    pub fn origin(&self) -> Option<Origin> {
+        self.origin
+    }
+
     /// Appends the packet to `buffer`.
     pub fn emit(self, buffer: &mut Vec<u8>) -> Transmit {
         buffer.extend_from_slice(&self.packet);
@@ -55,12 +62,23 @@ impl Answers {
     /// counts.
     #[must_use]
     pub fn push(&mut self, emit: impl FnOnce(&mut Vec<u8>) -> Transmit) -> bool {
+        self.push_for(None, emit)
+    }
+
+    /// As [`Answers::push`], for the host `origin` alone.
+    #[must_use]
+    pub fn push_for(
+        &mut self,
+        origin: Option<Origin>,
+        emit: impl FnOnce(&mut Vec<u8>) -> Transmit,
+    ) -> bool {
         self.scratch.clear();
         let transmit = emit(&mut self.scratch);
         let has_room = self.has_room_for(self.scratch.len());
         if has_room {
             self.held += self.scratch.len() + ENTRY;
-            self.waiting.push_back(Answer { transmit, packet: self.scratch.as_slice().into() });
+            let packet = self.scratch.as_slice().into();
+            self.waiting.push_back(Answer { transmit, origin, packet });
         }
         has_room
     }

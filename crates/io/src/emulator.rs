@@ -205,6 +205,17 @@ impl Emulator {
         Ok(Emulator { relay, tasks })
     }
 
+    /// The links are these from now on; datagrams under way on the ones before are lost.
+    pub fn replace_links(&self, up: Link<RelayPacket>, down: Link<RelayPacket>) {
+        let mut state = self.relay.lock();
+        for (lane, link) in state.lanes.iter_mut().zip([up, down]) {
+            lane.link = link;
+            lane.in_transit = 0;
+        }
+        drop(state);
+        self.relay.wake_pump.notify_one();
+    }
+
     /// Where clients send to.
     pub fn local_addr(&self) -> SocketAddr {
         self.relay.listener.local_addr()

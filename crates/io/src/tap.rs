@@ -130,7 +130,7 @@ mod tests {
         };
         tap.on_sent(Instant::ZERO, &transmit, b"ping");
         let here = SocketAddr::new([127, 0, 0, 1].into(), 9899);
-        let meta = DatagramMeta { local: here, remote, ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local: here, remote, ecn: Ecn::NotEct, origin: None };
         tap.on_received(Instant::from_millis(1), &meta, b"pong");
         let file = tap.finish().unwrap();
         assert!(contains(&file, b"ping") && contains(&file, b"pong"));
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_full_disk_ends_the_capture_and_is_told_in_the_end() {
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
-        let meta = DatagramMeta { local: address, remote: address, ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local: address, remote: address, ecn: Ecn::NotEct, origin: None };
         let mut disk = [0; 300];
         let mut tap = PcapTap::new(&mut disk[..], "endpoint", Clock::start()).unwrap();
         for _ in 0..10 {

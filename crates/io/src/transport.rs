@@ -346,7 +346,12 @@ mod tests {
                 *byte = (index / stride) as u8;
             }
             let address = SocketAddr::from(([127, 0, 0, 1], 1));
-            let meta = DatagramMeta { local: address, remote: address, ecn: base::Ecn::NotEct };
+            let meta = DatagramMeta {
+                local: address,
+                remote: address,
+                ecn: base::Ecn::NotEct,
+                origin: None,
+            };
             batch.push(meta, 0, 3 * stride + 7, stride);
             let sizes: Vec<_> = batch.drain().map(|(_, data)| (data.len(), data.head[0])).collect();
             assert_eq!(sizes, [(stride, 0), (stride, 1), (stride, 2), (7, 3)]);

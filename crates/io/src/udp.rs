@@ -130,7 +130,7 @@ impl UdpTransport {
             (Some(ip), _) => SocketAddr::new(ip, self.local.port()),
             (None, _) => self.local,
         };
-        DatagramMeta { local, remote, ecn: from_codepoint(meta.ecn) }
+        DatagramMeta { local, remote, ecn: from_codepoint(meta.ecn), origin: None }
     }
 
     /// The address in the form that the socket's family takes.

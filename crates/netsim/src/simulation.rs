@@ -452,7 +452,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.checker.on_delivered(now, &packet, receiver);
         let (corrupted, host) = (packet.corrupted, &mut self.hosts[receiver.0 as usize]);
         let AddressedDatagram { source: remote, ecn, payload, tail, .. } = packet.datagram;
-        let meta = DatagramMeta { local, remote, ecn };
+        let meta = DatagramMeta { local, remote, ecn, origin: None };
         // What no link has damaged never was on a wire: there is no need to sum it up again.
         let datagram = base::Datagram { head: payload, tail, verified: !corrupted };
         host.handle_datagram(now, meta, datagram);

@@ -37,7 +37,7 @@ fn flood(c: &mut Criterion, name: &str, datagram: &Bytes) {
         b.iter(|| {
             host = host.wrapping_add(1);
             let remote = SocketAddr::from((host.to_be_bytes(), 9899));
-            let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+            let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
             endpoint.handle_datagram(Instant::from_millis(1), meta, datagram.clone().into());
             while endpoint.poll_transmit(Instant::from_millis(1), &mut buffer).is_some() {
                 black_box(&buffer);

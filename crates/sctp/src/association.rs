@@ -29,7 +29,7 @@ mod timers;
 use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::Instant;
+use base::{Instant, Origin};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
@@ -64,6 +64,8 @@ pub struct Association {
     /// Shared by the associations that were opened with the same.
     options: Arc<AssociationOptions>,
     identity: Identity,
+    /// Who the peer has proved to be, where a layer below authenticates hosts; boxed since most have none.
+    origin: Option<Box<Origin>>,
     phase: Phase,
     paths: Paths,
     tx: Sender,
@@ -109,12 +111,13 @@ impl Association {
         ends: Ends,
         phase: Phase,
     ) -> Association {
-        let path = Path::new(ends.remote, ends.local, options.path_mtu, true);
+        let path = Path::new(ends.remote, ends.local, &options, true);
         let mut queue = SendQueue::new(options.outbound_streams, options.scheduler);
         queue.set_max_queueing_delay(options.max_queueing_delay);
         let policy = Arc::clone(&options.policy);
         Association {
             identity,
+            origin: None,
             phase,
             tx: Sender::new(queue, policy, path.pmdcs(), identity.local_initial_tsn),
             paths: Paths::new(path, ends.locals),
@@ -263,6 +266,12 @@ impl Association {
     /// The peer's address on the primary path.
     pub fn remote(&self) -> SocketAddr {
         self.paths.remote()
+    }
+
+    /// Who the peer has proved to be, where a layer below authenticates hosts. Packets of others never reach the association,
+    /// and its own are [for it alone](base::TransmitBuffer::only_for).
+    pub fn origin(&self) -> Option<Origin> {
+        self.origin.as_deref().copied()
     }
 
     /// The tag in packets that the peer sends: with the ports it names the association.

@@ -150,6 +150,23 @@ impl Endpoint {
         peer_port: u16,
         options: AssociationOptions,
     ) -> Result<AssociationId, ConnectError> {
+        let id = self.prepare(now, peer, peer_port, options)?;
+        self.with(id, |association, _| association.begin(now));
+        Ok(id)
+    }
+
+    /// As [`Endpoint::connect`], but INIT waits for [`AssociationMut::begin`]: a layer below has to be set up first. Until then
+    /// no timer runs, and messages may be sent as after `connect`.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub fn prepare(
+        &mut self,
+        now: Instant,
+        peer: impl Into<PeerAddresses>,
+        peer_port: u16,
+        options: AssociationOptions,
+    ) -> Result<AssociationId, ConnectError> {
         if peer_port == 0 {
             return Err(ConnectError::ZeroPort);
         }
@@ -177,7 +194,7 @@ impl Endpoint {
             locals: Arc::clone(&self.locals),
         };
         let (options, random) = (self.share(options), &mut self.random);
-        let association = Association::connect(now, options, identity, (ends, further), random);
+        let association = Association::connect(options, identity, (ends, further), random);
         let id = self.table.insert(association);
         self.settle(id);
         Ok(id)
@@ -292,7 +309,7 @@ impl Endpoint {
     }
 
     fn reply(&mut self, reply: Reply) {
-        if !self.replies.push(|buffer| reply.emit(buffer)) {
+        if !self.replies.push_for(reply.origin(), |buffer| reply.emit(buffer)) {
             self.stats.answers_dropped += 1;
         }
     }
@@ -349,6 +366,9 @@ impl Machine for Endpoint {
     fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         self.balance_memory(now);
         if let Some(reply) = self.replies.pop_front() {
+            if let Some(origin) = reply.origin() {
+                buffer.only_for(origin);
+            }
             return Some(reply.emit(buffer.head()));
         }
         let gathers = buffer.tail().is_some();
@@ -356,12 +376,15 @@ impl Machine for Endpoint {
         while let Some(id) = self.turns.current() {
             if let Some(slot) = self.table.slot_mut(id) {
                 if let Some(transmit) = slot.association.poll_transmit(now, &mut outlet) {
-                    let tail = outlet.tail;
+                    let (tail, origin) = (outlet.tail, slot.association.origin());
                     self.turns.on_sent(transmit.size + tail.as_ref().map_or(0, Bytes::len));
                     if let Some(tail) = tail
                         && let Some(place) = buffer.tail()
                     {
                         *place = tail;
+                    }
+                    if let Some(origin) = origin {
+                        buffer.only_for(origin);
                     }
                     return Some(transmit);
                 }

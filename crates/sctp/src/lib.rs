@@ -25,7 +25,7 @@
 //! fn carry(now: Instant, from: (&mut Endpoint, SocketAddr), to: (&mut Endpoint, SocketAddr)) -> bool {
 //!     let (mut buffer, mut any) = (Vec::new(), false);
 //!     while from.0.poll_transmit(now, &mut buffer).is_some() {
-//!         let meta = DatagramMeta { local: to.1, remote: from.1, ecn: Ecn::NotEct };
+//!         let meta = DatagramMeta { local: to.1, remote: from.1, ecn: Ecn::NotEct , origin: None};
 //!         to.0.handle_datagram(now, meta, std::mem::take(&mut buffer).into());
 //!         any = true;
 //!     }

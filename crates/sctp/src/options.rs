@@ -58,6 +58,9 @@ pub struct AssociationOptions {
     /// Send small messages at once instead of waiting for the acknowledgement of earlier ones
     /// (SCTP_NODELAY).
     pub no_delay: bool,
+    /// Bytes that a layer below SCTP adds to each packet, on every path; 128 at most are counted. DTLS, for example, adds a
+    /// record's header and authentication tag.
+    pub overhead_below: u16,
     /// Time between heartbeats on an idle path; none sends none.
     pub heartbeat_interval: Option<Duration>,
     /// Errors in a row after which a path is inactive (Path.Max.Retrans).
@@ -106,6 +109,7 @@ impl Default for AssociationOptions {
             path_mtu: 1500,
             path_mtu_discovery: false,
             zero_checksum: None,
+            overhead_below: 0,
             no_delay: true,
             heartbeat_interval: Some(Duration::from_secs(30)),
             path_max_retrans: 5,

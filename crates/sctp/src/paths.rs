@@ -229,7 +229,7 @@ impl Paths {
         confirmed: bool,
     ) {
         if self.list.len() < PATHS_MAX {
-            let path = Path::new(remote, local, context.options.path_mtu, confirmed);
+            let path = Path::new(remote, local, context.options, confirmed);
             context.recovery.add_path(path.pmdcs());
             self.list.push(path);
             self.readdressed |= confirmed;
@@ -250,7 +250,7 @@ impl Paths {
         let local = local.or_else(|| local_for(&self.own_addresses(), row, remote));
         match vacant {
             Some(row) => {
-                let path = Path::new(remote, local, context.options.path_mtu, confirmed);
+                let path = Path::new(remote, local, context.options, confirmed);
                 let (number, data) = (PathId::at(row).number(), self.data.number());
                 context.recovery.replace_path(now, number, data, path.pmdcs());
                 self.list[row] = path;
@@ -296,6 +296,33 @@ impl Paths {
             context.recovery.abandon_flight(now, id.number(), self.data.number());
         }
         true
+    }
+
+    /// Opens a confirmed path to a further address at which the peer has proved to be. Where there are as many as there may
+    /// be, one that does not work makes room. False if all work, or the address is of another family.
+    pub(crate) fn follow(
+        &mut self,
+        now: Instant,
+        context: &mut Context<'_>,
+        meta: DatagramMeta,
+    ) -> bool {
+        if meta.remote.is_ipv4() != self.remote().is_ipv4() {
+            return false;
+        }
+        if self.live().count() >= PATHS_MAX {
+            let dead = self.live().find(|(_, path)| path.state == PathState::Inactive);
+            let Some(dead) = dead.map(|(_, path)| path.remote()) else { return false };
+            if !self.close(now, context, |path| path.remote() == dead) {
+                return false;
+            }
+        }
+        self.open(now, context, (meta.remote, Some(meta.local)), true)
+    }
+
+    /// INIT goes to `remote` first.
+    pub(crate) fn begin_at(&mut self, remote: SocketAddr) {
+        let path = self.all().find(|(_, path)| path.remote() == remote).map(|(id, _)| id);
+        self.control = path.unwrap_or(self.control);
     }
 
     /// The association is over: nothing is asked of the paths any more.

@@ -31,8 +31,12 @@ fn carry(
     let (mut buffer, mut packets) = (Vec::new(), 0);
     let address = |text: &str| -> SocketAddr { text.parse().unwrap() };
     while from.poll_transmit(now, &mut buffer).is_some() {
-        let meta =
-            DatagramMeta { local: address(destination), remote: address(source), ecn: Ecn::NotEct };
+        let meta = DatagramMeta {
+            local: address(destination),
+            remote: address(source),
+            ecn: Ecn::NotEct,
+            origin: None,
+        };
         to.handle_datagram(now, meta, std::mem::take(&mut buffer).into());
         packets += 1;
     }
@@ -94,7 +98,7 @@ fn an_init_with_a_host_name_is_answered_with_an_abort() {
     packet.append(init).unwrap();
     packet.finish();
     let (local, remote) = (SERVER.parse().unwrap(), CLIENT.parse().unwrap());
-    let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+    let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
     server.handle_datagram(Instant::ZERO, meta, datagram.into());
 
     let mut answer = Vec::new();

@@ -20,8 +20,9 @@ mod tests;
 
 /// Bytes of plaintext in a record (RFC 9147, section 4; RFC 8446, section 5.1).
 const RECORD: usize = 1 << 14;
-/// Bytes that a record adds at most, in either version.
+/// Bytes that a record adds at most, in either version, and in DTLS 1.3.
 const RECORD_OVERHEAD: usize = 37;
+const RECORD_OVERHEAD_13: usize = 22;
 /// Bytes of a datagram of the handshake that are taken: any Ethernet frame's.
 const HANDSHAKE_DATAGRAM: usize = 2048;
 /// Datagrams of the handshake that are kept until their fragments are complete.
@@ -60,16 +61,47 @@ pub struct Settings {
     pub first_retransmission: Duration,
     /// Time from the first ClientHello to [`Failure::TimedOut`]; longer than zero, at most ten years.
     pub handshake_timeout: Duration,
+    /// Time since 1970 (UTC) at [`Instant::ZERO`], for the validity of certificates that an authority signed. Nothing else asks
+    /// for it.
+    pub epoch: Duration,
 }
 
 impl Default for Settings {
-    /// DTLS 1.3, datagrams of 1,150 bytes, first retransmission after a second, 30 s in all.
+    /// DTLS 1.3, datagrams of 1,150 bytes, first retransmission after a second, 30 s in all; the clock begins in 1970.
     fn default() -> Settings {
         Settings {
             versions: Versions::Only13,
             mtu: 1150,
             first_retransmission: Duration::from_secs(1),
             handshake_timeout: Duration::from_secs(30),
+            epoch: Duration::ZERO,
+        }
+    }
+}
+
+/// How long a client's attempt to set a session up waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// As [`Settings::first_retransmission`].
+    pub first_retransmission: Duration,
+    /// As [`Settings::handshake_timeout`].
+    pub handshake_timeout: Duration,
+}
+
+impl Settings {
+    /// Bytes that a record adds to a packet at most.
+    pub fn record_overhead(&self) -> usize {
+        match self.versions {
+            Versions::Only13 => RECORD_OVERHEAD_13,
+            Versions::Only12 | Versions::Either => RECORD_OVERHEAD,
+        }
+    }
+
+    /// The times of an attempt.
+    pub fn patience(&self) -> Patience {
+        Patience {
+            first_retransmission: self.first_retransmission,
+            handshake_timeout: self.handshake_timeout,
         }
     }
 }
@@ -134,6 +166,24 @@ impl Context {
         let config = config(&settings, cookies, None)?;
         Ok(Context { settings, certificate, cookies, config })
     }
+
+    /// What the sessions are set to.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The same for sessions with other times.
+    pub(crate) fn with_patience(&self, patience: Patience) -> Result<Context, SettingsError> {
+        let Patience { first_retransmission, handshake_timeout } = patience;
+        let settings = Settings { first_retransmission, handshake_timeout, ..self.settings };
+        let config = config(&settings, self.cookies, None)?;
+        Ok(Context {
+            settings,
+            config,
+            certificate: self.certificate.clone(),
+            cookies: self.cookies,
+        })
+    }
 }
 
 /// The crate's form of `settings`.
@@ -183,6 +233,8 @@ pub struct Dtls {
     /// None once the session is over.
     engine: Option<dimpl::Dtls>,
     trust: Arc<Trust>,
+    /// As [`Settings::epoch`].
+    epoch: Duration,
     /// The stream of key exchanges of a seeded session.
     stream: Option<RandomStream>,
     state: State,
@@ -230,6 +282,7 @@ impl Dtls {
         let mut session = Dtls {
             engine: Some(engine),
             trust: trust.into(),
+            epoch: context.settings.epoch,
             stream,
             state: State::Handshaking,
             presented: None,
@@ -240,6 +293,11 @@ impl Dtls {
         };
         session.handle_timeout(now);
         Ok(session)
+    }
+
+    /// Whether [`Sealer::poll_opened`] has something.
+    pub(crate) fn has_opened(&self) -> bool {
+        !self.opened.is_empty()
     }
 
     /// A server's answer to the ClientHello of a stranger, whose address `binding` names. Without a cookie the answer is a
@@ -307,8 +365,11 @@ impl Dtls {
                 Output::Packet(packet) => outgoing.push(Bytes::copy_from_slice(packet)),
                 Output::PeerCert(certificate) => {
                     let fingerprint = Fingerprint::of_certificate(certificate);
-                    let line_to_add = self.trust.judge(fingerprint).map_err(Failure::Refused)?;
-                    self.presented = Some(Peer { fingerprint, line_to_add });
+                    let since_epoch = self.epoch + now.since(Instant::ZERO);
+                    let judged = self.trust.judge_certificate(certificate, since_epoch);
+                    let line_to_add = judged.map_err(Failure::Refused)?;
+                    let certificate = Bytes::copy_from_slice(certificate);
+                    self.presented = Some(Peer { fingerprint, certificate, line_to_add });
                 }
                 Output::Connected => {
                     let peer = self.presented.take();

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
+use base::Origin;
 use base64ct::{Base64Unpadded, Encoding};
 use sha2::{Digest, Sha256};
 
@@ -16,6 +17,13 @@ impl Fingerprint {
     /// Fingerprint of a certificate in DER.
     pub fn of_certificate(der: &[u8]) -> Fingerprint {
         Fingerprint(Sha256::digest(der).into())
+    }
+
+    /// The fingerprint as machines know it: its first half, which is as hard to forge for another key as 128 bits are.
+    pub fn origin(&self) -> Origin {
+        let mut half = [0; 16];
+        half.copy_from_slice(&self.0[..16]);
+        Origin(half)
     }
 
     /// Value of SDP's attribute `fingerprint`: `sha-256` and pairs of hexadecimal digits (RFC 8122, section 5).

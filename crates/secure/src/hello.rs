@@ -72,6 +72,12 @@ impl<'a> ClientHello<'a> {
         (at == end && end == body.len()).then_some(hello)
     }
 
+    /// The client's random number, the same in both of its ClientHellos.
+    pub(crate) fn random(&self) -> [u8; 32] {
+        let random = self.body.get(2..34).and_then(|random| random.try_into().ok());
+        random.unwrap_or_default()
+    }
+
     /// The cookie that the client returns.
     pub(crate) fn cookie(&self) -> Option<&'a [u8]> {
         let (start, end) = match self.cookie {

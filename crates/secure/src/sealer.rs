@@ -13,6 +13,8 @@ use crate::trust::Refusal;
 pub struct Peer {
     /// Fingerprint of the certificate whose key the peer proved to hold.
     pub fingerprint: Fingerprint,
+    /// The certificate in DER.
+    pub certificate: Bytes,
     /// On first use: the line to append to the known peers, without a line break.
     pub line_to_add: Option<String>,
 }
@@ -37,6 +39,8 @@ pub enum Failure {
     Refused(Refusal),
     /// The handshake did not finish within this time of its first packet, or within its retransmissions.
     TimedOut(Duration),
+    /// ICMP reports that no socket listens at the peer's address: of every datagram for two seconds.
+    NobodyThere,
     /// The peer, or an attacker on the path, broke the protocol; the text is the DTLS crate's.
     Protocol(String),
 }
@@ -52,6 +56,7 @@ impl fmt::Display for Failure {
                     "the peer did not finish the handshake within {seconds} s: it is away, or refuses this key"
                 )
             }
+            Failure::NobodyThere => f.write_str("no socket listens at the peer's address"),
             Failure::Protocol(reason) => write!(f, "the peer broke DTLS: {reason}"),
         }
     }

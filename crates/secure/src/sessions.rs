@@ -1,30 +1,41 @@
-//! The sessions of a host by the address of the peer, between the network and a machine that knows nothing of them.
+//! The sessions of a host, between the network and a machine that knows nothing of them.
 
 mod limits;
+mod outgoing;
+mod sent;
 mod session;
+mod strangers;
+mod table;
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use base::{
-    Datagram, DatagramMeta, Host, Icmp, Instant, Machine, RandomStream, Transmit, TransmitBuffer,
+    Datagram, DatagramMeta, Duration, Host, Icmp, Instant, Machine, Origin, RandomStream, Transmit,
+    TransmitBuffer,
 };
 use bytes::Bytes;
 
 pub use self::limits::{Limits, Notice, SessionStats};
-use self::session::{Ended, Session, plain_transmit};
+use self::outgoing::Packet;
+use self::session::{Ended, Route, Session};
+use self::table::{SessionId, Table};
 use crate::cookie::CookieSecrets;
-use crate::dtls::{Accepted, Context, Dtls, Role, SettingsError};
-use crate::hello::ClientHello;
+use crate::dtls::{Context, Patience, Role, SettingsError};
 use crate::randomness::Randomness;
-use crate::sealer::{Failure, Sealer, State};
+use crate::sealer::{Peer, Sealer, State};
 use crate::trust::Trust;
 
-/// Bytes of datagrams that may wait for [`Sessions::poll_transmit`] before strangers get no answers.
-const ANSWERS: usize = 1 << 20;
 /// Notices that are kept for the application; beyond them the oldest go.
 const NOTICES: usize = 1024;
+/// Peers to which sessions began here that are known by their key once their sessions are over.
+const DIALLED: usize = 4096;
+/// First byte of a record in plaintext at the most; those of ciphertext in DTLS 1.3 are greater (RFC 9147, section 4.1).
+const PLAINTEXT: u8 = 31;
+
+/// Told of each packet of the machine that is sealed, and of the datagram in which it leaves.
+pub type SealWatch = Box<dyn FnMut(&[u8], &Bytes) + Send>;
 
 /// Where the secrets of all sessions come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,37 +46,54 @@ pub enum Secrets {
     Seeded,
 }
 
-/// The sessions of a host, by address of the peer.
+/// The sessions of a host, one or more for each pair of addresses.
 ///
 /// Datagrams of the network go in and out sealed, packets of a machine (an SCTP endpoint, after RFC 8261) go in and out in
-/// plain. The machine is lent with each call. As a client a session begins with the first packet to an address that
-/// [`Sessions::connect`] named; packets to other addresses are dropped. As a server one is kept once the client has returned a
-/// cookie, so that nothing is remembered of an address at which nothing receives.
+/// plain. The machine is lent with each call. It learns the [`Origin`] of each packet, which is a digest of the key that its
+/// sender proved to hold, and a packet that it marks with an origin goes through a session with that host or not at all.
+///
+/// As a client a session begins with [`Sessions::connect`], or with a packet for a host, known from such a session, to an
+/// address where there is none yet: the same key has to be proved there. Packets for which there is no open session are
+/// dropped. As a server a session is kept once the client has returned a cookie, so that nothing is remembered of an address at
+/// which nothing receives.
 pub struct Sessions {
     context: Context,
+    /// The context of the latest attempt of this side, which often has the same times as the next.
+    attempt: Option<Context>,
     limits: Limits,
     secrets: Secrets,
     random: RandomStream,
     cookies: CookieSecrets,
     /// Peers that may begin; none accepts none.
     accepted: Option<Arc<Trust>>,
-    /// Peers to begin with.
-    wanted: BTreeMap<SocketAddr, Arc<Trust>>,
-    sessions: BTreeMap<SocketAddr, Session>,
-    deadlines: BTreeSet<(Instant, SocketAddr)>,
+    table: Table,
+    /// Peers with an open session, and those to whom sessions began here.
+    known: BTreeMap<Origin, Known>,
     /// Handshakes that peers began, the oldest first.
-    half_open: BTreeSet<(Instant, SocketAddr)>,
+    half_open: BTreeSet<(Instant, SessionId)>,
     half_open_per_host: BTreeMap<Host, usize>,
     outgoing: VecDeque<(Transmit, Bytes)>,
     outgoing_bytes: usize,
     notices: VecDeque<Notice>,
+    /// No session goes on once the machine has nothing more to send.
+    closing: bool,
     stats: SessionStats,
+    watch: Option<SealWatch>,
+}
+
+/// A peer that has proved its key.
+struct Known {
+    peer: Peer,
+    /// Open sessions.
+    sessions: usize,
+    /// The round trip of a session that began here.
+    dialled: Option<Duration>,
 }
 
 impl core::fmt::Debug for Sessions {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Sessions")
-            .field("sessions", &self.sessions.len())
+            .field("sessions", &self.table.len())
             .field("half_open", &self.half_open.len())
             .field("stats", &self.stats)
             .finish_non_exhaustive()
@@ -85,20 +113,22 @@ impl Sessions {
         random.fill(&mut seed);
         Sessions {
             context,
+            attempt: None,
             limits,
             secrets,
             cookies: CookieSecrets::new(RandomStream::from_secret(seed), Instant::ZERO),
             random,
             accepted: None,
-            wanted: BTreeMap::new(),
-            sessions: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            table: Table::default(),
+            known: BTreeMap::new(),
             half_open: BTreeSet::new(),
             half_open_per_host: BTreeMap::new(),
             outgoing: VecDeque::new(),
             outgoing_bytes: 0,
             notices: VecDeque::new(),
+            closing: false,
             stats: SessionStats::default(),
+            watch: None,
         }
     }
 
@@ -109,24 +139,60 @@ impl Sessions {
         self.accepted = trust.map(Arc::new);
     }
 
-    /// Allows sessions that begin here to the peer at `remote`, if its key is one of `trust`. The first packet of the machine
-    /// to that address begins one. A peer that is refused is forgotten, so that it is not tried again.
-    pub fn connect(&mut self, remote: SocketAddr, trust: Trust) {
-        self.wanted.insert(remote, Arc::new(trust));
+    /// Tells `watch` of all that is sealed from now on.
+    pub fn watch(&mut self, watch: SealWatch) {
+        self.watch = Some(watch);
     }
 
-    /// Forgets what [`Sessions::connect`] allowed and closes the session to `remote`, if there is one: the peer is told.
-    pub fn disconnect(&mut self, now: Instant, remote: SocketAddr) {
-        self.wanted.remove(&remote);
-        if let Some(session) = self.sessions.get_mut(&remote) {
-            session.dtls.close(now);
-            self.settle(now, remote);
+    /// Sets a session up with the peer at `remote`, if its key is one of `trust`, from the address `local` or from any. A
+    /// [`Notice`] says what became of it. Where a session is under way or open there already nothing is done:
+    /// [`Sessions::peer_at`] tells of an open one.
+    ///
+    /// # Errors
+    /// Times with which no session can begin.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        (remote, local): (SocketAddr, Option<SocketAddr>),
+        trust: Trust,
+        patience: Patience,
+    ) -> Result<(), SettingsError> {
+        let route = Route { remote, local };
+        if self.table.at(route).is_empty() {
+            self.begin(now, route, Arc::new(trust), patience)?;
         }
+        Ok(())
+    }
+
+    /// The peer with which a session at `remote` is open, the newest of several.
+    pub fn peer_at(&self, remote: SocketAddr) -> Option<&Peer> {
+        let sessions = self.table.at(Route { remote, local: None });
+        sessions.into_iter().filter_map(|id| self.table.get(id)).find_map(Session::peer)
+    }
+
+    /// The peer of this origin, while a session with it is open.
+    pub fn peer(&self, origin: Origin) -> Option<&Peer> {
+        self.known.get(&origin).map(|known| &known.peer)
+    }
+
+    /// Open sessions with the peer of this origin.
+    pub fn sessions_with(&self, origin: Origin) -> usize {
+        self.known.get(&origin).map_or(0, |known| known.sessions)
+    }
+
+    /// All sessions close once the machine has nothing more to send: peers are told.
+    pub fn close(&mut self) {
+        self.closing = true;
     }
 
     /// Output: the next notice for the application, of the newest 1,024.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
+    }
+
+    /// `now` as time since 1970 (UTC), as far as [`Settings::epoch`](crate::Settings::epoch) says.
+    pub fn since_epoch(&self, now: Instant) -> Duration {
+        self.context.settings().epoch + now.since(Instant::ZERO)
     }
 
     /// Counters.
@@ -136,12 +202,12 @@ impl Sessions {
 
     /// Sessions that exist, those under handshake included.
     pub fn len(&self) -> usize {
-        self.sessions.len()
+        self.table.len()
     }
 
     /// Whether no session exists.
     pub fn is_empty(&self) -> bool {
-        self.sessions.is_empty()
+        self.table.len() == 0
     }
 
     /// Handshakes under way that peers began, which have proved their address and nothing else.
@@ -149,9 +215,9 @@ impl Sessions {
         self.half_open.len()
     }
 
-    /// Whether the session to `remote` is open.
+    /// Whether a session to `remote` is open.
     pub fn is_open(&self, remote: SocketAddr) -> bool {
-        self.sessions.get(&remote).is_some_and(Session::is_open)
+        self.peer_at(remote).is_some()
     }
 
     // ---- a machine's calls, with the machine lent ----------------------------------------------
@@ -165,39 +231,42 @@ impl Sessions {
         machine: &mut impl Machine,
     ) {
         let bytes = datagram.into_bytes();
-        let Some(session) = self.sessions.get_mut(&meta.remote) else {
-            return self.handle_stranger(now, meta, &bytes);
-        };
-        session.local = Some(meta.local);
-        session.handle_datagram(now, &bytes, &self.limits);
-        while let Some(packet) = session.dtls.poll_opened() {
-            session.heard = now;
-            self.stats.packets_opened += 1;
-            machine.handle_datagram(now, meta, Datagram::verified(packet));
+        let at = self.table.at(Route { remote: meta.remote, local: Some(meta.local) });
+        match at[..] {
+            [] => return self.handle_from_elsewhere(now, meta, &bytes, machine),
+            _ if self.is_from_stranger(&at, &bytes) => self.handle_stranger(now, meta, &bytes),
+            [only] => {
+                self.give(now, meta, only, &bytes, machine);
+            }
+            _ => self.give_to_several(now, meta, &at, &bytes, machine),
         }
-        self.settle(now, meta.remote);
+        self.stats.bytes_received += bytes.len() as u64;
     }
 
-    /// Input: an ICMP message arrived. It quotes a sealed packet, which the machine cannot verify, so it counts only while
-    /// the quoted ClientHello stands for a packet that waits: then that packet is quoted in its place.
+    /// Input: an ICMP message arrived. Believed if it quotes enough of a datagram of a session of this side's: then the packet
+    /// in it is quoted to the machine, or the session learns that no socket listens.
     pub fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>, machine: &mut impl Machine) {
-        let waiting =
-            self.sessions.get(&icmp.remote).and_then(|session| session.stands_for(icmp.quoted));
-        match waiting {
-            Some(packet) => machine.handle_icmp(now, Icmp { quoted: packet, ..icmp }),
+        let at = self.table.at(Route { remote: icmp.remote, local: None });
+        let proof = |id: &SessionId| Some((*id, self.table.get(*id)?.proof(icmp.quoted)?));
+        match at.iter().find_map(proof) {
             None => self.stats.icmp_ignored += 1,
+            Some((_, Some(packet))) => machine.handle_icmp(now, Icmp { quoted: &packet, ..icmp }),
+            Some((id, None)) => {
+                if let Some(session) = self.table.get_mut(id) {
+                    session.on_icmp(now, &icmp);
+                }
+                self.settle(now, id);
+            }
         }
     }
 
     /// Input: the time is now `now`.
     pub fn handle_timeout(&mut self, now: Instant, machine: &mut impl Machine) {
-        while let Some((_, remote)) = self.deadlines.first().filter(|first| first.0 <= now).copied()
-        {
-            self.deadlines.pop_first();
-            let Some(session) = self.sessions.get_mut(&remote) else { continue };
-            session.listed = None;
-            session.handle_timeout(now, &self.limits);
-            self.settle(now, remote);
+        while let Some(id) = self.table.pop_due(now) {
+            if let Some(session) = self.table.get_mut(id) {
+                session.handle_timeout(now, &self.limits);
+            }
+            self.settle(now, id);
         }
         if machine.poll_timeout().is_some_and(|due| due <= now) {
             machine.handle_timeout(now);
@@ -214,68 +283,73 @@ impl Sessions {
         loop {
             if let Some((transmit, datagram)) = self.outgoing.pop_front() {
                 self.outgoing_bytes -= datagram.len();
+                self.stats.bytes_sent += datagram.len() as u64;
                 buffer.head().extend_from_slice(&datagram);
                 return Some(transmit);
             }
-            let mut packet = Vec::new();
-            let transmit = machine.poll_transmit(now, &mut packet)?;
-            self.seal(now, transmit, packet.into());
+            let mut packet = Packet::default();
+            match machine.poll_transmit(now, &mut packet) {
+                Some(transmit) => self.seal(now, transmit, &packet),
+                None if core::mem::take(&mut self.closing) => self.close_all(now),
+                None => return None,
+            }
         }
     }
 
     /// Output: when to call [`Sessions::handle_timeout`] next.
     pub fn poll_timeout(&self, machine: &impl Machine) -> Option<Instant> {
-        let own = self.deadlines.first().map(|first| first.0);
-        own.into_iter().chain(machine.poll_timeout()).min()
+        self.table.next_deadline().into_iter().chain(machine.poll_timeout()).min()
     }
 
-    // ---- strangers -----------------------------------------------------------------------------
+    // ---- packets in ----------------------------------------------------------------------------
 
-    fn handle_stranger(&mut self, now: Instant, meta: DatagramMeta, datagram: &[u8]) {
-        let Some(trust) = self.accepted.clone() else {
-            self.stats.strangers_ignored += 1;
-            return;
-        };
-        let host = Host::from(meta.remote.ip());
-        let at_host = self.half_open_per_host.get(&host).copied().unwrap_or(0);
-        if self.outgoing_bytes > ANSWERS
-            || self.sessions.len() >= self.limits.sessions
-            || at_host >= self.limits.half_open_per_host
-        {
-            self.stats.strangers_turned_away += 1;
-            return;
+    /// Hands a datagram to a session, and what it brings to the machine; whether it brought a packet.
+    fn give(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        id: SessionId,
+        bytes: &[u8],
+        machine: &mut impl Machine,
+    ) -> bool {
+        let Some(session) = self.table.get_mut(id) else { return false };
+        session.handle_datagram(now, bytes, &self.limits);
+        let mut opened = false;
+        while let Some(packet) = session.poll_opened(now) {
+            opened = true;
+            self.stats.packets_opened += 1;
+            let origin = session.peer().map(|peer| peer.fingerprint.origin());
+            let meta = DatagramMeta { remote: session.route.remote, origin, ..meta };
+            machine.handle_datagram(now, meta, Datagram::verified(packet));
         }
-        let Some(hello) = ClientHello::parse(datagram) else {
-            self.stats.strangers_ignored += 1;
-            return;
-        };
-        let binding = self.cookies.binding(now, meta.remote, &hello);
-        let randomness = self.randomness();
-        match Dtls::accept(&self.context, trust, randomness, now, binding, (&hello, datagram)) {
-            // An answer to a stranger has less than three times the bytes that it answers (RFC 9147, section 5.1).
-            Some(Accepted::Retry(answer)) if answer.len() < 3 * datagram.len() => {
-                self.stats.cookies_sent += 1;
-                self.send(plain_transmit(meta.remote, Some(meta.local), answer.len()), answer);
-            }
-            Some(Accepted::Session(dtls)) => {
-                if self.half_open.len() >= self.limits.half_open {
-                    self.drop_oldest_half_open();
-                }
-                self.half_open.insert((now, meta.remote));
-                *self.half_open_per_host.entry(host).or_default() += 1;
-                let session =
-                    Session::new(*dtls, Role::Server, Some(meta.local), now, datagram.len());
-                self.sessions.insert(meta.remote, session);
-                self.settle(now, meta.remote);
-            }
-            _ => self.stats.strangers_ignored += 1,
-        }
+        self.settle(now, id);
+        opened
     }
 
-    fn drop_oldest_half_open(&mut self) {
-        if let Some((_, remote)) = self.half_open.first().copied() {
-            self.stats.half_open_dropped += 1;
-            self.remove(remote);
+    /// Where several sessions are at an address, as after a restart of the peer: ciphertext belongs to an open one as long as
+    /// one opens it, plaintext to those under handshake.
+    fn give_to_several(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        at: &[SessionId],
+        bytes: &[u8],
+        machine: &mut impl Machine,
+    ) {
+        let is_open = |id: &&SessionId| self.table.get(**id).is_some_and(Session::is_open);
+        let (open, handshaking): (Vec<&SessionId>, Vec<&SessionId>) = at.iter().partition(is_open);
+        let plain = bytes.first().is_some_and(|first| *first <= PLAINTEXT);
+        let first = if plain { &handshaking } else { &open };
+        let then = if plain && handshaking.is_empty() { &open } else { &handshaking };
+        for id in first {
+            if self.give(now, meta, **id, bytes, machine) {
+                return;
+            }
+        }
+        if !core::ptr::eq(first, then) {
+            for id in then {
+                self.give(now, meta, **id, bytes, machine);
+            }
         }
     }
 
@@ -286,94 +360,55 @@ impl Sessions {
         }
     }
 
-    // ---- packets out ---------------------------------------------------------------------------
-
-    fn seal(&mut self, now: Instant, transmit: Transmit, packet: Bytes) {
-        let remote = transmit.remote;
-        if !self.sessions.contains_key(&remote) && self.begin(now, transmit).is_err() {
-            self.stats.packets_unsent += 1;
-            return;
-        }
-        let Some(session) = self.sessions.get_mut(&remote) else { return };
-        if !session.is_open() {
-            self.stats.packets_unsent += session.wait(transmit, packet);
-        } else if session.seal(now, transmit, &packet).is_ok() {
-            self.stats.packets_sealed += 1;
-        } else {
-            self.stats.packets_unsent += 1;
-        }
-        self.settle(now, remote);
-    }
-
-    /// Begins a session as a client, if the application wants one.
-    fn begin(&mut self, now: Instant, first: Transmit) -> Result<(), SettingsError> {
-        let trust = self.wanted.get(&first.remote).cloned();
-        let trust =
-            trust.ok_or_else(|| SettingsError(format!("{} is not wanted", first.remote)))?;
-        let randomness = self.randomness();
-        let dtls = Dtls::new(&self.context, Role::Client, trust, randomness, now)?;
-        let session = Session::new(dtls, Role::Client, first.local, now, 0);
-        self.sessions.insert(first.remote, session);
-        Ok(())
-    }
-
     // ---- after an input of a session -----------------------------------------------------------
 
     /// Takes what a session has to send and to tell, and its next deadline; forgets it if it is over.
-    fn settle(&mut self, now: Instant, remote: SocketAddr) {
-        self.note_opening(now, remote);
-        let Some(session) = self.sessions.get_mut(&remote) else { return };
-        // Most deadlines only move on: a listed one that comes too early is put right when it comes.
-        let due = session.due(&self.limits);
-        if let Some(due) = due.filter(|due| session.listed.is_none_or(|listed| *due < listed)) {
-            if let Some(listed) = session.listed.replace(due) {
-                self.deadlines.remove(&(listed, remote));
-            }
-            self.deadlines.insert((due, remote));
+    fn settle(&mut self, now: Instant, id: SessionId) {
+        self.note_opening(now, id);
+        self.table.list(id, &self.limits);
+        let Some(session) = self.table.get_mut(id) else { return };
+        while let Some((transmit, datagram)) = session.poll_transmit() {
+            self.outgoing_bytes += datagram.len();
+            self.outgoing.push_back((transmit, datagram));
         }
-        let mut outgoing = Vec::new();
-        while let Some(datagram) = session.poll_transmit(remote) {
-            outgoing.push(datagram);
-        }
-        let ended = session.ended(remote);
-        for (transmit, datagram) in outgoing {
-            self.send(transmit, datagram);
-        }
-        match ended {
+        match session.ended() {
             None => return,
             Some(Ended::Quietly) => self.stats.half_open_failed += 1,
             Some(Ended::With(notice)) => {
-                if let Notice::Failed { failure, .. } = &notice {
-                    self.stats.failed += 1;
-                    if matches!(failure, Failure::Refused(_)) {
-                        self.wanted.remove(&remote);
-                    }
-                }
+                self.stats.failed += u64::from(matches!(notice, Notice::Failed { .. }));
                 self.note(notice);
             }
         }
-        self.remove(remote);
+        self.remove(id);
     }
 
-    /// If the session has opened: tells the application, and seals what waited.
-    fn note_opening(&mut self, now: Instant, remote: SocketAddr) {
-        let Some(session) = self.sessions.get_mut(&remote) else { return };
+    /// If the session has opened: tells the application, and ends the sessions whose place it takes.
+    fn note_opening(&mut self, now: Instant, id: SessionId) {
+        let Some(session) = self.table.get_mut(id) else { return };
         if !session.take_opening(now) {
             return;
         }
         self.stats.opened += 1;
-        self.stats.packets_sealed += session.seal_waiting(now);
-        if let State::Open(peer) = session.dtls.state() {
-            let (role, peer) = (session.role, peer.clone());
-            let half_open = (session.begun, remote);
-            self.note(Notice::Opened { remote, role, peer });
-            self.leave_half_open(half_open);
+        let State::Open(peer) = session.dtls.state() else { return };
+        let (role, route, peer, begun) = (session.role, session.route, peer.clone(), session.begun);
+        let origin = peer.fingerprint.origin();
+        session.counted = Some(origin);
+        let dialled = session.round_trip.filter(|_| role == Role::Client);
+        let known = Known { peer: peer.clone(), sessions: 0, dialled: None };
+        let known = self.known.entry(origin).or_insert(known);
+        known.sessions += 1;
+        known.dialled = dialled.or(known.dialled);
+        self.leave_half_open((begun, id), route.remote);
+        // The peer has begun anew, or this side has.
+        for other in self.table.at(route) {
+            let replaced = self.table.get(other).is_some_and(|session| {
+                other != id && session.role == role && session.is_with(Some(origin))
+            });
+            if replaced {
+                self.remove(other);
+            }
         }
-    }
-
-    fn send(&mut self, transmit: Transmit, datagram: Bytes) {
-        self.outgoing_bytes += datagram.len();
-        self.outgoing.push_back((transmit, datagram));
+        self.note(Notice::Opened { remote: route.remote, role, peer });
     }
 
     fn note(&mut self, notice: Notice) {
@@ -383,18 +418,42 @@ impl Sessions {
         self.notices.push_back(notice);
     }
 
-    fn remove(&mut self, remote: SocketAddr) {
-        if let Some(session) = self.sessions.remove(&remote) {
-            self.leave_half_open((session.begun, remote));
-            if let Some(listed) = session.listed {
-                self.deadlines.remove(&(listed, remote));
+    fn close_all(&mut self, now: Instant) {
+        for id in self.table.ids() {
+            if let Some(session) = self.table.get_mut(id) {
+                session.dtls.close(now);
+            }
+            self.settle(now, id);
+        }
+    }
+
+    fn remove(&mut self, id: SessionId) {
+        let Some(session) = self.table.remove(id) else { return };
+        self.leave_half_open((session.begun, id), session.route.remote);
+        if let Some(origin) = session.counted {
+            let known = self.known.get_mut(&origin);
+            let dialled = known.map(|known| {
+                known.sessions -= 1;
+                known.sessions > 0 || known.dialled.is_some()
+            });
+            if dialled == Some(false) {
+                self.known.remove(&origin);
+            }
+        }
+        if self.known.len() > DIALLED + self.table.len() {
+            self.known.retain(|_, known| known.sessions > 0);
+        }
+        // An attempt to renew that came to nothing: the next packet may begin another.
+        for other in self.table.at(session.route) {
+            if let Some(other) = self.table.get_mut(other) {
+                other.renewing = false;
             }
         }
     }
 
-    fn leave_half_open(&mut self, entry: (Instant, SocketAddr)) {
+    fn leave_half_open(&mut self, entry: (Instant, SessionId), remote: SocketAddr) {
         if self.half_open.remove(&entry) {
-            let host = Host::from(entry.1.ip());
+            let host = Host::from(remote.ip());
             if let Some(count) = self.half_open_per_host.get_mut(&host) {
                 *count -= 1;
                 if *count == 0 {

@@ -49,6 +49,7 @@ impl Wire {
                 local: transmit.remote,
                 remote: transmit.local.unwrap(),
                 ecn: Ecn::NotEct,
+                origin: None,
             };
             let datagram = Bytes::copy_from_slice(&self.buffer);
             self.flying.push_back((self.now + DELAY, 1 - end, meta, datagram));

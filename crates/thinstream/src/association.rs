@@ -13,10 +13,11 @@ use io::Clock;
 use recovery::policy::{FieldError, Only};
 use recovery::{RecoveryPolicy, TimedEvent};
 use sctp::{AssociationMut, AssociationOptions, AssociationStats, Failure, Message, StreamId};
+use secure::Peer;
 
 pub use self::stream::Stream;
 use crate::driver::Driver;
-use crate::error::{AssociationError, ConnectError, SendError, TrySendError};
+use crate::error::{AssociationError, ConnectError, SendError, SessionError, TrySendError};
 use crate::node::{Node, Phase, Ticket};
 use crate::options::{EndpointOptions, PeerAddress, SendOptions};
 use crate::stash::Reader;
@@ -61,6 +62,15 @@ impl Association {
     ) -> Result<Association, ConnectError> {
         options.policy.check_for(Only::Sctp)?;
         let remote = peer.first().ok_or(ConnectError::NoAddress)?;
+        if driver.fingerprint.is_some() && peer.trust.is_none() {
+            return Err(ConnectError::NoTrust { remote });
+        }
+        if driver.fingerprint.is_none() && peer.trust.is_some() {
+            return Err(ConnectError::NotSecure { remote });
+        }
+        if driver.fingerprint.is_none() && options.zero_checksum.is_some() {
+            return Err(ConnectError::ChecksumNeeded);
+        }
         let options = driver.options(options);
         let opened = Some(Box::new((peer.clone(), options.clone())));
         let ticket = driver.shared.call(|node, now| node.open(now, peer, options));
@@ -74,8 +84,8 @@ impl Association {
         Ok(Association { handle: Arc::new(Handle { driver, ticket, remote, opened }) })
     }
 
-    /// Sets up an association to `peer` over UDP, with a socket of its own. To have several local
-    /// addresses, see [`Endpoint::bind_all`](crate::Endpoint::bind_all).
+    /// Sets up an association to `peer`, encrypted, with a socket and a fresh key of its own. To have several local
+    /// addresses, a key that lasts, or no encryption, see [`Endpoint::bind_all`](crate::Endpoint::bind_all).
     ///
     /// Dropping the future gives the attempt up.
     ///
@@ -112,7 +122,12 @@ impl Association {
         });
         // The last words of the old one leave first. An error means that the driver has ended.
         let _ = gone.await;
-        let anew = Association::open(driver, peer.clone(), options.clone())?;
+        let mut peer = peer.clone();
+        // A peer that was met for the first time has shown which key it has.
+        if let Some(proved) = self.peer() {
+            peer.trust = peer.trust.map(|trust| trust.after(proved.fingerprint));
+        }
+        let anew = Association::open(driver, peer, options.clone())?;
         anew.established().await?;
         Ok(anew)
     }
@@ -272,6 +287,12 @@ impl Association {
         self.inspect(sctp::Association::remote).unwrap_or(self.handle.remote)
     }
 
+    /// Who the peer is: the key that it has proved to hold, from before the association is set up on. None in plain.
+    pub fn peer(&self) -> Option<Peer> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        driver.shared.inspect(|node| node.peer(ticket))
+    }
+
     /// Whether all messages sent so far were acknowledged.
     pub fn is_settled(&self) -> bool {
         self.inspect(sctp::Association::is_settled).unwrap_or(true)
@@ -394,10 +415,25 @@ impl Association {
                 ConnectError::Refused { remote, code, reason }
             }
             AssociationError::Failed(Failure::NobodyThere) => ConnectError::NobodyThere { remote },
+            AssociationError::Failed(Failure::NoAnswer) if self.peer().is_some() => {
+                ConnectError::NotAccepted { remote, own: self.handle.driver.fingerprint }
+            }
             AssociationError::Failed(Failure::NoAnswer) => {
                 ConnectError::NoAnswer { remote, hint: self.send_error() }
             }
+            AssociationError::Session(error) => self.session_error(error),
             error => ConnectError::Ended(error),
+        }
+    }
+
+    fn session_error(&self, error: SessionError) -> ConnectError {
+        let remote = self.handle.remote;
+        match error {
+            SessionError::Untrusted(reason) => ConnectError::Untrusted { remote, reason },
+            SessionError::NoAnswer => ConnectError::NoAnswer { remote, hint: self.send_error() },
+            SessionError::NobodyThere => ConnectError::NobodyThere { remote },
+            SessionError::TimedOut { after } => ConnectError::HandshakeTimeout { remote, after },
+            SessionError::Broken(reason) => ConnectError::Handshake { remote, reason },
         }
     }
 

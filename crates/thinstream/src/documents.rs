@@ -4,3 +4,7 @@
 
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(feature = "webrtc")]
+#[doc = include_str!("../../../docs/webrtc.md")]
+struct Webrtc;

@@ -1,23 +1,26 @@
 //! The task that runs an endpoint: its sockets, its clock, and what becomes of both when handles go.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use base::{DatagramMeta, Duration, Instant, RandomStream, Transmit};
-use bytes::Bytes;
+use base::{Duration, Instant, RandomStream};
 use io::{
     BindError, Clock, Hook, RawTransport, Shared, Sockets, Transport, TransportStatistics,
     UdpTransport,
 };
 use recovery::policy::Only;
-use sctp::AssociationOptions;
+use sctp::{AssociationOptions, ErrorDetection};
+use secure::{Context, Fingerprint, Secrets, Secured, Sessions, Settings};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::error::{AssociationError, EndpointError};
-use crate::node::Node;
-use crate::options::{Carrier, EndpointOptions};
-use crate::tap::PacketTap;
+use crate::node::{Node, Stack, Tapped};
+use crate::options::{Carrier, EndpointOptions, new_identity, secret};
+use crate::tap::SharedTap;
+
+/// Stands for the address of an endpoint without any.
+const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// What all handles of an endpoint and of its associations share; the end of it ends the driver.
 #[derive(Debug)]
@@ -27,13 +30,16 @@ pub(crate) struct Driver {
     pub(crate) sctp_port: u16,
     /// For associations whose options name no other.
     dead_after: Option<Duration>,
+    /// Of this side's key; none in plain.
+    pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) incoming: Arc<Notify>,
+    pub(crate) refused: Arc<Notify>,
     pub(crate) task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        self.shared.close();
+        self.close();
     }
 }
 
@@ -60,6 +66,12 @@ impl OpenCarrier {
 }
 
 impl Driver {
+    /// Ends the driver once all has been sent, the end of encrypted sessions included.
+    pub(crate) fn close(&self) {
+        self.shared.call(|node, _| node.hang_up());
+        self.shared.close();
+    }
+
     /// Opens the sockets and runs the endpoint at them, in a task of its own.
     ///
     /// # Errors
@@ -70,13 +82,17 @@ impl Driver {
     ) -> Result<Arc<Driver>, BindError> {
         check_policy(addresses, &options)?;
         check_limits(addresses, &options)?;
+        let clock = options.clock.unwrap_or_else(Clock::start);
+        let mut security = security(addresses, &options, clock)?;
         let carrier = match options.carrier {
             // Servers have no use for what ICMP says of their answers.
-            Carrier::Udp => OpenCarrier::Udp(Arc::new(match options.listen {
-                true => Sockets::bind(addresses, UdpTransport::bind)?,
-                false => Sockets::bind(addresses, UdpTransport::bind_with_icmp)?,
-            })),
-            Carrier::RawIp => {
+            Carrier::Secure | Carrier::PlainUdp => {
+                OpenCarrier::Udp(Arc::new(match options.listen {
+                    true => Sockets::bind(addresses, UdpTransport::bind)?,
+                    false => Sockets::bind(addresses, UdpTransport::bind_with_icmp)?,
+                }))
+            }
+            Carrier::PlainRawIp => {
                 OpenCarrier::RawIp(Arc::new(Sockets::bind(addresses, RawTransport::bind)?))
             }
         };
@@ -90,28 +106,47 @@ impl Driver {
             max_per_peer: options.max_per_peer,
             memory: options.memory,
             addresses: carrier.named_addresses(),
-            accepted: watched(options.accepted, options.dead_after),
+            accepted: fitted(options.accepted, options.carrier.is_secure(), options.dead_after),
             ..sctp::EndpointOptions::default()
         };
-        let clock = options.clock.unwrap_or_else(Clock::start);
-        let incoming = Arc::new(Notify::new());
-        let machine = sctp::Endpoint::new(machine_options, random);
+        let (incoming, refused) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let own = carrier.local_addrs().first().copied().unwrap_or(NOWHERE);
+        let tap = options.tap.map(SharedTap::new);
+        if let (Some((_, sessions)), Some(tap)) = (&mut security, tap.clone()) {
+            sessions.watch(Box::new(move |packet, sealed| tap.lock().on_sealed(packet, sealed)));
+        }
+        let machine = Tapped::new(sctp::Endpoint::new(machine_options, random), tap, own);
+        let fingerprint = security.as_ref().map(|(fingerprint, _)| *fingerprint);
+        let stack = match security {
+            None => Stack::Plain(Box::new(machine)),
+            Some((_, sessions)) => Stack::Secure(Box::new(Secured { machine, sessions })),
+        };
         // A raw socket sees the packets for every SCTP port of its address.
-        let shares_address = options.carrier == Carrier::RawIp;
-        let node = Node::new(machine, Arc::clone(&incoming), shares_address);
+        let shares_address = options.carrier == Carrier::PlainRawIp;
+        let signals = [Arc::clone(&incoming), Arc::clone(&refused)];
+        let node = Node::new(stack, signals, shares_address);
         let shared = Shared::new(node, clock);
-        let hook = Dispatch { tap: options.tap };
+        let hook = Dispatch;
         let task = Mutex::new(Some(match &carrier {
             OpenCarrier::Udp(udp) => tokio::spawn(drive(shared.clone(), udp.clone(), hook)),
             OpenCarrier::RawIp(raw) => tokio::spawn(drive(shared.clone(), raw.clone(), hook)),
         }));
         let dead_after = options.dead_after;
-        Ok(Arc::new(Driver { shared, carrier, sctp_port, dead_after, incoming, task }))
+        Ok(Arc::new(Driver {
+            shared,
+            carrier,
+            sctp_port,
+            dead_after,
+            fingerprint,
+            incoming,
+            refused,
+            task,
+        }))
     }
 
     /// Options of an association of this endpoint.
     pub(crate) fn options(&self, options: AssociationOptions) -> AssociationOptions {
-        watched(options, self.dead_after)
+        fitted(options, self.fingerprint.is_some(), self.dead_after)
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
@@ -135,19 +170,70 @@ impl Driver {
 
 /// Whether the policy of accepted associations says nothing that SCTP has no use for.
 fn check_policy(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
-    let Some(address) = addresses.first() else { return Ok(()) };
-    let protocol = match options.carrier {
-        Carrier::Udp => "UDP",
-        Carrier::RawIp => "raw IP",
-    };
-    let wrong = |error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error);
+    if addresses.is_empty() {
+        return Ok(());
+    }
     let checked = options.accepted.policy.check_for(Only::Sctp);
-    checked.map_err(|error| BindError::new(protocol, *address, wrong(error)))
+    checked.map_err(|error| invalid(addresses, options.carrier, error.to_string()))
 }
 
-/// The options, with a limit of silence if they name none.
-fn watched(options: AssociationOptions, dead_after: Option<Duration>) -> AssociationOptions {
-    AssociationOptions { dead_after: options.dead_after.or(dead_after), ..options }
+/// The options, with a limit of silence if they name none; over DTLS, without checksums and with room for records.
+fn fitted(
+    options: AssociationOptions,
+    secure: bool,
+    dead_after: Option<Duration>,
+) -> AssociationOptions {
+    let dead_after = options.dead_after.or(dead_after);
+    if !secure {
+        return AssociationOptions { dead_after, ..options };
+    }
+    let overhead_below = u16::try_from(Settings::default().record_overhead()).unwrap_or(u16::MAX);
+    let zero_checksum = Some(ErrorDetection::Dtls);
+    AssociationOptions { dead_after, overhead_below, zero_checksum, ..options }
+}
+
+/// The fingerprint of this side's key, and the sessions that prove it; none in plain.
+fn security(
+    addresses: &[SocketAddr],
+    options: &EndpointOptions,
+    clock: Clock,
+) -> Result<Option<(Fingerprint, Sessions)>, BindError> {
+    if !options.carrier.is_secure() {
+        return Ok(None);
+    }
+    let identity = options.identity.clone().unwrap_or_else(new_identity);
+    let policy = &options.accepted.policy;
+    let first = policy.backoff.first_setup.unwrap_or(policy.rto.initial);
+    let first_retransmission = first.min(policy.rto.initial).max(Duration::from_millis(1));
+    let epoch = clock.since_epoch(Instant::ZERO);
+    let settings = Settings { first_retransmission, epoch, ..Settings::default() };
+    let context = Context::new(settings, &identity)
+        .map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
+    // A client that is refused an association has a session to be told of it.
+    let more = |places: usize| places.saturating_add(1024);
+    let per_peer = sctp::EndpointOptions {
+        max_associations: options.max_associations,
+        max_per_peer: options.max_per_peer,
+        ..sctp::EndpointOptions::default()
+    };
+    let limits = secure::Limits {
+        sessions: more(options.max_associations),
+        per_host: more(per_peer.per_peer()),
+        ..secure::Limits::default()
+    };
+    let random = RandomStream::from_secret(secret());
+    let mut sessions = Sessions::new(context, limits, Secrets::System, random);
+    sessions.accept(options.listen.then(|| options.clients.clone()));
+    Ok(Some((identity.fingerprint(), sessions)))
+}
+
+fn invalid(addresses: &[SocketAddr], carrier: Carrier, wrong: String) -> BindError {
+    let protocol = match carrier {
+        Carrier::Secure | Carrier::PlainUdp => "UDP",
+        Carrier::PlainRawIp => "raw IP",
+    };
+    let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, wrong);
+    BindError::new(protocol, addresses.first().copied().unwrap_or(NOWHERE), reason)
 }
 
 /// Refuses limits with which nothing can work.
@@ -159,16 +245,13 @@ fn check_limits(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(
     } else if options.memory.limit < LEAST_MEMORY {
         let limit = options.memory.limit;
         format!("memory is {limit} bytes: it should be at least {LEAST_MEMORY}")
+    } else if options.accepted.zero_checksum.is_some() && !options.carrier.is_secure() {
+        "zero_checksum goes with Carrier::Secure alone: packets in plain need their checksum"
+            .to_owned()
     } else {
         return Ok(());
     };
-    let address = addresses.first().copied().unwrap_or(SocketAddr::from(([0; 4], 0)));
-    let protocol = match options.carrier {
-        Carrier::Udp => "UDP",
-        Carrier::RawIp => "raw IP",
-    };
-    let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, wrong);
-    Err(BindError::new(protocol, address, reason))
+    Err(invalid(addresses, options.carrier, wrong))
 }
 
 /// Bytes with which an endpoint can do anything.
@@ -187,34 +270,12 @@ async fn drive<T: Transport>(shared: Arc<Shared<Node>>, transport: Arc<T>, hook:
 }
 
 /// The endpoint's part in the driver.
-struct Dispatch {
-    tap: Option<Box<dyn PacketTap>>,
-}
+struct Dispatch;
 
 impl Hook<Node> for Dispatch {
     fn after_input(&mut self, node: &mut Node, now: Instant) {
         node.dispatch(now);
     }
-
-    fn on_received(&mut self, now: Instant, meta: &DatagramMeta, datagram: &Bytes) {
-        if let Some(tap) = &mut self.tap {
-            tap.on_received(now, meta, datagram);
-        }
-    }
-
-    fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]) {
-        if let Some(tap) = &mut self.tap {
-            tap.on_sent(now, transmit, datagram);
-        }
-    }
-}
-
-/// Seed of tags, TSNs and cookie keys: it must not be guessable.
-#[expect(clippy::expect_used, reason = "a system without randomness cannot keep any secret")]
-fn secret() -> [u8; 32] {
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed).expect("the system has no randomness");
-    seed
 }
 
 /// A port of the dynamic range (RFC 6335, section 6).

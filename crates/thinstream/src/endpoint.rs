@@ -5,10 +5,12 @@ use std::sync::{Arc, PoisonError};
 
 use io::{BindError, Clock, TransportStatistics};
 use sctp::{AssociationOptions, EndpointStats, MemoryState};
+use secure::Fingerprint;
 
 use crate::association::Association;
 use crate::driver::Driver;
 use crate::error::{AssociationError, ConnectError, EndpointError};
+use crate::node::RefusedClient;
 use crate::options::{EndpointOptions, PeerAddress};
 
 /// A socket with any number of associations, at one SCTP port.
@@ -76,7 +78,7 @@ impl Endpoint {
     ///
     /// The peer has not answered when INIT was sent as often as `options` and their policy say, which
     /// takes half a minute by default and minutes with the values of RFC 9260; a timeout around this call is
-    /// as good. On Linux an endpoint that does not listen learns within about two seconds that no socket listens
+    /// as good. An encrypted session with the peer is set up before, and has as long. On Linux an endpoint that does not listen learns within about two seconds that no socket listens
     /// at the peer's address ([`ConnectError::NobodyThere`]).
     ///
     /// Dropping the future gives the attempt up.
@@ -143,7 +145,7 @@ impl Endpoint {
             node.refuse(EndpointError::Closed);
             node.end_all(&AssociationError::EndpointClosed);
         });
-        driver.shared.close();
+        driver.close();
         let task = driver.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
             // A driver that panicked has ended as well.
@@ -159,6 +161,28 @@ impl Endpoint {
     /// The addresses of all sockets, in the order in which they were asked for.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
         self.listener.driver.local_addrs()
+    }
+
+    /// Fingerprint of this side's key, by which peers know it; none in plain.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        self.listener.driver.fingerprint
+    }
+
+    /// Waits for a client that is refused since its key is not one of [`EndpointOptions::clients`]. Of those of which nobody
+    /// asks the latest 64 are kept.
+    ///
+    /// Dropping the future loses nothing.
+    pub async fn refused(&self) -> RefusedClient {
+        let driver = &self.listener.driver;
+        loop {
+            let refused = driver.refused.notified();
+            tokio::pin!(refused);
+            refused.as_mut().enable();
+            if let Some(client) = driver.shared.look(|node| node.poll_refused()) {
+                return client;
+            }
+            refused.await;
+        }
     }
 
     /// The SCTP port of this side.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sctp::wire::CauseCode;
 use sctp::{Failure, StreamId};
+use secure::{Fingerprint, Refusal};
 
 /// Why an association is over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +28,34 @@ pub enum AssociationError {
     /// The endpoint's socket failed.
     #[error("the socket failed: {0}")]
     Socket(Arc<str>),
+    /// No encrypted session with the peer could be set up.
+    #[error("no encrypted session: {0}")]
+    Session(SessionError),
+}
+
+/// Why no encrypted session with a peer could be set up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// The peer's key is not one that is trusted.
+    #[error(transparent)]
+    Untrusted(Refusal),
+    /// Nothing came from the peer.
+    #[error("the peer does not answer")]
+    NoAnswer,
+    /// ICMP reports that no socket listens at the peer's address.
+    #[error("nobody listens there")]
+    NobodyThere,
+    /// The peer answered, and did not finish the handshake: it may refuse this side's key.
+    #[error(
+        "the peer did not finish the handshake within {after}: it is away, or refuses this key"
+    )]
+    TimedOut {
+        /// The time that it had.
+        after: base::Duration,
+    },
+    /// The peer broke the protocol, or DTLS cannot work with the times of the policy.
+    #[error("{0}")]
+    Broken(String),
 }
 
 /// Why an association could not be set up.
@@ -49,6 +78,61 @@ pub enum ConnectError {
         /// The peer.
         remote: SocketAddr,
     },
+    /// Nothing says by which key the peer is known ([`PeerAddress::trust`](crate::PeerAddress)).
+    #[error(
+        "nothing says which key the peer at {remote} has: a Trust goes with its address, or PlainUdp does without encryption"
+    )]
+    NoTrust {
+        /// The peer.
+        remote: SocketAddr,
+    },
+    /// The peer's key is not the one that is trusted: another host may have answered.
+    #[error("{remote} is not trusted: {reason}")]
+    Untrusted {
+        /// The peer.
+        remote: SocketAddr,
+        /// How its key, [`Refusal::presented`], differs from what is trusted.
+        reason: Refusal,
+    },
+    /// The peer answered, and did not finish the encrypted session's handshake in time.
+    #[error(
+        "{remote} did not finish the handshake within {after}: it is away, or refuses this key"
+    )]
+    HandshakeTimeout {
+        /// The peer.
+        remote: SocketAddr,
+        /// The time that it had.
+        after: base::Duration,
+    },
+    /// The peer broke DTLS.
+    #[error("no encrypted session with {remote}: {reason}")]
+    Handshake {
+        /// The peer.
+        remote: SocketAddr,
+        /// How.
+        reason: String,
+    },
+    /// The peer proved its key, and answered nothing after that: as a rule because it refuses this side's key, of which it
+    /// says nothing.
+    #[error(
+        "{remote} proved its key and answers no more: it may not accept this side's key{}",
+        text(&.own.map_or(String::new(), |own| own.to_string()))
+    )]
+    NotAccepted {
+        /// The peer.
+        remote: SocketAddr,
+        /// This side's key, as the peer would have to know it.
+        own: Option<Fingerprint>,
+    },
+    /// A key was asked for, and packets in plain prove none.
+    #[error("packets in plain prove no key: the trust in {remote} goes with Carrier::Secure")]
+    NotSecure {
+        /// The peer.
+        remote: SocketAddr,
+    },
+    /// The options leave out SCTP's checksum, and nothing below protects packets in plain.
+    #[error("packets in plain need a checksum: zero_checksum goes with encryption alone")]
+    ChecksumNeeded,
     /// The association was accepted, so that it is the peer's part to set it up again.
     #[error("this side accepted the association: the peer has to set it up again")]
     NotOpenedHere,

@@ -1,8 +1,10 @@
 //! Time-dependent thin streams over SCTP (RFC 9260): small, infrequent messages with a user waiting
 //! for each of them; delivered reliably and soon over networks that lose packets.
 //!
-//! **Traffic is not encrypted and peers are not authenticated.** An attacker who sees the packets can read
-//! them, and one on the path can change them.
+//! **Traffic is encrypted and peers prove their keys** (DTLS 1.3 below SCTP, RFC 8261 and RFC 9147), unless an endpoint is
+//! opened with [`Carrier::PlainUdp`] or [`Carrier::PlainRawIp`]. There are no certificates of an authority: a peer is known by
+//! the [`Fingerprint`] of its key, as with ssh. A client names the server's key, or decides how it learns it ([`Trust`]); a
+//! server sees who its clients are ([`Association::peer`]), and may accept some alone ([`EndpointOptions::clients`]).
 //!
 //! - [`Endpoint`]: a socket (UDP encapsulation after RFC 6951, or raw IP) with any number of associations.
 //! - [`Association`]: messages to and from one peer, on many streams, ordered or not.
@@ -19,7 +21,7 @@
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Endpoint::bind("127.0.0.1:0".parse()?, EndpointOptions::server())?;
-//! let address = server.local_addr();
+//! let peer = (server.local_addr(), server.fingerprint().expect("it is not plain"));
 //! tokio::spawn(async move {
 //!     while let Ok(association) = server.accept().await {
 //!         tokio::spawn(async move {
@@ -33,7 +35,7 @@
 //!     }
 //! });
 //!
-//! let association = Association::connect(address, AssociationOptions::default()).await?;
+//! let association = Association::connect(peer, AssociationOptions::default()).await?;
 //! association.send(StreamId(0), "hello").await?;
 //! let answer = association.receive().await?.expect("the server answers before it closes");
 //! assert_eq!(answer.payload.into_bytes(), "hello");
@@ -49,7 +51,9 @@
 //! ([`Association::path_event`]), and can tell what they know ([`Association::path_hint`]).
 //!
 //! ```
-//! use thinstream::{AssociationOptions, Endpoint, EndpointOptions, StreamId, SwitchoverPolicy};
+//! use thinstream::{
+//!     AssociationOptions, Endpoint, EndpointOptions, PeerAddress, StreamId, SwitchoverPolicy,
+//! };
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -58,7 +62,9 @@
 //! let client = Endpoint::bind_all(&here, EndpointOptions::client())?;
 //! let options =
 //!     AssociationOptions { switchover: SwitchoverPolicy::EVIDENCE, ..AssociationOptions::default() };
-//! let association = client.connect(server.local_addrs(), options).await?;
+//! let key = server.fingerprint().expect("it is not plain");
+//! let peer = PeerAddress::from(server.local_addrs()).trusting(key);
+//! let association = client.connect(peer, options).await?;
 //! let accepted = server.accept().await?;
 //!
 //! // The second network is the better one from now on.
@@ -85,7 +91,8 @@
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Endpoint::bind("127.0.0.1:0".parse()?, EndpointOptions::server())?;
-//! let client = Association::connect(server.local_addr(), AssociationOptions::default()).await?;
+//! let peer = (server.local_addr(), server.fingerprint().expect("it is not plain"));
+//! let client = Association::connect(peer, AssociationOptions::default()).await?;
 //! let accepted = server.accept().await?;
 //!
 //! client.send(StreamId(3), "number 0").await?;
@@ -131,6 +138,10 @@
 //! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
 //! costs nothing. All of it needs a tokio runtime with I/O and time enabled.
 //!
+//! # Browsers
+//!
+//! With the feature `webrtc`, unmodified browsers connect by data channels: the module `webrtc`.
+//!
 //! # Cancellation
 //!
 //! Every future here can be dropped at any time, as `tokio::select!` and timeouts do, and says what
@@ -147,14 +158,20 @@ mod notices;
 mod options;
 mod stash;
 mod tap;
+#[cfg(feature = "webrtc")]
+pub mod webrtc;
 
 pub use association::{Association, Stream};
 pub use endpoint::Endpoint;
 pub use error::{
-    AddressError, AssociationError, ConnectError, EndpointError, SendError, TrySendError,
+    AddressError, AssociationError, ConnectError, EndpointError, SendError, SessionError,
+    TrySendError,
 };
+pub use node::RefusedClient;
 pub use notices::{AbandonNotice, PathEvent, ReconfigurationEvent};
-pub use options::{Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions};
+pub use options::{
+    Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions, new_identity,
+};
 pub use tap::PacketTap;
 
 pub use base::{Duration, Instant};
@@ -171,4 +188,8 @@ pub use sctp::{
     ReconfigResult, ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, Redundancy,
     RedundantWhen, Reliability, ResetDirection, RisingRtt, Scheduler, Ssn, StreamId,
     SwitchoverPolicy, Tsn,
+};
+pub use secure::{
+    Authority, AuthorityError, Fingerprint, Identity, IdentityError, ParseFingerprintError, Peer,
+    PeerList, PeerListError, Refusal, Trust,
 };

@@ -3,6 +3,8 @@
 
 mod driven;
 mod entry;
+mod opening;
+mod stack;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,11 +21,19 @@ use crate::stash::{Reader, Stash};
 
 use entry::Entry;
 pub(crate) use entry::{Phase, Signals, Ticket};
+pub use opening::RefusedClient;
+use opening::Waiting;
+pub(crate) use stack::{Stack, Tapped};
 
 /// The SCTP machine and its associations' entries.
 #[derive(Debug)]
 pub(crate) struct Node {
-    endpoint: sctp::Endpoint,
+    stack: Stack,
+    /// Opened here, until a session with the peer is open.
+    waiting: Vec<Waiting>,
+    /// Clients that were refused, of which the application has not asked.
+    refused: VecDeque<RefusedClient>,
+    refused_signal: Arc<Notify>,
     entries: BTreeMap<AssociationId, Entry>,
     /// Opened by peers, not accepted yet.
     incoming: VecDeque<AssociationId>,
@@ -40,13 +50,16 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn new(
-        endpoint: sctp::Endpoint,
-        accept_signal: Arc<Notify>,
+        stack: Stack,
+        [accept_signal, refused_signal]: [Arc<Notify>; 2],
         shares_address: bool,
     ) -> Node {
-        let refusing = (!endpoint.options().listen).then_some(EndpointError::NotListening);
+        let refusing = (!stack.endpoint().options().listen).then_some(EndpointError::NotListening);
         Node {
-            endpoint,
+            stack,
+            waiting: Vec::new(),
+            refused: VecDeque::new(),
+            refused_signal,
             entries: BTreeMap::new(),
             incoming: VecDeque::new(),
             refusing,
@@ -58,17 +71,23 @@ impl Node {
     }
 
     pub(crate) fn machine(&self) -> &sctp::Endpoint {
-        &self.endpoint
+        self.stack.endpoint()
     }
 
+    /// Opens an association; over DTLS `peer` has its trust.
     pub(crate) fn open(
         &mut self,
         now: Instant,
-        peer: crate::PeerAddress,
+        mut peer: crate::PeerAddress,
         options: sctp::AssociationOptions,
     ) -> Result<Ticket, sctp::ConnectError> {
+        if self.stack.sessions().is_some()
+            && let Some(trust) = peer.trust.take()
+        {
+            return self.open_secure(now, peer, trust, options);
+        }
         let stash_limit = options.receive_buffer as usize;
-        let id = self.endpoint.connect(now, peer.addresses, peer.sctp_port, options)?;
+        let id = self.stack.endpoint_mut().connect(now, peer.addresses, peer.sctp_port, options)?;
         Ok(self.enter(id, Phase::Opening, stash_limit))
     }
 
@@ -88,17 +107,23 @@ impl Node {
         let entry = Entry {
             signals: Arc::clone(&signals),
             accepted: phase == Phase::Opening,
+            peer: self.proved_peer(id),
             phase,
             readable: false,
             stash: Stash::default(),
             stash_limit,
             notices: None,
         };
-        if let Some(mut own) = self.endpoint.association_mut(id) {
+        if let Some(mut own) = self.stack.endpoint_mut().association_mut(id) {
             own.set_kept(entry.memory());
         }
         self.entries.insert(id, entry);
         Ticket { id, signals }
+    }
+
+    /// Who the peer has proved to be, once it has.
+    pub(crate) fn peer(&self, ticket: &Ticket) -> Option<secure::Peer> {
+        self.entry(ticket)?.peer()
     }
 
     // ---- a handle's calls ----------------------------------------------------------------------
@@ -111,13 +136,13 @@ impl Node {
     /// The association, unless another took its name.
     pub(crate) fn association(&self, ticket: &Ticket) -> Option<&sctp::Association> {
         self.entry(ticket)?;
-        self.endpoint.association(ticket.id)
+        self.stack.endpoint().association(ticket.id)
     }
 
     /// The association, to be used, unless another took its name.
     pub(crate) fn association_mut(&mut self, ticket: &Ticket) -> Option<AssociationMut<'_>> {
         self.entry(ticket)?;
-        self.endpoint.association_mut(ticket.id)
+        self.stack.endpoint_mut().association_mut(ticket.id)
     }
 
     /// Queues a message; [`sctp::SendError::Closed`] also for an association that is not there any more.
@@ -158,7 +183,7 @@ impl Node {
             entry.stash.claim(stream);
         }
         if let Some(message) = entry.stash.pop(reader) {
-            if let Some(mut own) = self.endpoint.association_mut(ticket.id) {
+            if let Some(mut own) = self.stack.endpoint_mut().association_mut(ticket.id) {
                 own.set_kept(entry.memory());
             }
             // Others may wait for room in the stash.
@@ -166,13 +191,18 @@ impl Node {
             return Ok(Some(message));
         }
         while entry.stash.bytes() < entry.stash_limit {
-            match self.endpoint.association_mut(ticket.id).and_then(|mut own| own.receive(now)) {
+            match self
+                .stack
+                .endpoint_mut()
+                .association_mut(ticket.id)
+                .and_then(|mut own| own.receive(now))
+            {
                 Some(message) if entry.stash.reader_of(message.stream) == reader => {
                     return Ok(Some(message));
                 }
                 Some(message) => {
                     entry.stash.push(message);
-                    if let Some(mut own) = self.endpoint.association_mut(ticket.id) {
+                    if let Some(mut own) = self.stack.endpoint_mut().association_mut(ticket.id) {
                         own.set_kept(entry.memory());
                     }
                     entry.signals.readable.notify_waiters();
@@ -205,20 +235,25 @@ impl Node {
         let Some(entry) = self.entries.get_mut(&ticket.id).filter(|own| own.is_of(ticket)) else {
             return;
         };
-        while let Some(message) =
-            self.endpoint.association_mut(ticket.id).and_then(|mut own| own.receive(now))
+        while let Some(message) = self
+            .stack
+            .endpoint_mut()
+            .association_mut(ticket.id)
+            .and_then(|mut own| own.receive(now))
         {
             entry.stash.push(message);
         }
         entry.end(AssociationError::Failed(sctp::Failure::Aborted));
-        self.endpoint.release(ticket.id);
+        self.stop_waiting(ticket.id);
+        self.stack.endpoint_mut().release(ticket.id);
     }
 
     /// The last handle is gone.
     pub(crate) fn release(&mut self, ticket: &Ticket) {
         if self.entry(ticket).is_some() {
             self.entries.remove(&ticket.id);
-            self.endpoint.release(ticket.id);
+            self.stop_waiting(ticket.id);
+            self.stack.endpoint_mut().release(ticket.id);
         }
     }
 

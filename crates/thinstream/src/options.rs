@@ -3,9 +3,10 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use base::Duration;
+use base::{Duration, RandomStream};
 use io::Clock;
 use sctp::{AssociationOptions, MemoryLimits, PeerAddresses, Ppid, Reliability};
+use secure::{Fingerprint, Identity, Trust};
 
 use crate::tap::PacketTap;
 
@@ -20,18 +21,46 @@ pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 /// What carries SCTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Carrier {
-    /// UDP datagrams (RFC 6951), which need no privilege and pass NATs.
+    /// DTLS 1.3 in UDP datagrams (RFC 8261, RFC 9147): encrypted, and both ends prove their keys.
     #[default]
-    Udp,
-    /// IP packets of protocol 132, which need root or CAP_NET_RAW, and that the system's own SCTP is not
-    /// loaded. Linux only.
-    RawIp,
+    Secure,
+    /// UDP datagrams in plain (RFC 6951), for peers that have nothing else: **not encrypted**, and nobody proves anything.
+    PlainUdp,
+    /// IP packets of protocol 132 in plain, which need root or CAP_NET_RAW, and that the system's own SCTP is not
+    /// loaded: **not encrypted**, and nobody proves anything. Linux only.
+    PlainRawIp,
+}
+
+impl Carrier {
+    /// Whether packets are encrypted and peers prove their keys.
+    pub fn is_secure(self) -> bool {
+        self == Carrier::Secure
+    }
+}
+
+/// A new key, from the system's randomness. Its text ([`Identity::to_pem`]) is all there is to keep of it.
+pub fn new_identity() -> Identity {
+    Identity::generate(&mut RandomStream::from_secret(secret()))
+}
+
+/// 256 bits that cannot be guessed: for keys, tags, TSNs and cookies.
+#[expect(clippy::expect_used, reason = "a system without randomness cannot keep any secret")]
+pub(crate) fn secret() -> [u8; 32] {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).expect("the system has no randomness");
+    seed
 }
 
 /// Addresses, carrier, limits and defaults of an endpoint.
 pub struct EndpointOptions {
     /// What carries packets.
     pub carrier: Carrier,
+    /// The key by which peers know this side; none makes a new one, which ends with the endpoint. Without meaning in plain.
+    pub identity: Option<Identity>,
+    /// Clients that may open associations, where this side listens: anybody by default, and
+    /// [`Association::peer`](crate::Association::peer) says who it is. A client that is refused gets no answer;
+    /// [`Endpoint::refused`](crate::Endpoint::refused) tells of it. Without meaning in plain.
+    pub clients: Trust,
     /// SCTP port of this side; none takes a random one of 49152 to 65535. Not the UDP port, which is that
     /// of the address bound.
     pub sctp_port: Option<u16>,
@@ -59,7 +88,7 @@ pub struct EndpointOptions {
     pub cookie_life: Duration,
     /// The clock to live by; none starts one. Endpoints that share a clock have comparable times.
     pub clock: Option<Clock>,
-    /// Sees all packets, for captures.
+    /// Sees all packets, for captures: SCTP's, in plain.
     pub tap: Option<Box<dyn PacketTap>>,
 }
 
@@ -74,6 +103,8 @@ impl EndpointOptions {
         let defaults = sctp::EndpointOptions::default();
         EndpointOptions {
             carrier: Carrier::default(),
+            identity: None,
+            clients: Trust::Any,
             sctp_port: None,
             listen: false,
             accepted: defaults.accepted,
@@ -101,19 +132,27 @@ impl fmt::Debug for EndpointOptions {
 
 /// Where a peer is.
 ///
-/// A socket address becomes one, and so do several, for a peer that has more than one.
+/// A socket address becomes one, and so do several, for a peer that has more than one. Unless packets travel in plain, it also
+/// takes a trust: [`PeerAddress::trusting`], or a pair of an address and a fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerAddress {
     /// IP addresses and, over UDP, the ports of the encapsulation; the first is the primary.
     pub addresses: PeerAddresses,
     /// Port of the peer's SCTP endpoint, inside of UDP or IP.
     pub sctp_port: u16,
+    /// Which key the peer must have, on every path. None for packets in plain, which prove no key; else one is needed.
+    pub trust: Option<Trust>,
 }
 
 impl PeerAddress {
     /// The peer at `addresses`, the primary first, and this SCTP port.
     pub fn new(addresses: impl Into<PeerAddresses>, sctp_port: u16) -> PeerAddress {
-        PeerAddress { addresses: addresses.into(), sctp_port }
+        PeerAddress { addresses: addresses.into(), sctp_port, trust: None }
+    }
+
+    /// The same peer, known by this fingerprint or as this trust says.
+    pub fn trusting(self, trust: impl Into<Trust>) -> PeerAddress {
+        PeerAddress { trust: Some(trust.into()), ..self }
     }
 
     /// The primary address.
@@ -126,6 +165,13 @@ impl From<SocketAddr> for PeerAddress {
     /// The peer at SCTP port [`DEFAULT_PORT`].
     fn from(address: SocketAddr) -> PeerAddress {
         PeerAddress::new(address, DEFAULT_PORT)
+    }
+}
+
+impl From<(SocketAddr, Fingerprint)> for PeerAddress {
+    /// The peer with this key at SCTP port [`DEFAULT_PORT`].
+    fn from((address, fingerprint): (SocketAddr, Fingerprint)) -> PeerAddress {
+        PeerAddress::from(address).trusting(fingerprint)
     }
 }
 

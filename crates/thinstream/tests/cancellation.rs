@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 
 use support::*;
-use thinstream::{Association, AssociationOptions, Endpoint, StreamId};
+use thinstream::{AssociationOptions, StreamId};
 
 /// Polls `future` once and drops it if it is not ready.
 async fn poll_once<F: Future>(future: F) -> Option<F::Output> {
@@ -81,7 +81,7 @@ async fn a_send_that_is_dropped_while_it_waits_sends_nothing() {
 async fn an_accept_that_is_dropped_leaves_the_association_to_the_next() {
     let server = server();
     assert!(poll_once(server.accept()).await.is_none());
-    let connect = Association::connect(server.local_addr(), AssociationOptions::default());
+    let connect = connect(server.local_addr(), AssociationOptions::default());
     let client = within(connect).await.unwrap();
     client.send(ZERO, "x").await.unwrap();
     let accepted = within(server.accept()).await.unwrap();
@@ -92,12 +92,12 @@ async fn an_accept_that_is_dropped_leaves_the_association_to_the_next() {
 async fn a_connect_that_is_dropped_gives_up() {
     let hole = std::net::UdpSocket::bind(LOOPBACK).unwrap();
     let remote = hole.local_addr().unwrap();
-    let endpoint = Endpoint::client(remote).unwrap();
-    let connect = endpoint.connect(remote, AssociationOptions::default());
+    let endpoint = client_endpoint(remote).unwrap();
+    let connect = endpoint.connect(to(remote), AssociationOptions::default());
     assert!(tokio::time::timeout(Duration::from_millis(20), connect).await.is_err());
     assert_eq!(endpoint.association_count(), 0);
     // The name is free for another attempt.
-    drop(endpoint.open(remote, AssociationOptions::default()).unwrap());
+    drop(endpoint.open(to(remote), AssociationOptions::default()).unwrap());
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use base::Probability;
 use io::{Clock, Emulator, EmulatorConfig, RelayPacket};
 use netsim::{Link, LinkConfig, LossModel};
 use support::*;
-use thinstream::{Association, StreamId};
+use thinstream::StreamId;
 use tokio::net::UdpSocket;
 
 fn link(index: u64, loss: Probability) -> Link<RelayPacket> {
@@ -27,7 +27,7 @@ async fn every_message_survives_a_network_that_loses_a_tenth_each_way() {
     let loss = Probability::from_ratio(10, 100);
     let config = EmulatorConfig::new(LOOPBACK.parse().unwrap(), server.local_addr());
     let emulator = Emulator::start(config, link(0, loss), link(1, loss), Clock::start()).unwrap();
-    let connect = Association::connect(emulator.local_addr(), quick_options());
+    let connect = connect(emulator.local_addr(), quick_options());
     let client = within(connect).await.unwrap();
     let accepted = within(server.accept()).await.unwrap();
     accepted.set_policy(quick()).unwrap();
@@ -90,7 +90,7 @@ async fn an_association_survives_a_nat_that_changes_its_port() {
     let address = inside.local_addr().unwrap();
     let (rebind, orders) = tokio::sync::mpsc::channel(1);
     tokio::spawn(Nat { inside, server: server.local_addr() }.run(orders));
-    let client = within(Association::connect(address, quick_options())).await.unwrap();
+    let client = within(connect(address, quick_options())).await.unwrap();
     let accepted = Arc::new(within(server.accept()).await.unwrap());
     tokio::spawn(echo(accepted.as_ref().clone()));
     let mut ports = std::collections::BTreeSet::new();

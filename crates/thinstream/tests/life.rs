@@ -9,8 +9,7 @@ use std::sync::mpsc;
 use base::Duration;
 use support::*;
 use thinstream::{
-    Association, AssociationError, AssociationOptions, ConnectError, Endpoint, EndpointOptions,
-    Failure, LeftBehind,
+    Association, AssociationError, AssociationOptions, ConnectError, Endpoint, Failure, LeftBehind,
 };
 use tokio::runtime::Runtime;
 
@@ -29,7 +28,7 @@ impl Mortal {
             .unwrap();
         let (tell, told) = mpsc::channel();
         runtime.spawn(async move {
-            let server = Endpoint::bind(address, EndpointOptions::server()).unwrap();
+            let server = Endpoint::bind(address, server_options()).unwrap();
             tell.send(spawn_echo(server)).unwrap();
             std::future::pending::<()>().await;
         });
@@ -58,7 +57,7 @@ async fn a_server_that_was_killed_and_restarted_says_so_and_reconnecting_is_one_
     let server = tokio::task::spawn_blocking(|| Mortal::at(LOOPBACK.parse().unwrap()));
     let server = server.await.unwrap();
     let options = AssociationOptions::default();
-    let client = within(Association::connect(server.address, options)).await.unwrap();
+    let client = within(connect(server.address, options)).await.unwrap();
     echoed(&client, "before").await;
     let address = tokio::task::spawn_blocking(|| server.kill()).await.unwrap();
     let again = tokio::task::spawn_blocking(move || Mortal::at(address)).await.unwrap();
@@ -83,7 +82,7 @@ async fn a_server_that_dies_is_noticed_while_nothing_is_sent() {
     let server = server.await.unwrap();
     let span = Duration::from_secs(2);
     let options = AssociationOptions { dead_after: Some(span), ..AssociationOptions::default() };
-    let client = within(Association::connect(server.address, options)).await.unwrap();
+    let client = within(connect(server.address, options)).await.unwrap();
     echoed(&client, "before").await;
     let address = tokio::task::spawn_blocking(|| server.kill()).await.unwrap();
     let silent = UdpSocket::bind(address).unwrap();
@@ -94,14 +93,14 @@ async fn a_server_that_dies_is_noticed_while_nothing_is_sent() {
 
 #[tokio::test]
 async fn thirty_seconds_of_silence_are_the_default_and_an_association_may_have_its_own() {
-    assert_eq!(EndpointOptions::client().dead_after, Some(Duration::from_secs(30)));
-    assert_eq!(EndpointOptions::server().dead_after, Some(thinstream::DEAD_AFTER));
+    assert_eq!(client_options().dead_after, Some(Duration::from_secs(30)));
+    assert_eq!(server_options().dead_after, Some(thinstream::DEAD_AFTER));
 }
 
 #[tokio::test]
 async fn a_closed_port_refuses_before_any_timeout() {
     let to = nobody();
-    let error = within(Association::connect(to, AssociationOptions::default())).await.unwrap_err();
+    let error = within(connect(to, AssociationOptions::default())).await.unwrap_err();
     if cfg!(target_os = "linux") {
         assert!(matches!(error, ConnectError::NobodyThere { remote } if remote == to), "{error}");
         assert!(error.to_string().contains(&to.to_string()), "{error}");
@@ -111,9 +110,9 @@ async fn a_closed_port_refuses_before_any_timeout() {
 #[tokio::test]
 async fn a_server_that_comes_up_a_second_later_is_found() {
     let to = nobody();
-    let connecting = tokio::spawn(Association::connect(to, AssociationOptions::default()));
+    let connecting = tokio::spawn(connect(to, AssociationOptions::default()));
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    let server = Endpoint::bind(to, EndpointOptions::server()).unwrap();
+    let server = Endpoint::bind(to, server_options()).unwrap();
     let client = within(connecting).await.unwrap().unwrap();
     let accepted = within(server.accept()).await.unwrap();
     client.send(ZERO, "there you are").await.unwrap();
@@ -124,9 +123,10 @@ async fn a_server_that_comes_up_a_second_later_is_found() {
 async fn what_a_closed_port_says_does_not_disturb_other_associations_of_the_endpoint() {
     let server = server();
     let address = spawn_echo(server);
-    let endpoint = Endpoint::client(address).unwrap();
-    let client = within(endpoint.connect(address, AssociationOptions::default())).await.unwrap();
-    let doomed = endpoint.open(nobody(), AssociationOptions::default()).unwrap();
+    let endpoint = client_endpoint(address).unwrap();
+    let client =
+        within(endpoint.connect(to(address), AssociationOptions::default())).await.unwrap();
+    let doomed = endpoint.open(to(nobody()), AssociationOptions::default()).unwrap();
     for _ in 0..50 {
         echoed(&client, "on and on").await;
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;

@@ -4,15 +4,15 @@ mod support;
 
 use support::*;
 use thinstream::{
-    Association, AssociationError, AssociationOptions, ConnectError, Endpoint, EndpointOptions,
-    Failure, MemoryLimits, SendOptions, TrySendError,
+    AssociationError, AssociationOptions, ConnectError, Endpoint, EndpointOptions, Failure,
+    MemoryLimits, SendOptions, TrySendError,
 };
 
 /// Out of Resource (RFC 9260, section 3.3.10.4).
 const OUT_OF_RESOURCE: u16 = 4;
 
 fn server_with(change: impl FnOnce(&mut EndpointOptions)) -> Endpoint {
-    let mut options = EndpointOptions::server();
+    let mut options = server_options();
     change(&mut options);
     let address = LOOPBACK.parse().expect("an address");
     Endpoint::bind(address, options).expect("a socket")
@@ -24,7 +24,7 @@ async fn one_host_gets_as_many_associations_as_it_may_and_a_word_for_the_next() 
     let (first, _accepted) = pair(&server).await;
     let (_second, _other) = pair(&server).await;
     let options = AssociationOptions::default();
-    let third = within(Association::connect(server.local_addr(), options)).await;
+    let third = within(connect(server.local_addr(), options)).await;
     let Err(error) = third else { panic!("it is one too many") };
     assert!(matches!(error, ConnectError::Refused { code: OUT_OF_RESOURCE, .. }), "{error}");
     assert!(error.to_string().contains("Out of Resource"), "{error}");
@@ -53,7 +53,7 @@ async fn one_that_was_never_used_makes_room_and_both_sides_hear_why() {
     used.send(ZERO, "in use").await.unwrap();
     assert!(within(used.receive()).await.unwrap().is_some());
     let options = AssociationOptions::default();
-    let third = within(Association::connect(server.local_addr(), options)).await;
+    let third = within(connect(server.local_addr(), options)).await;
     assert!(matches!(third, Err(ConnectError::Refused { code: OUT_OF_RESOURCE, .. })));
     used.send(ZERO, "still in use").await.unwrap();
     assert!(within(used.receive()).await.unwrap().is_some());
@@ -67,7 +67,7 @@ async fn associations_that_were_not_accepted_and_that_made_room_are_not_accepted
     let mut clients = Vec::new();
     for _ in 0..5 {
         let options = AssociationOptions::default();
-        let client = within(Association::connect(server.local_addr(), options)).await;
+        let client = within(connect(server.local_addr(), options)).await;
         clients.push(client.unwrap());
     }
     let accepted = within(server.accept()).await.unwrap();
@@ -116,7 +116,7 @@ async fn limits_with_which_nothing_works_are_refused_with_what_would() {
         (|options| options.memory = MemoryLimits::of(1000), "should be at least 1048576"),
     ];
     for (change, wanted) in cases {
-        let mut options = EndpointOptions::server();
+        let mut options = server_options();
         change(&mut options);
         let error = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}");

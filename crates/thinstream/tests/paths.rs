@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use support::*;
 use thinstream::{
     AbandonNotice, AbandonReason, Association, AssociationOptions, ConnectError, Endpoint,
-    EndpointOptions, Extensions, PathChange, PathHint, PathOptions, PathState, SendOptions,
+    Extensions, PathChange, PathHint, PathOptions, PathState, SendOptions,
 };
 
 const TWO: [&str; 2] = ["127.0.0.1:0", "127.0.0.2:0"];
@@ -19,10 +19,10 @@ fn addresses(text: [&str; 2]) -> [SocketAddr; 2] {
 
 /// A server and a client with two addresses each, both paths confirmed; the server's addresses.
 async fn two_paths() -> (Endpoint, Association, Association, Vec<SocketAddr>) {
-    let server = Endpoint::bind_all(&addresses(TWO), EndpointOptions::server()).unwrap();
-    let client = Endpoint::bind_all(&addresses(TWO), EndpointOptions::client()).unwrap();
+    let server = Endpoint::bind_all(&addresses(TWO), server_options()).unwrap();
+    let client = Endpoint::bind_all(&addresses(TWO), client_options()).unwrap();
     let there = server.local_addrs();
-    let connect = client.connect(there.clone(), quick_options());
+    let connect = client.connect(to(there.clone()), quick_options());
     let (association, accepted) = within(async { tokio::join!(connect, server.accept()) }).await;
     let association = association.unwrap();
     within(async {
@@ -90,8 +90,8 @@ async fn a_message_that_grew_too_old_is_told_with_its_context() {
         AssociationOptions { extensions: Extensions::PARTIAL_RELIABILITY, ..quick_options() };
     // No host answers there, so nothing can be sent.
     let hole = std::net::UdpSocket::bind(LOOPBACK).unwrap();
-    let client = Endpoint::client(hole.local_addr().unwrap()).unwrap();
-    let association = client.open(hole.local_addr().unwrap(), options).unwrap();
+    let client = client_endpoint(hole.local_addr().unwrap()).unwrap();
+    let association = client.open(to(hole.local_addr().unwrap()), options).unwrap();
     let soon = base::Duration::from_millis(20);
     let stale = SendOptions { context: 7, ..SendOptions::expiring(soon) };
     association.send_with(ZERO, "stale", stale).await.unwrap();
@@ -104,10 +104,10 @@ async fn a_message_that_grew_too_old_is_told_with_its_context() {
 
 #[tokio::test]
 async fn a_peer_without_an_address_is_refused() {
-    let client = Endpoint::client(LOOPBACK.parse().unwrap()).unwrap();
+    let client = client_endpoint(LOOPBACK.parse().unwrap()).unwrap();
     let nowhere: Vec<SocketAddr> = Vec::new();
-    let refused = client.open(nowhere.clone(), AssociationOptions::default());
+    let refused = client.open(to(nowhere.clone()), AssociationOptions::default());
     assert!(matches!(refused, Err(ConnectError::NoAddress)));
-    let refused = Association::connect(nowhere, AssociationOptions::default()).await;
+    let refused = connect(nowhere, AssociationOptions::default()).await;
     assert!(matches!(refused, Err(ConnectError::NoAddress)));
 }

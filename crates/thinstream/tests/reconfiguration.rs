@@ -18,7 +18,7 @@ const ANYTHING: ReconfigurationPolicy =
 /// Both ends of an association whose server lets its peer do this.
 async fn pair_that_allows(reconfiguration: ReconfigurationPolicy) -> (Association, Association) {
     let accepted = AssociationOptions { reconfiguration, ..quick_options() };
-    let options = EndpointOptions { accepted, ..EndpointOptions::server() };
+    let options = EndpointOptions { accepted, ..server_options() };
     let server = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
     pair_with(&server, quick_options()).await
 }
@@ -131,11 +131,11 @@ async fn an_address_goes_and_comes_back_and_is_made_primary() {
     let two: [SocketAddr; 2] = ["127.0.0.1:0", "127.0.0.2:0"].map(|text| text.parse().unwrap());
     let extensions = Extensions::default() | Extensions::ADDRESS_RECONFIGURATION;
     let options = AssociationOptions { extensions, ..quick_options() };
-    let accepted = EndpointOptions { accepted: options.clone(), ..EndpointOptions::server() };
+    let accepted = EndpointOptions { accepted: options.clone(), ..server_options() };
     let server = Endpoint::bind_all(&two, accepted).unwrap();
-    let endpoint = Endpoint::bind_all(&two, EndpointOptions::client()).unwrap();
+    let endpoint = Endpoint::bind_all(&two, client_options()).unwrap();
     let here = endpoint.local_addrs();
-    let connect = endpoint.connect(server.local_addrs(), options);
+    let connect = endpoint.connect(to(server.local_addrs()), options);
     let (client, accepted) = within(async { tokio::join!(connect, server.accept()) }).await;
     let (client, accepted) = (client.unwrap(), accepted.unwrap());
     let nowhere = "127.0.0.9:9".parse::<SocketAddr>().unwrap();

@@ -181,7 +181,8 @@ fn an_address_that_never_answers_gets_at_most_three_times_the_offer_and_what_cam
         let (_, answer) = server.accept(Instant::ZERO, &text, None).unwrap();
         let request = check(&answer.credentials.ufrag, "page", &answer.credentials.password);
         let victim: SocketAddr = "203.0.113.7:53".parse().unwrap();
-        let meta = DatagramMeta { local: address(2), remote: victim, ecn: Ecn::NotEct };
+        let meta =
+            DatagramMeta { local: address(2), remote: victim, ecn: Ecn::NotEct, origin: None };
         let mut received = 0;
         for _ in 0..3 {
             received += request.len();
@@ -202,7 +203,12 @@ fn a_check_in_the_name_of_an_address_that_a_living_peer_has_takes_nothing_over()
             let End::Server(server, ..) = end else { panic!("the browser") };
             let (_, answer) = server.accept(now, &text, None).unwrap();
             let request = check(&answer.credentials.ufrag, "thief", &answer.credentials.password);
-            let meta = DatagramMeta { local: address(2), remote: address(1), ecn: Ecn::NotEct };
+            let meta = DatagramMeta {
+                local: address(2),
+                remote: address(1),
+                ecn: Ecn::NotEct,
+                origin: None,
+            };
             server.handle_datagram(now, meta, request.into());
         });
         send(&mut world, id, "mine");
@@ -254,7 +260,7 @@ fn rubbish_from_strangers_and_from_the_browsers_address_changes_nothing() {
         bytes[0] = [0, 1, 20, 21, 22, 23, 25, 26, 0x2f, bytes[0]][round % 10];
         let remote = if round % 2 == 0 { address(1) } else { "198.51.100.1:7".parse().unwrap() };
         world.simulation.with_host(world.server, |end, now| {
-            let meta = DatagramMeta { local: address(2), remote, ecn: Ecn::NotEct };
+            let meta = DatagramMeta { local: address(2), remote, ecn: Ecn::NotEct, origin: None };
             end.handle_datagram(now, meta, Bytes::from(bytes).into());
         });
     }

@@ -209,7 +209,7 @@ impl World {
     fn give(&mut self, to: usize, packet: &[u8]) {
         let parse = |text: &str| text.parse().expect("an address");
         let (local, remote) = (parse(ADDRESSES[to]), parse(ADDRESSES[1 - to]));
-        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
         self.ends[to].handle_datagram(self.now, meta, Bytes::copy_from_slice(packet).into());
         self.drain();
     }

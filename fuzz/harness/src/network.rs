@@ -62,7 +62,7 @@ pub fn chunk(chunk_type: u8, flags: u8, value: &[u8]) -> Vec<u8> {
 
 /// Gives an endpoint at `local` a packet from `remote`.
 pub fn give(end: &mut Endpoint, now: Instant, local: SocketAddr, remote: SocketAddr, bytes: &[u8]) {
-    let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+    let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
     end.handle_datagram(now, meta, Bytes::copy_from_slice(bytes).into());
 }
 

@@ -30,7 +30,7 @@ pub fn run(bytes: &[u8]) -> usize {
             assert!(!request.is_authentic(&answer_password(&server)), "a guessed password");
         }
         let remote = SocketAddr::from(([203, 0, 113, 1], 5000));
-        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
         server.handle_datagram(Instant::ZERO, meta, datagram.into());
         assert_eq!(server.poll_transmit(Instant::ZERO, &mut Vec::new()), None);
     }

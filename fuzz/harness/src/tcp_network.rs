@@ -53,6 +53,7 @@ pub fn give(end: &mut Endpoint, now: Instant, flying: &Flying) {
         local: SocketAddr::new(flying.to, 0),
         remote: SocketAddr::new(flying.from, 0),
         ecn: flying.ecn,
+        origin: None,
     };
     end.handle_datagram(now, meta, flying.bytes.clone().into());
 }

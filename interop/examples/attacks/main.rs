@@ -94,7 +94,11 @@ fn case(program: &PathBuf, what: Attack, memory: u64, space: u64) -> Result<Atta
     let address: SocketAddr = "127.0.0.1:9899".parse()?;
     let mut command = Command::new("prlimit");
     let space = if space == 0 { "unlimited".to_owned() } else { space.to_string() };
-    command.arg(format!("--as={space}")).arg(program).args(["serve", &address.to_string()]);
+    command.arg(format!("--as={space}")).arg(program).args([
+        "serve",
+        "--plain",
+        &address.to_string(),
+    ]);
     command.args(["--memory", &format!("{memory}B"), "--json"]);
     if !matches!(what, Attack::Places(_)) {
         // Else most of an address's attempts are refused, and the memory is never asked for.

@@ -1,4 +1,4 @@
-//! Hostile clients of an SCTP server over UDP, honest ones beside them, and what the server's process holds meanwhile.
+//! Hostile clients of an SCTP server over UDP in plain, honest ones beside them, and what the server's process holds meanwhile.
 
 mod foe;
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use thinstream::{Association, AssociationOptions, StreamId};
+use thinstream::{Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, StreamId};
 
 pub use foe::{Attack, Taken};
 
@@ -96,7 +96,9 @@ struct Peer(Association);
 
 impl Client for Peer {
     async fn connect(server: SocketAddr) -> Result<Peer> {
-        Ok(Peer(Association::connect(server, AssociationOptions::default()).await?))
+        let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
+        let endpoint = Endpoint::bind(io::unspecified_for(server), options)?;
+        Ok(Peer(endpoint.connect(server, AssociationOptions::default()).await?))
     }
 
     async fn exchange(&mut self) -> Result<()> {

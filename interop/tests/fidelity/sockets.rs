@@ -12,7 +12,7 @@ use base::Duration;
 use lab::plan::FlowsPlan;
 use lab::policy_text::TransportName;
 use lab::{Limit, WorkloadPlan};
-use thinstream::{AssociationOptions, RecoveryPolicy};
+use thinstream::{AssociationOptions, Carrier, RecoveryPolicy};
 use tokio::sync::oneshot;
 use tokio::task::LocalSet;
 
@@ -72,6 +72,8 @@ async fn measure(flows: Flows, seed: u64) -> Outcome<Measured> {
     let (server, server_stop, serving) = {
         let mut options = ServeOptions::new("127.0.0.1:0".parse()?);
         (options.echo, options.policy) = (false, Arc::clone(&flows.policy));
+        // The kernel's SCTP, which the same links carry, has nothing else.
+        options.carrier = Carrier::PlainUdp;
         options.association = Flows::association();
         start(move |ready, stop| async move {
             Ok(serve_until(&options, &mut |_| (), |at| _ = ready.send(at), stop).await?)
@@ -120,6 +122,7 @@ impl Flows {
         let clients: Vec<_> = (0..self.clients)
             .map(|client| {
                 let mut options = SendOptions::new(relay);
+                options.carrier = Carrier::PlainUdp;
                 options.messages =
                     Messages::Workload { plan: self.workload, seed: seed << 32 | client };
                 options.sctp_port = server.sctp_port.unwrap_or(options.sctp_port);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use interop::{ECHO_PORT, EchoPlan, Namespace};
 use thinstream::{
-    Association, AssociationError, AssociationOptions, AssociationStats, Endpoint, EndpointOptions,
-    PeerAddress, SendOptions, StreamId,
+    Association, AssociationError, AssociationOptions, AssociationStats, Carrier, Endpoint,
+    EndpointOptions, PeerAddress, SendOptions, StreamId,
 };
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
@@ -36,9 +36,10 @@ pub(crate) fn bind(
     endpoint.with_context(|| format!("cannot bind {address}"))
 }
 
-/// Options of an endpoint that listens at [`ECHO_PORT`].
+/// Options of an endpoint that listens at [`ECHO_PORT`], in plain: the peers have nothing else.
 pub(crate) fn server() -> EndpointOptions {
-    EndpointOptions { sctp_port: Some(ECHO_PORT), ..EndpointOptions::server() }
+    let carrier = Carrier::PlainUdp;
+    EndpointOptions { carrier, sctp_port: Some(ECHO_PORT), ..EndpointOptions::server() }
 }
 
 /// A server at a free UDP port of 127.0.0.1.
@@ -49,7 +50,9 @@ pub(crate) fn server_on_loopback(runtime: &Handle) -> Result<Endpoint> {
 /// A client's association over UDP to the echo server at `address`.
 pub(crate) fn connect(runtime: &Handle, address: SocketAddr) -> Result<Association> {
     let to = PeerAddress::new(address, ECHO_PORT);
-    let connected = Association::connect(to, AssociationOptions::default());
+    let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
+    let endpoint = bind(runtime, None, io::unspecified_for(address), options)?;
+    let connected = endpoint.connect(to, AssociationOptions::default());
     Ok(within(runtime, Duration::from_secs(20), connected)??)
 }
 

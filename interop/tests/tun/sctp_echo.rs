@@ -101,7 +101,8 @@ fn a_machine_behind_tun_answers_pings_and_speaks_sctp_over_ipv4_and_ipv6() {
     for (own, remote) in [("10.78.0.1:0", "10.78.0.2:0"), ("[fd78::1]:0", "[fd78::2]:0")] {
         let bind = || {
             let _context = runtime.enter();
-            let options = EndpointOptions { carrier: Carrier::RawIp, ..EndpointOptions::client() };
+            let options =
+                EndpointOptions { carrier: Carrier::PlainRawIp, ..EndpointOptions::client() };
             thinstream::Endpoint::bind(own.parse().unwrap(), options)
         };
         // The kernel takes its time until it lets an IPv6 address be used.

@@ -1,6 +1,7 @@
 //! Why a client could not start.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use base::Duration;
 use io::BindError;
@@ -8,6 +9,7 @@ use lab::{RecordingError, WorkloadError};
 use thinstream::ConnectError;
 
 use crate::files::FileError;
+use crate::keys::KeyError;
 
 /// Why a client could not start.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +20,24 @@ pub enum SendFailure {
     /// The server cannot be reached.
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    /// A file of keys is of no use.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The server has another key than the one by which it is known.
+    #[error(
+        "{remote} has the key {presented}, not the one at {}:{line}: it has a new key, or another host answers; if it has, remove that line",
+        file.display()
+    )]
+    ChangedKey {
+        /// The server.
+        remote: SocketAddr,
+        /// The key that it presented.
+        presented: String,
+        /// The list of known peers.
+        file: PathBuf,
+        /// The line with the key by which it is known.
+        line: usize,
+    },
     /// The server did not answer in time.
     #[error("no answer from {remote} within {timeout}{}", hint(.said))]
     Timeout {
@@ -74,6 +94,7 @@ impl SendFailure {
             self,
             SendFailure::Bind(_)
                 | SendFailure::Connect(_)
+                | SendFailure::ChangedKey { .. }
                 | SendFailure::Timeout { .. }
                 | SendFailure::Interrupted { .. }
         )

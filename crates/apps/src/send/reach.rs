@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use io::Clock;
 use thinstream::{
-    Association, AssociationOptions, Endpoint, EndpointOptions, MemoryLimits, PeerAddress,
+    Association, AssociationOptions, ConnectError, Endpoint, EndpointOptions, MemoryLimits,
+    PeerAddress, Trust,
 };
 
 use super::{SendFailure, SendOptions};
-use crate::files::PacketFile;
+use crate::files::{FileError, PacketFile};
+use crate::keys::ServerKey;
+use crate::notice::Notice;
 
 /// How long the first address has before the other is tried, too (RFC 8305, section 5).
 const HEAD_START: Duration = Duration::from_millis(250);
@@ -27,13 +30,15 @@ pub(super) struct Reached {
 /// the first address.
 pub(super) async fn reach(
     options: &SendOptions,
+    trust: Option<Trust>,
     clock: Clock,
     packets: &PacketFile,
 ) -> Result<Reached, SendFailure> {
-    let first = attempt(options, clock, packets, options.to);
+    let attempt = |to| attempt(options, trust.clone(), (clock, packets), to);
+    let first = attempt(options.to);
     let Some(other) = options.other else { return first.await };
     tokio::pin!(first);
-    let second = attempt(options, clock, packets, other);
+    let second = attempt(other);
     let failure = match tokio::time::timeout(HEAD_START, &mut first).await {
         Ok(Err(failure)) if !failure.is_usage() => failure,
         Ok(done) => return done,
@@ -57,12 +62,13 @@ pub(super) async fn reach(
 /// Tries one address of the server, from an endpoint of its family.
 async fn attempt(
     options: &SendOptions,
-    clock: Clock,
-    packets: &PacketFile,
+    trust: Option<Trust>,
+    (clock, packets): (Clock, &PacketFile),
     to: SocketAddr,
 ) -> Result<Reached, SendFailure> {
     let endpoint_options = EndpointOptions {
         carrier: options.carrier,
+        identity: options.identity.clone(),
         memory: MemoryLimits::of(options.memory),
         clock: Some(clock),
         tap: packets.tap(),
@@ -73,33 +79,74 @@ async fn attempt(
         [] => Endpoint::bind(io::unspecified_for(to), endpoint_options)?,
         local => Endpoint::bind_all(local, endpoint_options)?,
     };
-    let association = connect(options, &endpoint, to).await?;
+    let association = connect(options, trust, &endpoint, to).await?;
     Ok(Reached { endpoint, association, at: to })
 }
 
 /// Sets the association with the server at `to` up.
 async fn connect(
     options: &SendOptions,
+    trust: Option<Trust>,
     endpoint: &Endpoint,
     to: SocketAddr,
 ) -> Result<Association, SendFailure> {
     let addresses = [&[to], &options.further[..]].concat();
-    let peer = PeerAddress::new(addresses, options.sctp_port);
+    let peer = PeerAddress { trust, ..PeerAddress::new(addresses, options.sctp_port) };
     let association_options = AssociationOptions {
         policy: Arc::clone(&options.policy),
         outbound_streams: options.streams,
         ..options.association.clone()
     };
-    let connecting = endpoint.connect(peer, association_options);
+    let association = endpoint.open(peer, association_options)?;
     let timeout = options.connect_timeout;
-    let association = tokio::time::timeout(timeout.into(), connecting).await.map_err(|_| {
-        let statistics = endpoint.transport_statistics();
-        let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
-        SendFailure::Timeout { remote: to, timeout, said }
-    })??;
+    let connected = tokio::time::timeout(timeout.into(), association.established()).await;
+    connected
+        .map_err(|_| match association.peer() {
+            // It is there, and says no more.
+            Some(_) => ConnectError::NotAccepted { remote: to, own: endpoint.fingerprint() }.into(),
+            None => {
+                let statistics = endpoint.transport_statistics();
+                let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
+                SendFailure::Timeout { remote: to, timeout, said }
+            }
+        })?
+        .map_err(|error| explained(options, to, error))?;
     let granted = association.outbound_streams();
     match granted < options.streams {
         true => Err(SendFailure::Streams { asked: options.streams, granted }),
         false => Ok(association),
     }
+}
+
+/// The failure; of a key that has changed, with the place of the one before.
+fn explained(options: &SendOptions, remote: SocketAddr, error: ConnectError) -> SendFailure {
+    let place = match (&error, &options.server) {
+        (ConnectError::Untrusted { reason, .. }, Some(server)) => {
+            reason.presented().zip(server.place_of(reason))
+        }
+        _ => None,
+    };
+    match place {
+        Some((presented, (file, line))) => {
+            SendFailure::ChangedKey { remote, presented: presented.to_string(), file, line }
+        }
+        None => error.into(),
+    }
+}
+
+/// Keeps the key of a server that is met for the first time, now that it is proved, and says so.
+pub(super) fn learn(
+    options: &SendOptions,
+    association: &Association,
+    notice: &mut (dyn FnMut(Notice) + Send),
+) -> Result<(), FileError> {
+    let line = association.peer().and_then(|peer| peer.line_to_add);
+    let (Some(line), Some(server @ ServerKey::FirstUse { file, name })) = (line, &options.server)
+    else {
+        return Ok(());
+    };
+    server.learn(&line)?;
+    let text = format!("{name} was not known: its key is kept in {}", file.display());
+    notice(Notice::Line(text));
+    Ok(())
 }

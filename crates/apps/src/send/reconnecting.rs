@@ -66,7 +66,8 @@ pub(super) fn may_help(error: &AssociationError) -> bool {
         ),
         AssociationError::Closed
         | AssociationError::EndpointClosed
-        | AssociationError::Socket(_) => false,
+        | AssociationError::Socket(_)
+        | AssociationError::Session(_) => false,
     }
 }
 

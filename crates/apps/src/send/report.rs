@@ -17,6 +17,8 @@ use crate::transfer::{Rows, TransferReport, latency_line};
 pub struct SendReport {
     /// The server.
     pub to: String,
+    /// Fingerprint of the server's key; none where traffic was not encrypted.
+    pub peer: Option<String>,
     /// Recovery of this side.
     pub policy: String,
     /// How long it took, from the first message to the end of the shutdown, in seconds.
@@ -63,6 +65,7 @@ impl SendReport {
         let transfer = stats.map(|stats| TransferReport::new(stats, options.carrier));
         SendReport {
             to: options.to.to_string(),
+            peer: None,
             policy: options.policy_name.clone(),
             duration_s: duration.as_secs_f64(),
             messages: results.sent,
@@ -88,6 +91,10 @@ impl fmt::Display for SendReport {
         let SendReport { to, policy, duration_s, messages, bytes, answers, damaged, .. } = self;
         let mut rows = Rows::default();
         rows.row("sent to", format!("{to} in {duration_s:.1} s, policy {policy}"));
+        match &self.peer {
+            Some(peer) => rows.row("  encrypted", format!("server's key {peer}")),
+            None => rows.row("  not encrypted", "anybody on the way could read and change it"),
+        }
         rows.row("messages", format!("{messages} of {bytes} B, {answers} came back"));
         if *damaged > 0 {
             rows.row("  damaged", damaged);

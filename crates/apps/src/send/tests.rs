@@ -1,13 +1,21 @@
 use std::future::pending;
 
+use std::sync::LazyLock;
+
+use thinstream::{Fingerprint, new_identity};
+
 use super::*;
 use crate::serve::{ServeOptions, ServeReport, serve_until};
+
+/// The key of all servers.
+static KEY: LazyLock<Identity> = LazyLock::new(new_identity);
 
 /// A server at a free port, until the sender of the result is dropped.
 async fn server(
     change: impl FnOnce(&mut ServeOptions),
 ) -> (SocketAddr, tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<ServeReport>) {
     let mut options = ServeOptions::new("127.0.0.1:0".parse().unwrap());
+    options.identity = Some(KEY.clone());
     change(&mut options);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let (ready, address) = tokio::sync::oneshot::channel();
@@ -28,6 +36,7 @@ fn quickly(to: SocketAddr, count: u64) -> SendOptions {
     };
     options.messages = Messages::Workload { plan, seed: 1 };
     options.streams = 3;
+    options.server = Some(ServerKey::Known(KEY.fingerprint()));
     options
 }
 
@@ -190,7 +199,8 @@ fn mortal_server(
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(1).enable_all().build().unwrap();
         runtime.spawn(async move {
-            let options = ServeOptions::new(at);
+            let mut options = ServeOptions::new(at);
+            options.identity = Some(KEY.clone());
             let on_ready = |listen| tell.send(listen).unwrap();
             serve_until(&options, &mut |_| (), on_ready, pending()).await.unwrap();
         });
@@ -279,4 +289,108 @@ async fn what_was_sent_before_a_line_that_is_no_message_counts() {
     assert!(report.failed_by_input && report.failure.is_some());
     drop(stop);
     serving.await.unwrap();
+}
+
+/// Lines that a client told, and how it ended.
+async fn told(options: &SendOptions) -> (Vec<String>, Result<SendReport, SendFailure>) {
+    let mut lines = Vec::new();
+    let mut notice = |notice| {
+        if let Notice::Line(line) = notice {
+            lines.push(line);
+        }
+    };
+    let ended = send_until(options, &mut notice, pending()).await;
+    (lines, ended)
+}
+
+#[tokio::test]
+async fn a_server_is_known_by_its_first_key_and_another_key_is_one_clear_line() {
+    let (address, stop, serving) = server(|_| ()).await;
+    let file = std::env::temp_dir().join(format!("thinstream-known-{}", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    let name = "the-server:9899".to_owned();
+    let first_use = ServerKey::FirstUse { file: file.clone(), name: name.clone() };
+    let options = SendOptions { server: Some(first_use), ..quickly(address, 3) };
+    let (lines, ended) = told(&options).await;
+    assert_eq!(ended.unwrap().peer, Some(KEY.fingerprint().to_string()));
+    assert!(lines.iter().any(|line| line.contains("was not known")), "{lines:?}");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(kept, format!("{name} {}\n", KEY.fingerprint()));
+    let (lines, ended) = told(&options).await;
+    assert!(ended.is_ok() && !lines.iter().any(|line| line.contains("was not known")));
+    drop(stop);
+    serving.await.unwrap();
+    // Another key at the same address: nothing is learned, and the line is named.
+    let other = new_identity();
+    let (address, stop, serving) = server(|options| options.identity = Some(other.clone())).await;
+    let options = SendOptions { to: address, ..options };
+    let failure = told(&options).await.1.unwrap_err();
+    assert!(!failure.is_usage());
+    let text = failure.to_string();
+    let place = format!("{}:1", file.display());
+    assert!(text.contains(&place) && text.contains(&other.fingerprint().to_string()), "{text}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), kept);
+    std::fs::remove_file(file).unwrap();
+    drop(stop);
+    assert_eq!(serving.await.unwrap().messages, 0);
+}
+
+/// A server for one key, and the lines that it tells.
+async fn server_for(
+    key: Fingerprint,
+) -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>, tokio::task::JoinHandle<()>) {
+    let mut options = ServeOptions::new("127.0.0.1:0".parse().unwrap());
+    (options.identity, options.clients) = (Some(KEY.clone()), key.into());
+    let (tell, told) = tokio::sync::mpsc::unbounded_channel();
+    let (ready, address) = tokio::sync::oneshot::channel();
+    let serving = tokio::spawn(async move {
+        let mut notice = |notice| {
+            if let Notice::Line(line) = notice {
+                let _ = tell.send(line);
+            }
+        };
+        let on_ready = |listen| ready.send(listen).unwrap();
+        serve_until(&options, &mut notice, on_ready, pending()).await.unwrap();
+    });
+    (address.await.unwrap(), told, serving)
+}
+
+#[tokio::test]
+async fn a_client_without_an_authorised_key_is_told_of_on_both_sides_and_one_with_it_is_served() {
+    let allowed = new_identity();
+    let (address, mut lines, serving) = server_for(allowed.fingerprint()).await;
+    let options = SendOptions { identity: Some(allowed.clone()), ..quickly(address, 3) };
+    assert_eq!(told(&options).await.1.unwrap().answers, 3);
+    let stranger = new_identity();
+    let key = stranger.fingerprint().to_string();
+    let connect_timeout = Duration::from_secs(2);
+    let options = SendOptions { identity: Some(stranger), connect_timeout, ..options };
+    let text = told(&options).await.1.unwrap_err().to_string();
+    assert!(text.contains("may not accept this side's key") && text.contains(&key), "{text}");
+    let mut said = Vec::new();
+    while let Ok(line) = lines.try_recv() {
+        said.push(line);
+    }
+    let about_it: Vec<_> = said.iter().filter(|line| line.contains(&key)).collect();
+    assert_eq!(about_it.len(), 1, "{said:?}");
+    assert!(about_it[0].starts_with("refused 127.0.0.1:"), "{said:?}");
+    assert!(said.iter().any(|line| line.starts_with("client 1: ")), "{said:?}");
+    serving.abort();
+}
+
+#[tokio::test]
+async fn an_encrypted_server_and_a_client_in_plain_never_meet() {
+    let (address, stop, serving) = server(|_| ()).await;
+    let mut options = SendOptions {
+        carrier: Carrier::PlainUdp,
+        server: None,
+        connect_timeout: Duration::from_secs(1),
+        ..quickly(address, 3)
+    };
+    assert!(matches!(told(&options).await.1, Err(SendFailure::Timeout { .. })));
+    options.server = Some(ServerKey::Known(KEY.fingerprint()));
+    let text = told(&options).await.1.unwrap_err().to_string();
+    assert!(text.contains("prove no key"), "{text}");
+    drop(stop);
+    assert_eq!(serving.await.unwrap().clients, 0);
 }

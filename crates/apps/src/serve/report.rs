@@ -17,6 +17,8 @@ use crate::transfer::{Rows, latency_line};
 pub struct ServeReport {
     /// Where it listened, the addresses separated by commas.
     pub listen: String,
+    /// Fingerprint of its key; none where traffic was not encrypted.
+    pub key: Option<String>,
     /// Recovery of its associations.
     pub policy: String,
     /// How long it ran, in seconds.
@@ -115,13 +117,14 @@ impl Limits {
 impl ServeReport {
     pub(super) fn new(
         options: &ServeOptions,
-        listen: String,
+        (listen, key): (String, Option<String>),
         duration_s: f64,
         totals: &Totals,
         limits: Limits,
     ) -> ServeReport {
         ServeReport {
             listen,
+            key,
             policy: options.policy_name.clone(),
             duration_s,
             clients: totals.clients,
@@ -147,6 +150,10 @@ impl fmt::Display for ServeReport {
         let ServeReport { listen, policy, duration_s, clients, messages, bytes, .. } = self;
         let mut rows = Rows::default();
         rows.row("served at", format!("{listen} for {duration_s:.1} s, policy {policy}"));
+        match &self.key {
+            Some(key) => rows.row("  encrypted", format!("key {key}")),
+            None => rows.row("  not encrypted", "anybody on the way could read and change it"),
+        }
         let (failed, cut_off) = (self.clients_failed, self.clients_cut_off);
         rows.row("clients", format!("{clients}, {failed} failed, {cut_off} there in the end"));
         rows.row("messages", format!("{messages} of {bytes} B, {} damaged", self.damaged));

@@ -26,6 +26,24 @@ async fn a_server_ends_after_its_duration_and_reports_nothing_when_nobody_came()
     };
     let report = serve_until(&options, &mut notice, |_| (), std::future::pending()).await.unwrap();
     assert_eq!((report.clients, report.messages, report.one_way_ms), (0, 0, None));
-    assert!(lines[0].contains("not encrypted"), "{lines:?}");
+    let key = report.key.clone().unwrap();
+    assert!(lines[0].contains("encrypted, for any client") && lines[0].contains(&key), "{lines:?}");
+    assert!(lines[1].ends_with(&format!("--peer {key}")), "{lines:?}");
     assert!(report.to_string().contains("0 failed"));
+}
+
+#[tokio::test]
+async fn a_server_in_plain_says_so() {
+    let mut options = ServeOptions::new("127.0.0.1:0".parse().unwrap());
+    options.carrier = Carrier::PlainUdp;
+    let mut lines = Vec::new();
+    let mut notice = |notice| {
+        if let Notice::Line(line) = notice {
+            lines.push(line);
+        }
+    };
+    let report = serve_until(&options, &mut notice, |_| (), std::future::ready(())).await.unwrap();
+    assert!(lines[0].ends_with("traffic is not encrypted"), "{lines:?}");
+    assert!(lines.len() == 1 && report.key.is_none());
+    assert!(report.to_string().contains("not encrypted"), "{report}");
 }

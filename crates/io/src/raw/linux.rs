@@ -75,7 +75,12 @@ impl RawTransport {
                 MsgFlags::empty(),
             )?;
             let remote = message.address.as_ref().and_then(to_socket_addr);
-            let mut meta = DatagramMeta { local: self.local, remote: self.local, ecn: Ecn::NotEct };
+            let mut meta = DatagramMeta {
+                local: self.local,
+                remote: self.local,
+                ecn: Ecn::NotEct,
+                origin: None,
+            };
             for control in message.cmsgs().into_iter().flatten() {
                 read_control(&control, &mut meta);
             }
@@ -334,7 +339,8 @@ mod tests {
     #[test]
     fn what_is_no_whole_ip_packet_yields_nothing() {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut meta = DatagramMeta { local: address, remote: address, ecn: Ecn::NotEct };
+        let mut meta =
+            DatagramMeta { local: address, remote: address, ecn: Ecn::NotEct, origin: None };
         for packet in [&[][..], &[0x45; 19], &[0x4f; 24], &[0x65; 40]] {
             assert_eq!(strip_header(packet, &mut meta), None);
         }

@@ -310,6 +310,7 @@ impl TunTransport {
                 local: SocketAddr::new(packet.destination, 0),
                 remote: SocketAddr::new(packet.source, 0),
                 ecn: packet.ecn,
+                origin: None,
             };
             return Some((meta, Bytes::copy_from_slice(packet.payload)));
         } else if matches!(packet.protocol, ip::ICMP | ip::ICMPV6) {

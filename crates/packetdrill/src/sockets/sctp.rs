@@ -205,7 +205,8 @@ impl Sockets {
             // A host without a socket answers too (RFC 9260, section 8.4).
             self.add_stack(PORT, false, &[], &self.config.association.clone());
         }
-        let meta = DatagramMeta { local: destination, remote: source, ecn: Ecn::NotEct };
+        let meta =
+            DatagramMeta { local: destination, remote: source, ecn: Ecn::NotEct, origin: None };
         if let Some(stack) = self.stacks.last_mut() {
             stack.endpoint.handle_datagram(now, meta, bytes.into());
         }

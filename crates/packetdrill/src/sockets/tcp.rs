@@ -134,6 +134,7 @@ impl Sockets {
             local: SocketAddr::new(destination, 0),
             remote: SocketAddr::new(source, 0),
             ecn,
+            origin: None,
         };
         self.endpoint().handle_datagram(now, meta, bytes.into());
     }

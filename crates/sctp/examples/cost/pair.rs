@@ -84,7 +84,8 @@ impl End {
         let mut datagrams = core::mem::take(&mut self.inbox.datagrams);
         let mut start = 0;
         for (local, size) in datagrams.drain(..) {
-            let meta = DatagramMeta { local, remote: across(local), ecn: Ecn::NotEct };
+            let meta =
+                DatagramMeta { local, remote: across(local), ecn: Ecn::NotEct, origin: None };
             self.endpoint.handle_datagram(now, meta, block.slice(start..start + size).into());
             start += size;
             self.after_input(now, out);

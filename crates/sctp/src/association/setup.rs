@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{DatagramMeta, Duration, Instant, RandomStream};
+use base::{DatagramMeta, Duration, Instant, Origin, RandomStream};
 use bytes::Bytes;
 
 use super::{Association, Ends, Identity};
@@ -32,19 +32,16 @@ use crate::zero_checksum;
 const REPORT_LIMIT: usize = 256;
 
 impl Association {
-    /// The application opens an association: INIT goes out to `ends`, and to `further` addresses of the peer if there is no
-    /// answer.
+    /// The application opens an association: once it [begins](Association::begin), INIT goes out to `ends`, and to `further`
+    /// addresses of the peer if there is no answer.
     pub(crate) fn connect(
-        now: Instant,
         options: Arc<AssociationOptions>,
         identity: Identity,
         (ends, further): (Ends, &[SocketAddr]),
         random: &mut RandomStream,
     ) -> Association {
-        let mut handshake = Box::new(Handshake::default());
-        handshake.begin(now, first_timeout(&options.policy, Duration::ZERO));
-        handshake.on_init(now);
-        let mut own = Association::new(options, identity, ends, Phase::CookieWait(handshake));
+        let phase = Phase::CookieWait(Box::default());
+        let mut own = Association::new(options, identity, ends, phase);
         let (paths, mut context) = own.paths_in_context();
         further.iter().for_each(|remote| paths.add_named(&mut context, *remote));
         own.fit_fragments();
@@ -52,8 +49,35 @@ impl Association {
             let vector = draw_vector(wanted_chunks(&own.options), random);
             own.extensions.offer_authentication(vector);
         }
-        own.control.push(Control::Init);
         own
+    }
+
+    /// INIT leaves.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        let Phase::CookieWait(handshake) = &mut self.phase else { return };
+        if handshake.next_timeout().is_some() {
+            return;
+        }
+        handshake.begin(now, first_timeout(&self.options.policy, Duration::ZERO));
+        handshake.on_init(now);
+        self.control.push(Control::Init);
+    }
+
+    /// INIT leaves to `remote`, where the peer has proved to be `origin`.
+    pub(crate) fn begin_with(&mut self, now: Instant, remote: SocketAddr, origin: Origin) {
+        self.origin = Some(Box::new(origin));
+        self.paths.begin_at(remote);
+        self.begin(now);
+    }
+
+    /// The peer, which has proved who it is, speaks from an address that is none of its own so far: it has moved, or has
+    /// another one. False if there can be no path to it.
+    pub(crate) fn follow_peer(&mut self, now: Instant, meta: DatagramMeta) -> bool {
+        let takes_part = self.state().sends_data() || self.state().receives_data();
+        let (paths, mut context) = self.paths_in_context();
+        let follows = takes_part && paths.follow(now, &mut context, meta);
+        self.fit_fragments();
+        follows
     }
 
     /// The association that a returned cookie describes, set up.
@@ -73,6 +97,7 @@ impl Association {
         };
         let ends = Ends { remote: meta.remote, local: Some(meta.local), locals };
         let mut own = Association::new(options, identity, ends, Phase::Established);
+        own.origin = meta.origin.map(Box::new);
         if let Some(vectors) = &cookie.key_vectors {
             own.extensions.offer_authentication(vectors.own.clone());
         }

@@ -5,9 +5,10 @@ mod messages;
 mod paths;
 mod streams;
 
+use core::net::SocketAddr;
 use std::sync::Arc;
 
-use base::{Instant, RandomStream};
+use base::{Instant, Origin, RandomStream};
 use bytes::Bytes;
 use recovery::{RecoveryPolicy, TimedEvent};
 
@@ -35,6 +36,12 @@ impl<'a> AssociationMut<'a> {
     pub(super) fn new(endpoint: &'a mut Endpoint, id: AssociationId) -> Option<AssociationMut<'a>> {
         endpoint.table.get(id)?;
         Some(AssociationMut { endpoint, id, unsettled: false, sent_at: None })
+    }
+
+    /// Sends INIT of an association that was [prepared](Endpoint::prepare), first to `remote`, one of the peer's addresses, at
+    /// which a layer below has proved the peer to be `origin`. From now on the association is with that host alone.
+    pub fn begin(&mut self, now: Instant, remote: SocketAddr, origin: Origin) {
+        self.run(|association, _| association.begin_with(now, remote, origin));
     }
 
     /// Closes the association gracefully: what was sent arrives first. [`Event::Closed`](crate::Event::Closed) follows.

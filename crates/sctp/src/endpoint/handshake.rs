@@ -36,7 +36,7 @@ impl Endpoint {
             self.stats.wrong_tag += 1;
             return;
         }
-        let existing = self.table.by_peer(meta.remote, header.source_port);
+        let existing = self.by_peer(meta, header.source_port);
         if init.validate().is_err() {
             let cause = OwnedCause::InvalidMandatoryParameter;
             return self.reply(Reply::abort(meta, header, init.initiate_tag, cause));
@@ -150,7 +150,7 @@ impl Endpoint {
             self.table.get(*id).is_some_and(|own| is_from_peer(own, meta, header.source_port))
         });
         let existing = by_tag
-            .or_else(|| self.table.by_peer(meta.remote, header.source_port))
+            .or_else(|| self.by_peer(meta, header.source_port))
             .filter(|id| self.table.get(*id).is_some_and(|own| !own.is_closed()));
         if !self.admits_cookie(existing, packet, &cookie) {
             self.stats.cookies_refused += 1;

@@ -1,7 +1,7 @@
 //! Answers that need no association: INIT ACK, and what RFC 9260 demands for packets out of the blue
 //! (section 8.4).
 
-use base::{DatagramMeta, Duration, Ecn, Transmit};
+use base::{DatagramMeta, Duration, Ecn, Origin, Transmit};
 
 use super::routing::raw_but_auth;
 use crate::control::OwnedCause;
@@ -130,6 +130,11 @@ impl Reply {
             }
         }
         Some(Reply::new(meta, received, received.verification_tag, answer)) // rules 5 and 8
+    }
+
+    /// The host for which alone it is, where a layer below authenticates hosts: the one that it answers.
+    pub(super) fn origin(&self) -> Option<Origin> {
+        self.meta.origin
     }
 
     /// Appends the packet to `buffer`.

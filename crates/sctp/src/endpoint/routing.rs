@@ -46,14 +46,15 @@ impl Endpoint {
             }
             return self.deliver(now, id, meta, packet);
         }
-        let by_peer = self.table.by_peer(meta.remote, header.source_port);
-        match by_peer {
+        match self.by_peer(meta, header.source_port) {
             Some(id) if may_carry_reflected_tag(&first) => self.on_reflected(now, id, meta, packet),
             Some(own) => self.on_wrong_tag(meta, own, &first, packet),
             // Perhaps from an address of the peer that it did not name: an ABORT would carry the right tag
             // and end a living association.
-            None if self.is_tag_of(header) => self.on_packet_from_elsewhere(now, meta, packet),
-            None => match self.table.by_transport_address(meta.remote, header.source_port) {
+            None if self.is_tag_of(meta, header) => {
+                self.on_packet_from_elsewhere(now, meta, packet);
+            }
+            None => match self.by_transport_address(meta, header.source_port) {
                 // Section 8.5: a wrong tag, from behind another UDP port than the last right one.
                 Some(own) => self.on_wrong_tag(meta, own, &first, packet),
                 None => self.reply_out_of_the_blue(meta, packet),
@@ -62,15 +63,42 @@ impl Endpoint {
     }
 
     /// Whether the tag and the SCTP ports are those of an association, whatever the address.
-    fn is_tag_of(&self, header: CommonHeader) -> bool {
+    pub(super) fn is_tag_of(&self, meta: DatagramMeta, header: CommonHeader) -> bool {
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
-        own.is_some_and(|own| own.peer_port() == header.source_port)
+        own.is_some_and(|own| own.origin() == meta.origin && own.peer_port() == header.source_port)
+    }
+
+    /// The association with SCTP port `port` at the address of a packet, if it is with the host that sent the packet.
+    pub(super) fn by_peer(&self, meta: DatagramMeta, port: u16) -> Option<AssociationId> {
+        self.of_origin(self.table.by_peer(meta.remote, port), meta)
+    }
+
+    /// As [`Endpoint::by_peer`], whatever the port of the encapsulation.
+    pub(super) fn by_transport_address(
+        &self,
+        meta: DatagramMeta,
+        port: u16,
+    ) -> Option<AssociationId> {
+        self.of_origin(self.table.by_transport_address(meta.remote, port), meta)
+    }
+
+    fn of_origin(&self, found: Option<AssociationId>, meta: DatagramMeta) -> Option<AssociationId> {
+        let is_of = |own: &Association| own.origin() == meta.origin;
+        found.filter(|id| self.table.get(*id).is_some_and(is_of))
     }
 
     /// A packet with the tag of an association, from an address that is none of its peer's: perhaps the
-    /// peer has moved (RFC 5061, section 5.2).
+    /// peer has moved (RFC 5061, section 5.2). One that has proved who it is needs no more words.
     fn on_packet_from_elsewhere(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         let id = self.table.by_tag(packet.header().verification_tag);
+        if let Some(id) = id.filter(|_| meta.origin.is_some()) {
+            let mut follows = false;
+            self.with(id, |own, _| follows = own.follow_peer(now, meta));
+            return match follows {
+                true => self.deliver(now, id, meta, packet),
+                false => self.stats.wrong_tag += 1,
+            };
+        }
         match id.filter(|_| may_come_from_anywhere(packet)) {
             Some(id) => self.with(id, |association, random| {
                 association.handle_packet_from_elsewhere(now, meta, packet, random);
@@ -130,10 +158,10 @@ impl Endpoint {
     }
 }
 
-/// Whether a packet comes from where the association's peer is: its SCTP port, and its IP address on
-/// any UDP port (RFC 6951, section 5.4).
+/// Whether a packet comes from the association's peer as far as that is proved, and from where it is: its SCTP port, and its
+/// IP address on any UDP port (RFC 6951, section 5.4).
 pub(super) fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
-    own.peer_port() == source_port && own.leads_to(meta.remote.ip())
+    own.origin() == meta.origin && own.peer_port() == source_port && own.leads_to(meta.remote.ip())
 }
 
 /// The chunks of a packet up to the first that is malformed, without AUTH: what the packet is about

@@ -36,12 +36,11 @@ impl Endpoint {
     /// Whether a packet is of no association and of no peer's, at an endpoint whose associations offer to take such.
     fn is_out_of_the_blue_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {
         let header = packet.header();
-        let peer = (meta.remote, header.source_port);
         self.options.accepted.zero_checksum.is_some()
             && !opens(packet)
             && self.table.by_tag(header.verification_tag).is_none()
-            && self.table.by_peer(peer.0, peer.1).is_none()
-            && self.table.by_transport_address(peer.0, peer.1).is_none()
+            && self.by_peer(meta, header.source_port).is_none()
+            && self.by_transport_address(meta, header.source_port).is_none()
     }
 
     fn takes_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {
@@ -49,7 +48,9 @@ impl Endpoint {
         let Some(Ok(first)) = packet.raw_chunks().next() else { return false };
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
         own.is_some_and(|own| {
-            own.takes_zero_checksum() && is_from_peer(own, meta, header.source_port)
+            // One that has proved who it is may have moved.
+            let proved = meta.origin.is_some() && self.is_tag_of(meta, header);
+            own.takes_zero_checksum() && (proved || is_from_peer(own, meta, header.source_port))
         }) && !opens(packet)
             && !may_carry_reflected_tag(&first)
             && header.destination_port == self.options.port

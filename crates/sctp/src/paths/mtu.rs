@@ -7,7 +7,7 @@ use recovery::policy::{IPV6_MIN_MTU, PathMtuPolicy};
 
 use super::heartbeat::Asked;
 use super::mtu_discovery::PathMtuDiscovery;
-use super::path::{Path, WORD, headers, max_packet};
+use super::path::{Path, WORD};
 use super::{Context, PathId, Paths};
 use crate::options::AssociationOptions;
 
@@ -26,15 +26,14 @@ pub(crate) struct Probe {
 
 impl Path {
     fn size_limits(&self, path_mtu: u16, policy: &PathMtuPolicy) -> SizeLimits {
-        let remote = self.remote();
-        let is_ipv6 = !remote.is_ipv4();
+        let is_ipv6 = !self.remote().is_ipv4();
         // Every path of IPv6 carries the base (RFC 8899, section 5.1.2).
         let min = if is_ipv6 { IPV6_MIN_MTU } else { MIN_MTU };
         SizeLimits {
-            min: max_packet(remote, min),
-            base: max_packet(remote, policy.base_mtu(is_ipv6)),
-            max: max_packet(remote, path_mtu),
-            headers: headers(remote),
+            min: self.packet_within(min),
+            base: self.packet_within(policy.base_mtu(is_ipv6)),
+            max: self.packet_within(path_mtu),
+            headers: self.headers(),
             multiple: WORD,
         }
     }
@@ -151,7 +150,7 @@ impl Paths {
         mtu: u32,
     ) {
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-        let size = max_packet(self[path].remote(), mtu);
+        let size = self[path].packet_within(mtu);
         if let Some(discovery) = &mut self.list[path.row()].discovery
             && mtu >= MIN_MTU
         {

@@ -20,6 +20,8 @@ pub(crate) struct Path {
     remote: Place,
     /// Bytes of an SCTP packet that fit the path MTU.
     max_packet: u16,
+    /// Bytes that a layer below adds to each packet.
+    below: u16,
     /// Errors in a row.
     pub(super) error_count: u8,
     pub(super) state: PathState,
@@ -90,6 +92,8 @@ pub(super) struct UnderWay {
 const IPV4_HEADER: u16 = 20;
 const IPV6_HEADER: u16 = 40;
 const UDP_HEADER: u16 = 8;
+/// Bytes of a layer below that are counted at most, so that a packet keeps room for chunks.
+const BELOW_MAX: u16 = 128;
 
 /// SCTP packets are multiples of this many bytes (RFC 9260, section 3.2).
 pub(super) const WORD: u16 = 4;
@@ -99,13 +103,15 @@ impl Path {
     pub(crate) fn new(
         remote: SocketAddr,
         local: Option<SocketAddr>,
-        path_mtu: u16,
+        options: &AssociationOptions,
         confirmed: bool,
     ) -> Self {
+        let below = options.overhead_below.min(BELOW_MAX);
         Path {
             local: local.map(Place::from),
             remote: remote.into(),
-            max_packet: max_packet(remote, path_mtu),
+            max_packet: max_packet(remote, below, options.path_mtu),
+            below,
             error_count: 0,
             state: PathState::Active,
             confirmed,
@@ -212,11 +218,21 @@ impl Path {
 
     /// The path MTU, in bytes of an IP packet, changed.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
-        self.max_packet = max_packet(self.remote(), path_mtu);
+        self.max_packet = self.packet_within(path_mtu);
         if let Some(discovery) = &mut self.discovery {
             discovery.set_max(self.max_packet);
             self.max_packet = discovery.size();
         }
+    }
+
+    /// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes on this path.
+    pub(super) fn packet_within(&self, path_mtu: u16) -> u16 {
+        max_packet(self.remote(), self.below, path_mtu)
+    }
+
+    /// Bytes of the headers around an SCTP packet on this path.
+    pub(super) fn headers(&self) -> u16 {
+        headers(self.remote()) + self.below
     }
 
     /// Bytes of an SCTP packet that fit the path MTU.
@@ -240,14 +256,15 @@ impl Path {
     }
 }
 
-/// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, a multiple of 4.
-pub(crate) fn max_packet(remote: SocketAddr, path_mtu: u16) -> u16 {
+/// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, `below` of them added by a layer below; a
+/// multiple of 4.
+fn max_packet(remote: SocketAddr, below: u16, path_mtu: u16) -> u16 {
     // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.
-    (path_mtu.max(576) - headers(remote)) / WORD * WORD
+    (path_mtu.max(576) - headers(remote) - below) / WORD * WORD
 }
 
 /// Bytes of the headers that precede an SCTP packet towards `remote`.
-pub(super) fn headers(remote: SocketAddr) -> u16 {
+fn headers(remote: SocketAddr) -> u16 {
     let ip = if remote.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
     let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
     ip + udp
@@ -306,10 +323,11 @@ mod tests {
 
     #[test]
     fn what_fits_a_packet_depends_on_ip_version_and_encapsulation() {
-        let size = |address: &str, mtu| max_packet(address.parse().unwrap(), mtu);
+        let size = |address: &str, mtu| max_packet(address.parse().unwrap(), 0, mtu);
         assert_eq!(size("10.0.0.1:0", 1500), 1480);
         assert_eq!(size("10.0.0.1:9899", 1500), 1472);
         assert_eq!(size("[::1]:9899", 1500), 1452);
         assert_eq!(size("10.0.0.1:9899", 0), 548);
+        assert_eq!(max_packet("10.0.0.1:9899".parse().unwrap(), 22, 1500), 1448);
     }
 }

@@ -72,7 +72,8 @@ impl Handshake {
 
     /// T1 is to expire now: a path is said to work again.
     pub(crate) fn hurry(&mut self, now: Instant) {
-        self.t1 = Some(now);
+        // One that has not begun waits for something else.
+        self.t1 = self.t1.map(|_| now);
     }
 
     /// T1 expired: whether to try again, `limit` times at most.

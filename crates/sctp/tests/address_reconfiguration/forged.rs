@@ -412,7 +412,7 @@ fn a_change_that_is_not_asked_for_changes_nothing_here_either() {
     assert_eq!(multicast, Err(AddressError::Meaningless(ip("224.0.0.1:9899"))));
     // This side's addresses were not named: its path still follows the packets that come.
     let local = address("10.0.0.3:9899");
-    let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct };
+    let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct, origin: None };
     let bytes = packet(PEER_PORT, PORT, forge.bench.tag, |packet| {
         packet.append(Heartbeat { info: b"x" }).unwrap();
     });

@@ -35,7 +35,12 @@ fn drain(bench: &mut Bench, sent: &mut Sent) -> Vec<Vec<u8>> {
 }
 
 fn give(bench: &mut Bench, sent: &mut Sent, bytes: Vec<u8>) -> Vec<Vec<u8>> {
-    let meta = DatagramMeta { local: address(SERVER), remote: bench.remote, ecn: Ecn::NotEct };
+    let meta = DatagramMeta {
+        local: address(SERVER),
+        remote: bench.remote,
+        ecn: Ecn::NotEct,
+        origin: None,
+    };
     bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
     drain(bench, sent)
 }
@@ -164,7 +169,7 @@ fn what_comes_from_nowhere_gets_no_answer() {
     {
         let mut sent = Sent::new();
         let mut give = |bytes: Vec<u8>| {
-            let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+            let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
             bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
             assert!(drain(&mut bench, &mut sent).is_empty(), "from {remote} to {local}");
         };

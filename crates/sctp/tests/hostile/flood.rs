@@ -52,7 +52,8 @@ fn a_hundred_thousand_spoofed_inits_leave_nothing_behind() {
 #[test]
 fn answers_that_nobody_fetches_do_not_pile_up() {
     let mut bench = Bench::listening();
-    let meta = |remote| DatagramMeta { local: address(SERVER), remote, ecn: Ecn::NotEct };
+    let meta =
+        |remote| DatagramMeta { local: address(SERVER), remote, ecn: Ecn::NotEct, origin: None };
     let used = memory(|| {
         for index in 0..50_000 {
             let (remote, datagram) = spoofed_init(index);

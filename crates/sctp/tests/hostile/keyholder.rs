@@ -75,7 +75,7 @@ impl Keyholder {
     /// Gives a packet that came from an address, and adds what the endpoint sends to the traffic.
     fn give_from(&mut self, from: &str, packet: Vec<u8>, traffic: &mut Traffic) {
         let remote = SocketAddr::new(ip(from), address(CLIENT).port());
-        let meta = DatagramMeta { local: address(SERVER), remote, ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local: address(SERVER), remote, ecn: Ecn::NotEct, origin: None };
         self.foe.bench.endpoint.handle_datagram(self.foe.bench.now, meta, packet.into());
         self.collect(traffic);
     }

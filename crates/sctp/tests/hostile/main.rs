@@ -24,6 +24,7 @@ mod keyholder;
 mod malformed;
 mod memory;
 mod network;
+mod origins;
 mod packets;
 mod places;
 mod turns;

@@ -92,7 +92,7 @@ impl Pair {
 
     fn give(&mut self, to: usize, packet: &[u8]) {
         let (local, remote) = (address(ADDRESSES[to]), address(ADDRESSES[1 - to]));
-        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
         self.ends[to].handle_datagram(self.now, meta, Bytes::copy_from_slice(packet).into());
         self.drain();
     }

@@ -179,6 +179,7 @@ fn burst(count: u32, heeds: bool) -> (Vec<usize>, u64) {
         local: crate::support::address(crate::support::SERVER),
         remote,
         ecn: base::Ecn::NotEct,
+        origin: None,
     };
     let init = |index: u32| {
         let tag = sctp::VerificationTag(0);

@@ -79,7 +79,8 @@ fn carry(
         let is_one_of = |all: &[&str], one| all.iter().any(|text| address(text) == one);
         let remote = transmit.local.unwrap_or(address(sources[0]));
         if is_one_of(has, transmit.remote) && is_one_of(sources, remote) {
-            let meta = DatagramMeta { local: transmit.remote, remote, ecn: Ecn::NotEct };
+            let meta =
+                DatagramMeta { local: transmit.remote, remote, ecn: Ecn::NotEct, origin: None };
             to.handle_datagram(now, meta, datagram.into());
         }
     }
@@ -171,7 +172,7 @@ fn who_names_anothers_address_neither_stops_it_from_associating_nor_sends_it_muc
                 } else {
                     let remote = transmit.local.unwrap_or(address(SERVERS[0]));
                     let local = transmit.remote;
-                    let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+                    let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
                     liar.handle_datagram(now, meta, datagram.into());
                 }
             }

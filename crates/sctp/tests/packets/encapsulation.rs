@@ -32,7 +32,12 @@ fn send_much(bench: &mut Bench) {
 }
 
 fn speak_from(bench: &mut Bench, remote: &str) {
-    let meta = DatagramMeta { local: address(SERVER), remote: address(remote), ecn: Ecn::NotEct };
+    let meta = DatagramMeta {
+        local: address(SERVER),
+        remote: address(remote),
+        ecn: Ecn::NotEct,
+        origin: None,
+    };
     let bytes = packet(PEER_PORT, PORT, bench.tag, |packet| {
         packet.append(Heartbeat { info: b"here" }).unwrap();
     });

@@ -32,7 +32,12 @@ fn cookie_ack_stands_before_the_sack_and_the_data_of_its_packet() {
         p.append(CookieEcho { cookie: &cookie }).unwrap();
         p.append(data(0, 0, 0, b"with the cookie")).unwrap();
     });
-    let meta = DatagramMeta { local: address(SERVER), remote: bench.remote, ecn: Ecn::NotEct };
+    let meta = DatagramMeta {
+        local: address(SERVER),
+        remote: bench.remote,
+        ecn: Ecn::NotEct,
+        origin: None,
+    };
     bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
     while let Some(event) = bench.endpoint.poll_event() {
         bench.events.push(event);

@@ -125,7 +125,8 @@ fn any_number_of_inits_leaves_no_state_and_each_has_a_random_tag_and_tsn_in_its_
 fn answers_that_are_not_fetched_do_not_pile_up() {
     use base::{DatagramMeta, Ecn, Machine};
     let mut bench = Bench::listening();
-    let meta = DatagramMeta { local: bench.remote, remote: bench.remote, ecn: Ecn::NotEct };
+    let meta =
+        DatagramMeta { local: bench.remote, remote: bench.remote, ecn: Ecn::NotEct, origin: None };
     for _ in 0..60_000 {
         let bytes =
             packet(PEER_PORT, PORT, Default::default(), |p| p.append(init(PEER_TAG)).unwrap());

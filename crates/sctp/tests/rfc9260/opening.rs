@@ -372,7 +372,7 @@ fn init_ack_goes_to_where_the_init_came_from() {
             p.append(init_with(PEER_TAG, [listed])).unwrap();
         });
         let (local, remote) = (address(crate::support::SERVER), address(source));
-        let meta = base::DatagramMeta { local, remote, ecn: base::Ecn::NotEct };
+        let meta = base::DatagramMeta { local, remote, ecn: base::Ecn::NotEct, origin: None };
         bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
         let mut answer = Vec::new();
         let sent = bench.endpoint.poll_transmit(bench.now, &mut answer).unwrap();

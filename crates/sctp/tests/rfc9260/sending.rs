@@ -143,6 +143,7 @@ fn control_chunks_and_a_sack_that_waits_stand_before_data_in_one_packet() {
         local: crate::support::address(crate::support::SERVER),
         remote: bench.remote,
         ecn: base::Ecn::NotEct,
+        origin: None,
     };
     let bytes = crate::support::wire::packet(
         crate::support::wire::PEER_PORT,

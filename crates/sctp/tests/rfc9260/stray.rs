@@ -55,8 +55,12 @@ fn what_comes_from_or_went_to_many_hosts_gets_no_answer() {
     let mut bench = Bench::listening();
     let give = |bench: &mut Bench, local: &str, remote: &str| {
         let bytes = packet(PEER_PORT, PORT, STRANGE, |p| p.append(data(0, 0, 0, b"x")).unwrap());
-        let meta =
-            DatagramMeta { local: address(local), remote: address(remote), ecn: Ecn::NotEct };
+        let meta = DatagramMeta {
+            local: address(local),
+            remote: address(remote),
+            ecn: Ecn::NotEct,
+            origin: None,
+        };
         bench.endpoint.handle_datagram(bench.now, meta, bytes.into());
         bench.drain().len()
     };

@@ -189,7 +189,12 @@ impl Bench {
     }
 
     pub(crate) fn give_bytes(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
-        let meta = DatagramMeta { local: address(SERVER), remote: self.remote, ecn: Ecn::NotEct };
+        let meta = DatagramMeta {
+            local: address(SERVER),
+            remote: self.remote,
+            ecn: Ecn::NotEct,
+            origin: None,
+        };
         self.endpoint.handle_datagram(self.now, meta, bytes.into());
         self.drain()
     }

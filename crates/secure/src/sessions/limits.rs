@@ -12,29 +12,38 @@ use crate::sealer::{Failure, Peer};
 pub struct Limits {
     /// Sessions in all; strangers beyond get no answer.
     pub sessions: usize,
+    /// Sessions that peers at one host (an IPv4 address, or an IPv6 network of 64 bits) began, half-open ones included. More
+    /// strangers of it get no answer.
+    pub per_host: usize,
     /// Handshakes under way that peers began. One more ends the oldest.
     pub half_open: usize,
     /// Half-open handshakes of one host (an IPv4 address, or an IPv6 network of 64 bits). More strangers of it get no answer.
     pub half_open_per_host: usize,
     /// Bytes of datagrams that a peer may send in a handshake that it began; more end it.
     pub half_open_bytes: usize,
-    /// Time from the cookie to the end of a handshake that a peer began.
+    /// Time from the cookie to the end of a handshake that a peer began, and to its first packet.
     pub half_open_time: Duration,
     /// Time without a packet from the peer after which an open session is closed. SCTP's heartbeats keep a session open as long
     /// as its association lives.
     pub idle: Duration,
+    /// Silence of a server after which a client that goes on sending sets another session up, or four round trips if that is
+    /// longer: the server may have lost the session, or the client may be at another address.
+    pub renew: Duration,
 }
 
 impl Default for Limits {
-    /// 16,384 sessions; 512 handshakes, 64 of one host, each with 32 KiB and 15 s; idle for two minutes.
+    /// 16,384 sessions, 2,048 of one host; 512 handshakes, 64 of one host, each with 32 KiB and 15 s; idle for two minutes; renewed after a
+    /// second.
     fn default() -> Limits {
         Limits {
             sessions: 16_384,
+            per_host: 2_048,
             half_open: 512,
             half_open_per_host: 64,
             half_open_bytes: 32 << 10,
             half_open_time: Duration::from_secs(15),
             idle: Duration::from_secs(120),
+            renew: Duration::from_secs(1),
         }
     }
 }
@@ -64,6 +73,8 @@ pub enum Notice {
         role: Role,
         /// Reason.
         failure: Failure,
+        /// Whether the peer sent anything at all.
+        answered: bool,
     },
 }
 
@@ -74,6 +85,10 @@ pub struct SessionStats {
     pub opened: u64,
     /// Sessions that failed: keys refused, handshakes of this side without an end, errors of the protocol.
     pub failed: u64,
+    /// Sessions set up anew since the server was silent.
+    pub renewed: u64,
+    /// Sessions that went on at another port of the client's host.
+    pub moved: u64,
     /// Cookies sent to strangers.
     pub cookies_sent: u64,
     /// Datagrams of strangers that are no ClientHello, have a wrong cookie, or came when no peer may begin.
@@ -88,7 +103,11 @@ pub struct SessionStats {
     pub packets_sealed: u64,
     /// Packets of peers that were decrypted.
     pub packets_opened: u64,
-    /// Packets of the machine that were dropped: no session, a handshake with too many that wait, or too long.
+    /// Bytes of all datagrams sent, those of handshakes included.
+    pub bytes_sent: u64,
+    /// Bytes of all datagrams of peers with a session.
+    pub bytes_received: u64,
+    /// Packets of the machine that were dropped: no open session with the host that they are for, or too long.
     pub packets_unsent: u64,
     /// ICMP messages that proved nothing.
     pub icmp_ignored: u64,

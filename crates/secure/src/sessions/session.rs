@@ -1,40 +1,75 @@
-//! One session with what surrounds it: packets that wait for it, its times, its bounds.
+//! One session with what surrounds it: its addresses, its times, its bounds.
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
-use base::{Ecn, Instant, IpService, Transmit};
+use base::{Duration, Ecn, Icmp, IcmpError, Instant, IpService, Origin, Transmit};
 use bytes::Bytes;
 
 use super::limits::{Limits, Notice};
+use super::sent::Sent;
 use crate::dtls::{Dtls, Role};
-use crate::sealer::{Failure, NotSealed, Sealer, State};
+use crate::fingerprint::Fingerprint;
+use crate::sealer::{Failure, NotSealed, Peer, Sealer, State};
 
-/// Packets of the machine that wait for the end of a handshake: INIT and some retransmissions. Of more the newest stay.
-const WAITING: usize = 4;
 /// Bytes of a ClientHello that ICMP must quote: the headers of record and message, the version, and the random, which only
 /// those on the path have seen.
 const QUOTED: usize = 13 + 12 + 2 + 32;
+/// Where a record in plaintext has its number, which differs between retransmissions.
+const NUMBER: core::ops::Range<usize> = 3..11;
+/// ICMP must say for this long that no socket listens: a server may be about to start.
+const REFUSED_FOR: Duration = Duration::from_secs(2);
+
+/// Where a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Route {
+    pub(super) remote: SocketAddr,
+    /// The address of this side; none for any, as the system chooses.
+    pub(super) local: Option<SocketAddr>,
+}
+
+impl Route {
+    /// Whether a datagram at this local address, where it is known, may belong to the session.
+    pub(super) fn fits(&self, local: Option<SocketAddr>) -> bool {
+        local.is_none() || self.local.is_none() || self.local == local
+    }
+}
 
 pub(super) struct Session {
     pub(super) dtls: Dtls,
     pub(super) role: Role,
-    /// Address of this side, as far as it is known.
-    pub(super) local: Option<SocketAddr>,
+    pub(super) route: Route,
     pub(super) begun: Instant,
     /// When the last packet of the peer arrived; before the first one, when the session opened.
     pub(super) heard: Instant,
     /// The deadline in the table of all sessions.
     pub(super) listed: Option<Instant>,
+    /// Random number of the client's hello, for a server.
+    pub(super) client_random: Option<[u8; 32]>,
+    /// From the first datagram to the first answer, for a client.
+    pub(super) round_trip: Option<Duration>,
+    /// The address before the last move, and when that was.
+    pub(super) moved: Option<(SocketAddr, Instant)>,
+    /// A session that is to take its place is being set up.
+    pub(super) renewing: bool,
+    /// The host among whose open sessions it is counted.
+    pub(super) counted: Option<Origin>,
     opening_taken: bool,
+    /// Whether a packet of the peer came since the session opened.
+    spoke: bool,
+    /// Packets sealed since the peer was heard last, and when the second of them left: the first may have been an answer.
+    unanswered: (u32, Instant),
     /// Bytes that arrived in the handshake.
     handshake_bytes: usize,
     /// A bound of half-open sessions has ended it.
     given_up: bool,
-    waiting: VecDeque<(Transmit, Bytes)>,
+    /// Since when ICMP says that no socket listens there, and that it has said so for long enough.
+    refused: Option<Instant>,
+    nobody_there: bool,
     outgoing: VecDeque<(Transmit, Bytes)>,
     /// The first datagram of a client's handshake, which ICMP may quote.
     hello: Bytes,
+    sent: Sent,
 }
 
 /// How a session ended.
@@ -47,26 +82,29 @@ pub(super) enum Ended {
 
 impl Session {
     /// A session that begins with `bytes` received.
-    pub(super) fn new(
-        dtls: Dtls,
-        role: Role,
-        local: Option<SocketAddr>,
-        now: Instant,
-        bytes: usize,
-    ) -> Session {
+    pub(super) fn new(dtls: Dtls, role: Role, route: Route, now: Instant, bytes: usize) -> Session {
         Session {
             dtls,
             role,
-            local,
+            route,
             begun: now,
             heard: now,
             listed: None,
+            client_random: None,
+            round_trip: None,
+            moved: None,
+            renewing: false,
+            counted: None,
             opening_taken: false,
+            spoke: false,
+            unanswered: (0, now),
             handshake_bytes: bytes,
             given_up: false,
-            waiting: VecDeque::new(),
+            refused: None,
+            nobody_there: false,
             outgoing: VecDeque::new(),
             hello: Bytes::new(),
+            sent: Sent::default(),
         }
     }
 
@@ -74,8 +112,36 @@ impl Session {
         matches!(self.dtls.state(), State::Open(_))
     }
 
+    pub(super) fn is_handshaking(&self) -> bool {
+        *self.dtls.state() == State::Handshaking
+    }
+
     fn is_half_open(&self) -> bool {
-        self.role == Role::Server && *self.dtls.state() == State::Handshaking
+        self.role == Role::Server && self.is_handshaking()
+    }
+
+    /// Whether a peer has set the session up and never used it: it holds a place of others.
+    fn is_silent_client(&self) -> bool {
+        self.role == Role::Server && self.is_open() && !self.spoke
+    }
+
+    /// The peer, while the session is open.
+    pub(super) fn peer(&self) -> Option<&Peer> {
+        match self.dtls.state() {
+            State::Open(peer) => Some(peer),
+            _ => None,
+        }
+    }
+
+    /// The peer's key, once it is proved.
+    pub(super) fn fingerprint(&self) -> Option<Fingerprint> {
+        self.peer().map(|peer| peer.fingerprint)
+    }
+
+    /// Whether the session is open with this host; none means any.
+    pub(super) fn is_with(&self, origin: Option<Origin>) -> bool {
+        let own = self.fingerprint().map(|fingerprint| fingerprint.origin());
+        own.is_some_and(|own| origin.is_none_or(|origin| own == origin))
     }
 
     pub(super) fn handle_datagram(&mut self, now: Instant, datagram: &[u8], limits: &Limits) {
@@ -83,18 +149,35 @@ impl Session {
             self.handshake_bytes += datagram.len();
             self.given_up |= self.handshake_bytes > limits.half_open_bytes;
         }
-        if !self.given_up {
+        if self.role == Role::Client {
+            self.round_trip.get_or_insert(now.since(self.begun));
+        }
+        if !self.given_up && !datagram.is_empty() {
             self.dtls.handle_datagram(now, datagram);
         }
+    }
+
+    /// Whether a packet of the peer waits to be taken.
+    pub(super) fn has_opened(&self) -> bool {
+        self.dtls.has_opened()
+    }
+
+    /// The next packet of the peer.
+    pub(super) fn poll_opened(&mut self, now: Instant) -> Option<Bytes> {
+        let packet = self.dtls.poll_opened()?;
+        (self.heard, self.spoke, self.unanswered.0) = (now, true, 0);
+        Some(packet)
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant, limits: &Limits) {
         if self.dtls.poll_timeout().is_some_and(|due| due <= now) {
             self.dtls.handle_timeout(now);
         }
-        if self.is_half_open() && now >= self.begun + limits.half_open_time {
+        let is_late = now >= self.begun + limits.half_open_time;
+        let is_idle = self.is_open() && now >= self.heard + limits.idle;
+        if self.is_half_open() && is_late {
             self.given_up = true;
-        } else if self.is_open() && now >= self.heard + limits.idle {
+        } else if self.is_silent_client() && is_late || is_idle {
             self.dtls.close(now);
         }
     }
@@ -105,20 +188,11 @@ impl Session {
             State::Handshaking if self.role == Role::Server => {
                 Some(self.begun + limits.half_open_time)
             }
+            State::Open(_) if self.is_silent_client() => Some(self.begun + limits.half_open_time),
             State::Open(_) => Some(self.heard + limits.idle),
             _ => None,
         };
         own.into_iter().chain(self.dtls.poll_timeout()).min()
-    }
-
-    /// Keeps a packet until the session is open; returns how many had to go for it.
-    pub(super) fn wait(&mut self, transmit: Transmit, packet: Bytes) -> u64 {
-        let full = self.waiting.len() == WAITING;
-        if full {
-            self.waiting.pop_front();
-        }
-        self.waiting.push_back((transmit, packet));
-        u64::from(full)
     }
 
     /// Whether the session has opened since the last call.
@@ -131,67 +205,103 @@ impl Session {
         opens
     }
 
-    /// Seals the packets that waited, and returns how many they were.
-    pub(super) fn seal_waiting(&mut self, now: Instant) -> u64 {
-        let mut sealed = 0;
-        while let Some((transmit, packet)) = self.waiting.pop_front() {
-            sealed += u64::from(self.seal(now, transmit, &packet).is_ok());
-        }
-        sealed
-    }
-
-    /// Seals a packet, to be sent as `transmit` says.
+    /// Seals a packet, to be sent as `transmit` says; the datagram in which it leaves.
     pub(super) fn seal(
         &mut self,
         now: Instant,
         transmit: Transmit,
         packet: &[u8],
-    ) -> Result<(), NotSealed> {
-        self.collect(transmit.remote);
+    ) -> Result<Bytes, NotSealed> {
+        self.collect();
         self.dtls.seal(now, packet)?;
-        let local = transmit.local.or(self.local);
-        while let Some(datagram) = self.dtls.poll_transmit() {
-            self.outgoing
-                .push_back((Transmit { local, size: datagram.len(), ..transmit }, datagram));
+        match self.unanswered.0 {
+            0 => self.unanswered.0 = 1,
+            1 => self.unanswered = (2, now),
+            _ => {}
         }
-        Ok(())
+        let Route { remote, local } = self.route;
+        let mut sealed = Bytes::new();
+        while let Some(datagram) = self.dtls.poll_transmit() {
+            sealed = datagram.clone();
+            if self.role == Role::Client {
+                self.sent.note(&datagram, packet);
+            }
+            let size = datagram.len();
+            self.outgoing.push_back((Transmit { remote, local, size, ..transmit }, datagram));
+        }
+        Ok(sealed)
+    }
+
+    /// Whether the machine goes on sending while the server, which spoke before, is silent.
+    pub(super) fn wants_renewal(&self, now: Instant, limits: &Limits) -> bool {
+        let (packets, second) = self.unanswered;
+        let patience = self.round_trip.map_or(limits.renew, |rtt| limits.renew.max(rtt * 4));
+        self.role == Role::Client
+            && self.spoke
+            && !self.renewing
+            && packets > 1
+            && now.since(second) >= patience
     }
 
     /// The next datagram to send.
-    pub(super) fn poll_transmit(&mut self, remote: SocketAddr) -> Option<(Transmit, Bytes)> {
-        self.collect(remote);
+    pub(super) fn poll_transmit(&mut self) -> Option<(Transmit, Bytes)> {
+        self.collect();
         self.outgoing.pop_front()
     }
 
     /// Takes what DTLS has to send of its own.
-    fn collect(&mut self, remote: SocketAddr) {
+    fn collect(&mut self) {
         while let Some(datagram) = self.dtls.poll_transmit() {
             if self.role == Role::Client && self.hello.is_empty() {
                 self.hello = datagram.clone();
             }
-            self.outgoing.push_back((plain_transmit(remote, self.local, datagram.len()), datagram));
+            let Route { remote, local } = self.route;
+            self.outgoing.push_back((plain_transmit(remote, local, datagram.len()), datagram));
         }
     }
 
-    /// The packet that waits, if `quoted` is the beginning of the ClientHello with its random.
-    pub(super) fn stands_for(&self, quoted: &[u8]) -> Option<&[u8]> {
-        let proves = quoted.len() >= QUOTED && self.hello.starts_with(quoted);
-        let (_, packet) = self.waiting.front().filter(|_| proves)?;
-        Some(packet)
+    /// What ICMP quotes, if that proves that its sender saw a datagram of the session: the packet in plain, or nothing of the
+    /// machine's for a ClientHello.
+    pub(super) fn proof(&self, quoted: &[u8]) -> Option<Option<Bytes>> {
+        let is_hello = || {
+            let without_number = |bytes: &[u8]| {
+                let (before, after) = (bytes.get(..NUMBER.start), bytes.get(NUMBER.end..QUOTED));
+                before.zip(after).map(|(before, after)| [before, after].concat())
+            };
+            let hello = without_number(&self.hello);
+            hello.is_some() && hello == without_number(quoted)
+        };
+        match self.sent.plain(quoted) {
+            Some(plain) => Some(Some(plain)),
+            None if self.is_handshaking() && is_hello() => Some(None),
+            None => None,
+        }
+    }
+
+    /// ICMP about the ClientHello.
+    pub(super) fn on_icmp(&mut self, now: Instant, icmp: &Icmp<'_>) {
+        if icmp.error == IcmpError::NobodyThere {
+            let since = *self.refused.get_or_insert(now);
+            self.nobody_there |= now.since(since) >= REFUSED_FOR;
+        }
     }
 
     /// How it ended; none while it lives.
-    pub(super) fn ended(&self, remote: SocketAddr) -> Option<Ended> {
-        let role = self.role;
+    pub(super) fn ended(&self) -> Option<Ended> {
+        let (role, remote, answered) = (self.role, self.route.remote, self.round_trip.is_some());
         match self.dtls.state() {
             _ if self.given_up => Some(Ended::Quietly),
+            _ if self.nobody_there => {
+                let failure = Failure::NobodyThere;
+                Some(Ended::With(Notice::Failed { remote, role, failure, answered }))
+            }
             State::Handshaking | State::Open(_) => None,
             State::Closed if self.opening_taken => Some(Ended::With(Notice::Closed { remote })),
             State::Closed => Some(Ended::Quietly),
             State::Failed(failure) => {
                 let stranger = role == Role::Server && !self.opening_taken;
                 let quiet = stranger && !matches!(failure, Failure::Refused(_));
-                let notice = Notice::Failed { remote, role, failure: failure.clone() };
+                let notice = Notice::Failed { remote, role, failure: failure.clone(), answered };
                 Some(if quiet { Ended::Quietly } else { Ended::With(notice) })
             }
         }

@@ -1,22 +1,28 @@
 //! Hosts with sessions below a machine that keeps what it gets, fed by hand, and attackers among them.
 
-use base::{Duration, Ecn, IcmpError, Purpose};
+use base::{Duration, Ecn, IcmpError, Origin, Purpose};
 
 use super::session::plain_transmit;
 use super::{
-    Bytes, Context, Datagram, DatagramMeta, Failure, Icmp, Instant, Limits, Machine, Notice,
-    RandomStream, Role, Secrets, Sessions, SocketAddr, Transmit, TransmitBuffer, Trust, VecDeque,
+    Bytes, Context, Datagram, DatagramMeta, Icmp, Instant, Limits, Machine, Notice, RandomStream,
+    Role, Secrets, Sessions, SocketAddr, Transmit, TransmitBuffer, Trust, VecDeque,
 };
 use crate::dtls::Settings;
 use crate::identity::Identity;
+use crate::sealer::Failure;
 use crate::secured::Secured;
 use crate::trust::Refusal;
 
 /// Sends what it is told to, keeps what it gets.
 #[derive(Debug, Default)]
 struct Mailbox {
+    /// Leaves once a session is open.
+    greeting: Option<(SocketAddr, &'static [u8])>,
     outgoing: VecDeque<(SocketAddr, &'static [u8])>,
+    /// With the host that each is for.
+    marked: VecDeque<(SocketAddr, &'static [u8], Origin)>,
     received: Vec<(SocketAddr, Bytes)>,
+    origins: Vec<Option<Origin>>,
     quoted: Vec<Bytes>,
 }
 
@@ -24,6 +30,7 @@ impl Machine for Mailbox {
     fn handle_datagram(&mut self, _: Instant, meta: DatagramMeta, datagram: Datagram) {
         assert!(datagram.verified);
         self.received.push((meta.remote, datagram.into_bytes()));
+        self.origins.push(meta.origin);
     }
 
     fn handle_icmp(&mut self, _: Instant, icmp: Icmp<'_>) {
@@ -33,7 +40,11 @@ impl Machine for Mailbox {
     fn handle_timeout(&mut self, _: Instant) {}
 
     fn poll_transmit(&mut self, _: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
-        let (remote, packet) = self.outgoing.pop_front()?;
+        let marked = self.marked.pop_front().map(|(remote, packet, origin)| {
+            buffer.only_for(origin);
+            (remote, packet)
+        });
+        let (remote, packet) = marked.or_else(|| self.outgoing.pop_front())?;
         buffer.head().extend_from_slice(packet);
         Some(Transmit { ecn: Ecn::Ect0, ..plain_transmit(remote, None, packet.len()) })
     }
@@ -72,9 +83,14 @@ fn server(limits: Limits) -> Host {
 /// A client with key 1 that has a packet for the server.
 fn client(seed: u64) -> Host {
     let mut client = host(seed, Limits::default());
-    client.sessions.connect(SERVER, trust(&[2]));
-    client.machine.outgoing.push_back((SERVER, b"hello"));
+    connect(&mut client, at(0), trust(&[2]));
+    client.machine.greeting = Some((SERVER, b"hello"));
     client
+}
+
+fn connect(client: &mut Host, now: Instant, trust: Trust) {
+    let patience = client.sessions.context.settings().patience();
+    client.sessions.connect(now, (SERVER, None), trust, patience).unwrap();
 }
 
 const SERVER: SocketAddr =
@@ -93,6 +109,8 @@ fn at(millis: u64) -> Instant {
 fn drain(host: &mut Host, now: Instant) -> Vec<(SocketAddr, Vec<u8>, Ecn)> {
     let mut sent = Vec::new();
     let mut buffer = Vec::new();
+    let is_open = |(to, _): &mut (SocketAddr, _)| host.sessions.is_open(*to);
+    host.machine.outgoing.extend(host.machine.greeting.take_if(is_open));
     while let Some(transmit) = host.poll_transmit(now, &mut buffer) {
         assert_eq!(transmit.size, buffer.len());
         sent.push((transmit.remote, std::mem::take(&mut buffer), transmit.ecn));
@@ -101,7 +119,7 @@ fn drain(host: &mut Host, now: Instant) -> Vec<(SocketAddr, Vec<u8>, Ecn)> {
 }
 
 fn give(host: &mut Host, now: Instant, remote: SocketAddr, bytes: &[u8]) {
-    let meta = DatagramMeta { local: SERVER, remote, ecn: Ecn::NotEct };
+    let meta = DatagramMeta { local: SERVER, remote, ecn: Ecn::NotEct, origin: None };
     host.handle_datagram(now, meta, bytes.to_vec().into());
 }
 
@@ -214,12 +232,17 @@ fn a_wrong_key_gets_no_packet_through_and_is_told_of_once() {
     assert_eq!(server.machine.received, []);
     assert!(server.sessions.is_empty());
     let refused = Failure::Refused(Refusal::NotListed(identity(3).fingerprint()));
-    let notice = Notice::Failed { remote: address(1), role: Role::Server, failure: refused };
+    let notice = Notice::Failed {
+        remote: address(1),
+        role: Role::Server,
+        failure: refused,
+        answered: false,
+    };
     assert_eq!(server.sessions.poll_notice(), Some(notice));
     assert_eq!(server.sessions.poll_notice(), None);
     // A server with a wrong key: the client gives up, and does not try again by itself.
     let mut client = host(1, Limits::default());
-    client.sessions.connect(SERVER, trust(&[4]));
+    connect(&mut client, at(0), trust(&[4]));
     let mut server = super::tests::server(Limits::default());
     for _ in 0..3 {
         client.machine.outgoing.push_back((SERVER, b"hello"));
@@ -253,6 +276,42 @@ fn replayed_truncated_and_changed_datagrams_bring_nothing_and_end_nothing() {
     client.machine.outgoing.push_back((SERVER, b"again"));
     carry(&mut client, address(1), &mut server, at(2));
     assert_eq!(server.machine.received.last(), Some(&(address(1), Bytes::from("again"))));
+}
+
+#[test]
+fn a_replayed_hello_with_its_cookie_opens_nothing_and_is_soon_forgotten() {
+    let (_, _, sent) = open_pair();
+    // At a server that never saw the session, again and again: its cookies are others.
+    let mut server = host(7, Limits::default());
+    server.sessions.accept(Some(trust(&[1])));
+    for _ in 0..50 {
+        for bytes in &sent {
+            give(&mut server, at(1), address(1), bytes);
+        }
+    }
+    assert_eq!((server.sessions.len(), server.machine.received.len()), (0, 0));
+    // At the server that it was made for: beside the session, once that is over, it gets as far as a half-open handshake.
+    let (mut client, mut server, sent) = open_pair();
+    for _ in 0..50 {
+        sent.iter().for_each(|bytes| give(&mut server, at(1), address(1), bytes));
+    }
+    assert_eq!((server.sessions.len(), server.sessions.half_open()), (1, 0));
+    client.sessions.close();
+    carry(&mut client, address(1), &mut server, at(2));
+    assert!(server.sessions.is_empty());
+    // Each costs some of the bytes that a handshake may have.
+    for _ in 0..5 {
+        sent.iter().for_each(|bytes| give(&mut server, at(3), address(1), bytes));
+        drain(&mut server, at(3));
+    }
+    assert_eq!((server.sessions.len(), server.sessions.half_open()), (1, 1));
+    assert_eq!(server.machine.received.len(), 1, "the greeting, once");
+    while let Some(due) = server.poll_timeout() {
+        assert!(due <= at(15_003), "{due}");
+        server.handle_timeout(due);
+        drain(&mut server, due);
+    }
+    assert!(server.sessions.is_empty());
 }
 
 #[test]
@@ -391,17 +450,187 @@ fn an_idle_session_closes_and_the_peer_learns_it() {
 }
 
 #[test]
-fn icmp_counts_only_if_it_quotes_the_hello_with_its_random() {
+fn icmp_about_a_hello_counts_if_it_quotes_the_random_and_goes_on_for_two_seconds() {
     let mut client = client(1);
     let hello = drain(&mut client, at(0)).remove(0).1;
     let error = IcmpError::NobodyThere;
-    let mut report = |quoted: &[u8]| {
-        client.handle_icmp(at(1), Icmp { local: None, remote: SERVER, error, quoted });
-        client.machine.quoted.len()
+    let report = |client: &mut Host, now, quoted: &[u8]| {
+        client.handle_icmp(now, Icmp { local: None, remote: SERVER, error, quoted });
     };
-    assert_eq!(report(&hello[..40]), 0);
-    assert_eq!(report(&[22; 80]), 0);
-    assert_eq!(report(&hello[..59]), 1);
-    assert_eq!(client.machine.quoted[0], "hello");
+    report(&mut client, at(1), &hello[..40]);
+    report(&mut client, at(1), &[22; 80]);
     assert_eq!(client.sessions.stats().icmp_ignored, 2);
+    report(&mut client, at(1), &hello[..59]);
+    report(&mut client, at(1_900), &hello);
+    assert_eq!(client.sessions.poll_notice(), None);
+    report(&mut client, at(2_001), &hello);
+    let failed = client.sessions.poll_notice();
+    assert!(
+        matches!(failed, Some(Notice::Failed { failure: Failure::NobodyThere, .. })),
+        "{failed:?}"
+    );
+    assert!(client.sessions.is_empty());
+}
+
+#[test]
+fn icmp_about_a_sealed_packet_quotes_it_in_plain_if_it_quotes_ciphertext() {
+    let (mut client, _, _) = open_pair();
+    client.machine.outgoing.push_back((SERVER, b"a packet in plain of the machine"));
+    let sealed = drain(&mut client, at(1)).remove(0).1;
+    let error = IcmpError::PacketTooBig { mtu: 1300 };
+    let mut forged = sealed.clone();
+    forged[20] ^= 1;
+    for (quoted, expected) in [(&sealed[..23], 0), (&forged, 0), (&sealed[..24], 1), (&sealed, 2)] {
+        client.handle_icmp(at(1), Icmp { local: None, remote: SERVER, error, quoted });
+        assert_eq!(client.machine.quoted.len(), expected);
+    }
+    assert_eq!(client.machine.quoted[0], b"a packet in plain of"[..]);
+}
+
+/// The client begins anew, as after a crash, with this key.
+fn begin_anew(server: &mut Host, seed: u64, now: Instant) -> Host {
+    let mut anew = client(seed);
+    settle(&mut anew, address(1), server, now);
+    anew
+}
+
+#[test]
+fn a_client_that_lost_its_session_gets_another_at_the_same_address_at_once() {
+    let (mut old, mut server, _) = open_pair();
+    let mut anew = begin_anew(&mut server, 1, at(10));
+    assert!(anew.sessions.is_open(SERVER));
+    assert_eq!(server.machine.received.len(), 2);
+    assert_eq!(server.sessions.len(), 1, "the new session takes the place of the old one");
+    server.machine.outgoing.push_back((address(1), b"answer"));
+    carry(&mut server, SERVER, &mut anew, at(11));
+    assert_eq!(anew.machine.received, [(SERVER, Bytes::from("answer"))]);
+    // What the old one had on its way brings nothing any more.
+    old.machine.outgoing.push_back((SERVER, b"late"));
+    carry(&mut old, address(1), &mut server, at(12));
+    assert_eq!(server.machine.received.len(), 2);
+}
+
+#[test]
+fn another_key_at_the_address_of_a_session_neither_ends_it_nor_gets_its_packets() {
+    let (mut first, mut server, _) = open_pair();
+    server.sessions.accept(Some(trust(&[1, 3])));
+    let mut second = begin_anew(&mut server, 3, at(10));
+    assert_eq!(server.sessions.len(), 2);
+    let origin = identity(1).fingerprint().origin();
+    server.machine.marked.push_back((address(1), b"for the first alone", origin));
+    for (_, bytes, _) in drain(&mut server, at(11)) {
+        give(&mut second, at(11), SERVER, &bytes);
+        give(&mut first, at(11), SERVER, &bytes);
+    }
+    assert_eq!(second.machine.received, []);
+    assert_eq!(first.machine.received, [(SERVER, Bytes::from("for the first alone"))]);
+    // Each goes on, and the machine learns who it is.
+    first.machine.outgoing.push_back((SERVER, b"still here"));
+    carry(&mut first, address(1), &mut server, at(12));
+    assert_eq!(
+        server.machine.origins,
+        [1, 3, 1].map(|key| Some(identity(key).fingerprint().origin()))
+    );
+}
+
+#[test]
+fn a_refused_key_at_the_address_of_a_session_does_not_disturb_it() {
+    let (mut first, mut server, _) = open_pair();
+    begin_anew(&mut server, 4, at(10));
+    first.machine.outgoing.push_back((SERVER, b"still here"));
+    carry(&mut first, address(1), &mut server, at(11));
+    assert_eq!(server.machine.received.last().unwrap().1, "still here");
+    assert_eq!(server.sessions.len(), 1);
+}
+
+#[test]
+fn a_client_behind_another_port_goes_on_and_copies_of_its_packets_move_nothing() {
+    let (mut client, mut server, sent) = open_pair();
+    let elsewhere = SocketAddr::new(address(1).ip(), 4444);
+    for bytes in &sent {
+        give(&mut server, at(1), elsewhere, bytes);
+        give(&mut server, at(1), address(2), bytes);
+    }
+    drain(&mut server, at(1));
+    server.machine.outgoing.push_back((address(1), b"to where it was"));
+    assert_eq!(drain(&mut server, at(2)).remove(0).0, address(1));
+    // Its NAT has given it another port.
+    client.machine.outgoing.push_back((SERVER, b"from elsewhere"));
+    carry(&mut client, elsewhere, &mut server, at(1_000));
+    assert_eq!(server.machine.received.last(), Some(&(elsewhere, Bytes::from("from elsewhere"))));
+    assert_eq!(server.sessions.stats().moved, 1);
+    server.machine.outgoing.push_back((elsewhere, b"answer"));
+    carry(&mut server, SERVER, &mut client, at(1_001));
+    assert_eq!(client.machine.received.last(), Some(&(SERVER, Bytes::from("answer"))));
+    // Another host cannot move it, whatever it repeats.
+    client.machine.outgoing.push_back((SERVER, b"intercepted"));
+    let stolen = drain(&mut client, at(2_000)).remove(0).1;
+    give(&mut server, at(2_000), address(2), &stolen);
+    assert_eq!(server.sessions.stats().moved, 1);
+}
+
+#[test]
+fn a_server_that_lost_everything_is_asked_anew_once_it_is_silent() {
+    let (mut client, mut old, _) = open_pair();
+    old.machine.outgoing.push_back((address(1), b"it spoke"));
+    carry(&mut old, SERVER, &mut client, at(1));
+    let mut anew = super::tests::server(Limits::default());
+    for second in 1..=3 {
+        client.machine.outgoing.push_back((SERVER, b"are you there?"));
+        settle(&mut client, address(1), &mut anew, at(second * 1_000));
+    }
+    assert_eq!(client.sessions.stats().renewed, 1);
+    assert_eq!(client.sessions.len(), 1);
+    client.machine.outgoing.push_back((SERVER, b"and now?"));
+    settle(&mut client, address(1), &mut anew, at(3_100));
+    assert_eq!(anew.machine.received, [(address(1), Bytes::from("and now?"))]);
+}
+
+#[test]
+fn a_packet_for_a_known_host_at_a_further_address_begins_a_session_with_the_same_key() {
+    for (key_there, expected) in [(2, 1), (5, 0)] {
+        let (mut client, _, _) = open_pair();
+        let further = SocketAddr::from(([10, 0, 0, 77], 9899));
+        let mut there = host(key_there, Limits::default());
+        there.sessions.accept(Some(trust(&[1])));
+        let origin = identity(2).fingerprint().origin();
+        for round in 1..4 {
+            client.machine.marked.push_back((further, b"on another path", origin));
+            while carry(&mut client, address(1), &mut there, at(round)) + {
+                let sent = drain(&mut there, at(round));
+                sent.iter().for_each(|(_, bytes, _)| give(&mut client, at(round), further, bytes));
+                sent.len()
+            } > 0
+            {}
+        }
+        // The first packet begins the session, and is lost.
+        assert_eq!(there.machine.received.len(), 2 * expected);
+    }
+}
+
+#[test]
+fn a_client_that_opens_a_session_and_says_nothing_loses_it_soon() {
+    let mut server = server(Limits::default());
+    let mut silent = client(1);
+    silent.machine.greeting = None;
+    settle(&mut silent, address(1), &mut server, at(0));
+    assert!(server.sessions.is_open(address(1)));
+    while let Some(due) = server.poll_timeout() {
+        assert!(due <= at(15_000), "{due}");
+        server.handle_timeout(due);
+    }
+    assert!(server.sessions.is_empty());
+}
+
+#[test]
+fn one_host_takes_no_more_than_its_share_of_open_sessions() {
+    let mut server = server(Limits { per_host: 2, ..Limits::default() });
+    for port in 1..=4 {
+        let mut client = client(1);
+        settle(&mut client, SocketAddr::from(([10, 9, 9, 9], port)), &mut server, at(0));
+    }
+    assert_eq!((server.sessions.len(), server.sessions.stats().strangers_turned_away), (2, 2));
+    let mut elsewhere = client(1);
+    settle(&mut elsewhere, address(7), &mut server, at(1));
+    assert_eq!(server.sessions.len(), 3);
 }

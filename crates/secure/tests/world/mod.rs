@@ -11,7 +11,7 @@ use bytes::Bytes;
 use netsim::topology::{self, Directions, Placed};
 use netsim::{Host, HostId, LinkConfig, Simulation};
 use sctp::{AssociationId, AssociationOptions, ErrorDetection, Event, Ppid, SendOptions, StreamId};
-use secure::{Context, Identity, Limits, Secrets, Secured, Sessions, Settings, Trust};
+use secure::{Context, Identity, Limits, Notice, Secrets, Secured, Sessions, Settings, Trust};
 
 const PORT: u16 = 5000;
 
@@ -70,8 +70,12 @@ pub(crate) struct End {
     pub(crate) stack: Stack,
     /// Messages that arrived, and when.
     pub(crate) received: Vec<(Instant, Bytes)>,
-    /// Whether an association failed.
+    /// Whether an association, or the session that it waits for, failed.
     pub(crate) failed: bool,
+    /// The association that waits for a session.
+    waiting: Option<AssociationId>,
+    /// What its sessions told.
+    pub(crate) notices: Vec<Notice>,
 }
 
 impl Holder for End {
@@ -88,6 +92,20 @@ impl Holder for End {
 
 impl Host for End {
     fn after_input(&mut self, now: Instant) {
+        while let Stack::Secure(secured) = &mut self.stack
+            && let Some(notice) = secured.sessions.poll_notice()
+        {
+            match (&notice, self.waiting) {
+                (Notice::Opened { remote, peer, .. }, Some(id)) => {
+                    let mut own = secured.machine.association_mut(id).unwrap();
+                    own.begin(now, *remote, peer.fingerprint.origin());
+                    self.waiting = None;
+                }
+                (Notice::Failed { .. }, Some(_)) => self.failed = true,
+                _ => {}
+            }
+            self.notices.push(notice);
+        }
         while let Some((id, event)) = self.stack.endpoint().poll_event() {
             self.failed |= matches!(event, Event::Failed(_));
             let Some(mut own) = self.stack.endpoint().association_mut(id) else { continue };
@@ -121,8 +139,8 @@ fn address(host: u8) -> SocketAddr {
 /// Options of an association over DTLS: no checksums, and room for a record around each packet.
 pub(crate) fn options(secure: bool) -> AssociationOptions {
     let zero_checksum = secure.then_some(ErrorDetection::Dtls);
-    let path_mtu = if secure { 1440 } else { 1500 };
-    AssociationOptions { zero_checksum, path_mtu, ..AssociationOptions::default() }
+    let overhead_below = if secure { Settings::default().record_overhead() as u16 } else { 0 };
+    AssociationOptions { zero_checksum, overhead_below, ..AssociationOptions::default() }
 }
 
 fn end(seed: u64, host: u8, keys: Option<[u64; 2]>, first_retransmission: Duration) -> End {
@@ -143,12 +161,15 @@ fn end(seed: u64, host: u8, keys: Option<[u64; 2]>, first_retransmission: Durati
             let trust = Trust::Listed([identity(peer).fingerprint()].into());
             match listen {
                 true => sessions.accept(Some(trust)),
-                false => sessions.connect(address(2), trust),
+                false => {
+                    let to = (address(2), None);
+                    sessions.connect(Instant::ZERO, to, trust, settings.patience()).unwrap();
+                }
             }
             Stack::Secure(Box::new(Secured { machine: endpoint, sessions }))
         }
     };
-    End { stack, received: Vec::new(), failed: false }
+    End { stack, received: Vec::new(), failed: false, waiting: None, notices: Vec::new() }
 }
 
 impl World {
@@ -176,7 +197,13 @@ impl World {
         let pair = pair.unwrap();
         let association = simulation.with_host(pair.first, |host, now| {
             let options = options(expected.is_some());
-            host.stack.endpoint().connect(now, address(2), PORT, options).unwrap()
+            let endpoint = host.stack.endpoint();
+            if expected.is_none() {
+                return endpoint.connect(now, address(2), PORT, options).unwrap();
+            }
+            let id = endpoint.prepare(now, address(2), PORT, options).unwrap();
+            host.waiting = Some(id);
+            id
         });
         World { simulation, client: pair.first, server: pair.second, association }
     }

@@ -56,6 +56,7 @@ impl Crowd {
             local: SocketAddr::new(address(LOCAL).ip(), 0),
             remote: SocketAddr::new(remote.ip(), 0),
             ecn: Ecn::NotEct,
+            origin: None,
         };
         self.endpoint.handle_datagram(self.now, meta, datagram.into());
         self.hear();

@@ -138,8 +138,12 @@ fn segments_to_or_from_groups_and_broadcast_addresses_are_dropped_without_a_word
             segment.flags = flags;
             let mut datagram = Vec::new();
             segment.emit(Pseudo::new(from, to), &mut datagram);
-            let meta =
-                DatagramMeta { local: (to, 0).into(), remote: (from, 0).into(), ecn: Ecn::NotEct };
+            let meta = DatagramMeta {
+                local: (to, 0).into(),
+                remote: (from, 0).into(),
+                ecn: Ecn::NotEct,
+                origin: None,
+            };
             let now = bench.now;
             bench.endpoint.handle_datagram(now, meta, datagram.into());
             let mut buffer = Vec::new();

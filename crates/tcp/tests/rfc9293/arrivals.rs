@@ -281,7 +281,7 @@ fn a_segment_whose_checksum_is_wrong_counts_only_if_the_driver_vouches_for_it() 
         let mut datagram = Vec::new();
         syn.emit(Pseudo::new(remote.ip(), local.ip()), &mut datagram);
         datagram[16] ^= 1;
-        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
         let (now, endpoint) = (bench.now, &mut bench.endpoint);
         let datagram = Datagram { verified, ..datagram.into() };
         endpoint.handle_datagram(now, meta, datagram);

@@ -243,6 +243,7 @@ fn what_waits_to_be_accepted_is_limited() {
             local: address("10.0.0.1:0"),
             remote: address("10.0.0.2:0"),
             ecn: base::Ecn::NotEct,
+            origin: None,
         };
         let now = bench.now;
         let bytes = datagram(&syn, &bench);

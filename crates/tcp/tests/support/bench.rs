@@ -175,6 +175,7 @@ impl Bench {
             local: SocketAddr::new(local.ip(), 0),
             remote: SocketAddr::new(self.remote.ip(), 0),
             ecn,
+            origin: None,
         };
         self.endpoint.handle_datagram(self.now, meta, datagram.into());
     }

@@ -288,7 +288,8 @@ fn an_application_that_filled_the_buffer_before_the_connection_was_open_hears_of
             }
             for (transmit, segment) in segments {
                 let remote = transmit.local.unwrap();
-                let meta = DatagramMeta { local: transmit.remote, remote, ecn: Ecn::NotEct };
+                let meta =
+                    DatagramMeta { local: transmit.remote, remote, ecn: Ecn::NotEct, origin: None };
                 receiver.handle_datagram(now, meta, segment.into());
             }
         }

@@ -16,7 +16,7 @@ impl Node {
         self.refusing.get_or_insert(why);
         for id in core::mem::take(&mut self.incoming) {
             self.entries.remove(&id);
-            self.endpoint.release(id);
+            self.stack.endpoint_mut().release(id);
         }
         self.accept_signal.notify_waiters();
     }
@@ -25,7 +25,7 @@ impl Node {
     pub(crate) fn end_all(&mut self, why: &AssociationError) {
         for (id, entry) in &mut self.entries {
             if !matches!(entry.phase, Phase::Ended(_)) {
-                if let Some(mut own) = self.endpoint.association_mut(*id) {
+                if let Some(mut own) = self.stack.endpoint_mut().association_mut(*id) {
                     own.abort(Bytes::new());
                 }
                 entry.end(why.clone());
@@ -45,7 +45,8 @@ impl Node {
             // Who waited may have given up.
             let _ = done.send(());
         }
-        while let Some((id, event)) = self.endpoint.poll_event() {
+        self.take_session_notices(now);
+        while let Some((id, event)) = self.stack.endpoint_mut().poll_event() {
             match event {
                 Event::Established => self.on_established(id),
                 Event::Restarted => self.on_restarted(id),
@@ -104,7 +105,7 @@ impl Node {
         // What was acknowledged is not lost: the new association begins with it.
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.stash = old.stash.for_anyone();
-            if let Some(mut own) = self.endpoint.association_mut(id) {
+            if let Some(mut own) = self.stack.endpoint_mut().association_mut(id) {
                 own.set_kept(entry.memory());
             }
         }
@@ -128,10 +129,10 @@ impl Node {
 
     fn on_incoming(&mut self, id: AssociationId) {
         if self.refusing.is_some() {
-            self.endpoint.release(id);
+            self.stack.endpoint_mut().release(id);
             return;
         }
-        let stash_limit = self.endpoint.options().accepted.receive_buffer as usize;
+        let stash_limit = self.stack.endpoint().options().accepted.receive_buffer as usize;
         self.enter(id, Phase::Open, stash_limit);
         self.incoming.push_back(id);
         self.accept_signal.notify_waiters();
@@ -146,27 +147,27 @@ impl Node {
 
 impl Machine for Node {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
-        let own = self.endpoint.options().port.to_be_bytes();
+        let own = self.stack.endpoint().options().port.to_be_bytes();
         if self.shares_address && datagram.head.get(2..4) != Some(&own[..]) {
             // To answer it as out of the blue would abort associations of others.
             return;
         }
-        self.endpoint.handle_datagram(now, meta, datagram);
+        self.stack.handle_datagram(now, meta, datagram);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
-        self.endpoint.handle_icmp(now, icmp);
+        self.stack.handle_icmp(now, icmp);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now);
+        self.stack.handle_timeout(now);
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
-        self.endpoint.poll_transmit(now, buffer)
+        self.stack.poll_transmit(now, buffer)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout()
+        self.stack.poll_timeout()
     }
 }

@@ -3,18 +3,64 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::net::SocketAddr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use thinstream::{
-    Association, AssociationOptions, Endpoint, EndpointOptions, RecoveryPolicy, StreamId,
+    Association, AssociationOptions, Carrier, ConnectError, Endpoint, EndpointOptions, Identity,
+    PeerAddress, RecoveryPolicy, StreamId, new_identity,
 };
 
 pub const LOOPBACK: &str = "127.0.0.1:0";
 pub const ZERO: StreamId = StreamId(0);
 
+/// Whether packets travel in plain: in `tests/plain.rs`, which runs the other tests once more.
+pub const PLAIN: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"plain");
+
+/// The key of all servers of a process.
+pub static KEY: LazyLock<Identity> = LazyLock::new(new_identity);
+
+/// Options of a server, encrypted with [`KEY`] or in plain.
+pub fn server_options() -> EndpointOptions {
+    let identity = Some(KEY.clone());
+    EndpointOptions { carrier: carrier(), identity, ..EndpointOptions::server() }
+}
+
+/// Options of a client.
+pub fn client_options() -> EndpointOptions {
+    EndpointOptions { carrier: carrier(), ..EndpointOptions::client() }
+}
+
+fn carrier() -> Carrier {
+    if PLAIN { Carrier::PlainUdp } else { Carrier::Secure }
+}
+
+/// A server with [`KEY`] at an address, or several.
+pub fn to(peer: impl Into<PeerAddress>) -> PeerAddress {
+    let peer = peer.into();
+    if PLAIN { peer } else { peer.trusting(KEY.fingerprint()) }
+}
+
+/// An endpoint for associations to `remote`.
+pub fn client_endpoint(remote: SocketAddr) -> Result<Endpoint, thinstream::BindError> {
+    Endpoint::bind(io::unspecified_for(remote), client_options())
+}
+
+/// An association from an endpoint of its own.
+pub async fn connect(
+    peer: impl Into<PeerAddress>,
+    options: AssociationOptions,
+) -> Result<Association, ConnectError> {
+    let peer = to(peer);
+    match peer.addresses.as_slice().first() {
+        Some(first) => client_endpoint(*first).unwrap().connect(peer, options).await,
+        None => Association::connect(peer, options).await,
+    }
+}
+
 /// A listening endpoint at a free port.
 pub fn server() -> Endpoint {
-    Endpoint::bind(LOOPBACK.parse().unwrap(), EndpointOptions::server()).unwrap()
+    Endpoint::bind(LOOPBACK.parse().unwrap(), server_options()).unwrap()
 }
 
 /// An association, its two ends.
@@ -26,7 +72,7 @@ pub async fn pair_with(
     server: &Endpoint,
     options: AssociationOptions,
 ) -> (Association, Association) {
-    let connect = Association::connect(server.local_addr(), options);
+    let connect = connect(server.local_addr(), options);
     let (client, accepted) = within(async { tokio::join!(connect, server.accept()) }).await;
     (client.unwrap(), accepted.unwrap())
 }

@@ -153,7 +153,7 @@ mod tests {
 
     /// A check from a port; how many answers it led to.
     fn feed(lite: &mut IceLite, now: Instant, port: u16, datagram: &[u8]) -> usize {
-        let meta = DatagramMeta { local: at(1), remote: at(port), ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local: at(1), remote: at(port), ecn: Ecn::NotEct, origin: None };
         lite.handle_stun(now, meta, datagram);
         core::iter::from_fn(|| lite.poll_transmit()).count()
     }
@@ -219,7 +219,8 @@ mod tests {
         let mut lite = lite();
         let datagram = check("here:page", PASSWORD, false, true);
         for port in 1..=1000 {
-            let meta = DatagramMeta { local: at(1), remote: at(port), ecn: Ecn::NotEct };
+            let meta =
+                DatagramMeta { local: at(1), remote: at(port), ecn: Ecn::NotEct, origin: None };
             lite.handle_stun(Instant::ZERO, meta, &datagram);
         }
         assert_eq!(core::iter::from_fn(|| lite.poll_transmit()).count(), 32);

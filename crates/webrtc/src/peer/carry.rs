@@ -124,7 +124,7 @@ impl<I: Ice> Peer<I> {
         while let Some(packet) = self.dtls.poll_opened() {
             // A browser's first packet may arrive with the end of the handshake.
             self.connect(now);
-            let meta = DatagramMeta { local: HERE, remote: THERE, ecn: Ecn::NotEct };
+            let meta = DatagramMeta { local: HERE, remote: THERE, ecn: Ecn::NotEct, origin: None };
             self.endpoint.handle_datagram(now, meta, Datagram::verified(packet));
             any = true;
         }

@@ -27,6 +27,7 @@ fn carry(now: Instant, from: &mut Endpoint, to: &mut Endpoint) -> usize {
             local: transmit.remote,
             remote: transmit.local.unwrap(),
             ecn: Ecn::NotEct,
+            origin: None,
         };
         to.handle_datagram(now, meta, core::mem::take(&mut buffer).into());
         count += 1;

@@ -1,0 +1,203 @@
+//! The page and the exchange of offer and answer, over HTTP/1.1.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /`, and what the page consists of | the page |
+//! | `POST /offer?policy=NAME`, `application/sdp` | 201 with the answer, as WHIP (RFC 9725) has it |
+//! | `GET /setting` | the link and the messages, as JSON |
+//! | `POST /setting`, `application/json` with `delay_ms`, `loss_percent` and `interval_ms` | 204 |
+//!
+//! Both POSTs have a type of content that no page of another origin may send without being asked, and nothing here asks.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use base::{Duration, Probability};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::{Deserialize, Serialize};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use super::pages::{AnswerError, Pages};
+use super::setting::Setting;
+
+/// Bytes of the body of a request.
+const BODY: usize = 64 << 10;
+/// Connections at once.
+const CONNECTIONS: usize = 128;
+/// Time in which the head of a request arrives, and a request is answered.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// What the page consists of: path, type of content, content.
+const FILES: [(&str, &str, &str); 5] = [
+    ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
+    ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
+    ("/main.js", "text/javascript; charset=utf-8", include_str!("page/main.js")),
+    ("/lane.js", "text/javascript; charset=utf-8", include_str!("page/lane.js")),
+    ("/draw.js", "text/javascript; charset=utf-8", include_str!("page/draw.js")),
+];
+
+/// Serves the page until the process ends.
+pub(super) async fn serve(tcp: TcpListener, pages: Arc<Pages>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((stream, remote)) = tcp.accept().await else {
+            // A shortage of descriptors passes.
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            continue;
+        };
+        let pages = Arc::clone(&pages);
+        tokio::spawn(async move {
+            let _place = place;
+            converse(stream, remote, pages).await;
+        });
+    }
+}
+
+/// Answers the requests of one connection.
+async fn converse(stream: TcpStream, remote: SocketAddr, pages: Arc<Pages>) {
+    let Ok(local) = stream.local_addr() else { return };
+    let service = hyper::service::service_fn(move |request| {
+        let pages = Arc::clone(&pages);
+        async move {
+            let answered = tokio::time::timeout(PATIENCE, answer(request, (remote, local), &pages));
+            let answered = answered.await;
+            let late = || text(StatusCode::REQUEST_TIMEOUT, "the request took too long");
+            Ok::<_, Infallible>(answered.unwrap_or_else(|_| late()))
+        }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_headers(64);
+    // A browser that goes away is no error.
+    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// The setting as the page sees and sets it.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    delay_ms: u32,
+    loss_percent: f64,
+    interval_ms: u32,
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    between: (SocketAddr, SocketAddr),
+    pages: &Pages,
+) -> Response<Full<Bytes>> {
+    let path = request.uri().path().to_owned();
+    if let Some((_, content, body)) = FILES.iter().find(|(name, ..)| *name == path) {
+        return match *request.method() {
+            Method::GET => typed(StatusCode::OK, content, (*body).to_owned()),
+            _ => text(StatusCode::METHOD_NOT_ALLOWED, "expected GET"),
+        };
+    }
+    let answered = match (request.method(), path.as_str()) {
+        (&Method::POST, "/offer") => answer_offer(request, between, pages).await,
+        (&Method::POST, "/setting") => set(request, pages).await,
+        (&Method::GET, "/setting") => Ok(setting(pages)),
+        (_, "/offer") => Ok(text(StatusCode::METHOD_NOT_ALLOWED, "expected POST")),
+        (_, "/setting") => Ok(text(StatusCode::METHOD_NOT_ALLOWED, "expected GET or POST")),
+        _ => Ok(text(StatusCode::NOT_FOUND, "there are /, /offer and /setting")),
+    };
+    answered.unwrap_or_else(|refusal| *refusal)
+}
+
+async fn answer_offer(
+    request: Request<Incoming>,
+    (remote, local): (SocketAddr, SocketAddr),
+    pages: &Pages,
+) -> Result<Response<Full<Bytes>>, Box<Response<Full<Bytes>>>> {
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let policy = match query.strip_prefix("policy=") {
+        Some(policy) => policy,
+        None if query.is_empty() => recovery::policy::SCTP_DEFAULT,
+        None => {
+            let why = format!("{query:?}: expected policy=NAME");
+            return Ok(text(StatusCode::BAD_REQUEST, &why));
+        }
+    };
+    let offer = body(request, "application/sdp").await?;
+    Ok(match pages.answer(&offer, policy, (remote.ip(), local.ip())) {
+        Ok(answer) => typed(StatusCode::CREATED, "application/sdp", answer),
+        Err(AnswerError::Accept(error)) if error.is_shortage() => {
+            text(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
+        }
+        Err(error) => text(StatusCode::BAD_REQUEST, &error.to_string()),
+    })
+}
+
+fn setting(pages: &Pages) -> Response<Full<Bytes>> {
+    let Setting { delay, loss, interval } = pages.setting();
+    let ms = |span: Duration| u32::try_from(span.as_millis()).unwrap_or(u32::MAX);
+    // As people write it: a probability is a multiple of 2⁻³².
+    let loss_percent = (loss.as_f64() * 1e8).round() / 1e6;
+    let form = Form { delay_ms: ms(delay), loss_percent, interval_ms: ms(interval) };
+    let json = serde_json::to_string(&form).unwrap_or_default();
+    typed(StatusCode::OK, "application/json", json)
+}
+
+async fn set(
+    request: Request<Incoming>,
+    pages: &Pages,
+) -> Result<Response<Full<Bytes>>, Box<Response<Full<Bytes>>>> {
+    let form = body(request, "application/json").await?;
+    let wrong = |why: String| Box::new(text(StatusCode::BAD_REQUEST, &why));
+    let form: Form = serde_json::from_str(&form).map_err(|error| wrong(error.to_string()))?;
+    if !(0.0..=100.0).contains(&form.loss_percent) {
+        return Err(wrong(format!("loss_percent {}: expected 0 to 100", form.loss_percent)));
+    }
+    let setting = Setting {
+        delay: Duration::from_millis(form.delay_ms.into()),
+        loss: Probability::from_f64(form.loss_percent / 100.0),
+        interval: Duration::from_millis(form.interval_ms.into()),
+    };
+    pages.set(setting).map_err(|error| wrong(error.to_string()))?;
+    Ok(text(StatusCode::NO_CONTENT, ""))
+}
+
+/// The body of a request of this type of content, as text; or the refusal.
+async fn body(
+    request: Request<Incoming>,
+    expected: &'static str,
+) -> Result<String, Box<Response<Full<Bytes>>>> {
+    let refuse = |status, why: &str| Box::new(text(status, why));
+    let given = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let given = given.unwrap_or_default().to_owned();
+    if given.split(';').next().map(str::trim) != Some(expected) {
+        let why = format!("content-type {given:?}: expected {expected}");
+        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, &why));
+    }
+    let bytes = Limited::new(request.into_body(), BODY).collect().await;
+    let bytes = bytes.map_err(|_| {
+        refuse(StatusCode::PAYLOAD_TOO_LARGE, "the body is cut short, or has more than 65536 bytes")
+    })?;
+    String::from_utf8(bytes.to_bytes().into())
+        .map_err(|_| refuse(StatusCode::BAD_REQUEST, "the body is not UTF-8"))
+}
+
+fn text(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    typed(status, "text/plain; charset=utf-8", format!("{text}\n"))
+}
+
+fn typed(status: StatusCode, content: &'static str, body: String) -> Response<Full<Bytes>> {
+    let body = if status == StatusCode::NO_CONTENT { String::new() } else { body };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content));
+    headers.insert("cache-control", HeaderValue::from_static("no-store"));
+    headers.insert(
+        "content-security-policy",
+        HeaderValue::from_static("default-src 'self'; img-src data:"),
+    );
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+}

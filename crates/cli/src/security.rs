@@ -1,0 +1,42 @@
+//! Encryption on the command line: this side's key, or none at all.
+
+use std::path::PathBuf;
+
+use thinstream::{Carrier, Identity};
+
+use crate::failure::Failure;
+
+/// What server and client share.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Security")]
+pub(crate) struct Security {
+    /// The file with this side's private key ("thinstream keygen" makes one), and perhaps with the certificate that an authority
+    /// signed for it (PEM).
+    #[arg(long, value_name = "FILE", conflicts_with = "plain")]
+    pub(crate) key: Option<PathBuf>,
+    /// Send in plain: for peers that have nothing else. Anybody on the way can read and change what is sent.
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Directly over IP (protocol 132) instead of UDP, in plain; needs --plain, and root or CAP_NET_RAW.
+    #[arg(long, help_heading = "Connection")]
+    pub(crate) raw_ip: bool,
+}
+
+impl Security {
+    /// What carries packets.
+    pub(crate) fn carrier(&self) -> Result<Carrier, Failure> {
+        match (self.plain, self.raw_ip) {
+            (false, false) => Ok(Carrier::Secure),
+            (true, false) => Ok(Carrier::PlainUdp),
+            (true, true) => Ok(Carrier::PlainRawIp),
+            (false, true) => Err(Failure::usage(
+                "--raw-ip cannot be encrypted, since DTLS goes over UDP; --plain --raw-ip sends in plain",
+            )),
+        }
+    }
+
+    /// The key that was named, if any.
+    pub(crate) fn named_key(&self) -> Result<Option<Identity>, Failure> {
+        self.key.as_deref().map(apps::read_key).transpose().map_err(Failure::usage)
+    }
+}

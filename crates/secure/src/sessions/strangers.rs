@@ -1,0 +1,144 @@
+//! Datagrams that belong to no session at their address: of clients that begin, and of those whose port has changed.
+
+use base::{DatagramMeta, Duration, Host, Instant, Machine};
+
+use super::session::{Route, Session, plain_transmit};
+use super::table::SessionId;
+use super::{PLAINTEXT, Sessions};
+use crate::dtls::{Accepted, Dtls, Role};
+use crate::hello::ClientHello;
+
+/// Bytes of datagrams that may wait for [`Sessions::poll_transmit`] before strangers get no answers.
+const ANSWERS: usize = 1 << 20;
+/// Sessions of a host that are tried with a datagram from a port without one: each try is an attempt to decrypt.
+const TRIES: usize = 8;
+/// A client that has moved does not move back within this time: what comes from its old port then was reordered.
+const SETTLED: Duration = Duration::from_millis(250);
+
+impl Sessions {
+    /// Whether a datagram at the address of sessions is the ClientHello of none of them: the peer has begun anew, or is another.
+    pub(super) fn is_from_stranger(&self, at: &[SessionId], datagram: &[u8]) -> bool {
+        let Some(hello) = ClientHello::parse(datagram) else { return false };
+        let own = |id: &SessionId| self.table.get(*id).and_then(|session| session.client_random);
+        !at.iter().filter_map(own).any(|random| random == hello.random())
+    }
+
+    /// A datagram from an address without a session. A NAT may have given a client another port: a record that a session with
+    /// that host opens, and that therefore is no copy of an earlier one, moves it. All else is a stranger's.
+    pub(super) fn handle_from_elsewhere(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        bytes: &[u8],
+        machine: &mut impl Machine,
+    ) {
+        if bytes.first().is_none_or(|first| *first <= PLAINTEXT) {
+            return self.handle_stranger(now, meta, bytes);
+        }
+        let beside = self.table.beside(Route { remote: meta.remote, local: Some(meta.local) });
+        let movable = |id: &SessionId| {
+            let session = self.table.get(*id)?;
+            (session.role == Role::Server && session.is_open()).then_some((session.heard, *id))
+        };
+        let mut tried: Vec<_> = beside.iter().filter_map(movable).collect();
+        // The one that has moved was not heard since.
+        tried.sort_unstable();
+        for (_, id) in tried.into_iter().take(TRIES) {
+            if self.try_at(now, meta, id, bytes, machine) {
+                return;
+            }
+        }
+        self.stats.strangers_ignored += 1;
+    }
+
+    /// Tries a datagram from elsewhere with a session, which moves there if it opens it.
+    fn try_at(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        id: SessionId,
+        bytes: &[u8],
+        machine: &mut impl Machine,
+    ) -> bool {
+        let Some(session) = self.table.get_mut(id) else { return false };
+        session.handle_datagram(now, bytes, &self.limits);
+        if !session.has_opened() {
+            // It may have been the end of the session.
+            self.settle(now, id);
+            return false;
+        }
+        let late = session
+            .moved
+            .is_some_and(|(before, at)| before == meta.remote && now.since(at) < SETTLED);
+        if !late {
+            session.moved = Some((session.route.remote, now));
+            self.stats.moved += 1;
+            self.table.rehome(id, meta.remote);
+        }
+        // What it opened goes to the machine, from where the session is now.
+        self.give(now, meta, id, &[], machine)
+    }
+
+    pub(super) fn handle_stranger(&mut self, now: Instant, meta: DatagramMeta, datagram: &[u8]) {
+        let Some(trust) = self.accepted.clone() else {
+            self.stats.strangers_ignored += 1;
+            return;
+        };
+        let host = Host::from(meta.remote.ip());
+        let at_host = self.half_open_per_host.get(&host).copied().unwrap_or(0);
+        if self.outgoing_bytes > ANSWERS
+            || self.table.len() >= self.limits.sessions
+            || at_host >= self.limits.half_open_per_host
+            || self.table.of_host(host) >= self.limits.per_host
+        {
+            self.stats.strangers_turned_away += 1;
+            return;
+        }
+        let Some(hello) = ClientHello::parse(datagram) else {
+            self.stats.strangers_ignored += 1;
+            return;
+        };
+        let binding = self.cookies.binding(now, meta.remote, &hello);
+        let randomness = self.randomness();
+        match Dtls::accept(&self.context, trust, randomness, now, binding, (&hello, datagram)) {
+            // An answer to a stranger has less than three times the bytes that it answers (RFC 9147, section 5.1).
+            Some(Accepted::Retry(answer)) if answer.len() < 3 * datagram.len() => {
+                self.stats.cookies_sent += 1;
+                let transmit = plain_transmit(meta.remote, Some(meta.local), answer.len());
+                self.outgoing_bytes += answer.len();
+                self.outgoing.push_back((transmit, answer));
+            }
+            Some(Accepted::Session(dtls)) => {
+                self.keep_half_open(now, meta, *dtls, (datagram.len(), hello.random()));
+            }
+            _ => self.stats.strangers_ignored += 1,
+        }
+    }
+
+    /// A stranger has returned its cookie: its session is kept, in place of an earlier attempt from there.
+    fn keep_half_open(
+        &mut self,
+        now: Instant,
+        meta: DatagramMeta,
+        dtls: Dtls,
+        (bytes, random): (usize, [u8; 32]),
+    ) {
+        let route = Route { remote: meta.remote, local: Some(meta.local) };
+        let earlier = self.table.at(route).into_iter().find(|id| {
+            let half_open = |one: &Session| one.role == Role::Server && one.is_handshaking();
+            self.table.get(*id).is_some_and(half_open)
+        });
+        let oldest = || self.half_open.first().map(|(_, id)| *id);
+        let full = self.half_open.len() >= self.limits.half_open;
+        if let Some(dropped) = earlier.or_else(|| oldest().filter(|_| full)) {
+            self.stats.half_open_dropped += 1;
+            self.remove(dropped);
+        }
+        let mut session = Session::new(dtls, Role::Server, route, now, bytes);
+        session.client_random = Some(random);
+        let id = self.table.insert(session);
+        self.half_open.insert((now, id));
+        *self.half_open_per_host.entry(Host::from(meta.remote.ip())).or_default() += 1;
+        self.settle(now, id);
+    }
+}

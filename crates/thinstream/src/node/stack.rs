@@ -1,0 +1,136 @@
+//! The machines of a node: SCTP, in plain or with encrypted sessions below it, and the tap that sees its packets.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use base::{Datagram, DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
+use secure::{Secured, Sessions};
+
+use crate::tap::SharedTap;
+
+/// SCTP, with what is below it.
+#[derive(Debug)]
+pub(crate) enum Stack {
+    /// Packets travel in plain.
+    Plain(Box<Tapped>),
+    /// Packets travel in DTLS.
+    Secure(Box<Secured<Tapped>>),
+}
+
+impl Stack {
+    pub(super) fn endpoint(&self) -> &sctp::Endpoint {
+        match self {
+            Stack::Plain(tapped) => &tapped.endpoint,
+            Stack::Secure(secured) => &secured.machine.endpoint,
+        }
+    }
+
+    pub(super) fn endpoint_mut(&mut self) -> &mut sctp::Endpoint {
+        match self {
+            Stack::Plain(tapped) => &mut tapped.endpoint,
+            Stack::Secure(secured) => &mut secured.machine.endpoint,
+        }
+    }
+
+    pub(super) fn sessions(&self) -> Option<&Sessions> {
+        match self {
+            Stack::Plain(_) => None,
+            Stack::Secure(secured) => Some(&secured.sessions),
+        }
+    }
+
+    pub(super) fn sessions_mut(&mut self) -> Option<&mut Sessions> {
+        match self {
+            Stack::Plain(_) => None,
+            Stack::Secure(secured) => Some(&mut secured.sessions),
+        }
+    }
+
+    fn machine(&mut self) -> &mut dyn Machine {
+        match self {
+            Stack::Plain(tapped) => &mut **tapped,
+            Stack::Secure(secured) => &mut **secured,
+        }
+    }
+}
+
+impl Machine for Stack {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
+        self.machine().handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        self.machine().handle_icmp(now, icmp);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.machine().handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        self.machine().poll_transmit(now, buffer)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Stack::Plain(tapped) => tapped.poll_timeout(),
+            Stack::Secure(secured) => secured.poll_timeout(),
+        }
+    }
+}
+
+/// An SCTP endpoint whose packets a tap sees in plain.
+pub(crate) struct Tapped {
+    endpoint: sctp::Endpoint,
+    tap: Option<SharedTap>,
+    /// The address of this side where a packet names none.
+    local: SocketAddr,
+}
+
+impl Tapped {
+    pub(crate) fn new(
+        endpoint: sctp::Endpoint,
+        tap: Option<SharedTap>,
+        local: SocketAddr,
+    ) -> Tapped {
+        Tapped { endpoint, tap, local }
+    }
+}
+
+impl fmt::Debug for Tapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tapped").field("tap", &self.tap.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Machine for Tapped {
+    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
+        if let Some(tap) = &self.tap {
+            // What sockets and sessions give is in one piece.
+            tap.lock().on_received(now, &meta, &datagram.head);
+        }
+        self.endpoint.handle_datagram(now, meta, datagram);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
+        self.endpoint.handle_icmp(now, icmp);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        let start = buffer.head().len();
+        let transmit = self.endpoint.poll_transmit(now, buffer)?;
+        if let Some(tap) = &self.tap {
+            let local = transmit.local.or(Some(self.local));
+            tap.lock().on_sent(now, &Transmit { local, ..transmit }, &buffer.head()[start..]);
+        }
+        Some(transmit)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout()
+    }
+}

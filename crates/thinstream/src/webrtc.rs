@@ -1,0 +1,159 @@
+//! Data channels with unmodified browsers.
+//!
+//! A [`Listener`] answers the offers of pages and accepts their [`Connection`]s. How offer and answer travel is up to the
+//! application; one HTTP exchange does, as WHIP has it. A page makes its channels before the offer, waits until its candidates
+//! are gathered or not, posts `localDescription.sdp`, and sets the answer.
+//!
+//! ```
+//! use thinstream::webrtc::{ChannelEvent, Listener, ListenerOptions, PeerEvent};
+//!
+//! /// Sends back what the pages of a listener send.
+//! async fn echo(listener: Listener) {
+//!     while let Ok(page) = listener.accept().await {
+//!         tokio::spawn(async move {
+//!             while let Some(event) = page.event().await {
+//!                 if let PeerEvent::Channel(ChannelEvent::Message { id, kind, payload }) = event {
+//!                     let _ = page.send(id, kind, payload);
+//!                 }
+//!             }
+//!         });
+//!     }
+//! }
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let listener = Listener::bind("127.0.0.1:0".parse()?, ListenerOptions::default())?;
+//! let error = listener.answer("no offer", None, &[listener.local_addr()]).unwrap_err();
+//! assert_eq!(error.to_string(), "the offer, line 1, \"no offer\": expected TYPE=VALUE");
+//! tokio::spawn(echo(listener));
+//! # Ok(())
+//! # }
+//! ```
+
+mod connection;
+mod inner;
+mod node;
+mod reach;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use base::RandomStream;
+use io::{BindError, Clock, Shared, UdpTransport};
+use recovery::RecoveryPolicy;
+use tokio::sync::Notify;
+
+pub use self::connection::Connection;
+use self::inner::Inner;
+use self::node::Node;
+pub use self::reach::candidates;
+use crate::error::EndpointError;
+
+pub use ::webrtc::{
+    AcceptError, ChannelError, ChannelEvent, ChannelOptions, ChannelReliability, Ended,
+    MessageKind, PeerEvent, PeerId, PeerOptions, ServerLimits, ServerOptions, StreamId,
+};
+pub use secure::{Identity, SettingsError};
+
+/// Options of a [`Listener`].
+#[derive(Clone, Debug, Default)]
+pub struct ListenerOptions {
+    /// Key that pages find the fingerprint of in the answer; none makes one for this listener.
+    pub identity: Option<Identity>,
+    /// Options of the machine; its addresses are those of each answer.
+    pub server: Option<ServerOptions>,
+}
+
+/// Why a [`Listener`] could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The socket cannot be bound.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The settings of DTLS are wrong.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
+/// A socket at which pages connect.
+#[derive(Clone, Debug)]
+pub struct Listener {
+    inner: Arc<Inner>,
+}
+
+impl Listener {
+    /// Opens a UDP socket at `address`; port 0 takes a free one. Needs a tokio runtime with I/O and time enabled.
+    ///
+    /// # Errors
+    /// The socket cannot be bound, or the settings of DTLS are wrong.
+    pub fn bind(address: SocketAddr, options: ListenerOptions) -> Result<Listener, ListenError> {
+        let transport = UdpTransport::bind(address)?;
+        let local = io::Transport::local_addr(&transport);
+        let random = RandomStream::from_secret(crate::options::secret());
+        let identity = options.identity.unwrap_or_else(crate::new_identity);
+        let server = options.server.unwrap_or_else(|| ServerOptions::new(Vec::new()));
+        let server = ::webrtc::Server::new(server, identity, random)?;
+        let incoming = Arc::new(Notify::new());
+        let shared = Shared::new(Node::new(server, Arc::clone(&incoming)), Clock::start());
+        tokio::spawn(node::drive(Arc::clone(&shared), Arc::new(transport)));
+        Ok(Listener { inner: Arc::new(Inner { shared, incoming, local }) })
+    }
+
+    /// Address of the socket.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.inner.local
+    }
+
+    /// Answers the offer of a page; the text is the answer's SDP. The page then connects to one of `candidates`, addresses
+    /// that lead to the socket, the best first. `from` is the host that the offer came from, for the bound on pages that do
+    /// not connect. [`Listener::accept`] gives the connection of this name once it is there.
+    ///
+    /// # Errors
+    /// The offer cannot be used, and the error names the line; or there are as many connections as there may be.
+    pub fn answer(
+        &self,
+        offer: &str,
+        from: Option<IpAddr>,
+        candidates: &[SocketAddr],
+    ) -> Result<(PeerId, String), AcceptError> {
+        self.answer_with(None, offer, from, candidates)
+    }
+
+    /// As [`Listener::answer`], for a connection with this recovery policy from its beginning; none has that of
+    /// [`ServerOptions::association`].
+    ///
+    /// # Errors
+    /// As [`Listener::answer`].
+    pub fn answer_with(
+        &self,
+        policy: Option<Arc<RecoveryPolicy>>,
+        offer: &str,
+        from: Option<IpAddr>,
+        candidates: &[SocketAddr],
+    ) -> Result<(PeerId, String), AcceptError> {
+        let (id, answer) = self
+            .inner
+            .shared
+            .call(|node, now| node.answer(now, policy, offer, (from, candidates)))?;
+        Ok((id, answer.to_string()))
+    }
+
+    /// Waits for the next page that has connected. The future can be dropped at any time.
+    ///
+    /// # Errors
+    /// The socket failed.
+    pub async fn accept(&self) -> Result<Connection, EndpointError> {
+        loop {
+            let notified = self.inner.incoming.notified();
+            if let Some((id, signal)) = self.inner.shared.look(Node::accept)? {
+                return Ok(Connection::new(Arc::clone(&self.inner), id, signal));
+            }
+            notified.await;
+        }
+    }
+
+    /// Connections that exist, those that are not set up yet included.
+    pub fn connections(&self) -> usize {
+        self.inner.shared.inspect(|node| node.server.len())
+    }
+}

@@ -1,0 +1,186 @@
+//! Our server of data channels and real, unmodified browsers, headless, over a lossy link.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod host;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use interop::{BROWSER_HOST, Browser, Missing, Namespace, available};
+use serde_json::{Value, json};
+use thinstream::webrtc::{ChannelEvent, Ended, PeerEvent, ServerOptions};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use host::{Host, Said};
+
+/// Time without any news after which a test fails, with what was said until then: nothing here is timed.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Does `work` in a namespace for browsers, on a runtime there.
+fn inside<T: Send>(work: impl AsyncFnOnce(&Namespace) -> T + Send) -> T {
+    let namespace = Browser::namespace().unwrap();
+    let block = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(work(&namespace))
+    };
+    namespace.enter(block).unwrap()
+}
+
+/// Loads the page of exercises this many times in one browser, and waits until as many connections were closed by it as
+/// `ends` says; the results, and the events of our side.
+fn run(
+    browser: &Browser,
+    options: ServerOptions,
+    loss_percent: u64,
+    (rounds, ends): (usize, usize),
+) -> (Vec<Value>, Vec<PeerEvent>) {
+    inside(async |namespace| {
+        let (host, mut hear) = Host::new(options, loss_percent, BROWSER_HOST).await.unwrap();
+        let url =
+            format!("http://{}/?rounds={rounds}&loss={loss_percent}", host.address().unwrap());
+        tokio::spawn(host.run());
+        let page = browser.open(namespace, &url).unwrap();
+        let (mut results, mut events) = (Vec::new(), Vec::new());
+        while results.len() < rounds || closed(&events) < ends {
+            match tokio::time::timeout(LIMIT, hear.recv()).await {
+                Ok(Some(Said::Page(result))) => {
+                    let result: Value = serde_json::from_str(&result).unwrap();
+                    assert_eq!(result["error"], Value::Null, "{events:?}");
+                    results.push(result);
+                }
+                Ok(Some(Said::Server(event))) => events.push(event),
+                _ => panic!("nothing more: {results:?}, {events:?}; it said:\n{}", page.text()),
+            }
+        }
+        (results, events)
+    })
+}
+
+/// What every load of the page should report.
+fn check(result: &Value, loss_percent: u64) {
+    let sizes: Vec<Value> = [1, 2, 100, 1200, 16000, 65535, 262_144]
+        .map(Value::from)
+        .into_iter()
+        .chain(["text 5", "text 0", "text 5000", "empty"].map(Value::from))
+        .map(|what| json!([what, true]))
+        .collect();
+    assert_eq!(result["sizes"], Value::from(sizes));
+    for kind in ["ordered", "unordered", "protocol", "priority", "negotiated", "tenth"] {
+        assert_eq!(result["volleys"][kind], 30, "{kind}: {result}");
+    }
+    // A message may be lost there and back, or, where it has little time, on a slow machine.
+    let least = if loss_percent == 0 { 30 } else { 15 };
+    for (kind, least) in [("once", least), ("twice", least), ("brief", 1), ("brief-unordered", 1)] {
+        assert!(result["volleys"][kind].as_u64().unwrap() >= least, "{kind}: {result}");
+    }
+    assert_eq!(result["from_server"], json!(["from the server", "news", false, 3]));
+    assert_eq!(result["again"], "again");
+    assert_eq!(result["max_message"], 262_144);
+}
+
+/// Connections that ended since their page closed them.
+fn closed(events: &[PeerEvent]) -> usize {
+    let by_page = |event: &&PeerEvent| {
+        matches!(event, PeerEvent::Ended(Ended::Closed | Ended::Association(_)))
+    };
+    events.iter().filter(by_page).count()
+}
+
+fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>) {
+    let Some(browser) = available(found) else { return };
+    println!("{}", browser.version().unwrap());
+    for role in [secure::Role::Server, secure::Role::Client] {
+        let options = ServerOptions { role, ..ServerOptions::new(Vec::new()) };
+        // A page that closes says so; nothing waits for a timeout.
+        let (results, events) = run(&browser, options, 0, (1, 1));
+        println!("{role:?}: {}", results[0]);
+        check(&results[0], 0);
+        let faults = |event: &PeerEvent| {
+            matches!(event, PeerEvent::Channel(ChannelEvent::Closing { fault: Some(_), .. }))
+        };
+        assert!(!events.iter().any(faults), "{events:?}");
+    }
+}
+
+/// The message by which a page closes its connection is sent once, and may be lost.
+fn all_exercises_over_loss_and_again_after_a_reload(found: Result<Browser, Missing>) {
+    let Some(browser) = available(found) else { return };
+    let (results, _) = run(&browser, ServerOptions::new(Vec::new()), 5, (2, 0));
+    for result in &results {
+        println!("{result}");
+        check(result, 5);
+    }
+}
+
+/// The answer to `GET /setting`.
+async fn setting(server: SocketAddr) -> String {
+    let mut stream = tokio::net::TcpStream::connect(server).await.unwrap();
+    let request = "GET /setting HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+fn the_page_of_the_command_counts_on_both_lanes(found: Result<Browser, Missing>) {
+    let Some(browser) = available(found) else { return };
+    inside(async |namespace| {
+        let options = apps::browsers::BrowsersOptions {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            setting: apps::browsers::Setting::default(),
+        };
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let ready = |page| tell.send(page).unwrap();
+        tokio::spawn(async move {
+            apps::browsers::browsers_until(&options, ready, std::future::pending()).await
+        });
+        let address = told.await.unwrap();
+        let url = format!("http://{address}/?delay_ms=20&loss_percent=10&interval_ms=20");
+        let page = browser.open(namespace, &url).unwrap();
+        let has_counted = |policy| page.has_said(&format!("{policy}: 100 messages"));
+        let counted = async {
+            while !(has_counted("rfc") && has_counted("latency")) {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        let counted = tokio::time::timeout(LIMIT, counted).await;
+        assert!(counted.is_ok(), "nothing more; it said:\n{}", page.text());
+        let set = r#"{"delay_ms":20,"loss_percent":10.0,"interval_ms":20}"#;
+        let now = setting(address).await;
+        assert!(now.ends_with(set), "{now}");
+        for fault in ["Error", "Refused", "violates"] {
+            assert!(!page.has_said(&format!("\"{fault}")), "{}", page.text());
+        }
+    });
+}
+
+#[test]
+fn chromium_does_all_exercises_with_ten_channels_whichever_end_of_dtls_it_is() {
+    all_exercises_at_either_end_of_dtls(Browser::chromium());
+}
+
+#[test]
+fn firefox_does_all_exercises_with_ten_channels_whichever_end_of_dtls_it_is() {
+    all_exercises_at_either_end_of_dtls(Browser::firefox());
+}
+
+#[test]
+fn chromium_does_all_exercises_over_five_percent_loss_and_again_after_a_reload() {
+    all_exercises_over_loss_and_again_after_a_reload(Browser::chromium());
+}
+
+#[test]
+fn firefox_does_all_exercises_over_five_percent_loss_and_again_after_a_reload() {
+    all_exercises_over_loss_and_again_after_a_reload(Browser::firefox());
+}
+
+#[test]
+fn the_page_of_the_command_counts_on_both_lanes_in_chromium() {
+    the_page_of_the_command_counts_on_both_lanes(Browser::chromium());
+}
+
+#[test]
+fn the_page_of_the_command_counts_on_both_lanes_in_firefox() {
+    the_page_of_the_command_counts_on_both_lanes(Browser::firefox());
+}
