@@ -4,3 +4,6 @@
 
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[doc = include_str!("../../../docs/library.md")]
+struct Library;
