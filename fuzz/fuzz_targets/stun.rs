@@ -4,4 +4,6 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| _ = fuzz_harness::stun::run(bytes));
+fuzz_target!(|bytes: &[u8]| {
+    let _ = fuzz_harness::stun::run(bytes);
+});

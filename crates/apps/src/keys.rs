@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use thinstream::{Fingerprint, Identity, PeerList, Refusal, Trust, new_identity};
+use thinstream::{Authority, Fingerprint, Identity, PeerList, Refusal, Trust, new_identity};
 
 use crate::files::FileError;
 
@@ -180,11 +180,28 @@ pub fn read_authorised(path: &Path) -> Result<Trust, KeyError> {
     }
 }
 
+/// Trust in the clients to which the authorities of a file gave certificates.
+///
+/// # Errors
+/// See [`KeyError`].
+pub fn read_client_authority(path: &Path) -> Result<Trust, KeyError> {
+    let file = File::open(path).map_err(|error| FileError::new("read", path, error))?;
+    let authority = Authority::for_clients(&read_text(path, file)?);
+    Ok(authority.map_err(|error| content(path, error))?.into())
+}
+
 /// How a client knows its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerKey {
     /// By its fingerprint.
     Known(Fingerprint),
+    /// By a certificate of an authority for its name.
+    Authority {
+        /// The certificates of the authorities.
+        file: PathBuf,
+        /// The server's DNS name or IP address, as the user calls it.
+        name: String,
+    },
     /// By its name, in a list to which a new name is added with the first key that it proves.
     FirstUse {
         /// The list.
@@ -202,6 +219,11 @@ impl ServerKey {
     pub(crate) fn trust(&self) -> Result<Trust, KeyError> {
         match self {
             ServerKey::Known(fingerprint) => Ok((*fingerprint).into()),
+            ServerKey::Authority { file, name } => {
+                let open = File::open(file).map_err(|error| FileError::new("read", file, error))?;
+                let authority = Authority::for_server(&read_text(file, open)?, name);
+                Ok(authority.map_err(|error| content(file, error))?.into())
+            }
             ServerKey::FirstUse { file, name } => {
                 let text = match File::open(file) {
                     Ok(open) => read_text(file, open)?,

@@ -27,8 +27,8 @@ mod trouble;
 pub use descriptors::{TooFewDescriptors, check_descriptors};
 pub use files::{FileError, Unwritten};
 pub use keys::{
-    KeyError, ServerKey, make_key, read_authorised, read_key, read_or_make_key, usual_key,
-    usual_known_peers,
+    KeyError, ServerKey, make_key, read_authorised, read_client_authority, read_key,
+    read_or_make_key, usual_key, usual_known_peers,
 };
 pub use notice::Notice;
 pub use paths::PathReport;

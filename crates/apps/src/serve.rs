@@ -179,6 +179,7 @@ fn security(options: &ServeOptions, fingerprint: Option<Fingerprint>) -> String 
         Trust::Any => "any client".to_owned(),
         Trust::Listed(keys) => format!("clients with {} authorised keys", keys.len()),
         Trust::FirstUse { .. } => "clients known by name".to_owned(),
+        Trust::Authority(_) => "clients with a certificate of the authority".to_owned(),
     };
     format!("encrypted, for {clients}; key {fingerprint}")
 }
@@ -240,9 +241,9 @@ impl Refused {
     const MOST: usize = 10_000;
 
     fn tell(&mut self, client: RefusedClient) -> Option<String> {
-        let RefusedClient { remote, fingerprint } = client;
+        let RefusedClient { remote, fingerprint, reason } = client;
         let is_new = self.0.len() < Self::MOST && self.0.insert(fingerprint);
-        is_new.then(|| format!("refused {remote}: its key {fingerprint} is not authorised"))
+        is_new.then(|| format!("refused {remote}: {reason}"))
     }
 }
 

@@ -35,6 +35,12 @@ impl FromStr for HostPort {
 }
 
 impl HostPort {
+    /// The name or the address of the host, without brackets.
+    pub(crate) fn host(&self) -> &str {
+        let host = self.0.rsplit_once(':').map_or(&*self.0, |(host, _)| host);
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+
     /// The first address that the system knows for it.
     pub(crate) fn resolve(&self) -> Result<SocketAddr, Failure> {
         Ok(self.resolve_both(None)?.0)

@@ -37,7 +37,7 @@ use crate::failure::Failure;
 /// Thin-stream transport: small, sparse, urgent messages over networks that lose packets.
 ///
 /// Durations, rates, sizes and probabilities are written as people write them: 50ms, 1.5s, 10mbit,
-/// 1200B, 5%. Traffic of serve and send is encrypted unless --plain is given; demo, emulate and edge encrypt nothing.
+/// 1200B, 5%. Traffic of serve, send and demo is encrypted unless --plain is given; emulate and edge carry what others send.
 ///
 /// Exit codes: 0 success, 1 a check failed, 2 wrong usage or a file that cannot be read or written, 3 network failure,
 /// 130 interrupted before there was a result.

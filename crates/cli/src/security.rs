@@ -10,7 +10,8 @@ use crate::failure::Failure;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Security")]
 pub(crate) struct Security {
-    /// The file with this side's private key ("thinstream keygen" makes one).
+    /// The file with this side's private key ("thinstream keygen" makes one), and perhaps with the certificate that an authority
+    /// signed for it (PEM).
     #[arg(long, value_name = "FILE", conflicts_with = "plain")]
     pub(crate) key: Option<PathBuf>,
     /// Send in plain: for peers that have nothing else. Anybody on the way can read and change what is sent.

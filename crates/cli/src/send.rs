@@ -105,8 +105,12 @@ pub(crate) struct Arguments {
     security: Security,
     /// The fingerprint of the server's key, as the server prints it. Without it a server that is met for the first time is
     /// believed, and its key kept for the next time, as ssh does.
-    #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["plain", "known_peers"], help_heading = "Security")]
+    #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["plain", "known_peers", "ca"], help_heading = "Security")]
     peer: Option<Fingerprint>,
+    /// Believe a server whose certificate for the name or address in ADDR is signed by an authority whose certificate is in this
+    /// file (PEM).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "known_peers"], help_heading = "Security")]
+    ca: Option<PathBuf>,
     /// The file with the keys of the servers that were met; without it, known_peers beside the key of "thinstream serve".
     #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
     known_peers: Option<PathBuf>,
@@ -157,6 +161,10 @@ impl Arguments {
         }
         if let Some(fingerprint) = self.peer {
             return Ok(Some(ServerKey::Known(fingerprint)));
+        }
+        if let Some(file) = &self.ca {
+            let name = self.to.host().to_owned();
+            return Ok(Some(ServerKey::Authority { file: file.clone(), name }));
         }
         let file = match &self.known_peers {
             Some(file) => file.clone(),

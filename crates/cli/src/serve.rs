@@ -71,6 +71,10 @@ pub(crate) struct Arguments {
     /// Serve those clients only whose keys are in this file: a name and a fingerprint a line. Others get no answer.
     #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
     authorised: Option<PathBuf>,
+    /// Serve those clients only whose certificates are signed by an authority whose certificate is in this file (PEM). Others get
+    /// no answer.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "authorised"], help_heading = "Security")]
+    ca: Option<PathBuf>,
     #[command(flatten)]
     paths: Paths,
     #[command(flatten)]
@@ -119,7 +123,9 @@ impl Arguments {
     }
 
     fn clients(&self) -> Result<Trust, Failure> {
-        let authorised = self.authorised.as_deref().map(apps::read_authorised);
+        let authority = self.ca.as_deref().map(apps::read_client_authority);
+        let authorised =
+            authority.or_else(|| self.authorised.as_deref().map(apps::read_authorised));
         Ok(authorised.transpose().map_err(Failure::usage)?.unwrap_or(Trust::Any))
     }
 

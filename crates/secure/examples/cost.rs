@@ -2,7 +2,7 @@
 //!
 //! The same messages over the same virtual network in plain and over DTLS, both ends and the network in one thread. What a stack
 //! takes beside the other is what encryption takes, on both ends together; times vary with the machine.
-#![allow(clippy::disallowed_methods, reason = "measures real time")]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "measures real time")]
 
 #[path = "../tests/world/mod.rs"]
 mod world;

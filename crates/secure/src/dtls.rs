@@ -61,16 +61,20 @@ pub struct Settings {
     pub first_retransmission: Duration,
     /// Time from the first ClientHello to [`Failure::TimedOut`]; longer than zero, at most ten years.
     pub handshake_timeout: Duration,
+    /// Time since 1970 (UTC) at [`Instant::ZERO`], for the validity of certificates that an authority signed. Nothing else asks
+    /// for it.
+    pub epoch: Duration,
 }
 
 impl Default for Settings {
-    /// DTLS 1.3, datagrams of 1,150 bytes, first retransmission after a second, 30 s in all.
+    /// DTLS 1.3, datagrams of 1,150 bytes, first retransmission after a second, 30 s in all; the clock begins in 1970.
     fn default() -> Settings {
         Settings {
             versions: Versions::Only13,
             mtu: 1150,
             first_retransmission: Duration::from_secs(1),
             handshake_timeout: Duration::from_secs(30),
+            epoch: Duration::ZERO,
         }
     }
 }
@@ -173,7 +177,12 @@ impl Context {
         let Patience { first_retransmission, handshake_timeout } = patience;
         let settings = Settings { first_retransmission, handshake_timeout, ..self.settings };
         let config = config(&settings, self.cookies, None)?;
-        Ok(Context { settings, config, certificate: self.certificate.clone(), cookies: self.cookies })
+        Ok(Context {
+            settings,
+            config,
+            certificate: self.certificate.clone(),
+            cookies: self.cookies,
+        })
     }
 }
 
@@ -224,6 +233,8 @@ pub struct Dtls {
     /// None once the session is over.
     engine: Option<dimpl::Dtls>,
     trust: Arc<Trust>,
+    /// As [`Settings::epoch`].
+    epoch: Duration,
     /// The stream of key exchanges of a seeded session.
     stream: Option<RandomStream>,
     state: State,
@@ -271,6 +282,7 @@ impl Dtls {
         let mut session = Dtls {
             engine: Some(engine),
             trust: trust.into(),
+            epoch: context.settings.epoch,
             stream,
             state: State::Handshaking,
             presented: None,
@@ -353,8 +365,11 @@ impl Dtls {
                 Output::Packet(packet) => outgoing.push(Bytes::copy_from_slice(packet)),
                 Output::PeerCert(certificate) => {
                     let fingerprint = Fingerprint::of_certificate(certificate);
-                    let line_to_add = self.trust.judge(fingerprint).map_err(Failure::Refused)?;
-                    self.presented = Some(Peer { fingerprint, line_to_add });
+                    let since_epoch = self.epoch + now.since(Instant::ZERO);
+                    let judged = self.trust.judge_certificate(certificate, since_epoch);
+                    let line_to_add = judged.map_err(Failure::Refused)?;
+                    let certificate = Bytes::copy_from_slice(certificate);
+                    self.presented = Some(Peer { fingerprint, certificate, line_to_add });
                 }
                 Output::Connected => {
                     let peer = self.presented.take();

@@ -5,12 +5,14 @@ use core::fmt;
 use base::RandomStream;
 use p256::SecretKey;
 use p256::ecdsa::SigningKey;
-use p256::pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};
+use p256::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey, LineEnding};
 
+use crate::authority::first_certificate;
 use crate::certificate::self_signed;
 use crate::fingerprint::Fingerprint;
 
-/// An ECDSA P-256 key and its self-signed certificate, which follows from the key alone: the key is all there is to keep.
+/// An ECDSA P-256 key and its certificate: a self-signed one, which follows from the key alone, so that the key is all there is
+/// to keep, or one that an authority signed.
 #[derive(Clone)]
 pub struct Identity {
     key: SigningKey,
@@ -19,11 +21,28 @@ pub struct Identity {
 
 /// Reason for which a text is no identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IdentityError;
+pub enum IdentityError {
+    /// There is no key that can be used.
+    Key,
+    /// The certificate cannot be read.
+    Certificate,
+    /// The certificate is another key's.
+    OtherKey,
+}
 
 impl fmt::Display for IdentityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not an unencrypted P-256 key in PEM (PKCS #8, BEGIN PRIVATE KEY)")
+        f.write_str(match self {
+            IdentityError::Key => {
+                "not an unencrypted P-256 key in PEM (PKCS #8, BEGIN PRIVATE KEY)"
+            }
+            IdentityError::Certificate => {
+                "its first certificate cannot be read: expected X.509 in PEM"
+            }
+            IdentityError::OtherKey => {
+                "its first certificate is for another key than the one beside it"
+            }
+        })
     }
 }
 
@@ -43,10 +62,25 @@ impl Identity {
         }
     }
 
-    /// Parses the text that [`Identity::to_pem`] returns; other PKCS #8 keys for P-256 are read, too.
+    /// Parses the text that [`Identity::to_pem`] returns; other PKCS #8 keys for P-256 are read, too. With certificates beside
+    /// the key the first of them is the identity's, as an authority signed it; others are skipped.
     pub fn from_pem(text: &str) -> Result<Identity, IdentityError> {
-        let key = SecretKey::from_pkcs8_pem(text).map_err(|_| IdentityError)?;
-        Ok(Identity::of_key(key.into()))
+        const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
+        let from = text.find(BEGIN).ok_or(IdentityError::Key)?;
+        let key = text[from..].split_inclusive('\n').scan(false, |ended, line| {
+            let before = *ended;
+            *ended = line.starts_with("-----END");
+            (!before).then_some(line)
+        });
+        let key = SecretKey::from_pkcs8_pem(&key.collect::<String>());
+        let own = Identity::of_key(key.map_err(|_| IdentityError::Key)?.into());
+        let Some(certificate) = first_certificate(text) else { return Ok(own) };
+        let certificate = certificate.map_err(|_| IdentityError::Certificate)?;
+        let public = own.key.verifying_key().to_public_key_der();
+        match public.is_ok_and(|public| public.as_bytes() == certificate.key) {
+            true => Ok(Identity { certificate: certificate.der, ..own }),
+            false => Err(IdentityError::OtherKey),
+        }
     }
 
     fn of_key(key: SigningKey) -> Identity {
@@ -54,16 +88,17 @@ impl Identity {
         Identity { key, certificate }
     }
 
-    /// The private key in PEM (PKCS #8), as it is kept in a file that only its owner may read. The text is not wiped from
-    /// memory.
+    /// The private key in PEM (PKCS #8), without a certificate, as it is kept in a file that only its owner may read. The text
+    /// is not wiped from memory.
     pub fn to_pem(&self) -> Result<String, IdentityError> {
-        let text = self.secret_key().to_pkcs8_pem(LineEnding::LF).map_err(|_| IdentityError)?;
+        let text =
+            self.secret_key().to_pkcs8_pem(LineEnding::LF).map_err(|_| IdentityError::Key)?;
         Ok(text.to_string())
     }
 
     /// The private key in DER (PKCS #8), as DTLS takes it.
     pub(crate) fn key_der(&self) -> Result<Vec<u8>, IdentityError> {
-        Ok(self.secret_key().to_pkcs8_der().map_err(|_| IdentityError)?.as_bytes().to_vec())
+        Ok(self.secret_key().to_pkcs8_der().map_err(|_| IdentityError::Key)?.as_bytes().to_vec())
     }
 
     fn secret_key(&self) -> SecretKey {
@@ -128,7 +163,31 @@ mod tests {
             &text.replace("PRIVATE", "PUBLIC"),
             &text.replacen('M', "N", 1),
         ] {
-            assert_eq!(Identity::from_pem(wrong).unwrap_err(), IdentityError, "{wrong}");
+            assert_eq!(Identity::from_pem(wrong).unwrap_err(), IdentityError::Key, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_beside_the_key_counts_if_it_is_for_that_key() {
+        let (own, other) = (identity(1).with_common_name("signed"), identity(2));
+        let pem = |der: &[u8]| {
+            use base64ct::{Base64, Encoding};
+            let text = Base64::encode_string(der);
+            format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+        };
+        let key = own.to_pem().unwrap();
+        for text in [
+            format!("{}{key}", pem(own.certificate())),
+            format!("{key}{}{}", pem(own.certificate()), pem(other.certificate())),
+        ] {
+            assert_eq!(Identity::from_pem(&text).unwrap().certificate(), own.certificate());
+        }
+        for (certificate, wrong) in [
+            (pem(other.certificate()), IdentityError::OtherKey),
+            (pem(b"rubbish"), IdentityError::Certificate),
+            (pem(&own.certificate()[1..]), IdentityError::Certificate),
+        ] {
+            assert_eq!(Identity::from_pem(&format!("{key}{certificate}")).unwrap_err(), wrong);
         }
     }
 

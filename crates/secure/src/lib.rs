@@ -3,11 +3,12 @@
 //! - [`Sealer`]: the contract of a session; [`Dtls`] is DTLS 1.3 (RFC 9147), and 1.2 (RFC 6347) on request, over a crate
 //!   that docs/secure.md judges.
 //! - [`Identity`]: an ECDSA P-256 key with a self-signed certificate; [`Fingerprint`] names it.
-//! - [`Trust`]: which peers a session accepts.
+//! - [`Trust`]: which peers a session accepts; [`Authority`] is that in certificates of others.
 //! - [`Sessions`]: all sessions of a host, by address; [`Secured`] is a machine below which they are.
 //!
 //! Files, sockets and clocks belong to the caller: keys, lists and certificates come and go as text and bytes.
 
+mod authority;
 mod certificate;
 mod cookie;
 mod dtls;
@@ -20,11 +21,12 @@ mod secured;
 mod sessions;
 mod trust;
 
+pub use authority::{Authority, AuthorityError};
 pub use dtls::{Context, Dtls, Patience, Role, Settings, SettingsError, Versions};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use identity::{Identity, IdentityError};
 pub use randomness::Randomness;
 pub use sealer::{Failure, NotSealed, Peer, Sealer, State};
 pub use secured::Secured;
-pub use sessions::{Limits, Notice, Secrets, SessionStats, Sessions};
+pub use sessions::{Limits, Notice, SealWatch, Secrets, SessionStats, Sessions};
 pub use trust::{PeerList, PeerListError, Refusal, Trust};

@@ -13,6 +13,8 @@ use crate::trust::Refusal;
 pub struct Peer {
     /// Fingerprint of the certificate whose key the peer proved to hold.
     pub fingerprint: Fingerprint,
+    /// The certificate in DER.
+    pub certificate: Bytes,
     /// On first use: the line to append to the known peers, without a line break.
     pub line_to_add: Option<String>,
 }

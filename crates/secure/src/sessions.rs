@@ -34,6 +34,9 @@ const DIALLED: usize = 4096;
 /// First byte of a record in plaintext at the most; those of ciphertext in DTLS 1.3 are greater (RFC 9147, section 4.1).
 const PLAINTEXT: u8 = 31;
 
+/// Told of each packet of the machine that is sealed, and of the datagram in which it leaves.
+pub type SealWatch = Box<dyn FnMut(&[u8], &Bytes) + Send>;
+
 /// Where the secrets of all sessions come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
@@ -75,6 +78,7 @@ pub struct Sessions {
     /// No session goes on once the machine has nothing more to send.
     closing: bool,
     stats: SessionStats,
+    watch: Option<SealWatch>,
 }
 
 /// A peer that has proved its key.
@@ -124,6 +128,7 @@ impl Sessions {
             notices: VecDeque::new(),
             closing: false,
             stats: SessionStats::default(),
+            watch: None,
         }
     }
 
@@ -132,6 +137,11 @@ impl Sessions {
     /// Peers that may begin a session from now on; none accepts none. Sessions that exist go on.
     pub fn accept(&mut self, trust: Option<Trust>) {
         self.accepted = trust.map(Arc::new);
+    }
+
+    /// Tells `watch` of all that is sealed from now on.
+    pub fn watch(&mut self, watch: SealWatch) {
+        self.watch = Some(watch);
     }
 
     /// Sets a session up with the peer at `remote`, if its key is one of `trust`, from the address `local` or from any. A
@@ -178,6 +188,11 @@ impl Sessions {
     /// Output: the next notice for the application, of the newest 1,024.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
+    }
+
+    /// `now` as time since 1970 (UTC), as far as [`Settings::epoch`](crate::Settings::epoch) says.
+    pub fn since_epoch(&self, now: Instant) -> Duration {
+        self.context.settings().epoch + now.since(Instant::ZERO)
     }
 
     /// Counters.

@@ -3,12 +3,15 @@
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::Duration;
+
+use crate::authority::Authority;
 use crate::fingerprint::Fingerprint;
 
 /// The peers that a session accepts.
 ///
-/// The key is the identity: in every mode validity and names of a certificate are ignored, as ssh and WebRTC do it
-/// (RFC 8827, section 5.1), so no clock is asked.
+/// The key is the identity: validity and names of a certificate are ignored, as ssh and WebRTC do it (RFC 8827, section 5.1),
+/// and no clock is asked, except where an authority vouches for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Anybody: packets are encrypted, and who the peer is shows afterwards. For servers of unknown clients; as a client it
@@ -23,6 +26,8 @@ pub enum Trust {
         /// The peers known so far.
         known: PeerList,
     },
+    /// Peers with a certificate of an authority.
+    Authority(Authority),
 }
 
 /// Reason for which a peer's key was not accepted.
@@ -36,6 +41,13 @@ pub enum Refusal {
         name: String,
         /// Fingerprint that the peer presented.
         presented: Fingerprint,
+    },
+    /// The certificate is not good for what the authorities vouch for.
+    Certificate {
+        /// Fingerprint that the peer presented.
+        presented: Fingerprint,
+        /// What is wrong with the certificate.
+        reason: String,
     },
     /// The name could not be written in a line of known peers: it is empty or has blanks, or begins with `#`.
     BadName(String),
@@ -51,6 +63,9 @@ impl fmt::Display for Refusal {
                 f,
                 "{name} presented the key {presented}, not the one it is known by: it has a new key, or another host answers"
             ),
+            Refusal::Certificate { presented, reason } => {
+                write!(f, "the peer's certificate {presented} is not accepted: {reason}")
+            }
             Refusal::BadName(name) => {
                 write!(f, "{name:?} cannot name a peer: it is empty, has blanks, or begins with #")
             }
@@ -64,10 +79,17 @@ impl Refusal {
     /// The key that the peer presented; none if its name was at fault.
     pub fn presented(&self) -> Option<Fingerprint> {
         match self {
-            Refusal::NotListed(fingerprint) => Some(*fingerprint),
-            Refusal::Changed { presented, .. } => Some(*presented),
+            Refusal::NotListed(presented)
+            | Refusal::Changed { presented, .. }
+            | Refusal::Certificate { presented, .. } => Some(*presented),
             Refusal::BadName(_) => None,
         }
+    }
+}
+
+impl From<Authority> for Trust {
+    fn from(authority: Authority) -> Trust {
+        Trust::Authority(authority)
     }
 }
 
@@ -79,7 +101,39 @@ impl From<Fingerprint> for Trust {
 }
 
 impl Trust {
-    /// The verdict about a certificate's fingerprint: accepted, perhaps with a line to add to the known peers, or refused.
+    /// The verdict about a certificate in DER at this time since 1970 (UTC): accepted, perhaps with a line to add to the known
+    /// peers, or refused.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub fn judge_certificate(
+        &self,
+        certificate: &[u8],
+        since_epoch: Duration,
+    ) -> Result<Option<String>, Refusal> {
+        let presented = Fingerprint::of_certificate(certificate);
+        match self {
+            Trust::Authority(authority) => match authority.judge(certificate, since_epoch) {
+                Ok(()) => Ok(None),
+                Err(reason) => Err(Refusal::Certificate { presented, reason }),
+            },
+            _ => self.judge(presented),
+        }
+    }
+
+    /// The same, once a peer has proved that this is its key: a name that was not known is known from then on.
+    #[must_use]
+    pub fn after(self, proved: Fingerprint) -> Trust {
+        match self {
+            Trust::FirstUse { name, mut known } => {
+                known.0.entry(name.clone()).or_default().insert(proved);
+                Trust::FirstUse { name, known }
+            }
+            other => other,
+        }
+    }
+
+    /// As [`Trust::judge_certificate`], by the fingerprint alone, which tells an authority nothing.
     ///
     /// # Errors
     /// Why it is refused.
@@ -87,7 +141,7 @@ impl Trust {
         match self {
             Trust::Any => Ok(None),
             Trust::Listed(accepted) if accepted.contains(&fingerprint) => Ok(None),
-            Trust::Listed(_) => Err(Refusal::NotListed(fingerprint)),
+            Trust::Listed(_) | Trust::Authority(_) => Err(Refusal::NotListed(fingerprint)),
             Trust::FirstUse { name, .. } if !is_name(name) => Err(Refusal::BadName(name.clone())),
             Trust::FirstUse { name, known } => match known.0.get(name) {
                 None => Ok(Some(format!("{name} {fingerprint}"))),
@@ -204,6 +258,15 @@ mod tests {
         assert_eq!(trust(&line).judge(key("a")), Ok(None));
         let changed = Refusal::Changed { name: name.clone(), presented: key("b") };
         assert_eq!(trust(&line).judge(key("b")), Err(changed));
+    }
+
+    #[test]
+    fn a_name_is_known_after_its_first_use() {
+        let name = "host:9".to_owned();
+        let trust = Trust::FirstUse { name, known: PeerList::default() }.after(key("a"));
+        assert_eq!(trust.judge(key("a")), Ok(None));
+        assert!(matches!(trust.judge(key("b")), Err(Refusal::Changed { .. })));
+        assert_eq!(Trust::from(key("a")).after(key("b")), Trust::from(key("a")));
     }
 
     #[test]

@@ -3,8 +3,15 @@
 
 mod world;
 
-use base::{DatagramMeta, Duration, Instant, Machine, Probability, Purpose, RandomStream};
-use secure::{Failure, Notice, Refusal, Role};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use base::{
+    Datagram, DatagramMeta, Duration, Ecn, Icmp, Instant, IpService, Machine, Probability, Purpose,
+    RandomStream, Transmit, TransmitBuffer,
+};
+use secure::{
+    Context, Failure, Limits, Notice, Refusal, Role, Secrets, Secured, Sessions, Settings,
+};
 use world::{Stack, World, identity, link};
 
 #[test]
@@ -68,6 +75,99 @@ fn a_wrong_key_on_either_side_lets_no_message_through() {
         );
         assert!(world.simulation.host(world.client).failed, "the association ends");
     }
+}
+
+/// A peer whose key is accepted, and that sends whatever it is told to inside its session.
+#[derive(Debug, Default)]
+struct Rubbish(Vec<Vec<u8>>);
+
+impl Machine for Rubbish {
+    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: Datagram) {}
+
+    fn handle_icmp(&mut self, _: Instant, _: Icmp<'_>) {}
+
+    fn handle_timeout(&mut self, _: Instant) {}
+
+    fn poll_transmit(&mut self, _: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
+        let packet = self.0.pop()?;
+        buffer.head().extend_from_slice(&packet);
+        let (remote, size) = (SERVER, packet.len());
+        let (ecn, service) = (Ecn::NotEct, IpService::default());
+        Some(Transmit { local: None, remote, ecn, dont_fragment: false, service, size })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+}
+
+const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 9899);
+
+/// Carries datagrams between the peer and the server of `world` until neither has more.
+fn exchange(world: &mut World, peer: &mut Secured<Rubbish>) {
+    let remote = SocketAddr::from(([10, 0, 0, 66], 9899));
+    let meta = |local, remote| DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
+    let server = world.server;
+    loop {
+        let mut count = 0;
+        let mut buffer = Vec::new();
+        world.simulation.with_host(server, |end, now| {
+            while peer.poll_transmit(now, &mut buffer).is_some() {
+                count += 1;
+                let bytes = std::mem::take(&mut buffer);
+                end.stack.handle_datagram(now, meta(SERVER, remote), bytes.into());
+            }
+            while let Some(transmit) = end.stack.poll_transmit(now, &mut buffer) {
+                let bytes = std::mem::take(&mut buffer);
+                if transmit.remote == remote {
+                    count += 1;
+                    peer.handle_datagram(now, meta(remote, SERVER), bytes.into());
+                }
+            }
+        });
+        if count == 0 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_speaks_dtls_and_then_rubbish_disturbs_no_other() {
+    let mut world = World::new(link(0), 1, Some([2, 1]));
+    world.send("before");
+    world.run_for(Duration::from_secs(1));
+    let now = world.simulation.now();
+    // The key of the client, from another host.
+    let context = Context::new(Settings::default(), &identity(1)).unwrap();
+    let random = RandomStream::new(9, Purpose("peer", 0));
+    let sessions = Sessions::new(context, Limits::default(), Secrets::Seeded, random);
+    let mut peer = Secured { machine: Rubbish::default(), sessions };
+    let (trust, patience) = (identity(2).fingerprint().into(), Settings::default().patience());
+    peer.sessions.connect(now, (SERVER, None), trust, patience).unwrap();
+    exchange(&mut world, &mut peer);
+    assert!(peer.sessions.is_open(SERVER));
+    let mut random = RandomStream::new(9, Purpose("rubbish", 0));
+    for _ in 0..2_000 {
+        let mut packet = vec![0; random.below(1_400) as usize];
+        random.fill(&mut packet);
+        // Some with SCTP's ports, and no checksum, as is good between these.
+        if let Some(header) = packet.first_chunk_mut::<12>().filter(|_| random.below(2) == 0) {
+            header[..4].copy_from_slice(&[0x13, 0x88, 0x13, 0x88]);
+            header[8..].fill(0);
+        }
+        peer.machine.0.push(packet);
+    }
+    exchange(&mut world, &mut peer);
+    let sealed = peer.sessions.stats().packets_sealed;
+    world.simulation.with_host(world.server, |end, _| {
+        let Stack::Secure(secured) = &mut end.stack else { panic!("plain") };
+        assert!(sealed > 1_900 && secured.machine.stats().datagrams > 1_900, "{sealed}");
+        assert_eq!(secured.machine.association_count(), 1);
+    });
+    world.send("after");
+    world.run_for(Duration::from_secs(1));
+    let texts: Vec<_> = world.received().iter().map(|message| message.1.clone()).collect();
+    assert_eq!(texts, ["before", "after"]);
 }
 
 #[test]

@@ -164,7 +164,12 @@ impl Association {
         });
         // The last words of the old one leave first. An error means that the driver has ended.
         let _ = gone.await;
-        let anew = Association::open(driver, peer.clone(), options.clone())?;
+        let mut peer = peer.clone();
+        // A peer that was met for the first time has shown which key it has.
+        if let Some(proved) = self.peer() {
+            peer.trust = peer.trust.map(|trust| trust.after(proved.fingerprint));
+        }
+        let anew = Association::open(driver, peer, options.clone())?;
         anew.established().await?;
         Ok(anew)
     }
@@ -479,9 +484,7 @@ impl Association {
     fn session_error(&self, error: SessionError) -> ConnectError {
         let remote = self.handle.remote;
         match error {
-            SessionError::Untrusted(reason) => {
-                ConnectError::Untrusted { remote, fingerprint: reason.presented(), reason }
-            }
+            SessionError::Untrusted(reason) => ConnectError::Untrusted { remote, reason },
             SessionError::NoAnswer => ConnectError::NoAnswer { remote, hint: self.send_error() },
             SessionError::NobodyThere => ConnectError::NobodyThere { remote },
             SessionError::TimedOut { after } => ConnectError::HandshakeTimeout { remote, after },

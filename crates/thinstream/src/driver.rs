@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use crate::error::{AssociationError, EndpointError};
 use crate::node::{Node, Stack, Tapped};
 use crate::options::{Carrier, EndpointOptions, new_identity, secret};
+use crate::tap::SharedTap;
 
 /// Stands for the address of an endpoint without any.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
@@ -81,7 +82,8 @@ impl Driver {
     ) -> Result<Arc<Driver>, BindError> {
         check_policy(addresses, &options)?;
         check_limits(addresses, &options)?;
-        let security = security(addresses, &options)?;
+        let clock = options.clock.unwrap_or_else(Clock::start);
+        let mut security = security(addresses, &options, clock)?;
         let carrier = match options.carrier {
             // Servers have no use for what ICMP says of their answers.
             Carrier::Secure | Carrier::PlainUdp => {
@@ -108,10 +110,13 @@ impl Driver {
             accepted: fitted(options.accepted, options.carrier.is_secure(), dead_after),
             ..sctp::EndpointOptions::default()
         };
-        let clock = options.clock.unwrap_or_else(Clock::start);
         let (incoming, refused) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let own = carrier.local_addrs().first().copied().unwrap_or(NOWHERE);
-        let machine = Tapped::new(sctp::Endpoint::new(machine_options, random), options.tap, own);
+        let tap = options.tap.map(SharedTap::new);
+        if let (Some((_, sessions)), Some(tap)) = (&mut security, tap.clone()) {
+            sessions.watch(Box::new(move |packet, sealed| tap.lock().on_sealed(packet, sealed)));
+        }
+        let machine = Tapped::new(sctp::Endpoint::new(machine_options, random), tap, own);
         let fingerprint = security.as_ref().map(|(fingerprint, _)| *fingerprint);
         let stack = match security {
             None => Stack::Plain(Box::new(machine)),
@@ -195,6 +200,7 @@ fn fitted(
 fn security(
     addresses: &[SocketAddr],
     options: &EndpointOptions,
+    clock: Clock,
 ) -> Result<Option<(Fingerprint, Sessions)>, BindError> {
     if !options.carrier.is_secure() {
         return Ok(None);
@@ -203,7 +209,8 @@ fn security(
     let policy = &options.accepted.policy;
     let first = policy.backoff.first_setup.unwrap_or(policy.rto.initial);
     let first_retransmission = first.min(policy.rto.initial).max(base::Duration::from_millis(1));
-    let settings = Settings { first_retransmission, ..Settings::default() };
+    let epoch = clock.since_epoch(Instant::ZERO);
+    let settings = Settings { first_retransmission, epoch, ..Settings::default() };
     let context = Context::new(settings, &identity)
         .map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
     // A client that is refused an association has a session to be told of it.

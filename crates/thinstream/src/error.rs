@@ -94,9 +94,7 @@ pub enum ConnectError {
     Untrusted {
         /// The peer.
         remote: SocketAddr,
-        /// The key that it presented.
-        fingerprint: Option<Fingerprint>,
-        /// How it differs from what is trusted.
+        /// How its key, [`Refusal::presented`], differs from what is trusted.
         reason: Refusal,
     },
     /// The peer answered, and did not finish the encrypted session's handshake in time.

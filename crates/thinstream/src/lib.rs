@@ -199,6 +199,6 @@ pub use sctp::{
     SwitchoverPolicy, Tsn,
 };
 pub use secure::{
-    Fingerprint, Identity, IdentityError, ParseFingerprintError, Peer, PeerList, PeerListError,
-    Refusal, Trust,
+    Authority, AuthorityError, Fingerprint, Identity, IdentityError, ParseFingerprintError, Peer,
+    PeerList, PeerListError, Refusal, Trust,
 };

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use support::*;
 use thinstream::{
-    Association, AssociationError, AssociationOptions, Carrier, ConnectError, Endpoint,
+    Association, AssociationError, AssociationOptions, Authority, Carrier, ConnectError, Endpoint,
     EndpointOptions, Identity, PeerAddress, PeerList, Refusal, Trust, new_identity,
 };
 use tokio::net::UdpSocket;
@@ -111,8 +111,8 @@ async fn a_server_with_another_key_is_refused_and_gets_nothing() {
     let other = new_identity().fingerprint();
     let peer = (server.local_addr(), other);
     let error = within(Association::connect(peer, quick_options())).await.unwrap_err();
-    let ConnectError::Untrusted { remote, fingerprint, reason } = &error else { panic!("{error}") };
-    assert_eq!((*remote, *fingerprint), (server.local_addr(), Some(KEY.fingerprint())));
+    let ConnectError::Untrusted { remote, reason } = &error else { panic!("{error}") };
+    assert_eq!(*remote, server.local_addr());
     assert_eq!(*reason, Refusal::NotListed(KEY.fingerprint()));
     assert_eq!(error.to_string().lines().count(), 1);
     assert_eq!((server.stats().datagrams, server.association_count()), (0, 0));
@@ -189,6 +189,36 @@ async fn a_key_is_learned_on_first_use_and_holds_from_then_on() {
         matches!(error, Some(ConnectError::Untrusted { reason: Refusal::Changed { .. }, .. })),
         "{error:?}"
     );
+}
+
+#[tokio::test]
+async fn an_association_that_is_set_up_again_expects_the_key_of_its_first_use() {
+    let server = server();
+    let address = server.local_addr();
+    let trust = Trust::FirstUse { name: "server".to_owned(), known: PeerList::default() };
+    let peer = PeerAddress::from(address).trusting(trust);
+    let client = within(Association::connect(peer, quick_options())).await.unwrap();
+    drop(within(server.accept()).await.unwrap());
+    within(server.close()).await;
+    // Another host takes the address over.
+    let options = EndpointOptions { identity: Some(new_identity()), ..EndpointOptions::server() };
+    let other = Endpoint::bind(address, options).unwrap();
+    let error = within(client.reconnect()).await.unwrap_err();
+    let ConnectError::Untrusted { reason, .. } = &error else { panic!("{error}") };
+    assert!(matches!(reason, Refusal::Changed { .. }), "{error}");
+    assert_eq!(reason.presented(), other.fingerprint());
+    assert_eq!(other.association_count(), 0);
+}
+
+#[tokio::test]
+async fn a_server_without_a_certificate_of_the_authority_is_refused_with_the_reason() {
+    let server = server();
+    let authority = include_str!("../../secure/src/authority/authority-P-256.pem");
+    let authority = Authority::for_server(authority, "game.example").unwrap();
+    let peer = PeerAddress::from(server.local_addr()).trusting(authority);
+    let error = within(Association::connect(peer, quick_options())).await.unwrap_err();
+    assert!(error.to_string().contains("none of the authorities signed it"), "{error}");
+    assert_eq!(server.association_count(), 0);
 }
 
 /// An association from this address with this key, from a process of its own that dies without a word once it is up.

@@ -9,6 +9,7 @@
 //! - [`trace`]: a packet capture.
 //! - [`sdp`]: a session description of a browser.
 //! - [`stun`]: datagrams at a server that waits for a browser.
+//! - [`dtls`]: a server with encrypted sessions, a client, and a hostile network between them.
 //! - [`association`]: two endpoints and an attacker who knows their tags and TSNs.
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
@@ -25,6 +26,7 @@
 pub mod air;
 pub mod association;
 pub mod corpus;
+pub mod dtls;
 pub mod endpoint;
 pub mod flow;
 pub mod network;

@@ -3,8 +3,8 @@
 use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
 use fuzz_harness::{
-    Steps, air, association, corpus, endpoint, flow, offload, packet, pair, parser, read, sdp,
-    segment, stun, tcp_connection, tcp_pair, trace,
+    Steps, air, association, corpus, dtls, endpoint, flow, offload, packet, pair, parser, read,
+    sdp, segment, stun, tcp_connection, tcp_pair, trace,
 };
 
 /// Bytes of seeded input.
@@ -107,6 +107,16 @@ fn stun_takes_seeded_datagrams_and_many_are_well_formed() {
         well_formed += stun::run(&bytes);
     }
     assert!(well_formed > 100, "{well_formed}");
+}
+
+#[test]
+fn dtls_takes_seeded_networks_and_packets_arrive() {
+    let mut arrived = 0;
+    for index in 0..60 {
+        let steps = read::<Steps<dtls::Step>>(&bytes("dtls", index, 400));
+        arrived += steps.map_or(1, |steps| dtls::run(&steps)) - 1;
+    }
+    assert!(arrived > 60, "{arrived}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The demo in real time: servers, emulated links and clients in one process, over loopback UDP.
 //!
 //! Each policy is a [`Lane`] of its own: a server, a relay with the lossy link, and a client with an
-//! endpoint for each flow. All lanes run at the same time and lose the same first transmissions.
+//! endpoint for each flow, encrypted as everywhere. All lanes run at the same time and lose the same first transmissions.
 
+mod decrypted;
 mod lane;
 mod network;
 mod record;
@@ -56,7 +57,7 @@ pub async fn run_real_time(
     let setting = Setting {
         options: Arc::new(options.clone()),
         clock,
-        packets: PacketFile::create(options.pcap.as_deref(), "clients", Carrier::PlainUdp, clock)?,
+        packets: PacketFile::create(options.pcap.as_deref(), "clients", Carrier::Secure, clock)?,
         events: Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?)),
         verbose: options.verbose,
     };

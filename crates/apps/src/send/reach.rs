@@ -121,14 +121,16 @@ async fn connect(
 /// The failure; of a key that has changed, with the place of the one before.
 fn explained(options: &SendOptions, remote: SocketAddr, error: ConnectError) -> SendFailure {
     let place = match (&error, &options.server) {
-        (ConnectError::Untrusted { reason, .. }, Some(server)) => server.place_of(reason),
+        (ConnectError::Untrusted { reason, .. }, Some(server)) => {
+            reason.presented().zip(server.place_of(reason))
+        }
         _ => None,
     };
-    match (place, &error) {
-        (Some((file, line)), ConnectError::Untrusted { fingerprint: Some(presented), .. }) => {
+    match place {
+        Some((presented, (file, line))) => {
             SendFailure::ChangedKey { remote, presented: presented.to_string(), file, line }
         }
-        _ => error.into(),
+        None => error.into(),
     }
 }
 

@@ -43,7 +43,7 @@ impl Teller {
             let role = self.role(*first, last + 1);
             return Some((role, data_label(&units)));
         }
-        let packet = wire::Packet::parse(packet.clone()).ok()?;
+        let packet = wire::Packet::parse_captured(packet.clone()).ok()?;
         let mut others = packet.raw_chunks().filter_map(|raw| raw.ok()?.chunk_type.name());
         let sack = packet.chunks().find_map(|chunk| match chunk {
             Ok(Chunk::Sack(sack)) => Some(sack),

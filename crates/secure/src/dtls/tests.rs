@@ -145,7 +145,9 @@ fn two_ends_prove_their_keys_and_packets_pass_in_every_version() {
         let mut pipe = Pipe::clean(pair(Settings { versions, ..fast() }, 1));
         pipe.handshake(5);
         for (end, peer) in [(0, identity(2)), (1, identity(1))] {
-            let open = State::Open(Peer { fingerprint: peer.fingerprint(), line_to_add: None });
+            let certificate = Bytes::copy_from_slice(peer.certificate());
+            let fingerprint = peer.fingerprint();
+            let open = State::Open(Peer { fingerprint, certificate, line_to_add: None });
             assert_eq!(*pipe.ends[end].state(), open, "{versions:?}");
         }
         pipe.assert_packets_pass();
@@ -264,6 +266,44 @@ fn a_pinned_certificate_may_have_expired() {
     ]);
     pipe.handshake(5);
     assert!(is_open(&pipe.ends[1]), "{:?}", pipe.ends[1]);
+}
+
+/// A server with a certificate of an authority, good in 2030, and a client that believes the authority, at this time since 1970.
+fn certified(epoch: Duration, name: &str) -> Pipe {
+    let server = Identity::from_pem(include_str!("../authority/server-P-256.pem")).unwrap();
+    let authority = include_str!("../authority/authority-P-256.pem");
+    let trust = Trust::from(crate::Authority::for_server(authority, name).unwrap());
+    let client = identity(1);
+    let settings = Settings { epoch, ..fast() };
+    Pipe::clean([
+        session(settings, Role::Client, &client, trust, 1),
+        session(settings, Role::Server, &server, listed(&[&client]), 2),
+    ])
+}
+
+#[test]
+fn a_certificate_of_an_authority_opens_a_session_in_its_time_and_for_its_name_alone() {
+    const YEAR: u64 = 365 * 86_400;
+    let june_2030 = Duration::from_secs(1_906_502_400);
+    let mut good = certified(june_2030, "game.example");
+    good.handshake(5);
+    good.assert_packets_pass();
+    for (epoch, name, wrong) in [
+        (june_2030 - Duration::from_secs(YEAR), "game.example", "not valid yet"),
+        (june_2030 + Duration::from_secs(YEAR), "game.example", "expired"),
+        (june_2030, "other.example", "it is not for other.example"),
+        (Duration::ZERO, "game.example", "not valid yet"),
+    ] {
+        let mut pipe = certified(epoch, name);
+        pipe.run(60);
+        let State::Failed(Failure::Refused(Refusal::Certificate { reason, .. })) =
+            pipe.ends[0].state()
+        else {
+            panic!("{:?}", pipe.ends[0])
+        };
+        assert!(reason.contains(wrong), "{reason}");
+        assert!(!is_open(&pipe.ends[1]));
+    }
 }
 
 #[test]

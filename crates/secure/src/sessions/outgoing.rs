@@ -20,7 +20,12 @@ impl Sessions {
         };
         let Some(session) = self.table.get_mut(id) else { return };
         match session.seal(now, transmit, &packet.bytes) {
-            Ok(()) => self.stats.packets_sealed += 1,
+            Ok(datagram) => {
+                self.stats.packets_sealed += 1;
+                if let Some(watch) = &mut self.watch {
+                    watch(&packet.bytes, &datagram);
+                }
+            }
             Err(_) => self.stats.packets_unsent += 1,
         }
         if session.wants_renewal(now, &self.limits) {

@@ -173,11 +173,11 @@ impl Session {
         if self.dtls.poll_timeout().is_some_and(|due| due <= now) {
             self.dtls.handle_timeout(now);
         }
-        if self.is_half_open() && now >= self.begun + limits.half_open_time {
+        let is_late = now >= self.begun + limits.half_open_time;
+        let is_idle = self.is_open() && now >= self.heard + limits.idle;
+        if self.is_half_open() && is_late {
             self.given_up = true;
-        } else if self.is_silent_client() && now >= self.begun + limits.half_open_time {
-            self.dtls.close(now);
-        } else if self.is_open() && now >= self.heard + limits.idle {
+        } else if self.is_silent_client() && is_late || is_idle {
             self.dtls.close(now);
         }
     }
@@ -205,13 +205,13 @@ impl Session {
         opens
     }
 
-    /// Seals a packet, to be sent as `transmit` says.
+    /// Seals a packet, to be sent as `transmit` says; the datagram in which it leaves.
     pub(super) fn seal(
         &mut self,
         now: Instant,
         transmit: Transmit,
         packet: &[u8],
-    ) -> Result<(), NotSealed> {
+    ) -> Result<Bytes, NotSealed> {
         self.collect();
         self.dtls.seal(now, packet)?;
         match self.unanswered.0 {
@@ -220,14 +220,16 @@ impl Session {
             _ => {}
         }
         let Route { remote, local } = self.route;
+        let mut sealed = Bytes::new();
         while let Some(datagram) = self.dtls.poll_transmit() {
+            sealed = datagram.clone();
             if self.role == Role::Client {
                 self.sent.note(&datagram, packet);
             }
             let size = datagram.len();
             self.outgoing.push_back((Transmit { remote, local, size, ..transmit }, datagram));
         }
-        Ok(())
+        Ok(sealed)
     }
 
     /// Whether the machine goes on sending while the server, which spoke before, is silent.

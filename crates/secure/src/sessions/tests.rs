@@ -279,6 +279,42 @@ fn replayed_truncated_and_changed_datagrams_bring_nothing_and_end_nothing() {
 }
 
 #[test]
+fn a_replayed_hello_with_its_cookie_opens_nothing_and_is_soon_forgotten() {
+    let (_, _, sent) = open_pair();
+    // At a server that never saw the session, again and again: its cookies are others.
+    let mut server = host(7, Limits::default());
+    server.sessions.accept(Some(trust(&[1])));
+    for _ in 0..50 {
+        for bytes in &sent {
+            give(&mut server, at(1), address(1), bytes);
+        }
+    }
+    assert_eq!((server.sessions.len(), server.machine.received.len()), (0, 0));
+    // At the server that it was made for: beside the session, once that is over, it gets as far as a half-open handshake.
+    let (mut client, mut server, sent) = open_pair();
+    for _ in 0..50 {
+        sent.iter().for_each(|bytes| give(&mut server, at(1), address(1), bytes));
+    }
+    assert_eq!((server.sessions.len(), server.sessions.half_open()), (1, 0));
+    client.sessions.close();
+    carry(&mut client, address(1), &mut server, at(2));
+    assert!(server.sessions.is_empty());
+    // Each costs some of the bytes that a handshake may have.
+    for _ in 0..5 {
+        sent.iter().for_each(|bytes| give(&mut server, at(3), address(1), bytes));
+        drain(&mut server, at(3));
+    }
+    assert_eq!((server.sessions.len(), server.sessions.half_open()), (1, 1));
+    assert_eq!(server.machine.received.len(), 1, "the greeting, once");
+    while let Some(due) = server.poll_timeout() {
+        assert!(due <= at(15_003), "{due}");
+        server.handle_timeout(due);
+        drain(&mut server, due);
+    }
+    assert!(server.sessions.is_empty());
+}
+
+#[test]
 fn rubbish_of_strangers_gets_no_answer() {
     let mut server = server(Limits::default());
     let hello = drain(&mut client(1), at(0)).remove(0).1;

@@ -25,12 +25,14 @@ pub(super) struct Waiting {
 }
 
 /// A client whose key is not one of those that may open associations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedClient {
     /// Where it is.
     pub remote: SocketAddr,
     /// The key that it presented.
     pub fingerprint: Fingerprint,
+    /// Why it is refused.
+    pub reason: Refusal,
 }
 
 impl Node {
@@ -75,7 +77,7 @@ impl Node {
                     self.on_session_failed(remote, &error_of(failure, answered));
                 }
                 Notice::Failed { remote, failure: Failure::Refused(refusal), .. } => {
-                    self.on_refused(remote, &refusal);
+                    self.on_refused(remote, refusal);
                 }
                 Notice::Failed { .. } | Notice::Closed { .. } => {}
             }
@@ -85,12 +87,14 @@ impl Node {
     /// A session with `peer` is open: associations that wait for it begin.
     fn on_opened(&mut self, now: Instant, remote: SocketAddr, peer: &secure::Peer) {
         let mut refused = None;
+        let sessions = self.stack.sessions();
+        let since_epoch = sessions.map(|own| own.since_epoch(now)).unwrap_or_default();
         self.waiting.retain(|waiting| {
             if !waiting.remotes.contains(&remote) {
                 return true;
             }
             // The session may have been set up for an association that trusts others.
-            if let Err(refusal) = waiting.trust.judge(peer.fingerprint) {
+            if let Err(refusal) = waiting.trust.judge_certificate(&peer.certificate, since_epoch) {
                 refused = Some(SessionError::Untrusted(refusal));
                 return true;
             }
@@ -152,14 +156,14 @@ impl Node {
         }
     }
 
-    fn on_refused(&mut self, remote: SocketAddr, refusal: &Refusal) {
+    fn on_refused(&mut self, remote: SocketAddr, reason: Refusal) {
         #[cfg(feature = "tracing")]
-        crate::telemetry::on_refused(remote, refusal);
-        let Some(fingerprint) = refusal.presented() else { return };
+        crate::telemetry::on_refused(remote, &reason);
+        let Some(fingerprint) = reason.presented() else { return };
         if self.refused.len() == REFUSED {
             self.refused.pop_front();
         }
-        self.refused.push_back(RefusedClient { remote, fingerprint });
+        self.refused.push_back(RefusedClient { remote, fingerprint, reason });
         self.refused_signal.notify_waiters();
     }
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use base::{Datagram, DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use secure::{Secured, Sessions};
 
-use crate::tap::PacketTap;
+use crate::tap::SharedTap;
 
 /// SCTP, with what is below it.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Machine for Stack {
 /// An SCTP endpoint whose packets a tap sees in plain.
 pub(crate) struct Tapped {
     endpoint: sctp::Endpoint,
-    tap: Option<Box<dyn PacketTap>>,
+    tap: Option<SharedTap>,
     /// The address of this side where a packet names none.
     local: SocketAddr,
 }
@@ -90,7 +90,7 @@ pub(crate) struct Tapped {
 impl Tapped {
     pub(crate) fn new(
         endpoint: sctp::Endpoint,
-        tap: Option<Box<dyn PacketTap>>,
+        tap: Option<SharedTap>,
         local: SocketAddr,
     ) -> Tapped {
         Tapped { endpoint, tap, local }
@@ -105,9 +105,9 @@ impl fmt::Debug for Tapped {
 
 impl Machine for Tapped {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
-        if let Some(tap) = &mut self.tap {
+        if let Some(tap) = &self.tap {
             // What sockets and sessions give is in one piece.
-            tap.on_received(now, &meta, &datagram.head);
+            tap.lock().on_received(now, &meta, &datagram.head);
         }
         self.endpoint.handle_datagram(now, meta, datagram);
     }
@@ -123,9 +123,9 @@ impl Machine for Tapped {
     fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         let start = buffer.head().len();
         let transmit = self.endpoint.poll_transmit(now, buffer)?;
-        if let Some(tap) = &mut self.tap {
+        if let Some(tap) = &self.tap {
             let local = transmit.local.or(Some(self.local));
-            tap.on_sent(now, &Transmit { local, ..transmit }, &buffer.head()[start..]);
+            tap.lock().on_sent(now, &Transmit { local, ..transmit }, &buffer.head()[start..]);
         }
         Some(transmit)
     }

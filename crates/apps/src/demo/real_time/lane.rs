@@ -14,11 +14,12 @@ use lab::{Probe, Workload};
 use recovery::RecoveryPolicy;
 use results::Results;
 use thinstream::{
-    Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, SendOptions, StreamId,
-    TrySendError,
+    Association, AssociationOptions, Endpoint, EndpointOptions, PacketTap, PeerAddress,
+    SendOptions, StreamId, Trust, TrySendError,
 };
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::decrypted::{Decrypted, LaneTap};
 use super::network::{self, Network};
 use super::record::Record;
 use super::shared::{Flow, Shared};
@@ -26,6 +27,9 @@ use super::view::LivePolicy;
 use super::{DemoError, Setting};
 use crate::demo::{Contender, DemoOptions};
 use crate::files::lock;
+
+/// Associations that are set up at the same time: a server lets no address begin any number of handshakes at once.
+const AT_ONCE: usize = 32;
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -47,8 +51,10 @@ impl Lane {
         let options = &setting.options;
         let policy = Arc::clone(&contender.policy);
         let shared = Shared::new(&contender.name, setting.clock);
-        let server = open_server(setting, &policy)?;
-        let network = Arc::new(Mutex::new(Network::new(options, &shared.steps)));
+        let decrypted = Arc::<Decrypted>::default();
+        let server = open_server(setting, &policy, &decrypted)?;
+        let network = Network::new(options, &shared.steps, &decrypted);
+        let network = Arc::new(Mutex::new(network));
         let [up, down] = network::links(&network).map_err(DemoError::Link)?;
         let mut config = EmulatorConfig::new(LOOPBACK, server.local_addr());
         config.clients_max = options.flows as usize;
@@ -56,17 +62,25 @@ impl Lane {
 
         let mut tasks = JoinSet::new();
         tasks.spawn(accept_all(server.clone(), Arc::clone(&shared)));
+        let key = server.fingerprint();
         let mut connecting = JoinSet::new();
-        for flow in 0..options.flows {
-            let endpoint = open_client(setting)?;
-            let association = AssociationOptions { policy: policy.clone(), ..Default::default() };
-            connecting.spawn(connect(flow, endpoint, emulator.local_addr(), association));
-        }
-        let mut flows = Vec::new();
-        while let Some(connected) = connecting.join_next().await {
+        let (mut next, mut flows) = (0, Vec::new());
+        while next < options.flows || !connecting.is_empty() {
+            while next < options.flows && connecting.len() < AT_ONCE {
+                let endpoint = open_client(setting, &decrypted)?;
+                let association =
+                    AssociationOptions { policy: policy.clone(), ..Default::default() };
+                let relay = PeerAddress::from(emulator.local_addr());
+                let relay = PeerAddress { trust: key.map(Trust::from), ..relay };
+                connecting.spawn(connect(next, endpoint, relay, association));
+                next += 1;
+            }
             // A task that panics takes the demo with it.
+            let connected =
+                connecting.join_next().await.map_or_else(|| Ok(None), |one| one.map(Some));
             let connected = connected.map_err(std::io::Error::other);
-            let (number, flow) = connected.map_err(thinstream_failure)??;
+            let Some(connected) = connected.map_err(thinstream_failure)? else { break };
+            let (number, flow) = connected?;
             let place = (number, flow.first_unit as u32);
             lock(&network).add_flow(options, flow.endpoint.local_addr(), place);
             flows.push((number, flow));
@@ -141,26 +155,30 @@ fn thinstream_failure(error: std::io::Error) -> DemoError {
     thinstream::ConnectError::Ended(thinstream::AssociationError::Socket(text)).into()
 }
 
-fn open_server(setting: &Setting, policy: &Arc<RecoveryPolicy>) -> Result<Endpoint, DemoError> {
+fn open_server(
+    setting: &Setting,
+    policy: &Arc<RecoveryPolicy>,
+    decrypted: &Arc<Decrypted>,
+) -> Result<Endpoint, DemoError> {
     let accepted = AssociationOptions { policy: Arc::clone(policy), ..Default::default() };
     let clock = Some(setting.clock);
-    // The relay reads TSNs, to lose the same messages of each policy.
-    let carrier = Carrier::PlainUdp;
-    let options = EndpointOptions { carrier, accepted, clock, ..EndpointOptions::server() };
+    let tap = LaneTap { decrypted: Arc::clone(decrypted), capture: None };
+    let tap: Option<Box<dyn PacketTap>> = Some(Box::new(tap));
+    let options = EndpointOptions { accepted, clock, tap, ..EndpointOptions::server() };
     Ok(Endpoint::bind(LOOPBACK, options)?)
 }
 
-fn open_client(setting: &Setting) -> Result<Endpoint, DemoError> {
-    let (clock, tap) = (Some(setting.clock), setting.packets.tap());
-    let carrier = Carrier::PlainUdp;
-    let options = EndpointOptions { carrier, clock, tap, ..EndpointOptions::client() };
+fn open_client(setting: &Setting, decrypted: &Arc<Decrypted>) -> Result<Endpoint, DemoError> {
+    let tap = LaneTap { decrypted: Arc::clone(decrypted), capture: setting.packets.tap() };
+    let (clock, tap): (_, Option<Box<dyn PacketTap>>) = (Some(setting.clock), Some(Box::new(tap)));
+    let options = EndpointOptions { clock, tap, ..EndpointOptions::client() };
     Ok(Endpoint::bind(LOOPBACK, options)?)
 }
 
 async fn connect(
     number: u32,
     endpoint: Endpoint,
-    relay: SocketAddr,
+    relay: PeerAddress,
     options: AssociationOptions,
 ) -> Result<(u32, Flow), DemoError> {
     let association = endpoint.connect(relay, options).await?;

@@ -12,6 +12,7 @@ use lab::world::{FlowLosses, path_seed};
 use netsim::link::{LinkConfigError, LossOracle};
 use netsim::{Link, LinkConfig};
 
+use super::decrypted::Decrypted;
 use super::steps::{Passed, Steps, What};
 use crate::demo::DemoOptions;
 use crate::files::lock;
@@ -25,6 +26,7 @@ pub(super) struct Network {
     flows: BTreeMap<SocketAddr, FlowNetwork>,
     packets: u64,
     steps: Arc<Steps>,
+    decrypted: Arc<Decrypted>,
 }
 
 struct FlowNetwork {
@@ -36,7 +38,11 @@ struct FlowNetwork {
 }
 
 impl Network {
-    pub(super) fn new(options: &DemoOptions, steps: &Arc<Steps>) -> Network {
+    pub(super) fn new(
+        options: &DemoOptions,
+        steps: &Arc<Steps>,
+        decrypted: &Arc<Decrypted>,
+    ) -> Network {
         let there = options.rtt / 2;
         Network {
             delays: [there, options.rtt - there],
@@ -44,6 +50,7 @@ impl Network {
             flows: BTreeMap::new(),
             packets: 0,
             steps: Arc::clone(steps),
+            decrypted: Arc::clone(decrypted),
         }
     }
 
@@ -65,12 +72,15 @@ impl Network {
     }
 
     fn is_lost(&mut self, now: Instant, from: u8, packet: &RelayPacket) -> bool {
-        let Some(flow) = self.flows.get_mut(&packet.client()) else { return false };
+        // Datagrams of DTLS itself pass, and are no part of what is compared.
+        let datagram = self.decrypted.take(&packet.datagram);
+        let flow = self.flows.get_mut(&packet.client());
+        let Some((flow, datagram)) = flow.zip(datagram) else { return false };
         let side = usize::from(from);
         let numbers = (Protocol::Sctp, flow.first);
-        let lost = now >= self.start
-            && flow.losses[side].is_lost(numbers, &packet.datagram, &Bytes::new());
-        let passed = Passed { number: self.packets, from, datagram: packet.datagram.clone() };
+        let lost =
+            now >= self.start && flow.losses[side].is_lost(numbers, &datagram, &Bytes::new());
+        let passed = Passed { number: self.packets, from, datagram };
         self.packets += 1;
         if !lost {
             let arrives = now + self.delays[side];
