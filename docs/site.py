@@ -24,8 +24,10 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 def place_of(path):
     """Where a file of the project is in the site; none for a file that is not part of it."""
     if path.parent == ROOT and path.name in ABOVE:
-        # docs/README.md lists all pages; the project's own one comes first.
-        return pathlib.Path("index.md" if path.name == "README.md" else path.name)
+        return pathlib.Path(path.name)
+    if path == ROOT / "docs/README.md":
+        # The site begins with the README of the project; that of docs lists all pages.
+        return pathlib.Path("pages.md")
     if path.is_relative_to(ROOT / "docs"):
         return path.relative_to(ROOT / "docs")
     return None
@@ -41,9 +43,12 @@ def adapted(text, page):
             return found[0]
         path = (page.parent / target).resolve()
         place = place_of(path)
-        if place is None:
+        if path.name == "SUMMARY.md" or place is None:
             kind = "tree" if path.is_dir() else "blob"
             return f"{found[1]}{REPOSITORY}/{kind}/main/{path.relative_to(ROOT)}{mark}{heading}{found[3]}"
+        if place.name == "README.md" and page.name != "SUMMARY.md":
+            # So mdBook names the page of a README.
+            place = place.with_name("index.md")
         return f"{found[1]}{os.path.relpath(place, here)}{mark}{heading}{found[3]}"
 
     fenced = False
@@ -85,11 +90,19 @@ def assemble(folder, command):
     for page in [*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ABOVE)]:
         (source / place_of(page)).write_text(adapted(page.read_text(), page))
     (source / "options.md").write_text(help_page(command))
+    requirements = sorted((ROOT / "docs/requirements").glob("rfc*.md"))
+    below = {
+        "- [The command](commands.md)\n": ["[Options](options.md)"],
+        "- [Requirements of the RFCs](requirements/README.md)\n": [
+            f"[RFC {page.stem[3:]}](requirements/{page.name})" for page in requirements
+        ],
+    }
     summary = source / "SUMMARY.md"
-    after = "- [The command](commands.md)\n"
     text = summary.read_text()
-    assert after in text
-    summary.write_text(text.replace(after, f"{after}    - [Options](options.md)\n"))
+    for chapter, parts in below.items():
+        assert chapter in text, chapter
+        text = text.replace(chapter, chapter + "".join(f"    - {part}\n" for part in parts))
+    summary.write_text(text)
 
 
 class Page(HTMLParser):
