@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser test lint interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
+.PHONY: help demo demo-browser test lint docs interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -23,6 +23,9 @@ test: packages lint ## everything that must hold before a change is taken
 lint:            ## formatting, clippy, documentation, licences; warnings are errors
 	ci/lint
 
+docs:            ## the documents as a site, target/book/html (installs mdBook below target, once)
+	ci/docs
+
 release:         ## static binaries, Debian packages, sources, list of crates, checksums, below dist/ (ARGS=--check: made again and compared)
 	ci/release $(ARGS)
 
@@ -35,7 +38,7 @@ packages:        ## the Debian packages that the tests with real peers need
 report-page:     ## the page of the laboratory's reports, built from web/ to the file that the command embeds (needs npm)
 	cd web && npm ci --silent && npm run --silent build && cp dist/index.html ../crates/report/src/document.html
 
-pictures:        ## README's picture and the numbers under it, drawn anew by the code as it is
+pictures:        ## the pictures of README and docs/why.md, and the numbers under them, drawn anew by the code as it is
 	THINSTREAM_BLESS=1 $(CARGO) test --locked -p thinstream-cli --bin thinstream the_picture_in_the_readme
 
 reproduction:    ## the papers' figures and tables, measured again; writes docs/reproduction (minutes; ARGS=--full: hours; after a change of the code ARGS=--anew)

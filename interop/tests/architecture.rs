@@ -304,6 +304,29 @@ fn no_dependency_needs_a_newer_rust_than_we_state() {
 }
 
 #[test]
+fn an_application_is_built_without_the_laboratory() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = |arguments: &[&str]| {
+        let usual = ["tree", "--locked", "-p", "thinstream", "-e", "normal", "--prefix", "none"];
+        let output = Command::new(cargo.clone())
+            .args(usual.iter().chain(arguments))
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("names are text");
+        text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+    };
+    let usual: BTreeSet<String> = tree(&[]);
+    assert!(usual.contains("sctp") && usual.contains("io"), "{usual:?}");
+    for of_the_laboratory in ["netsim", "results", "lab", "hdrhistogram", "statrs", "pcap-file"] {
+        assert!(!usual.contains(of_the_laboratory), "{of_the_laboratory} is part of thinstream");
+    }
+    let with_captures: BTreeSet<String> = tree(&["--features", "capture"]);
+    assert!(with_captures.contains("netsim") && !with_captures.contains("results"));
+}
+
+#[test]
 fn every_room_but_io_forbids_unsafe_code() {
     let workspace = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
     assert!(workspace.contains("unsafe_code = \"forbid\""), "the workspace's lints changed");

@@ -101,6 +101,21 @@ fn links_and_anchors_are_read_outside_of_code() {
 }
 
 #[test]
+fn every_page_has_its_place_in_the_site() {
+    let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let listed = links(&summary);
+    let pages = documents().into_iter().filter(|page| !page.ends_with("SUMMARY.md"));
+    let missing: Vec<_> = pages
+        .map(|page| match page.strip_prefix("docs") {
+            Ok(name) => name.display().to_string(),
+            Err(_) => format!("../{}", page.display()),
+        })
+        .filter(|page| !listed.contains(page))
+        .collect();
+    assert!(missing.is_empty(), "docs/SUMMARY.md does not list {missing:?}");
+}
+
+#[test]
 fn every_link_leads_to_a_file_and_a_heading() {
     let further =
         ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/requirements/README.md"];

@@ -173,7 +173,7 @@ impl SendOptions {
             same_clock: false,
             memory: MemoryLimits::default().limit,
             connect_timeout: Duration::from_secs(10),
-            dead_after: Some(thinstream::DEAD_AFTER),
+            dead_after: Some(thinstream::DEAD_AFTER.into()),
             reconnect: false,
             patience: Duration::from_secs(30),
             pcap: None,

@@ -74,6 +74,9 @@ pub(crate) struct Arguments {
     /// Where to write the picture of the latencies, as in the project's README.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     svg: Option<PathBuf>,
+    /// Where to write a moving picture of one loss under each policy, as in the project's README.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    animation: Option<PathBuf>,
     #[command(flatten)]
     recording: Recording,
     #[command(flatten)]
@@ -105,6 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 struct Files {
     html: Option<OutFile>,
     svg: Option<OutFile>,
+    animation: Option<OutFile>,
 }
 
 fn in_virtual_time(options: &DemoOptions) -> Result<Outcome, DemoError> {
@@ -207,6 +211,7 @@ impl Arguments {
         check_distinct(&[
             ("--html", self.html.as_deref()),
             ("--svg", self.svg.as_deref()),
+            ("--animation", self.animation.as_deref()),
             ("--pcap", pcap.as_deref()),
             ("--events", events.as_deref()),
         ])?;
@@ -216,7 +221,8 @@ impl Arguments {
             None => Some(OutFile::untried(free_name(&|path| path.exists()), "report")),
         };
         let picture = |path: &PathBuf| OutFile::try_open(path, "picture");
-        Ok(Files { html, svg: self.svg.as_ref().map(picture).transpose()? })
+        let [svg, animation] = [&self.svg, &self.animation].map(|path| path.as_ref().map(picture));
+        Ok(Files { html, svg: svg.transpose()?, animation: animation.transpose()? })
     }
 
     /// Writes the files and prints the table; what failed is told after it.
@@ -227,11 +233,21 @@ impl Arguments {
         if let Some(file) = &files.html {
             failures.keep(file.write(&report.to_page()));
         }
-        if let Some(file) = &files.svg {
-            failures.keep(match report.to_svg() {
-                Some(picture) => file.write(&picture),
-                None => Err(Failure::check("nothing was delivered: there is no picture to draw")),
-            });
+        let pictures: [(_, fn(&Report) -> Option<String>, _); 2] = [
+            (&files.svg, Report::to_svg, "nothing was delivered: there is no picture to draw"),
+            (
+                &files.animation,
+                Report::to_moving_svg,
+                "nothing was lost: there is nothing to animate",
+            ),
+        ];
+        for (file, draw, why_not) in pictures {
+            if let Some(file) = file {
+                failures.keep(match draw(report) {
+                    Some(picture) => file.write(&picture),
+                    None => Err(Failure::check(why_not)),
+                });
+            }
         }
         // In real time, each flow has ports of its own; in virtual time there is no UDP.
         self.recording.tell_of_capture((!self.is_virtual).then_some("1-65535"), unwritten);

@@ -60,7 +60,7 @@ impl FromStr for Switchover {
 impl Paths {
     /// Silence after which a peer is dead, if it ever is.
     pub(crate) fn dead_after(&self) -> Option<Duration> {
-        self.dead_after.as_ref().map_or(Some(thinstream::DEAD_AFTER), |OrOff(span)| *span)
+        self.dead_after.as_ref().map_or(Some(thinstream::DEAD_AFTER.into()), |OrOff(span)| *span)
     }
 
     /// Options of an association, those that nothing is said of at their defaults.

@@ -11,8 +11,10 @@ mod identification;
 
 pub(crate) use base::checksum::Sum;
 pub use header::{IpHeader, IpPacket, Refusal};
+#[cfg(all(target_os = "linux", feature = "emulator"))]
+pub(crate) use header::{codepoint, mark_congestion};
 #[cfg(target_os = "linux")]
-pub(crate) use header::{codepoint, from_bits, mark_congestion, to_bits};
+pub(crate) use header::{from_bits, to_bits};
 #[cfg(target_os = "linux")]
 pub(crate) use icmp::icmp_error;
 pub use icmp::{IcmpReport, Message};

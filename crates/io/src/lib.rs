@@ -1,10 +1,14 @@
 //! The only room with a real clock and real sockets: UDP encapsulation, raw IP, TUN, the driver that runs a
 //! machine of [`base::Machine`]'s contract over them, and the virtual link in real time.
+//!
+//! What needs the laboratory's virtual network is behind features, so that applications are built without it: `capture`
+//! for `PcapTap`, `emulator` for `Emulator` and `Bridge`.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "emulator"))]
 pub mod bridge;
 pub mod clock;
 pub mod driver;
+#[cfg(feature = "emulator")]
 pub mod emulator;
 #[cfg(target_os = "linux")]
 mod error_queue;
@@ -15,21 +19,24 @@ mod limits;
 mod offloads;
 pub mod raw;
 pub mod sockets;
+#[cfg(feature = "capture")]
 pub mod tap;
 pub mod transport;
 pub mod tun;
 pub mod udp;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "emulator"))]
 pub use bridge::Bridge;
 pub use clock::{Alarm, Clock};
 pub use driver::{Hook, Shared, run};
+#[cfg(feature = "emulator")]
 pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};
 pub use raw::RawTransport;
 pub use sockets::Sockets;
+#[cfg(feature = "capture")]
 pub use tap::PcapTap;
 pub use transport::{BindError, RecvBatch, Transport, TransportStatistics};
 pub use tun::{Tun, TunError, TunOptions, TunStatistics, TunTransport};

@@ -50,7 +50,7 @@ pub fn udp_offloads() -> io::Result<UdpOffloads> {
 /// # Errors
 /// Where the system gives none: without root or CAP_NET_RAW.
 pub fn try_raw_socket() -> io::Result<()> {
-    let protocol = Protocol::from(i32::from(netsim::frame::IP_PROTOCOL_SCTP));
+    let protocol = Protocol::from(i32::from(crate::ip::SCTP));
     Socket::new(Domain::IPV4, Type::RAW, Some(protocol)).map(|_| ())
 }
 

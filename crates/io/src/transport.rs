@@ -208,6 +208,7 @@ impl Counters {
         self.bytes_received.load(Ordering::Relaxed)
     }
 
+    #[cfg(feature = "emulator")]
     pub(crate) fn send_errors(&self) -> u64 {
         self.send_errors.load(Ordering::Relaxed)
     }
@@ -323,6 +324,12 @@ impl std::fmt::Display for BindError {
 impl std::error::Error for BindError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
+    }
+}
+
+impl From<BindError> for io::Error {
+    fn from(error: BindError) -> io::Error {
+        io::Error::new(error.kind(), error)
     }
 }
 

@@ -91,6 +91,7 @@ impl UdpTransport {
     }
 
     /// [`TransportStatistics::send_errors`] alone.
+    #[cfg(feature = "emulator")]
     pub(crate) fn send_errors(&self) -> u64 {
         self.counters.send_errors()
     }

@@ -7,12 +7,15 @@ mod gallery;
 mod heat_map;
 mod ladder;
 mod legend;
+mod motion;
 mod plot;
 
 use core::fmt::Write as _;
 
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
+
+pub use self::motion::to_moving_svg;
 
 use super::document::Figure;
 use super::scale::{px, text_width};
@@ -129,7 +132,8 @@ pub fn to_svg(figure: &Figure) -> String {
     let theme = Theme::light();
     let drawing = draw(&theme, WIDE, figure).headed(figure.title(), "");
     let size = (drawing.width, drawing.height);
-    frame(&theme, figure, size, &html! { (backdrop(&theme)) (drawing.body) }, "").into_string()
+    let words = (figure.title(), figure.caption());
+    frame(&theme, words, size, &html! { (backdrop(&theme)) (drawing.body) }, "").into_string()
 }
 
 /// The figure with `subtitle` as a file for readers of a page: it follows their light or dark theme, and on a screen as
@@ -156,7 +160,7 @@ pub fn to_themed_svg(figure: &Figure, subtitle: &str) -> String {
         g class="screen" { (wide.body) }
         @if let Some(narrow) = narrow { (narrow) }
     };
-    frame(theme, figure, size, &body, &rules).into_string()
+    frame(theme, (figure.title(), figure.caption()), size, &body, &rules).into_string()
 }
 
 /// The part below the headline, and its height.
@@ -236,7 +240,7 @@ fn backdrop(theme: &Theme) -> Markup {
 /// The file around a drawing; `rules` follow the style sheet's own.
 fn frame(
     theme: &Theme,
-    figure: &Figure,
+    (title, caption): (&str, &str),
     (width, height): (f64, f64),
     body: &Markup,
     rules: &str,
@@ -244,8 +248,8 @@ fn frame(
     html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(px(width)) height=(px(height))
             viewBox={ "0 0 " (px(width)) " " (px(height)) } role="img" aria-labelledby="title caption" {
-            title id="title" { (figure.title()) }
-            desc id="caption" { (figure.caption()) }
+            title id="title" { (title) }
+            desc id="caption" { (caption) }
             style { (PreEscaped(style(theme))) (PreEscaped(rules)) }
             (body)
         }

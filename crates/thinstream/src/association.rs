@@ -1,11 +1,18 @@
 //! An association: messages to and from one peer.
 
+#[cfg(feature = "tokio-io")]
+mod byte_stream;
+#[cfg(feature = "futures")]
+mod messages;
 mod paths;
+#[cfg(any(feature = "futures", feature = "tokio-io"))]
+mod polled;
 mod reconfiguration;
 mod stream;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base::Instant;
 use bytes::Bytes;
@@ -15,11 +22,17 @@ use recovery::{RecoveryPolicy, TimedEvent};
 use sctp::{AssociationMut, AssociationOptions, AssociationStats, Failure, Message, StreamId};
 use secure::Peer;
 
-pub use self::stream::Stream;
+#[cfg(feature = "tokio-io")]
+pub use self::byte_stream::ByteStream;
+#[cfg(feature = "futures")]
+pub use self::messages::{MessageSink, Messages};
+pub use self::stream::StreamHandle;
 use crate::driver::Driver;
 use crate::error::{AssociationError, ConnectError, SendError, SessionError, TrySendError};
 use crate::node::{Node, Phase, Ticket};
-use crate::options::{EndpointOptions, PeerAddress, SendOptions};
+use crate::options::{EndpointOptions, SendOptions};
+use crate::peer_address::PeerAddress;
+use crate::reach;
 use crate::stash::Reader;
 
 /// An association with a peer.
@@ -61,6 +74,9 @@ impl Association {
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
         options.policy.check_for(Only::Sctp)?;
+        if let Some(host) = peer.host {
+            return Err(ConnectError::NotLookedUp { host });
+        }
         let remote = peer.first().ok_or(ConnectError::NoAddress)?;
         if driver.fingerprint.is_some() && peer.trust.is_none() {
             return Err(ConnectError::NoTrust { remote });
@@ -87,6 +103,11 @@ impl Association {
     /// Sets up an association to `peer`, encrypted, with a socket and a fresh key of its own. To have several local
     /// addresses, a key that lasts, or no encryption, see [`Endpoint::bind_all`](crate::Endpoint::bind_all).
     ///
+    /// The peer is a [`PeerAddress`], or what becomes one: `("game.example:9899", fingerprint)`. The addresses of a name are
+    /// tried one after the other, IPv6 and IPv4 in turn, 250 ms apart or as soon as one fails, and the first that answers is
+    /// taken (RFC 8305). A peer that never answers fails after half a minute:
+    /// [`connect_timeout`](Association::connect_timeout) has another limit.
+    ///
     /// Dropping the future gives the attempt up.
     ///
     /// # Errors
@@ -95,7 +116,28 @@ impl Association {
         peer: impl Into<PeerAddress>,
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
+        let attempt = |peer| Association::attempt(peer, options.clone());
+        reach::reach(peer.into(), |_| true, attempt).await
+    }
+
+    /// As [`connect`](Association::connect), which has this time, the lookup of a name included.
+    ///
+    /// # Errors
+    /// See [`ConnectError`]; [`ConnectError::TimedOut`] once the time has passed.
+    pub async fn connect_timeout(
+        peer: impl Into<PeerAddress>,
+        options: AssociationOptions,
+        timeout: Duration,
+    ) -> Result<Association, ConnectError> {
         let peer = peer.into();
+        reach::within(timeout, peer.to_string(), Association::connect(peer, options)).await
+    }
+
+    /// Sets up an association to an address of a peer, from a socket of its own.
+    async fn attempt(
+        peer: PeerAddress,
+        options: AssociationOptions,
+    ) -> Result<Association, ConnectError> {
         let local = io::unspecified_for(peer.first().ok_or(ConnectError::NoAddress)?);
         let driver = Driver::bind(&[local], EndpointOptions::client())
             .map_err(|error| ConnectError::Bind(Arc::new(error)))?;
@@ -104,7 +146,7 @@ impl Association {
         Ok(association)
     }
 
-    /// Sets up another association to the same peer, from the same endpoint and with the options that this one
+    /// Sets up another association to the same peer, at the address at which it answered, from the same endpoint and with the options that this one
     /// was opened with. This one is aborted if it is not over; messages that arrived on it can still be
     /// received from it, but its [`stats`](Association::stats) are gone: ask before which messages it
     /// [left behind](crate::AssociationStats::left_behind).
@@ -142,6 +184,19 @@ impl Association {
         match self.phase_after(|phase| *phase != Phase::Opening).await {
             Phase::Ended(error) => Err(self.connect_error(error)),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether the association is set up: [`established`](Association::established) for callers that never wait.
+    ///
+    /// # Errors
+    /// Why it could not be set up, or that it is over meanwhile.
+    pub fn try_established(&self) -> Result<bool, ConnectError> {
+        let Handle { driver, ticket, .. } = &*self.handle;
+        match driver.shared.inspect(|node| node.phase(ticket)) {
+            Phase::Opening => Ok(false),
+            Phase::Open => Ok(true),
+            Phase::Ended(error) => Err(self.connect_error(error)),
         }
     }
 
@@ -229,8 +284,8 @@ impl Association {
         })
     }
 
-    /// Receives the next message of any stream, but for those that have a [`Stream`] with a receiving
-    /// side. None when the association was shut down and all messages were received.
+    /// Receives the next message of any stream, but for those that have a [`StreamHandle`] which
+    /// receives. None when the association was shut down and all messages were received.
     ///
     /// What is not received fills the receive buffer, and then the peer has to wait.
     ///
@@ -252,8 +307,8 @@ impl Association {
     }
 
     /// One stream, to send and receive on without naming it each time.
-    pub fn stream(&self, stream: StreamId) -> Stream {
-        Stream::new(self.clone(), stream)
+    pub fn stream(&self, stream: StreamId) -> StreamHandle {
+        StreamHandle::new(self.clone(), stream)
     }
 
     /// Replaces the recovery policy, at any time in the association's life.

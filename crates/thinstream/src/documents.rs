@@ -5,6 +5,9 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+#[doc = include_str!("../../../docs/library.md")]
+struct Library;
+
 #[cfg(feature = "webrtc")]
 #[doc = include_str!("../../../docs/webrtc.md")]
 struct Webrtc;

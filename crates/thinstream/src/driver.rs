@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use base::{Duration, Instant, RandomStream};
+use base::{Instant, RandomStream};
 use io::{
     BindError, Clock, Hook, RawTransport, Shared, Sockets, Transport, TransportStatistics,
     UdpTransport,
@@ -29,7 +29,7 @@ pub(crate) struct Driver {
     carrier: OpenCarrier,
     pub(crate) sctp_port: u16,
     /// For associations whose options name no other.
-    dead_after: Option<Duration>,
+    dead_after: Option<base::Duration>,
     /// Of this side's key; none in plain.
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) incoming: Arc<Notify>,
@@ -98,15 +98,16 @@ impl Driver {
         };
         let mut random = RandomStream::from_secret(secret());
         let sctp_port = options.sctp_port.unwrap_or_else(|| ephemeral_port(&mut random));
+        let dead_after = options.dead_after.map(base::Duration::from);
         let machine_options = sctp::EndpointOptions {
             port: sctp_port,
             listen: options.listen,
-            cookie_life: options.cookie_life,
+            cookie_life: options.cookie_life.into(),
             max_associations: options.max_associations,
             max_per_peer: options.max_per_peer,
             memory: options.memory,
             addresses: carrier.named_addresses(),
-            accepted: fitted(options.accepted, options.carrier.is_secure(), options.dead_after),
+            accepted: fitted(options.accepted, options.carrier.is_secure(), dead_after),
             ..sctp::EndpointOptions::default()
         };
         let (incoming, refused) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -128,10 +129,13 @@ impl Driver {
         let shared = Shared::new(node, clock);
         let hook = Dispatch;
         let task = Mutex::new(Some(match &carrier {
-            OpenCarrier::Udp(udp) => tokio::spawn(drive(shared.clone(), udp.clone(), hook)),
-            OpenCarrier::RawIp(raw) => tokio::spawn(drive(shared.clone(), raw.clone(), hook)),
+            OpenCarrier::Udp(udp) => {
+                spawn(drive(shared.clone(), udp.clone(), hook), own, sctp_port)
+            }
+            OpenCarrier::RawIp(raw) => {
+                spawn(drive(shared.clone(), raw.clone(), hook), own, sctp_port)
+            }
         }));
-        let dead_after = options.dead_after;
         Ok(Arc::new(Driver {
             shared,
             carrier,
@@ -181,7 +185,7 @@ fn check_policy(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(
 fn fitted(
     options: AssociationOptions,
     secure: bool,
-    dead_after: Option<Duration>,
+    dead_after: Option<base::Duration>,
 ) -> AssociationOptions {
     let dead_after = options.dead_after.or(dead_after);
     if !secure {
@@ -204,7 +208,7 @@ fn security(
     let identity = options.identity.clone().unwrap_or_else(new_identity);
     let policy = &options.accepted.policy;
     let first = policy.backoff.first_setup.unwrap_or(policy.rto.initial);
-    let first_retransmission = first.min(policy.rto.initial).max(Duration::from_millis(1));
+    let first_retransmission = first.min(policy.rto.initial).max(base::Duration::from_millis(1));
     let epoch = clock.since_epoch(Instant::ZERO);
     let settings = Settings { first_retransmission, epoch, ..Settings::default() };
     let context = Context::new(settings, &identity)
@@ -257,10 +261,26 @@ fn check_limits(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(
 /// Bytes with which an endpoint can do anything.
 const LEAST_MEMORY: usize = 1 << 20;
 
+/// Spawns the driver of an endpoint.
+fn spawn(
+    driver: impl Future<Output = ()> + Send + 'static,
+    _local: SocketAddr,
+    _sctp_port: u16,
+) -> JoinHandle<()> {
+    #[cfg(feature = "tracing")]
+    let driver = {
+        let span = crate::telemetry::endpoint_span(_local, _sctp_port);
+        tracing::Instrument::instrument(driver, span)
+    };
+    tokio::spawn(driver)
+}
+
 /// Runs the driver, and tells all handles when its socket fails.
 async fn drive<T: Transport>(shared: Arc<Shared<Node>>, transport: Arc<T>, hook: Dispatch) {
     if let Err(error) = io::run(shared.clone(), transport, hook).await {
         let text: Arc<str> = error.to_string().into();
+        #[cfg(feature = "tracing")]
+        crate::telemetry::on_socket_failed(&text);
         shared.call(|node, _| {
             node.refuse(EndpointError::Socket(text.clone()));
             node.end_all(&AssociationError::Socket(text));

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use io::{BindError, Clock, TransportStatistics};
 use sctp::{AssociationOptions, EndpointStats, MemoryState};
@@ -11,7 +12,9 @@ use crate::association::Association;
 use crate::driver::Driver;
 use crate::error::{AssociationError, ConnectError, EndpointError};
 use crate::node::RefusedClient;
-use crate::options::{EndpointOptions, PeerAddress};
+use crate::options::EndpointOptions;
+use crate::peer_address::PeerAddress;
+use crate::reach;
 
 /// A socket with any number of associations, at one SCTP port.
 ///
@@ -70,16 +73,18 @@ impl Endpoint {
         Endpoint::bind(io::unspecified_for(remote), EndpointOptions::client())
     }
 
-    /// Sets up an association to `peer`: a socket address, or several, at whose SCTP port
-    /// [`DEFAULT_PORT`](crate::DEFAULT_PORT) it is, or a [`PeerAddress`].
+    /// Sets up an association to `peer`: a host or a socket address, or several, at whose SCTP port
+    /// [`DEFAULT_PORT`](crate::DEFAULT_PORT) it is, or a [`PeerAddress`]. Of a name's addresses those are tried that the
+    /// endpoint's sockets reach, as [`Association::connect`] does.
     ///
     /// INIT goes to the first address, and to the others in turn while it is not answered. The peer tells
     /// its further addresses by itself.
     ///
     /// The peer has not answered when INIT was sent as often as `options` and their policy say, which
-    /// takes half a minute by default and minutes with the values of RFC 9260; a timeout around this call is
-    /// as good. An encrypted session with the peer is set up before, and has as long. On Linux an endpoint that does not listen learns within about two seconds that no socket listens
-    /// at the peer's address ([`ConnectError::NobodyThere`]).
+    /// takes half a minute by default and minutes with the values of RFC 9260;
+    /// [`connect_timeout`](Endpoint::connect_timeout) has another limit. An encrypted session with the peer is set up before,
+    /// and has as long. On Linux an endpoint that does not listen learns within about two seconds that no socket listens at
+    /// the peer's address ([`ConnectError::NobodyThere`]).
     ///
     /// Dropping the future gives the attempt up.
     ///
@@ -90,14 +95,35 @@ impl Endpoint {
         peer: impl Into<PeerAddress>,
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
-        let association = self.open(peer, options)?;
-        association.established().await?;
-        Ok(association)
+        let attempt = |peer: PeerAddress| {
+            let opened = self.open(peer, options.clone());
+            async {
+                let association = opened?;
+                association.established().await?;
+                Ok(association)
+            }
+        };
+        let local = self.local_addrs();
+        reach::reach(peer.into(), |remote| reaches(&local, remote), attempt).await
+    }
+
+    /// As [`connect`](Endpoint::connect), which has this time, the lookup of a name included.
+    ///
+    /// # Errors
+    /// See [`ConnectError`]; [`ConnectError::TimedOut`] once the time has passed.
+    pub async fn connect_timeout(
+        &self,
+        peer: impl Into<PeerAddress>,
+        options: AssociationOptions,
+        timeout: Duration,
+    ) -> Result<Association, ConnectError> {
+        let peer = peer.into();
+        reach::within(timeout, peer.to_string(), self.connect(peer, options)).await
     }
 
     /// As [`connect`](Endpoint::connect), but without waiting for the peer: messages can be sent at once,
     /// and go with the end of the handshake, half a round-trip time earlier than after `connect`.
-    /// [`Association::established`] tells how it went.
+    /// [`Association::established`] tells how it went. The peer's addresses must be known: a name is not looked up.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -121,18 +147,28 @@ impl Endpoint {
             let incoming = driver.incoming.notified();
             tokio::pin!(incoming);
             incoming.as_mut().enable();
-            let accepted = driver.shared.call(|node, _| {
-                let ticket = node.accept()?;
-                Ok(ticket.map(|ticket| {
-                    let remote = node.association(&ticket).map(sctp::Association::remote);
-                    (ticket, remote.unwrap_or(self.local_addr()))
-                }))
-            })?;
-            if let Some((ticket, remote)) = accepted {
-                return Ok(Association::new(Arc::clone(driver), ticket, remote));
+            if let Some(association) = self.try_accept()? {
+                return Ok(association);
             }
             incoming.await;
         }
+    }
+
+    /// The next association that a peer opened, if there is one: [`accept`](Endpoint::accept) for callers that never wait.
+    ///
+    /// # Errors
+    /// When the endpoint does not listen, was closed, or its socket failed.
+    pub fn try_accept(&self) -> Result<Option<Association>, EndpointError> {
+        let driver = &self.listener.driver;
+        let accepted = driver.shared.look(|node| {
+            let ticket = node.accept()?;
+            Ok(ticket.map(|ticket| {
+                let remote = node.association(&ticket).map(sctp::Association::remote);
+                (ticket, remote.unwrap_or(self.local_addr()))
+            }))
+        })?;
+        let own = Arc::clone(driver);
+        Ok(accepted.map(|(ticket, remote)| Association::new(own, ticket, remote)))
     }
 
     /// Ends the endpoint: aborts what associations there are (shut them down first), and returns when
@@ -220,4 +256,10 @@ impl Endpoint {
     pub fn transport_statistics(&self) -> TransportStatistics {
         self.listener.driver.transport_statistics()
     }
+}
+
+/// Whether a socket at one of these addresses can send to `remote`.
+fn reaches(local: &[SocketAddr], remote: SocketAddr) -> bool {
+    let takes_both = |own: &SocketAddr| own.is_ipv6() && own.ip().is_unspecified();
+    local.iter().any(|own| own.is_ipv4() == remote.is_ipv4() || takes_both(own))
 }

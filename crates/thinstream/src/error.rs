@@ -1,7 +1,10 @@
 //! What can go wrong, a type for each call.
 
+mod kinds;
+
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use sctp::wire::CauseCode;
@@ -47,11 +50,11 @@ pub enum SessionError {
     NobodyThere,
     /// The peer answered, and did not finish the handshake: it may refuse this side's key.
     #[error(
-        "the peer did not finish the handshake within {after}: it is away, or refuses this key"
+        "the peer did not finish the handshake within {after:?}: it is away, or refuses this key"
     )]
     TimedOut {
         /// The time that it had.
-        after: base::Duration,
+        after: Duration,
     },
     /// The peer broke the protocol, or DTLS cannot work with the times of the policy.
     #[error("{0}")]
@@ -96,13 +99,13 @@ pub enum ConnectError {
     },
     /// The peer answered, and did not finish the encrypted session's handshake in time.
     #[error(
-        "{remote} did not finish the handshake within {after}: it is away, or refuses this key"
+        "{remote} did not finish the handshake within {after:?}: it is away, or refuses this key"
     )]
     HandshakeTimeout {
         /// The peer.
         remote: SocketAddr,
         /// The time that it had.
-        after: base::Duration,
+        after: Duration,
     },
     /// The peer broke DTLS.
     #[error("no encrypted session with {remote}: {reason}")]
@@ -150,7 +153,29 @@ pub enum ConnectError {
     /// The endpoint has as many associations as it may.
     #[error("the endpoint has as many associations as it may")]
     TooMany,
-    /// No address of the peer is given.
+    /// The time of [`connect_timeout`](crate::Association::connect_timeout) has passed.
+    #[error("{peer} has not answered within {after:?}")]
+    TimedOut {
+        /// The peer, as it was named.
+        peer: String,
+        /// The time that it had.
+        after: Duration,
+    },
+    /// The addresses of the peer's name could not be found.
+    #[error("cannot find the address of \"{host}\": {reason}")]
+    Lookup {
+        /// The name and its port.
+        host: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// A call that does not wait got a name.
+    #[error("{host} has to be looked up first: connect does it, open takes addresses")]
+    NotLookedUp {
+        /// The name and its port.
+        host: String,
+    },
+    /// No address of the peer is given, or none of its name that this side's sockets reach.
     #[error("the peer has no address")]
     NoAddress,
     /// The policy sets a field that has no effect on SCTP, or its values do not go together.

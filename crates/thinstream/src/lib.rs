@@ -8,7 +8,7 @@
 //!
 //! - [`Endpoint`]: a socket (UDP encapsulation after RFC 6951, or raw IP) with any number of associations.
 //! - [`Association`]: messages to and from one peer, on many streams, ordered or not.
-//! - [`Stream`]: one stream of an association with a receiving side of its own.
+//! - [`StreamHandle`]: one stream of an association with a receiving side of its own.
 //! - [`RecoveryPolicy`]: everything that decides when to resend what; the default is
 //!   [`RecoveryPolicy::sctp_default`], and it can be replaced at any time ([`Association::set_policy`]); [`policy`] has the
 //!   types of its fields.
@@ -156,12 +156,20 @@ mod error;
 mod node;
 mod notices;
 mod options;
+mod peer_address;
+mod reach;
 mod stash;
 mod tap;
+#[cfg(feature = "tracing")]
+mod telemetry;
 #[cfg(feature = "webrtc")]
 pub mod webrtc;
 
-pub use association::{Association, Stream};
+#[cfg(feature = "tokio-io")]
+pub use association::ByteStream;
+pub use association::{Association, StreamHandle};
+#[cfg(feature = "futures")]
+pub use association::{MessageSink, Messages};
 pub use endpoint::Endpoint;
 pub use error::{
     AddressError, AssociationError, ConnectError, EndpointError, SendError, SessionError,
@@ -169,14 +177,21 @@ pub use error::{
 };
 pub use node::RefusedClient;
 pub use notices::{AbandonNotice, PathEvent, ReconfigurationEvent};
-pub use options::{
-    Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, PeerAddress, SendOptions, new_identity,
-};
+pub use options::{Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, SendOptions, new_identity};
+pub use peer_address::PeerAddress;
 pub use tap::PacketTap;
 
-pub use base::{Duration, Instant};
+/// Time as fields of policies, statistics and events have it: 64-bit nanoseconds, whose arithmetic saturates.
+///
+/// In a module of its own, so that `use thinstream::*` does not collide with the names of [`std::time`].
+pub mod time {
+    pub use base::{Duration, Instant};
+}
+
 pub use bytes::Bytes;
-pub use io::{BindError, Clock, PcapTap, TransportStatistics};
+#[cfg(feature = "capture")]
+pub use io::PcapTap;
+pub use io::{BindError, Clock, TransportStatistics};
 pub use recovery::policy;
 pub use recovery::policy::{FieldError, Only};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};

@@ -17,6 +17,7 @@ use tokio::sync::{Notify, oneshot};
 use crate::error::{AssociationError, EndpointError};
 use crate::notices::Notices;
 use crate::options::SendOptions;
+use crate::peer_address::PeerAddress;
 use crate::stash::{Reader, Stash};
 
 use entry::Entry;
@@ -78,7 +79,7 @@ impl Node {
     pub(crate) fn open(
         &mut self,
         now: Instant,
-        mut peer: crate::PeerAddress,
+        mut peer: PeerAddress,
         options: sctp::AssociationOptions,
     ) -> Result<Ticket, sctp::ConnectError> {
         if self.stack.sessions().is_some()

@@ -1,12 +1,12 @@
-//! What can be chosen for an endpoint, a peer and a message.
+//! What can be chosen for an endpoint and for a message.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::time::Duration;
 
-use base::{Duration, RandomStream};
+use base::RandomStream;
 use io::Clock;
-use sctp::{AssociationOptions, MemoryLimits, PeerAddresses, Ppid, Reliability};
-use secure::{Fingerprint, Identity, Trust};
+use sctp::{AssociationOptions, MemoryLimits, Ppid, Reliability};
+use secure::{Identity, Trust};
 
 use crate::tap::PacketTap;
 
@@ -15,7 +15,7 @@ use crate::tap::PacketTap;
 pub const DEFAULT_PORT: u16 = io::SCTP_OVER_UDP_PORT;
 
 /// Silence after which a peer counts as dead, unless another span is chosen
-/// ([`EndpointOptions::dead_after`]).
+/// ([`EndpointOptions::dead_after`]): QUIC stacks give up as late. A game that shows who is gone wants 5 to 10 s.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 
 /// What carries SCTP packets.
@@ -112,7 +112,7 @@ impl EndpointOptions {
             max_associations: defaults.max_associations,
             max_per_peer: defaults.max_per_peer,
             memory: defaults.memory,
-            cookie_life: defaults.cookie_life,
+            cookie_life: defaults.cookie_life.into(),
             clock: None,
             tap: None,
         }
@@ -127,72 +127,6 @@ impl fmt::Debug for EndpointOptions {
             .field("listen", &self.listen)
             .field("tap", &self.tap.is_some())
             .finish_non_exhaustive()
-    }
-}
-
-/// Where a peer is.
-///
-/// A socket address becomes one, and so do several, for a peer that has more than one. Unless packets travel in plain, it also
-/// takes a trust: [`PeerAddress::trusting`], or a pair of an address and a fingerprint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerAddress {
-    /// IP addresses and, over UDP, the ports of the encapsulation; the first is the primary.
-    pub addresses: PeerAddresses,
-    /// Port of the peer's SCTP endpoint, inside of UDP or IP.
-    pub sctp_port: u16,
-    /// Which key the peer must have, on every path. None for packets in plain, which prove no key; else one is needed.
-    pub trust: Option<Trust>,
-}
-
-impl PeerAddress {
-    /// The peer at `addresses`, the primary first, and this SCTP port.
-    pub fn new(addresses: impl Into<PeerAddresses>, sctp_port: u16) -> PeerAddress {
-        PeerAddress { addresses: addresses.into(), sctp_port, trust: None }
-    }
-
-    /// The same peer, known by this fingerprint or as this trust says.
-    pub fn trusting(self, trust: impl Into<Trust>) -> PeerAddress {
-        PeerAddress { trust: Some(trust.into()), ..self }
-    }
-
-    /// The primary address.
-    pub(crate) fn first(&self) -> Option<SocketAddr> {
-        self.addresses.as_slice().first().copied()
-    }
-}
-
-impl From<SocketAddr> for PeerAddress {
-    /// The peer at SCTP port [`DEFAULT_PORT`].
-    fn from(address: SocketAddr) -> PeerAddress {
-        PeerAddress::new(address, DEFAULT_PORT)
-    }
-}
-
-impl From<(SocketAddr, Fingerprint)> for PeerAddress {
-    /// The peer with this key at SCTP port [`DEFAULT_PORT`].
-    fn from((address, fingerprint): (SocketAddr, Fingerprint)) -> PeerAddress {
-        PeerAddress::from(address).trusting(fingerprint)
-    }
-}
-
-impl From<&[SocketAddr]> for PeerAddress {
-    /// The peer at these addresses and SCTP port [`DEFAULT_PORT`].
-    fn from(addresses: &[SocketAddr]) -> PeerAddress {
-        PeerAddress::new(addresses, DEFAULT_PORT)
-    }
-}
-
-impl<const N: usize> From<[SocketAddr; N]> for PeerAddress {
-    /// The peer at these addresses and SCTP port [`DEFAULT_PORT`].
-    fn from(addresses: [SocketAddr; N]) -> PeerAddress {
-        PeerAddress::new(addresses, DEFAULT_PORT)
-    }
-}
-
-impl From<Vec<SocketAddr>> for PeerAddress {
-    /// The peer at these addresses and SCTP port [`DEFAULT_PORT`].
-    fn from(addresses: Vec<SocketAddr>) -> PeerAddress {
-        PeerAddress::new(addresses, DEFAULT_PORT)
     }
 }
 
@@ -219,8 +153,9 @@ impl SendOptions {
         SendOptions { unordered: true, ..SendOptions::default() }
     }
 
-    /// The defaults, but given up when it is older than `lifetime`: a [`std::time::Duration`] or a [`Duration`].
-    pub fn expiring(lifetime: impl Into<Duration>) -> SendOptions {
+    /// The defaults, but given up when it is older than `lifetime`: a [`Duration`] or a
+    /// [`time::Duration`](crate::time::Duration).
+    pub fn expiring(lifetime: impl Into<base::Duration>) -> SendOptions {
         SendOptions {
             reliability: Reliability::Lifetime(lifetime.into()),
             ..SendOptions::default()

@@ -1,10 +1,10 @@
 //! Seeing the packets of an endpoint.
 
-use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{DatagramMeta, Instant, Transmit};
 use bytes::Bytes;
+#[cfg(feature = "capture")]
 use io::PcapTap;
 
 /// Sees the SCTP packets of an endpoint as they come and go, in plain even where they travel encrypted. Called with the endpoint
@@ -20,7 +20,8 @@ pub trait PacketTap: Send {
     fn on_sealed(&mut self, _packet: &[u8], _datagram: &Bytes) {}
 }
 
-impl<W: Write + Send> PacketTap for PcapTap<W> {
+#[cfg(feature = "capture")]
+impl<W: std::io::Write + Send> PacketTap for PcapTap<W> {
     fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]) {
         PcapTap::on_sent(self, now, transmit, datagram);
     }

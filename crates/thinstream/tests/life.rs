@@ -5,8 +5,8 @@ mod support;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc;
+use std::time::Duration;
 
-use base::Duration;
 use support::*;
 use thinstream::{
     Association, AssociationError, AssociationOptions, ConnectError, Endpoint, Failure, LeftBehind,
@@ -36,7 +36,7 @@ impl Mortal {
     }
 
     fn kill(self) -> SocketAddr {
-        self.runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+        self.runtime.shutdown_timeout(Duration::from_secs(5));
         self.address
     }
 }
@@ -81,7 +81,8 @@ async fn a_server_that_dies_is_noticed_while_nothing_is_sent() {
     let server = tokio::task::spawn_blocking(|| Mortal::at(LOOPBACK.parse().unwrap()));
     let server = server.await.unwrap();
     let span = Duration::from_secs(2);
-    let options = AssociationOptions { dead_after: Some(span), ..AssociationOptions::default() };
+    let options =
+        AssociationOptions { dead_after: Some(span.into()), ..AssociationOptions::default() };
     let client = within(connect(server.address, options)).await.unwrap();
     echoed(&client, "before").await;
     let address = tokio::task::spawn_blocking(|| server.kill()).await.unwrap();
@@ -111,7 +112,7 @@ async fn a_closed_port_refuses_before_any_timeout() {
 async fn a_server_that_comes_up_a_second_later_is_found() {
     let to = nobody();
     let connecting = tokio::spawn(connect(to, AssociationOptions::default()));
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let server = Endpoint::bind(to, server_options()).unwrap();
     let client = within(connecting).await.unwrap().unwrap();
     let accepted = within(server.accept()).await.unwrap();
@@ -129,7 +130,7 @@ async fn what_a_closed_port_says_does_not_disturb_other_associations_of_the_endp
     let doomed = endpoint.open(to(nobody()), AssociationOptions::default()).unwrap();
     for _ in 0..50 {
         echoed(&client, "on and on").await;
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_eq!(endpoint.transport_statistics().send_errors, 0);
     drop(doomed);

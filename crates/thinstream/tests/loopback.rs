@@ -224,7 +224,7 @@ async fn streams_with_readers_of_their_own_do_not_take_from_each_other() {
     let server = server();
     let (client, accepted) = pair(&server).await;
     let (one, two) = (accepted.stream(StreamId(1)), accepted.stream(StreamId(2)));
-    let read = |stream: thinstream::Stream| async move {
+    let read = |stream: thinstream::StreamHandle| async move {
         let mut texts = Vec::new();
         while let Some(message) = stream.receive().await.unwrap() {
             assert_eq!(message.stream, stream.id());

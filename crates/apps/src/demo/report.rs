@@ -12,6 +12,9 @@ use serde_json::Value;
 use super::numbers::{PolicyReport, PolicyResults};
 use super::plan::TITLE;
 
+/// Headline of the moving picture.
+const MOVING_TITLE: &str = "One packet is lost: how long its message waits, in slow motion";
+
 /// The comparison of policies over the same network and traffic.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -48,6 +51,20 @@ impl Report {
         }
         let set = self.parameters.iter().map(|(name, value)| format!("{name} {value}"));
         Some(svg::to_themed_svg(&plot, &set.collect::<Vec<_>>().join(" · ")))
+    }
+
+    /// One loss under each policy as a moving picture, slowed down; none where a policy lost nothing or delivered nothing.
+    pub fn to_moving_svg(&self) -> Option<String> {
+        let figures = self.document().sections.into_iter().flat_map(|section| section.figures);
+        let ladders: Vec<_> =
+            figures.filter(|figure| matches!(figure, Figure::Ladder { .. })).collect();
+        if ladders.len() != self.policies.len() {
+            return None;
+        }
+        let names = self.policies.iter().map(|policy| policy.name.as_str());
+        let lanes: Vec<_> = names.zip(&ladders).collect();
+        let set = self.parameters.iter().map(|(name, value)| format!("{name} {value}"));
+        svg::to_moving_svg(MOVING_TITLE, &set.collect::<Vec<_>>().join(" · "), &lanes)
     }
 
     /// Settings and numbers as one JSON object: `{"policies": {NAME: {...}}}`, the policies in their order.

@@ -59,7 +59,7 @@ impl Service {
             max_connections: 65_536,
             max_per_client: 256,
             buffer: 1 << 20,
-            dead_after: Some(thinstream::DEAD_AFTER),
+            dead_after: Some(thinstream::DEAD_AFTER.into()),
             keep_alive: Some(Duration::from_secs(7200)),
             finished_probe: Duration::from_secs(60),
         }

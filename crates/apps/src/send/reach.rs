@@ -72,7 +72,7 @@ async fn attempt(
         memory: MemoryLimits::of(options.memory),
         clock: Some(clock),
         tap: packets.tap(),
-        dead_after: options.dead_after,
+        dead_after: options.dead_after.map(Into::into),
         ..EndpointOptions::client()
     };
     let endpoint = match &options.local[..] {

@@ -1,4 +1,5 @@
-//! README's picture and the numbers under it are those of the code as it is: `make pictures` makes both anew.
+//! README's moving picture, the numbers under it and the picture of docs/why.md are those of the code as it is: `make pictures`
+//! makes them anew.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +8,16 @@ use recovery::policy::SCTP_DEFAULT;
 
 use super::tests::options;
 
-/// What README says the picture is drawn by, without the name of the file.
+/// What README says its picture is drawn by, without the name of the file.
 const COMMAND: [&str; 1] = ["--virtual"];
 
 const BEGIN: &str = "<!-- make pictures: begin -->\n";
 const END: &str = "<!-- make pictures: end -->\n";
 
-/// Files of the source tree, the first README.md, the second the picture.
-fn places() -> [PathBuf; 2] {
+/// Files of the source tree: README.md, its picture, and that of docs/why.md.
+fn places() -> [PathBuf; 3] {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    [root.join("README.md"), root.join("docs/images/demo.svg")]
+    ["README.md", "docs/images/loss.svg", "docs/images/demo.svg"].map(|name| root.join(name))
 }
 
 fn of<'a>(report: &'a Report, name: &str) -> &'a PolicyReport {
@@ -35,9 +36,9 @@ fn caption(report: &Report) -> String {
     let latency = |one: &PolicyResults| one.latency_ms.unwrap();
     let per_hundred = |count: u64| count as f64 * 100.0 / ours.messages as f64;
     format!(
-        "*Drawn by `thinstream demo {} --svg FILE`: {} messages of 100 bytes for each policy, four a second, RTT 100 ms, 5 %\n\
-         loss each way. 99 of 100 arrive within {} with `lksctp`, as Linux recovers, and within {} with the default, `{}`;\n\
-         the last after {} and {}. The price: `{}` resends {:.1} times in 100 messages needlessly, when an acknowledgement is\n\
+        "*Drawn by `thinstream demo {} --animation FILE`. Of {} messages of 100 bytes for each policy, four a second, RTT 100\n\
+         ms, 5 % loss each way, 99 of 100 arrive within {} with `lksctp`, as Linux recovers, and within {} with the default,\n\
+         `{}`; the last after {} and {}. The price: `{}` resends {:.1} times in 100 messages needlessly, when an acknowledgement is\n\
          lost, and sends {:.2} packets for each message, `lksctp` {:.2}; [docs/mechanisms.md](docs/mechanisms.md) says why.*\n",
         COMMAND.join(" "),
         ours.messages,
@@ -64,16 +65,17 @@ fn with_caption(readme: &str, caption: &str) -> String {
 #[test]
 fn the_picture_in_the_readme_and_the_numbers_under_it_are_of_today() {
     let report = run_virtual(&options(&COMMAND).unwrap(), &|_, _| {}).unwrap().report;
-    let [readme, picture] = places();
-    let text = std::fs::read_to_string(&readme).unwrap();
-    let wanted = [with_caption(&text, &caption(&report)), report.to_svg().unwrap()];
-    if std::env::var_os("THINSTREAM_BLESS").is_some() {
-        std::fs::write(&readme, &wanted[0]).unwrap();
-        std::fs::write(&picture, &wanted[1]).unwrap();
+    let places = places();
+    let text = std::fs::read_to_string(&places[0]).unwrap();
+    let moving = report.to_moving_svg().unwrap();
+    let wanted = [with_caption(&text, &caption(&report)), moving, report.to_svg().unwrap()];
+    for (place, wanted) in places.iter().zip(&wanted) {
+        if std::env::var_os("THINSTREAM_BLESS").is_some() {
+            std::fs::write(place, wanted).unwrap();
+        }
+        let kept = std::fs::read_to_string(place).unwrap_or_default();
+        assert!(kept == *wanted, "{} is not of today: run make pictures", place.display());
     }
-    assert!(std::fs::read_to_string(&readme).unwrap() == wanted[0], "README.md: run make pictures");
-    let drawn = std::fs::read_to_string(&picture).unwrap();
-    assert!(drawn == wanted[1], "docs/images/demo.svg is not of today: run make pictures");
 }
 
 #[test]

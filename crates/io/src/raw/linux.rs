@@ -22,7 +22,6 @@ use crate::transport::{
     BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
     is_passing,
 };
-use netsim::frame::IP_PROTOCOL_SCTP;
 
 /// A raw IP socket for SCTP, of one address family. Ports in its addresses are 0.
 #[derive(Debug)]
@@ -180,7 +179,7 @@ fn open(address: SocketAddr) -> io::Result<RawTransport> {
 
 /// A socket for the family of `address`, prepared but for its address.
 fn unbound(address: SocketAddr) -> io::Result<Socket> {
-    let protocol = Protocol::from(i32::from(IP_PROTOCOL_SCTP));
+    let protocol = Protocol::from(i32::from(crate::ip::SCTP));
     let socket = Socket::new(Domain::for_address(address), Type::RAW, Some(protocol))?;
     // A wish, as for UDP.
     let _ = socket.set_recv_buffer_size(4 << 20);

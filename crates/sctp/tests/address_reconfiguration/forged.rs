@@ -70,7 +70,7 @@ impl Forge {
             let causes: [Cause<'static>; 0] = [];
             packet.append(sctp::wire::chunk::Abort { t_bit, causes }).unwrap();
         });
-        let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct };
+        let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct, origin: None };
         self.bench.endpoint.handle_datagram(self.bench.now, meta, bytes.into());
         self.bench.state()
     }

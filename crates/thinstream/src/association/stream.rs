@@ -9,19 +9,19 @@ use crate::options::SendOptions;
 
 /// One stream of an association, in both directions.
 ///
-/// From its first call of [`receive`](Stream::receive) on, messages of the stream come here and not to
+/// From its first call of [`receive`](StreamHandle::receive) on, messages of the stream come here and not to
 /// [`Association::receive`]. Messages of other streams are kept for their readers meanwhile, up to the
 /// size of the receive buffer; when all of that waits for others, this waits with them. So a reader of
 /// one stream should see to it that all streams on which the peer sends are read.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub struct StreamHandle {
     association: Association,
     id: StreamId,
 }
 
-impl Stream {
-    pub(crate) fn new(association: Association, id: StreamId) -> Stream {
-        Stream { association, id }
+impl StreamHandle {
+    pub(crate) fn new(association: Association, id: StreamId) -> StreamHandle {
+        StreamHandle { association, id }
     }
 
     /// Number of the stream.
@@ -75,5 +75,13 @@ impl Stream {
     /// When the association failed; messages that arrived before are received first.
     pub async fn receive(&self) -> Result<Option<Message>, AssociationError> {
         self.association.receive_as(Some(self.id)).await
+    }
+
+    /// Receives a message of this stream if one is there.
+    ///
+    /// # Errors
+    /// When the association is over and there will be no more.
+    pub fn try_receive(&self) -> Result<Option<Message>, AssociationError> {
+        self.association.try_receive_as(Some(self.id))
     }
 }

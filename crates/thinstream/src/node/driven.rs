@@ -47,6 +47,11 @@ impl Node {
         }
         self.take_session_notices(now);
         while let Some((id, event)) = self.stack.endpoint_mut().poll_event() {
+            #[cfg(feature = "tracing")]
+            {
+                let peer = self.stack.endpoint().association(id).map(sctp::Association::remote);
+                crate::telemetry::on_event(peer, &event);
+            }
             match event {
                 Event::Established => self.on_established(id),
                 Event::Restarted => self.on_restarted(id),

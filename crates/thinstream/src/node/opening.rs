@@ -7,8 +7,8 @@ use sctp::{AssociationId, AssociationOptions};
 use secure::{Failure, Fingerprint, Notice, Patience, Refusal, Role, Trust};
 
 use super::{Entry, Node, Phase, Ticket};
-use crate::PeerAddress;
 use crate::error::{AssociationError, SessionError};
+use crate::peer_address::PeerAddress;
 
 /// Refused clients of which the application has not asked yet; beyond them the oldest go.
 const REFUSED: usize = 64;
@@ -113,6 +113,8 @@ impl Node {
 
     /// A session failed: associations that wait for no other end.
     fn on_session_failed(&mut self, remote: SocketAddr, error: &SessionError) {
+        #[cfg(feature = "tracing")]
+        crate::telemetry::on_session_failed(remote, error);
         let mut ended = Vec::new();
         self.waiting.retain_mut(|waiting| {
             let before = waiting.remotes.len();
@@ -155,6 +157,8 @@ impl Node {
     }
 
     fn on_refused(&mut self, remote: SocketAddr, reason: Refusal) {
+        #[cfg(feature = "tracing")]
+        crate::telemetry::on_refused(remote, &reason);
         let Some(fingerprint) = reason.presented() else { return };
         if self.refused.len() == REFUSED {
             self.refused.pop_front();
@@ -215,7 +219,7 @@ fn patience(options: &AssociationOptions) -> Patience {
 fn error_of(failure: Failure, answered: bool) -> SessionError {
     match failure {
         Failure::Refused(refusal) => SessionError::Untrusted(refusal),
-        Failure::TimedOut(after) if answered => SessionError::TimedOut { after },
+        Failure::TimedOut(after) if answered => SessionError::TimedOut { after: after.into() },
         Failure::TimedOut(_) => SessionError::NoAnswer,
         Failure::NobodyThere => SessionError::NobodyThere,
         Failure::Protocol(reason) => SessionError::Broken(reason),

@@ -1,0 +1,109 @@
+//! Receiving and sending as a context polls them: what adapters to the traits of others are made of.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use sctp::{Message, StreamId};
+
+use super::Association;
+use crate::error::{AssociationError, SendError, TrySendError};
+use crate::options::SendOptions;
+use crate::stash::Reader;
+
+type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The receiving side of an association, or of one of its streams.
+pub(super) struct Receiving {
+    association: Association,
+    reader: Reader,
+    /// Only while there is nothing to receive, so that a message that is there costs no allocation.
+    waiting: Option<Waiting<Result<Option<Message>, AssociationError>>>,
+    over: bool,
+}
+
+impl Receiving {
+    pub(super) fn new(association: Association, reader: Reader) -> Receiving {
+        Receiving { association, reader, waiting: None, over: false }
+    }
+
+    /// The next message, or the failure after the last one; then none.
+    pub(super) fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Message, AssociationError>>> {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        let received = match &mut self.waiting {
+            Some(waiting) => ready!(waiting.as_mut().poll(context)),
+            None => {
+                let budget = ready!(tokio::task::coop::poll_proceed(context));
+                match self.association.try_receive_as(self.reader) {
+                    Ok(None) => {
+                        let (association, reader) = (self.association.clone(), self.reader);
+                        let wait = async move { association.receive_as(reader).await };
+                        ready!(self.waiting.insert(Box::pin(wait)).as_mut().poll(context))
+                    }
+                    Err(AssociationError::Closed) => Ok(None),
+                    other => {
+                        budget.made_progress();
+                        other
+                    }
+                }
+            }
+        };
+        self.waiting = None;
+        self.over = !matches!(received, Ok(Some(_)));
+        Poll::Ready(received.transpose())
+    }
+}
+
+impl fmt::Debug for Receiving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiving").field("reader", &self.reader).finish_non_exhaustive()
+    }
+}
+
+/// The sending side of a stream.
+pub(super) struct Sending {
+    pub(super) association: Association,
+    stream: StreamId,
+    /// A message that waits for room in the send buffer.
+    waiting: Option<Waiting<Result<(), SendError>>>,
+}
+
+impl Sending {
+    pub(super) fn new(association: Association, stream: StreamId) -> Sending {
+        Sending { association, stream, waiting: None }
+    }
+
+    /// Whether the message before has its place in the send buffer.
+    pub(super) fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), SendError>> {
+        let Some(waiting) = &mut self.waiting else { return Poll::Ready(Ok(())) };
+        let sent = ready!(waiting.as_mut().poll(context));
+        self.waiting = None;
+        Poll::Ready(sent)
+    }
+
+    /// Sends a message, or lets it wait for room. Call [`Sending::poll_ready`] before.
+    pub(super) fn start(&mut self, payload: Bytes, options: SendOptions) -> Result<(), SendError> {
+        match self.association.try_send(self.stream, payload.clone(), options) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Send(error)) => Err(error),
+            Err(TrySendError::Full) => {
+                let (association, stream) = (self.association.clone(), self.stream);
+                let send = async move { association.send_with(stream, payload, options).await };
+                self.waiting = Some(Box::pin(send));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Sending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sending").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}
