@@ -110,8 +110,9 @@ pub fn read_key(path: &Path) -> Result<Identity, KeyError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
+        let metadata = file.metadata().map_err(failed)?;
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 && !metadata.is_dir() {
             return Err(KeyError::Readable { path: path.to_owned(), mode });
         }
     }
