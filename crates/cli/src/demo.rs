@@ -233,21 +233,13 @@ impl Arguments {
         if let Some(file) = &files.html {
             failures.keep(file.write(&report.to_page()));
         }
-        let pictures: [(_, fn(&Report) -> Option<String>, _); 2] = [
-            (&files.svg, Report::to_svg, "nothing was delivered: there is no picture to draw"),
-            (
-                &files.animation,
-                Report::to_moving_svg,
-                "nothing was lost: there is nothing to animate",
-            ),
-        ];
-        for (file, draw, why_not) in pictures {
-            if let Some(file) = file {
-                failures.keep(match draw(report) {
-                    Some(picture) => file.write(&picture),
-                    None => Err(Failure::check(why_not)),
-                });
-            }
+        if let Some(file) = &files.svg {
+            let nothing = "nothing was delivered: there is no picture to draw";
+            failures.keep(draw(file, report.to_svg(), nothing));
+        }
+        if let Some(file) = &files.animation {
+            let nothing = "nothing was lost: there is nothing to animate";
+            failures.keep(draw(file, report.to_moving_svg(), nothing));
         }
         // In real time, each flow has ports of its own; in virtual time there is no UDP.
         self.recording.tell_of_capture((!self.is_virtual).then_some("1-65535"), unwritten);
@@ -257,6 +249,11 @@ impl Arguments {
         failures.keep_files(unwritten);
         failures.finish()
     }
+}
+
+/// Writes a picture, or says why there is none.
+fn draw(file: &SvgFile, picture: Option<String>, nothing: &str) -> Result<(), Failure> {
+    picture.map_or_else(|| Err(Failure::check(nothing)), |picture| file.write(&picture))
 }
 
 /// Fails where a policy did not deliver all messages.
