@@ -55,7 +55,7 @@ pub use ::webrtc::{
 };
 pub use secure::{Identity, SettingsError};
 
-/// Options of a [`Listener`].
+/// Key and machine options of a [`Listener`]; the default of each makes its own.
 #[derive(Clone, Debug, Default)]
 pub struct ListenerOptions {
     /// Key that pages find the fingerprint of in the answer; none makes one for this listener.
