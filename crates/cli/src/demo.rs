@@ -252,7 +252,7 @@ impl Arguments {
 }
 
 /// Writes a picture, or says why there is none.
-fn draw(file: &SvgFile, picture: Option<String>, nothing: &str) -> Result<(), Failure> {
+fn draw(file: &OutFile, picture: Option<String>, nothing: &str) -> Result<(), Failure> {
     picture.map_or_else(|| Err(Failure::check(nothing)), |picture| file.write(&picture))
 }
 

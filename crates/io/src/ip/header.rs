@@ -275,7 +275,7 @@ pub(crate) fn from_bits(bits: u8) -> Ecn {
 }
 
 /// The codepoint of a packet; none of what is no IP packet.
-#[cfg(any(feature = "emulator", test))]
+#[cfg(any(all(target_os = "linux", feature = "emulator"), test))]
 pub(crate) fn codepoint(packet: &[u8]) -> Option<Ecn> {
     match packet.first()? >> 4 {
         4 if packet.len() >= V4_SIZE => Some(from_bits(packet[1])),
@@ -285,7 +285,7 @@ pub(crate) fn codepoint(packet: &[u8]) -> Option<Ecn> {
 }
 
 /// Sets the codepoint of an IP packet to CE, as a router does (RFC 3168, section 5).
-#[cfg(any(feature = "emulator", test))]
+#[cfg(any(all(target_os = "linux", feature = "emulator"), test))]
 pub(crate) fn mark_congestion(packet: &mut [u8]) {
     match codepoint(packet).map(|_| packet[0] >> 4) {
         Some(4) => {

@@ -7,8 +7,8 @@ use core::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::super::document::{Arrow, Figure, Note, Role};
+use super::super::numbers::{short, tick};
 use super::super::scale::px;
-use super::super::short;
 use super::{Drawing, Theme, Themes, WIDTH, frame};
 
 /// Where packets leave and arrive, and where the bars begin and time ends.
@@ -53,8 +53,8 @@ pub fn to_moving_svg(title: &str, subtitle: &str, ladders: &[(&str, &Figure)]) -
     }
     let bottom = TOP + lanes.len() as f64 * LANE;
     let axis = draw_axis(&clock, bottom, &mut motion);
-    let body = html! { (axis) @for lane in &drawn { (lane) } };
-    let drawing = Drawing { width: WIDTH, height: bottom + 24.0, body }.headed(title, subtitle);
+    let body = html! { (axis) @for lane in &drawn { (lane) } (draw_legend(theme, bottom + 34.0)) };
+    let drawing = Drawing { width: WIDTH, height: bottom + 36.0, body }.headed(title, subtitle);
     let size = (drawing.width, drawing.height);
     let body = html! {
         rect x="0.5" y="0.5" width=(px(size.0 - 1.0)) height=(px(size.1 - 1.0)) rx="8"
@@ -78,7 +78,7 @@ fn caption(lanes: &[Lane<'_>]) -> String {
 
 /// `message 5 delivered after 240 ms`.
 fn outcome(delivery: &Note) -> String {
-    format!("{} after {} ms", delivery.label, short(delivery.at_ms.round()))
+    format!("{} after {}", delivery.label, short(delivery.at_ms.round()))
 }
 
 /// Times of the ladders as parts of a round.
@@ -180,9 +180,27 @@ fn draw_packet(
     html! {
         circle class="packet moves" style={ "animation-name:" (name) } cx=(px(from)) cy=(px(y)) r=(px(radius)) fill=(colour) {}
         @if lost {
-            text class="packet moves middle" style={ "animation-name:x" (name) ";font-weight:700;fill:" (theme.bad) }
-                x=(px(from + goes)) y=(px(y + 5.0)) { "✕" }
+            text class="packet moves middle" style={ "animation-name:x" (name) ";font-weight:700;font-size:18px;fill:" (theme.bad) }
+                x=(px(from + goes)) y=(px(y + 6.0)) { "✕" }
         }
+    }
+}
+
+/// What the dots are.
+fn draw_legend(theme: &Theme, y: f64) -> Markup {
+    let dots = [
+        (&theme.link, 5.0, "message"),
+        (&theme.again, 6.0, "sent again"),
+        (&theme.faint, 3.0, "acknowledgement"),
+    ];
+    html! {
+        @for (place, (colour, radius, name)) in dots.into_iter().enumerate() {
+            @let x = LEFT + 110.0 * place as f64;
+            circle class="legend" cx=(px(x)) cy=(px(y - 4.0)) r=(px(radius)) fill=(colour) {}
+            text class="faint small" x=(px(x + 11.0)) y=(px(y)) { (name) }
+        }
+        text class="middle" style={ "font-weight:700;fill:" (theme.bad) } x=(px(LEFT + 360.0)) y=(px(y)) { "✕" }
+        text class="faint small" x=(px(LEFT + 371.0)) y=(px(y)) { "lost" }
     }
 }
 
@@ -203,10 +221,10 @@ fn draw_axis(clock: &Clock, bottom: f64, motion: &mut String) -> Markup {
         px(way),
     );
     html! {
-        @for tick in 0..=count {
-            @let at_ms = f64::from(tick) * step;
+        @for step_number in 0..=count {
+            @let at_ms = f64::from(step_number) * step;
             line class="grid" x1=(px(clock.x(at_ms))) x2=(px(clock.x(at_ms))) y1=(px(TOP + 52.0)) y2=(px(bottom - 8.0)) {}
-            text class="faint small middle" x=(px(clock.x(at_ms))) y=(px(bottom + 8.0)) { (short(at_ms)) " ms" }
+            text class="faint small middle" x=(px(clock.x(at_ms))) y=(px(bottom + 8.0)) { (tick(at_ms)) }
         }
         line class="axis packet moves" style="animation-name:now" x1=(px(LEFT)) x2=(px(LEFT)) y1=(px(TOP + 52.0))
             y2=(px(bottom - 8.0)) {}
@@ -248,13 +266,15 @@ mod tests {
         let read = roxmltree::Document::parse(&svg).unwrap();
         let nodes =
             |tag: &'static str| read.descendants().filter(move |node| node.has_tag_name(tag));
-        assert_eq!(nodes("circle").count(), 6, "what is sent at 4 s is not shown");
+        let packets =
+            nodes("circle").filter(|node| node.attribute("class") == Some("packet moves"));
+        assert_eq!(packets.count(), 6, "what is sent at 4 s is not shown");
         let bars: Vec<f64> = nodes("rect")
             .filter(|node| node.attribute("class") == Some("bar moves"))
             .map(|node| node.attribute("width").unwrap().parse().unwrap())
             .collect();
         assert!((bars[1] / bars[0] - 240.0 / 900.0).abs() < 1e-3, "{bars:?}");
-        assert!(svg.contains("message 1 delivered after 240 ms"), "{svg}");
+        assert!(svg.contains("message 1 delivered after 240\u{a0}ms"), "{svg}");
         let style = nodes("style").next().unwrap().text().unwrap();
         for moving in read.descendants().filter_map(|node| node.attribute("style")) {
             if let Some(name) = moving.strip_prefix("animation-name:") {
