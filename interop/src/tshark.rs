@@ -51,10 +51,8 @@ impl Tshark {
     /// # Errors
     /// Where tshark cannot read the file.
     pub fn judge(&self, path: &Path, more_ports: &[u16]) -> Result<Verdict> {
-        let mut arguments: Vec<String> = ["-n", "-o", "sctp.checksum:CRC 32c", "-T", "fields"]
-            .iter()
-            .map(|word| (*word).to_owned())
-            .collect();
+        let words = ["-n", "-o", "sctp.checksum:CRC 32c", "-d", USER_DATA, "-T", "fields"];
+        let mut arguments: Vec<String> = words.map(str::to_owned).to_vec();
         for port in more_ports {
             arguments.extend(["-d".to_owned(), format!("udp.port=={port},sctp")]);
         }
@@ -71,6 +69,10 @@ impl Tshark {
         Ok(rows.fold(Verdict::empty(), Verdict::with_row))
     }
 }
+
+/// What SCTP carries is bytes, whatever the ports: a port that a client's system chose may be one by which tshark knows
+/// a protocol (38412: NGAP), as which the exercises' messages are malformed.
+const USER_DATA: &str = "sctp.port==0-65535,data";
 
 const FIELDS: [&str; 6] = [
     "frame.number",
@@ -113,7 +115,12 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
+    use sctp::wire::chunk::{Data, DataFlags};
+    use sctp::wire::{CommonHeader, PacketBuilder, Ssn, Tsn, VerificationTag};
+    use sctp::{Ppid, StreamId};
+
     use super::*;
+    use crate::plan::EchoPlan;
     use crate::{Capture, available};
 
     /// A COOKIE ACK with the verification tag 1 and the CRC32c that belongs to it.
@@ -138,5 +145,30 @@ mod tests {
         let verdict = judged("overlong", &overlong);
         assert_eq!(verdict.malformed.len(), 1, "{verdict:?}");
         assert!(judged("nothing", b"not SCTP").check().is_err());
+    }
+
+    #[test]
+    fn messages_are_not_taken_for_those_of_a_protocol_that_has_the_port() {
+        let Some(tshark) = available(Tshark::find()) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let capture = Capture::create(&folder.path().join("ngap")).unwrap();
+        let verification_tag = VerificationTag(1);
+        let header = CommonHeader { source_port: 38_412, destination_port: 7, verification_tag };
+        for index in 0..100 {
+            let mut bytes = vec![];
+            let mut packet = PacketBuilder::start(&mut bytes, header, 1_400);
+            let message = Data {
+                tsn: Tsn(index),
+                stream: StreamId(0),
+                ssn: Ssn(index as u16),
+                ppid: Ppid(51),
+                flags: DataFlags::WHOLE,
+                payload: &EchoPlan::of(100, 100).message(index as usize)[..],
+            };
+            packet.append(message).unwrap();
+            packet.finish();
+            capture.add(true, &bytes).unwrap();
+        }
+        tshark.judge(capture.path(), &[]).unwrap().check().unwrap();
     }
 }

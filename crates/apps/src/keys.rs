@@ -17,7 +17,7 @@ const LONGEST: u64 = 1 << 20;
 /// Why a file of keys is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
     /// Others than its owner may read it.
@@ -28,7 +28,7 @@ pub enum KeyError {
     Readable {
         /// The file.
         path: PathBuf,
-        /// Its mode.
+        /// Bits of its permissions.
         mode: u32,
     },
     /// What it has is not what it should have.
@@ -42,7 +42,7 @@ pub enum KeyError {
     /// No file was named, and there is no folder of the user's.
     #[error("no place for {what}: neither {wanted} is set; name a file with {option}")]
     NoHome {
-        /// What it is for.
+        /// Purpose of the file.
         what: &'static str,
         /// The variables of the environment.
         wanted: &'static str,
@@ -99,7 +99,7 @@ fn read_text(path: &Path, file: File) -> Result<String, KeyError> {
     }
 }
 
-/// The key in a file, which nobody else may be able to read.
+/// The key in a file, which its owner alone may be able to read.
 ///
 /// # Errors
 /// See [`KeyError`].
@@ -110,8 +110,9 @@ pub fn read_key(path: &Path) -> Result<Identity, KeyError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
+        let metadata = file.metadata().map_err(failed)?;
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 && !metadata.is_dir() {
             return Err(KeyError::Readable { path: path.to_owned(), mode });
         }
     }
@@ -168,7 +169,7 @@ fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 /// Trust in the peers of a list.
 ///
 /// # Errors
-/// See [`KeyError`]; a list without any key is refused: it would accept nobody.
+/// See [`KeyError`]; a list without any key is refused: it would accept no client.
 pub fn read_authorised(path: &Path) -> Result<Trust, KeyError> {
     let file = File::open(path).map_err(|error| FileError::new("read", path, error))?;
     let list = PeerList::parse(&read_text(path, file)?).map_err(|error| content(path, error))?;

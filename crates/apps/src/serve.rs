@@ -177,6 +177,7 @@ fn security(options: &ServeOptions, fingerprint: Option<Fingerprint>) -> String 
     let Some(fingerprint) = fingerprint else { return "traffic is not encrypted".to_owned() };
     let clients = match &options.clients {
         Trust::Any => "any client".to_owned(),
+        Trust::Listed(keys) if keys.len() == 1 => "clients with 1 authorised key".to_owned(),
         Trust::Listed(keys) => format!("clients with {} authorised keys", keys.len()),
         Trust::FirstUse { .. } => "clients known by name".to_owned(),
         Trust::Authority(_) => "clients with a certificate of the authority".to_owned(),

@@ -57,7 +57,7 @@ pub struct DatagramMeta {
     pub remote: SocketAddr,
     /// Codepoint in its IP header.
     pub ecn: Ecn,
-    /// Who sent it, where a layer below the machine proved that; none where packets are not authenticated.
+    /// Host that sent it, where a layer below the machine proved that; none where packets are not authenticated.
     pub origin: Option<Origin>,
 }
 

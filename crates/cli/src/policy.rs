@@ -32,7 +32,8 @@ pub(crate) trait Protocol {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sctp;
 
-/// Options of the policies that TCP has.
+/// Options of the policies that TCP has, for `edge`, which is for Linux.
+#[cfg(any(target_os = "linux", test))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tcp;
 
@@ -40,6 +41,7 @@ impl Protocol for Sctp {
     const ONLY: Only = Only::Sctp;
 }
 
+#[cfg(any(target_os = "linux", test))]
 impl Protocol for Tcp {
     const ONLY: Only = Only::Tcp;
 }
@@ -153,6 +155,7 @@ impl TypedValueParser for PolicyParser {
 ///
 /// # Errors
 /// When there is none; says what would be right.
+#[cfg(any(target_os = "linux", test))]
 pub(crate) fn tcp_preset(text: &str) -> Result<NamedPolicy, String> {
     find(Only::Tcp, text)
 }

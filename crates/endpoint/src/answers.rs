@@ -17,7 +17,7 @@ const ENTRY: usize = 2 * size_of::<Answer>() + ALLOCATION;
 #[derive(Debug)]
 pub struct Answer {
     transmit: Transmit,
-    /// Whom alone it is for, if that is known.
+    /// The only host that it is for, if that is known.
     origin: Option<Origin>,
     packet: Box<[u8]>,
 }

@@ -109,11 +109,13 @@ impl RecvBatch {
     }
 
     /// Adds ICMP errors.
+    #[cfg(target_os = "linux")]
     pub(crate) fn push_icmp(&mut self, reports: VecDeque<IcmpReport>) {
         self.icmp.extend(reports);
     }
 
     /// Whether there is anything to take out.
+    #[cfg(target_os = "linux")]
     pub(crate) fn has_any(&self) -> bool {
         !self.datagrams.is_empty() || !self.icmp.is_empty()
     }
@@ -201,6 +203,7 @@ impl Counters {
         self.keep(format!("cannot receive: {error}"));
     }
 
+    #[cfg(target_os = "linux")]
     pub(crate) fn bytes_received(&self) -> u64 {
         self.bytes_received.load(Ordering::Relaxed)
     }

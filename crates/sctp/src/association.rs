@@ -64,7 +64,7 @@ pub struct Association {
     /// Shared by the associations that were opened with the same.
     options: Arc<AssociationOptions>,
     identity: Identity,
-    /// Who the peer has proved to be, where a layer below authenticates hosts; boxed since most have none.
+    /// Identity that the peer has proved, where a layer below authenticates hosts; boxed since most have none.
     origin: Option<Box<Origin>>,
     phase: Phase,
     paths: Paths,
@@ -268,7 +268,7 @@ impl Association {
         self.paths.remote()
     }
 
-    /// Who the peer has proved to be, where a layer below authenticates hosts. Packets of others never reach the association,
+    /// Identity that the peer has proved, where a layer below authenticates hosts. Packets of others never reach the association,
     /// and its own are [for it alone](base::TransmitBuffer::only_for).
     pub fn origin(&self) -> Option<Origin> {
         self.origin.as_deref().copied()

@@ -43,7 +43,7 @@ impl fmt::Display for AuthorityError {
                 f.write_str("no certificate of an authority: expected BEGIN CERTIFICATE (PEM)")
             }
             AuthorityError::Certificate(number) => {
-                write!(f, "certificate {number} cannot be read: expected X.509 in PEM")
+                write!(f, "certificate {number} cannot be read: expected X.509, version 3, in PEM")
             }
             AuthorityError::Name(name) => {
                 write!(f, "{name:?} is neither a DNS name nor an IP address")
@@ -95,7 +95,18 @@ impl Authority {
                 Some((name, _)) => format!("it is not for {name}"),
                 None => "it is for another name".to_owned(),
             },
-            other => other.to_string(),
+            Error::InvalidCertValidity => "it ends before it begins".to_owned(),
+            Error::UnsupportedCertVersion => "it is no X.509 of version 3".to_owned(),
+            Error::CaUsedAsEndEntity => "it is an authority's own".to_owned(),
+            Error::RequiredEkuNotFoundContext(_) => match self.server {
+                Some(_) => "it is not for servers".to_owned(),
+                None => "it is not for clients".to_owned(),
+            },
+            Error::UnsupportedSignatureAlgorithmContext(_)
+            | Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
+                "it is signed by other means than ECDSA with P-256 or P-384".to_owned()
+            }
+            other => format!("it cannot be used ({other})"),
         }
     }
 }

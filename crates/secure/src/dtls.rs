@@ -172,7 +172,7 @@ impl Context {
         &self.settings
     }
 
-    /// The same for sessions with other times.
+    /// A copy for sessions with other times.
     pub(crate) fn with_patience(&self, patience: Patience) -> Result<Context, SettingsError> {
         let Patience { first_retransmission, handshake_timeout } = patience;
         let settings = Settings { first_retransmission, handshake_timeout, ..self.settings };

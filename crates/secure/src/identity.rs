@@ -37,7 +37,7 @@ impl fmt::Display for IdentityError {
                 "not an unencrypted P-256 key in PEM (PKCS #8, BEGIN PRIVATE KEY)"
             }
             IdentityError::Certificate => {
-                "its first certificate cannot be read: expected X.509 in PEM"
+                "its first certificate cannot be read: expected X.509, version 3 (with extensions), in PEM"
             }
             IdentityError::OtherKey => {
                 "its first certificate is for another key than the one beside it"

@@ -121,7 +121,7 @@ impl Trust {
         }
     }
 
-    /// The same, once a peer has proved that this is its key: a name that was not known is known from then on.
+    /// This trust once a peer has proved that this is its key: a name that was not known is known from then on.
     #[must_use]
     pub fn after(self, proved: Fingerprint) -> Trust {
         match self {

@@ -287,7 +287,7 @@ impl Association {
         self.inspect(sctp::Association::remote).unwrap_or(self.handle.remote)
     }
 
-    /// Who the peer is: the key that it has proved to hold, from before the association is set up on. None in plain.
+    /// The peer: the key that it has proved to hold, from before the association is set up on. None in plain.
     pub fn peer(&self) -> Option<Peer> {
         let Handle { driver, ticket, .. } = &*self.handle;
         driver.shared.inspect(|node| node.peer(ticket))

@@ -168,8 +168,8 @@ impl Endpoint {
         self.listener.driver.fingerprint
     }
 
-    /// Waits for a client that is refused since its key is not one of [`EndpointOptions::clients`]. Of those of which nobody
-    /// asks the latest 64 are kept.
+    /// Waits for a client that is refused since its key is not one of [`EndpointOptions::clients`]. The latest
+    /// 64 wait for a call.
     ///
     /// Dropping the future loses nothing.
     pub async fn refused(&self) -> RefusedClient {

@@ -43,7 +43,7 @@ pub enum SessionError {
     #[error("the peer does not answer")]
     NoAnswer,
     /// ICMP reports that no socket listens at the peer's address.
-    #[error("nobody listens there")]
+    #[error("no socket listens there")]
     NobodyThere,
     /// The peer answered, and did not finish the handshake: it may refuse this side's key.
     #[error(

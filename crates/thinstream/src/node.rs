@@ -121,7 +121,7 @@ impl Node {
         Ticket { id, signals }
     }
 
-    /// Who the peer has proved to be, once it has.
+    /// Identity that the peer has proved, once it has.
     pub(crate) fn peer(&self, ticket: &Ticket) -> Option<secure::Peer> {
         self.entry(ticket)?.peer()
     }

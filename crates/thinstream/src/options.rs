@@ -24,10 +24,10 @@ pub enum Carrier {
     /// DTLS 1.3 in UDP datagrams (RFC 8261, RFC 9147): encrypted, and both ends prove their keys.
     #[default]
     Secure,
-    /// UDP datagrams in plain (RFC 6951), for peers that have nothing else: **not encrypted**, and nobody proves anything.
+    /// UDP datagrams in plain (RFC 6951), for peers that have nothing else: **not encrypted**, and no key is proved.
     PlainUdp,
     /// IP packets of protocol 132 in plain, which need root or CAP_NET_RAW, and that the system's own SCTP is not
-    /// loaded: **not encrypted**, and nobody proves anything. Linux only.
+    /// loaded: **not encrypted**, and no key is proved. Linux only.
     PlainRawIp,
 }
 
@@ -150,7 +150,7 @@ impl PeerAddress {
         PeerAddress { addresses: addresses.into(), sctp_port, trust: None }
     }
 
-    /// The same peer, known by this fingerprint or as this trust says.
+    /// A copy of the address whose peer is known by this fingerprint or as this trust says.
     pub fn trusting(self, trust: impl Into<Trust>) -> PeerAddress {
         PeerAddress { trust: Some(trust.into()), ..self }
     }

@@ -20,8 +20,10 @@ use crate::{Blob, Steps};
 pub enum Step {
     /// All that is under way arrives.
     Settle,
-    /// The client sends a packet.
+    /// The client sends a packet, which arrives with all that is under way.
     Send,
+    /// The client has a packet to send.
+    Hold,
     /// A datagram of the past arrives again.
     Repeat(u8),
     /// One arrives with a byte changed.
@@ -30,7 +32,7 @@ pub enum Step {
     Cut(u8, u16),
     /// One arrives from another address.
     Redirect(u8, u8),
-    /// A datagram that nobody sent arrives, from the client's address or another one.
+    /// A datagram of no host's arrives, from the client's address or another one.
     Raw(u8, Blob),
     /// One with a record's header.
     Record(u8, u8, Blob),
@@ -144,7 +146,11 @@ impl World {
     fn take(&mut self, step: &Step) {
         match step {
             Step::Settle => self.settle(),
-            Step::Send => self.send(self.sent.len() as u64),
+            Step::Send => {
+                self.send(self.sent.len() as u64);
+                self.settle();
+            }
+            Step::Hold => self.send(self.sent.len() as u64),
             Step::Lose => self.drain_client().truncate(0),
             Step::Repeat(which) => self.repeat(*which, CLIENT, |_| ()),
             Step::Redirect(which, to) => self.repeat(*which, address(*to), |_| ()),

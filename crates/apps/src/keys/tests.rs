@@ -64,6 +64,8 @@ fn what_is_no_key_is_named() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let error = read_key(&path).unwrap_err().to_string();
     assert!(error.contains("key.pem") && error.contains("PKCS #8"), "{error}");
+    let folder = read_key(&scratch.0).unwrap_err().to_string();
+    assert!(folder.starts_with("cannot read") && folder.contains("directory"), "{folder}");
     let missing = read_key(&scratch.path("none.pem")).unwrap_err().to_string();
     assert!(missing.contains("none.pem"), "{missing}");
 }

@@ -275,6 +275,7 @@ pub(crate) fn from_bits(bits: u8) -> Ecn {
 }
 
 /// The codepoint of a packet; none of what is no IP packet.
+#[cfg(any(target_os = "linux", test))]
 pub(crate) fn codepoint(packet: &[u8]) -> Option<Ecn> {
     match packet.first()? >> 4 {
         4 if packet.len() >= V4_SIZE => Some(from_bits(packet[1])),
@@ -284,6 +285,7 @@ pub(crate) fn codepoint(packet: &[u8]) -> Option<Ecn> {
 }
 
 /// Sets the codepoint of an IP packet to CE, as a router does (RFC 3168, section 5).
+#[cfg(any(target_os = "linux", test))]
 pub(crate) fn mark_congestion(packet: &mut [u8]) {
     match codepoint(packet).map(|_| packet[0] >> 4) {
         Some(4) => {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use base::{Icmp, IcmpError};
 use bytes::Bytes;
 
-use super::{ICMP, ICMPV6, IpHeader, IpPacket, Sum};
+use super::{ICMP, ICMPV6, IpPacket, Sum};
 
 /// What an ICMP message wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,12 +95,13 @@ impl Message {
     }
 
     /// The packet that answers `request` with `reply`, from the address that was asked.
+    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn emit_reply(
         request: &IpPacket<'_>,
         reply: &[u8],
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let header = IpHeader {
+        let header = super::IpHeader {
             source: request.destination,
             destination: request.source,
             protocol: request.protocol,
@@ -181,7 +182,7 @@ mod tests {
     use etherparse::{Icmpv4Slice, Icmpv6Slice, PacketBuilder};
 
     use super::*;
-    use crate::ip::TCP;
+    use crate::ip::{IpHeader, TCP};
 
     const HOST: [u8; 4] = [10, 78, 0, 2];
     const ROUTER: [u8; 4] = [192, 0, 2, 1];

@@ -14,6 +14,9 @@ use crate::wire::{AsconfSerial, CauseCode};
 /// Changes that may wait.
 const WAITING_LIMIT: usize = 64;
 
+/// Deleted addresses that are kept in mind.
+const DELETED_KEPT: usize = 8;
+
 /// A change of this side's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
@@ -48,6 +51,8 @@ pub(crate) struct Requests {
     next: AsconfSerial,
     waiting: VecDeque<Change>,
     outstanding: Option<Outstanding>,
+    /// Addresses that were deleted, the last of them at the end; at most [`DELETED_KEPT`].
+    deleted: VecDeque<IpAddr>,
     /// The peer does not know requests to add or delete, or to make an address the primary one.
     unknown: Unknown,
 }
@@ -77,8 +82,8 @@ impl Unknown {
 
 impl Requests {
     pub(super) fn new(first: AsconfSerial) -> Self {
-        let (waiting, unknown) = (VecDeque::new(), Unknown::default());
-        Requests { next: first, waiting, outstanding: None, unknown }
+        let (waiting, deleted) = (VecDeque::new(), VecDeque::new());
+        Requests { next: first, waiting, outstanding: None, deleted, unknown: Unknown::default() }
     }
 
     /// Whether the peer said that it does not know how to make this change.
@@ -112,13 +117,28 @@ impl Requests {
         given_up
     }
 
-    /// Whether an ASCONF under way deletes this address: an ABORT that comes there tells of the deletion, not of the
-    /// association (section 5.3.1).
+    /// Whether an ASCONF under way deletes this address, or an earlier one did: an ABORT that comes there tells of the
+    /// deletion, not of the association (section 5.3.1). It may come after the answer to the ASCONF, by another path.
     pub(crate) fn delete(&self, local: IpAddr) -> bool {
-        self.outstanding.as_ref().is_some_and(|outstanding| {
+        let under_way = self.outstanding.as_ref().is_some_and(|outstanding| {
             outstanding.change.change == AddressChange::Deleted
                 && outstanding.change.local.ip() == local
-        })
+        });
+        under_way || self.deleted.contains(&local)
+    }
+
+    /// The peer took note of a change.
+    fn note_done(&mut self, Change { change, local }: Change) {
+        match change {
+            AddressChange::Added => self.deleted.retain(|deleted| *deleted != local.ip()),
+            AddressChange::Deleted => {
+                if self.deleted.len() == DELETED_KEPT {
+                    self.deleted.pop_front();
+                }
+                self.deleted.push_back(local.ip());
+            }
+            AddressChange::MadePrimary => {}
+        }
     }
 
     /// False if too many wait.
@@ -225,7 +245,13 @@ impl Requests {
     pub(crate) fn on_ack(&mut self, ack: &AsconfAck<AddressAnswers<'_>>) -> Answered {
         let awaited = self.outstanding.take_if(|outstanding| outstanding.serial == ack.serial);
         match awaited {
-            Some(done) => Answered::Change(done.change, refusal(ack, done.serial.0)),
+            Some(done) => {
+                let refusal = refusal(ack, done.serial.0);
+                if refusal.is_none() {
+                    self.note_done(done.change);
+                }
+                Answered::Change(done.change, refusal)
+            }
             None if ack.serial == self.next || ack.serial.is_after(self.next) => {
                 Answered::NeverAsked
             }

@@ -148,8 +148,8 @@ impl Association {
         }
     }
 
-    /// Whether an ASCONF under way deletes this address of this side.
-    pub(super) fn is_being_deleted(&self, local: IpAddr) -> bool {
+    /// Whether an ASCONF under way deletes this address of this side, or an earlier one did.
+    pub(super) fn is_deleted(&self, local: IpAddr) -> bool {
         self.extensions.addresses().is_some_and(|own| own.requests().delete(local))
     }
 

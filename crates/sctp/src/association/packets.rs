@@ -158,7 +158,7 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck(_) => self.on_shutdown_ack(),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
-            Chunk::Abort(_) if self.is_being_deleted(meta.local.ip()) => {
+            Chunk::Abort(_) if self.is_deleted(meta.local.ip()) => {
                 // RFC 5061, section 5.3.1: the peer has deleted the address, and calls the packet out of the blue.
                 self.counters.chunks_dropped += 1;
                 return Next::Stop;

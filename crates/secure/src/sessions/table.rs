@@ -17,7 +17,7 @@ pub(super) struct SessionId(u64);
 pub(super) struct Table {
     next: u64,
     sessions: BTreeMap<SessionId, Session>,
-    /// Those at an address of the peer, in the order in which they began.
+    /// Sessions at an address of the peer, in the order in which they began.
     at: BTreeMap<SocketAddr, Vec<SessionId>>,
     deadlines: BTreeSet<(Instant, SessionId)>,
     /// Sessions that peers began, by host.
@@ -114,7 +114,7 @@ impl Table {
         all.filter(fits).copied().collect()
     }
 
-    /// The next deadline.
+    /// When the first session wants to be called.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|first| first.0)
     }

@@ -45,7 +45,7 @@ pub(crate) enum Phase {
 pub(super) struct Entry {
     pub(super) signals: Arc<Signals>,
     pub(super) phase: Phase,
-    /// Who the peer has proved to be.
+    /// Identity that the peer has proved.
     pub(super) peer: Option<Box<secure::Peer>>,
     /// The application has a handle of it.
     pub(super) accepted: bool,

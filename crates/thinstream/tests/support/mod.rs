@@ -26,7 +26,7 @@ pub fn server_options() -> EndpointOptions {
     EndpointOptions { carrier: carrier(), identity, ..EndpointOptions::server() }
 }
 
-/// Options of a client.
+/// Options of an endpoint that accepts nothing, encrypted or in plain.
 pub fn client_options() -> EndpointOptions {
     EndpointOptions { carrier: carrier(), ..EndpointOptions::client() }
 }

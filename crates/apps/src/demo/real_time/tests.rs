@@ -91,8 +91,13 @@ async fn a_demo_that_is_stopped_reports_what_it_has_and_its_files_are_complete()
     options.length = Length::Duration(Duration::from_secs(600));
     options.pcap = Some(folder.join("demo.pcapng"));
     options.events = Some(folder.join("demo.jsonl"));
-    let stop = tokio::time::sleep(std::time::Duration::from_millis(700));
-    let report = run_real_time(&options, &mut |_| (), stop).await.unwrap().report;
+    let enough = tokio::sync::Notify::new();
+    let mut view = |view: &LiveView| {
+        if view.policies.iter().all(|policy| policy.sent > 20) {
+            enough.notify_one();
+        }
+    };
+    let report = run_real_time(&options, &mut view, enough.notified()).await.unwrap().report;
     assert!(report.interrupted);
     assert!(report.parameters.iter().any(|(name, _)| name == "interrupted after"));
     for policy in &report.policies {
