@@ -23,7 +23,7 @@ impl Default for Setting {
     fn default() -> Setting {
         Setting {
             delay: Duration::from_millis(50),
-            loss: Probability::from_ratio(5, 100),
+            loss: Probability::from_f64(0.05),
             interval: Duration::from_millis(30),
         }
     }

@@ -78,7 +78,7 @@ mod tests {
         let other = page(&["--webrtc", "::", "--delay", "20ms", "--loss", "1%"]);
         assert_eq!(other.listen, "[::]:8080".parse().unwrap());
         assert_eq!(other.setting.delay, Duration::from_millis(20));
-        assert_eq!(other.setting.loss, Probability::from_ratio(1, 100));
+        assert_eq!(other.setting.loss, Probability::from_f64(0.01));
         assert_eq!(page(&["--webrtc", "10.0.0.1:9000"]).listen, "10.0.0.1:9000".parse().unwrap());
         assert!(options(&["127.0.0.1:0", "--sink"]).unwrap().is_none());
     }

@@ -126,11 +126,14 @@ export function histogram(canvas, [first, second]) {
   pen.textAlign = 'center';
   const marks = width < 520 ? [5, 20, 100, 500, 2000] : [5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
   for (const mark of marks) pen.fillText(mark < 1000 ? `${mark} ms` : `${mark / 1000} s`, x(mark), middle + 4);
-  pen.textAlign = 'right';
-  pen.fillStyle = COLOURS.rfc;
-  pen.fillText(first.name, width - 4, 12);
-  pen.fillStyle = COLOURS.latency;
-  pen.fillText(second.name, width - 4, height - 4);
+  // The lines below have names where there is no room for these.
+  if (width >= 520) {
+    pen.textAlign = 'right';
+    pen.fillStyle = COLOURS.rfc;
+    pen.fillText(first.name, width - 4, 12);
+    pen.fillStyle = COLOURS.latency;
+    pen.fillText(second.name, width - 4, height - 4);
+  }
   // Where 99 of 100 messages have come.
   for (const [lane, colour, sign] of [[first, COLOURS.rfc, 1], [second, COLOURS.latency, -1]]) {
     if (lane.count < 100) continue;
@@ -143,7 +146,7 @@ export function histogram(canvas, [first, second]) {
     pen.stroke();
     pen.setLineDash([]);
     pen.textAlign = x(late) > width * .6 ? 'right' : 'left';
-    pen.fillText(` 99 of 100 within ${Math.round(late)} ms `, x(late), sign > 0 ? 24 : height - 14);
+    pen.fillText(` 99 of 100${width < 520 ? `, ${lane.name},` : ''} within ${Math.round(late)} ms `, x(late), sign > 0 ? 24 : height - 14);
   }
   pen.textAlign = 'left';
 }

@@ -5,6 +5,8 @@ const BINS_OF_OCTAVE = 8, LEAST = 1, BINS = 14 * BINS_OF_OCTAVE;
 export const WAITS_FROM = 100;
 // Time that the strip shows, in milliseconds.
 export const STRIP = 15000;
+// Time that the way of a thing shows, in milliseconds.
+const TRAIL = 800;
 
 // The fastest message of the last minute, on any lane: clocks drift, so an older one says nothing.
 export const fastest = {
@@ -70,7 +72,7 @@ export class Lane {
     this.latest = { now, number: data.getUint32(0), time: data.getFloat64(4), packets: data.getUint32(12), bytes: data.getFloat64(16), places };
     this.base ??= this.latest;
     this.trail.push(this.latest);
-    if (this.trail.length > 24) this.trail.shift();
+    while (this.trail[0].time < this.latest.time - TRAIL) this.trail.shift();
     const late = took - fastest.took;
     this.count += 1;
     this.worst = Math.max(this.worst, late);
@@ -110,10 +112,11 @@ export class Lane {
     return all;
   }
 
-  // Packets for each message since counting began.
+  // Packets and bytes for each message since counting began, those that acknowledge the pointer's messages included.
   get price() {
     const messages = this.latest && this.base ? this.latest.number - this.base.number : 0;
-    return messages > 0 ? (this.latest.packets - this.base.packets) / messages : NaN;
+    const each = key => messages > 0 ? (this.latest[key] - this.base[key]) / messages : NaN;
+    return { packets: each('packets'), bytes: each('bytes') };
   }
 
   get stood() { return this.waited / Math.max(1, performance.now() - this.since); }

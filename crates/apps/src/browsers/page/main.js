@@ -9,7 +9,7 @@ const element = (name, attributes = {}, ...children) => {
   return made;
 };
 const NUMBERS = [['median', 'half come within'], ['p99', '99 of 100 within', 'tail'], ['worst', 'latest one', 'tail'],
-  ['stood', 'of the time it stood still', 'tail'], ['price', 'packets a message']];
+  ['stood', 'of the time it stood still', 'tail'], ['packets', 'packets a message'], ['bytes', 'bytes a message']];
 const lanes = [new Lane('rfc', 'Standard recovery'), new Lane('latency', 'thinstream')];
 
 // ---- the lanes ----
@@ -120,7 +120,9 @@ function count() {
     lane.numbers.p99.textContent = many ? ms(lane.quantile(.99)) : '–';
     lane.numbers.worst.textContent = some ? ms(lane.worst) : '–';
     lane.numbers.stood.textContent = some ? percent(lane.stood) : '–';
-    lane.numbers.price.textContent = Number.isFinite(lane.price) ? lane.price.toFixed(2) : '–';
+    const { packets, bytes } = lane.price;
+    lane.numbers.packets.textContent = Number.isFinite(packets) ? packets.toFixed(2) : '–';
+    lane.numbers.bytes.textContent = Number.isFinite(bytes) ? Math.round(bytes) : '–';
   }
   histogram(byId('histogram'), lanes);
   verdict();
@@ -137,7 +139,8 @@ function verdict() {
   box.replaceChildren('With standard recovery, one message in a hundred comes ', bold(standard, `${ms(base)} late`),
     ' or later; with thinstream, ', bold(ours, `${ms(least)}`), times >= 1.15 ? `: ${times.toFixed(1)} times sooner. ` : '. ',
     'The picture stood still for ', bold(standard, percent(standard.stood)), ' of the time, and for ', bold(ours, percent(ours.stood)),
-    `. The price: ${ours.price.toFixed(2)} packets a message instead of ${standard.price.toFixed(2)}.`);
+    `. The price: ${ours.price.packets.toFixed(2)} packets and ${Math.round(ours.price.bytes)} bytes a message instead of `,
+    `${standard.price.packets.toFixed(2)} and ${Math.round(standard.price.bytes)}.`);
 }
 
 requestAnimationFrame(draw);
