@@ -115,6 +115,37 @@ fn every_page_has_its_place_in_the_site() {
     assert!(missing.is_empty(), "docs/SUMMARY.md does not list {missing:?}");
 }
 
+/// Rows of README's table of transports, and their names in docs/comparison.md.
+const TRANSPORTS: [(&str, &str); 10] = [
+    ("`latency`, SCTP", "SCTP latency"),
+    ("`latency-lean`, SCTP", "SCTP latency-lean"),
+    ("`latency-max`, SCTP", "SCTP latency-max"),
+    ("`latency`, TCP", "TCP latency"),
+    ("dcsctp", "dcsctp tuned"),
+    ("KCP", "KCP turbo with flush"),
+    ("ENet", "ENet tuned"),
+    ("QUIC (quinn)", "QUIC tuned"),
+    ("TCP as Linux", "TCP linux"),
+    ("SCTP as RFC 9260", "SCTP rfc"),
+];
+
+#[test]
+fn the_transports_in_the_readme_have_the_numbers_of_the_comparison() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (readme, comparison) = (read("README.md"), read("docs/comparison.md"));
+    for (ours, row) in TRANSPORTS {
+        let line = readme.lines().find(|line| line.starts_with(&format!("| {ours}"))).expect(ours);
+        for (column, network) in (2..).zip(["### W1:", "### W2:"]) {
+            let section = comparison.split(network).nth(1).expect(network);
+            let start = format!("| {row} |");
+            let row = section.lines().find(|line| line.starts_with(&start)).expect(row);
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let wanted = format!("{} / {} / {}, {} B", cells[2], cells[5], cells[6], cells[9]);
+            assert_eq!(line.split('|').nth(column).map(str::trim), Some(&*wanted), "{ours}");
+        }
+    }
+}
+
 #[test]
 fn every_link_leads_to_a_file_and_a_heading() {
     let further =

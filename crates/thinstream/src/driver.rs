@@ -51,6 +51,21 @@ enum OpenCarrier {
 }
 
 impl OpenCarrier {
+    fn open(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<OpenCarrier, BindError> {
+        Ok(match options.carrier {
+            // Servers have no use for what ICMP says of their answers.
+            Carrier::Secure | Carrier::PlainUdp => {
+                OpenCarrier::Udp(Arc::new(match options.listen {
+                    true => Sockets::bind(addresses, UdpTransport::bind)?,
+                    false => Sockets::bind(addresses, UdpTransport::bind_with_icmp)?,
+                }))
+            }
+            Carrier::PlainRawIp => {
+                OpenCarrier::RawIp(Arc::new(Sockets::bind(addresses, RawTransport::bind)?))
+            }
+        })
+    }
+
     fn local_addrs(&self) -> Vec<SocketAddr> {
         match self {
             OpenCarrier::Udp(udp) => udp.local_addrs().collect(),
@@ -84,18 +99,7 @@ impl Driver {
         check_limits(addresses, &options)?;
         let clock = options.clock.unwrap_or_else(Clock::start);
         let mut security = security(addresses, &options, clock)?;
-        let carrier = match options.carrier {
-            // Servers have no use for what ICMP says of their answers.
-            Carrier::Secure | Carrier::PlainUdp => {
-                OpenCarrier::Udp(Arc::new(match options.listen {
-                    true => Sockets::bind(addresses, UdpTransport::bind)?,
-                    false => Sockets::bind(addresses, UdpTransport::bind_with_icmp)?,
-                }))
-            }
-            Carrier::PlainRawIp => {
-                OpenCarrier::RawIp(Arc::new(Sockets::bind(addresses, RawTransport::bind)?))
-            }
-        };
+        let carrier = OpenCarrier::open(addresses, &options)?;
         let mut random = RandomStream::from_secret(secret());
         let sctp_port = options.sctp_port.unwrap_or_else(|| ephemeral_port(&mut random));
         let dead_after = options.dead_after.map(base::Duration::from);

@@ -1,4 +1,4 @@
-//! From a host's name to an association: its addresses are tried one after the other until one answers (RFC 8305).
+//! From a host's name to what answers there: its addresses are tried one after the other until one answers (RFC 8305).
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::association::Association;
 use crate::error::ConnectError;
 use crate::peer_address::PeerAddress;
 
@@ -14,13 +13,13 @@ use crate::peer_address::PeerAddress;
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// Makes the attempt at the peer's addresses, or at those of its host that `reaches` holds possible, until one works.
-pub(crate) async fn reach<F>(
+pub(crate) async fn reach<T, F>(
     peer: PeerAddress,
     reaches: impl Fn(SocketAddr) -> bool,
     attempt: impl Fn(PeerAddress) -> F,
-) -> Result<Association, ConnectError>
+) -> Result<T, ConnectError>
 where
-    F: Future<Output = Result<Association, ConnectError>>,
+    F: Future<Output = Result<T, ConnectError>>,
 {
     let Some(host) = &peer.host else { return attempt(peer).await };
     let lookup = |reason: std::io::Error| ConnectError::Lookup {
@@ -33,11 +32,11 @@ where
 }
 
 /// The result of `connecting`, which has this time.
-pub(crate) async fn within(
+pub(crate) async fn within<T>(
     after: Duration,
     peer: String,
-    connecting: impl Future<Output = Result<Association, ConnectError>>,
-) -> Result<Association, ConnectError> {
+    connecting: impl Future<Output = Result<T, ConnectError>>,
+) -> Result<T, ConnectError> {
     let elapsed = |_| ConnectError::TimedOut { peer, after };
     tokio::time::timeout(after, connecting).await.map_err(elapsed)?
 }
