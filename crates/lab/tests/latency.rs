@@ -46,6 +46,12 @@ fn tcp_s_presets_meet_each_target_but_those_that_the_plan_lists_as_missed() {
 }
 
 #[test]
+fn a_line_that_streams_with_copies_fill_is_no_slower_than_with_standard_ones_and_little_than_without_copies()
+ {
+    are_as_known("tests/thin-full.toml", 24);
+}
+
+#[test]
 fn timeouts_of_a_round_trip_and_requests_earn_their_place_where_messages_travel_alone() {
     for file in ["tests/ablation.toml", "tests/ablation-tcp.toml"] {
         let (plan, finished) = results_of(file);

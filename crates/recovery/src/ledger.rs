@@ -37,6 +37,7 @@ use self::bundles::DeliveredBundle;
 pub use self::by_time::Overdue;
 use self::in_flight::InFlight;
 pub use self::loss::Misses;
+pub use self::packets::Missing;
 use self::packets::{Draft, Packet, PacketState};
 use self::repeated::RepeatedUnits;
 pub use self::repeated::{AgainAcked, Repetition, Trip};

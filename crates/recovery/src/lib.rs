@@ -34,7 +34,7 @@ pub mod thin_stream;
 pub use delayed_ack::{AckTiming, DelayedAck};
 pub use event::{Event, TimedEvent};
 pub use feedback::{Feedback, Silence};
-pub use ledger::{Flight, GapRanges, PacketNumber, PathIndex};
+pub use ledger::{Flight, GapRanges, Missing, PacketNumber, PathIndex};
 pub use path::Routes;
 pub use policy::{PRESETS, RecoveryPolicy, TCP_PRESETS};
 pub use recovery::{AckOutcome, Bundle, Load, PathSnapshot, Recovery, Ride, Space, TimeoutOutcome};

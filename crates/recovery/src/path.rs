@@ -3,6 +3,7 @@
 mod brake;
 mod copying;
 mod peak;
+mod unladen;
 mod worth;
 
 use core::num::NonZeroU64;
@@ -19,7 +20,7 @@ use crate::policy::{RecoveryPolicy, RtoMargin, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
 use crate::thin_stream::LossEstimator;
-pub(crate) use brake::{Brake, RoundTrip};
+pub(crate) use brake::{Brake, Prospect, RoundTrip};
 use copying::Copying;
 pub(crate) use peak::Peak;
 use worth::Worth;

@@ -31,7 +31,7 @@ use self::response::AckContext;
 use crate::episode::End;
 use crate::event::{Event, EventLog};
 use crate::feedback::Silence;
-use crate::ledger::{Flight, Ledger, PathAck, PathIndex};
+use crate::ledger::{Flight, Ledger, Missing, PathAck, PathIndex};
 use crate::path::PathRecovery;
 use crate::policy::{RecoveryPolicy, ThinDetector, WindowCounts};
 use crate::stats::{Counters, RecoveryStats};
@@ -96,6 +96,9 @@ pub struct TimeoutOutcome {
     pub path: PathIndex,
     /// Whether it counts as an error of the path.
     pub counts_as_error: bool,
+    /// The packet with the fewest bytes that the peer has not reported within a round trip: its size is not why, if it is
+    /// small. None if the peer reports nothing beyond the cumulative point.
+    pub smallest_missing: Option<Missing>,
 }
 
 /// What a packet may carry.

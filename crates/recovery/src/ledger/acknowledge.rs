@@ -36,6 +36,8 @@ pub struct PathAck {
     pub spurious: u32,
     /// When the latest packet found delivered was sent.
     pub largest_sent_at: Option<Instant>,
+    /// When the one before it was sent, of those found delivered.
+    pub before_sent_at: Option<Instant>,
     /// Whether the peer was asked to acknowledge it at once.
     pub largest_asked: bool,
     /// Bytes of data in it, copies included.
@@ -252,7 +254,7 @@ impl Ledger {
         }
         if news.largest_packet.is_none_or(|largest| largest < number) {
             news.largest_packet = Some(number);
-            news.largest_sent_at = Some(sent_at);
+            news.before_sent_at = news.largest_sent_at.replace(sent_at);
             (news.largest_bytes, news.largest_asked) = (bytes, asked);
             news.largest_resent = false;
             news.largest_fresh = true;

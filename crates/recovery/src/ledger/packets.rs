@@ -47,6 +47,15 @@ pub(super) struct Packet {
     pub(super) along: Along,
 }
 
+/// A packet that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Bytes of data in it, copies included.
+    pub bytes: u32,
+    /// Units on their way in it.
+    pub units: u16,
+}
+
 /// A packet being put together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
@@ -133,21 +142,19 @@ impl Ledger {
         self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
     }
 
-    /// Whether one of the packets in flight on `path` that left at `by` at the latest carries no more than `most` steps of
-    /// units, copies that ride along included.
-    pub fn has_small(&self, path: PathIndex, most: u32, by: Instant) -> bool {
+    /// The packet with the fewest bytes of those in flight on `path` that left at `by` at the latest.
+    pub fn smallest_sent_by(&self, path: PathIndex, by: Instant) -> Option<Missing> {
         let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
+        let mut smallest: Option<Missing> = None;
         while let Some(number) = cursor {
             let Some(packet) = self.packet(number).filter(|packet| packet.sent_at <= by) else {
-                return false;
+                break;
             };
-            let steps = packet.runs.iter().fold(0u32, |sum, run| sum.saturating_add(run.len));
-            if steps.saturating_add(packet.along.bytes) <= most {
-                return true;
-            }
+            let load = Missing { bytes: packet.along.carried, units: packet.live };
+            smallest = smallest.filter(|least| least.bytes <= load.bytes).or(Some(load));
             cursor = Some(packet.next).filter(|next| *next != number);
         }
-        false
+        smallest
     }
 
     /// A packet's fate is known: it is not in flight any more.

@@ -9,6 +9,7 @@
 
 use base::{Duration, Instant};
 
+use super::unladen::Unladen;
 use crate::ledger::PacketNumber;
 use crate::loss::rack::RecentMinimum;
 use crate::rtt::Ratio;
@@ -25,8 +26,6 @@ const TRIAL_SHARES: u64 = 3;
 const KNOWN: u8 = 8;
 /// Measurements before the first trial, which tell what the round trip is without copies.
 const FIRST: u8 = 4;
-/// Measurements without copies that tell what round trips are without them.
-const LONG: u8 = 32;
 /// The first steps: copies of the previous packet ride along with every eighth packet, fourth, and second.
 const SHARED: [u64; 3] = [8, 4, 2];
 /// The step at which they ride along with each packet; each step further is one packet further back.
@@ -48,6 +47,15 @@ pub(crate) struct RoundTrip {
     pub(crate) measured: Duration,
     /// Of that, what the receiver may have waited with the acknowledgement: no longer than until the next packet came.
     pub(crate) delay: Duration,
+}
+
+/// What copies on a path are worth.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prospect {
+    /// How many packets back they reach at most; 0 while there are none, after which they are tried step by step.
+    pub(crate) furthest: u8,
+    /// What they save each message, where that is weighed.
+    pub(crate) gain: Option<Duration>,
 }
 
 /// Whether the retransmission timer expired.
@@ -82,9 +90,8 @@ pub(crate) struct Brake {
     /// The smoothed round trip, and what it was when copies were last allowed to reach further.
     mean: Duration,
     before: Duration,
-    /// What it was when there were no copies last, and how many measurements it was without.
-    without: Duration,
-    alone: u8,
+    /// What round trips are without copies, once messages follow each other closely enough for these to be weighed.
+    unladen: Option<Box<Unladen>>,
     /// Mean distance of round trips from it.
     spread: Duration,
     /// Round trips without a delay of the receiver, as many as it takes to know their mean.
@@ -113,8 +120,7 @@ impl Default for Brake {
             next: 0,
             mean: Duration::ZERO,
             before: Duration::ZERO,
-            without: Duration::ZERO,
-            alone: 0,
+            unladen: None,
             spread: Duration::ZERO,
             known: 0,
             judged: SHORT_TRIAL - FIRST,
@@ -170,14 +176,18 @@ impl Brake {
         };
     }
 
-    /// A round trip was measured, or one that tells nothing of the path (none). `furthest`: how many packets back copies reach
-    /// at most; 0 while there are none, after which they are tried step by step.
+    /// The shortest round trip of the last minutes.
+    pub(crate) fn base(&self) -> Option<Duration> {
+        self.base.get()
+    }
+
+    /// A round trip was measured, or one that tells nothing of the path (none).
     pub(crate) fn on_round_trip(
         &mut self,
         now: Instant,
         share: Ratio,
         round_trip: Option<RoundTrip>,
-        furthest: u8,
+        Prospect { furthest, gain }: Prospect,
     ) {
         self.judged = self.judged.saturating_add(1);
         self.expired = if self.expired.in_trial() { Expired::InTrial } else { Expired::Not };
@@ -190,20 +200,26 @@ impl Brake {
             self.next = (self.next + 1) % SAMPLES as u8;
         }
         let Some(base) = self.base.get() else { return };
+        let last = (EACH - 1).saturating_add(furthest).min(LAST);
         let most = share.of(base);
-        let mut late = false;
+        let (mut late, mut dear) = (false, false);
         if let Some(RoundTrip { measured, delay: Duration::ZERO }) = round_trip {
             self.judge(measured, most);
+            dear = self.is_dear(now, measured, gain);
             late = core::mem::take(&mut self.expired).in_trial()
                 && self.known == KNOWN
                 && measured > base + most + (self.spread * 2).min(most);
         }
-        if late || self.queued(base) > most + (self.spread * 2).min(most) || self.rises(most) {
+        if self.step == 0 && (furthest == 0 || !self.is_due(now, last)) {
+            return;
+        }
+        let queued = self.queued(base) > most + (self.spread * 2).min(most);
+        if late || dear || queued || self.rises(most) {
             self.stop(now);
         } else if furthest == 0 {
             self.step = 0;
-        } else {
-            self.grow(now, base, (EACH - 1).saturating_add(furthest).min(LAST));
+        } else if gain.is_none_or(|gain| self.has_room(gain)) {
+            self.grow(now, base, last);
         }
     }
 
@@ -248,15 +264,31 @@ impl Brake {
         }
     }
 
+    /// Measurements that it takes to judge the step that copies are at.
+    fn trial(&self) -> u8 {
+        if self.step < EACH { SHORT_TRIAL } else { TRIAL }
+    }
+
+    /// Whether the limit may be raised now, up to the step `last`.
+    fn may_raise(&self, now: Instant, last: u8) -> bool {
+        self.step >= self.limit
+            && self.limit < last
+            && now >= self.raised_at
+            && self.judged >= self.trial()
+    }
+
+    /// Whether copies would go a step further now if there is no queue.
+    fn is_due(&self, now: Instant, last: u8) -> bool {
+        now >= self.grows_at && (self.step < self.limit || self.may_raise(now, last))
+    }
+
     /// There is no queue: one packet further back each round trip, up to the limit, which is raised from time to time up to the
     /// step `last`.
     fn grow(&mut self, now: Instant, base: Duration, last: u8) {
         if now < self.grows_at {
             return;
         }
-        let may_raise = self.step >= self.limit && self.limit < last;
-        let trial = if self.step < EACH { SHORT_TRIAL } else { TRIAL };
-        if may_raise && now >= self.raised_at && self.judged >= trial {
+        if self.may_raise(now, last) {
             self.limit += 1;
             if self.limit > self.failed {
                 self.hold = (self.hold / 8).max(LEAST_HOLD);
@@ -266,7 +298,7 @@ impl Brake {
             }
         }
         if self.step < self.limit {
-            if self.judged >= trial || self.step == 0 {
+            if self.judged >= self.trial() || self.step == 0 {
                 (self.before, self.judged, self.excess) = (self.mean, 0, Duration::ZERO);
             }
             self.step += 1;
@@ -274,15 +306,22 @@ impl Brake {
         }
     }
 
-    /// Copies that gain each message `gain` ride along: they stop once round trips are longer than without them by more than that,
-    /// and what they vary by. A trial finds the queue that one packet more makes; this one those which many streams fill
-    /// bit by bit.
-    pub(crate) fn weigh(&mut self, now: Instant, gain: Duration) {
-        if self.step == 0 {
-            (self.without, self.alone) = (self.mean, self.alone.saturating_add(1));
-        } else if self.alone >= LONG && self.mean > self.without + gain + self.spread {
-            self.stop(now);
+    /// Whether copies that gain each message `gain` may be tried, or reach further: not before it is known what round trips are
+    /// without, nor while these are longer anyway.
+    fn has_room(&self, gain: Duration) -> bool {
+        match self.unladen.as_ref().and_then(|unladen| unladen.most()) {
+            Some(most) => self.mean <= most + gain,
+            None => self.limit > 0,
         }
+    }
+
+    /// Whether copies that gain each message `gain` delay it by more: a trial finds the queue that one packet more makes,
+    /// this one those which many streams fill bit by bit.
+    fn is_dear(&mut self, now: Instant, measured: Duration, gain: Option<Duration>) -> bool {
+        let Some(gain) = gain else { return false };
+        let unladen = self.unladen.get_or_insert_default();
+        let mean = unladen.on_round_trip(now, measured, self.spread, self.step > 0);
+        mean.zip(unladen.most()).is_some_and(|(mean, most)| mean > most + gain)
     }
 
     fn stop(&mut self, now: Instant) {
@@ -305,6 +344,11 @@ mod tests {
 
     const QUARTER: Ratio = Ratio::new(1, 4);
 
+    /// Copies that reach back at most as far as this and are not weighed.
+    fn back(furthest: u8) -> Prospect {
+        Prospect { furthest, gain: None }
+    }
+
     fn ms(at: u64) -> Instant {
         Instant::from_millis(at)
     }
@@ -314,7 +358,7 @@ mod tests {
         for (index, measured) in measured.iter().enumerate() {
             let round_trip =
                 RoundTrip { measured: Duration::from_millis(*measured), delay: Duration::ZERO };
-            brake.on_round_trip(ms(from + 50 * index as u64), QUARTER, Some(round_trip), 64);
+            brake.on_round_trip(ms(from + 50 * index as u64), QUARTER, Some(round_trip), back(64));
         }
     }
 
@@ -376,22 +420,36 @@ mod tests {
         assert_eq!(reach(&brake), 0);
     }
 
+    /// Feeds as many round trips to a brake of copies that gain each message two milliseconds.
+    fn weigh(brake: &mut Brake, from: u64, measured: u64, times: u64) {
+        let prospect = Prospect { furthest: 2, gain: Some(Duration::from_millis(2)) };
+        let round_trip =
+            RoundTrip { measured: Duration::from_millis(measured), delay: Duration::ZERO };
+        for index in 0..times {
+            brake.on_round_trip(ms(from + 50 * index), QUARTER, Some(round_trip), prospect);
+        }
+    }
+
     #[test]
     fn round_trips_longer_than_without_copies_by_more_than_these_gain_end_them() {
-        let gain = Duration::from_millis(2);
         let mut brake = Brake::default();
         brake.begin(ms(0), Duration::from_millis(100));
-        (0..LONG).for_each(|_| brake.weigh(ms(0), gain));
-        feed(&mut brake, 50, &[100; 102]);
-        // A queue grows by a millisecond each second, which no trial notices.
-        for (second, measured) in [101, 102].into_iter().enumerate() {
-            feed(&mut brake, 5150 + 1000 * second as u64, &[measured; 20]);
-            brake.weigh(ms(6150 + 1000 * second as u64), gain);
+        weigh(&mut brake, 50, 100, 63);
+        assert_eq!(reach(&brake), 0, "it is not known yet what they are without");
+        weigh(&mut brake, 3200, 100, 100);
+        assert_eq!(reach(&brake), 2);
+        // A queue grows by a millisecond each few seconds, which no trial notices.
+        for (index, measured) in [101, 102].into_iter().enumerate() {
+            weigh(&mut brake, 8200 + 6400 * index as u64, measured, 128);
             assert!(reach(&brake) > 0, "{measured}");
         }
-        feed(&mut brake, 7150, &[104; 200]);
-        brake.weigh(ms(17_150), gain);
+        weigh(&mut brake, 21_000, 103, 128);
         assert_eq!(reach(&brake), 0);
+        // The others' copies keep the queue up: what round trips are without remains what it was, and none is tried.
+        weigh(&mut brake, 27_400, 103, 2000);
+        assert_eq!(reach(&brake), 0, "after 100 s");
+        weigh(&mut brake, 127_400, 100, 100);
+        assert!(reach(&brake) > 0, "the queue is gone");
     }
 
     #[test]
@@ -447,7 +505,7 @@ mod tests {
         let delayed =
             RoundTrip { measured: Duration::from_millis(300), delay: Duration::from_millis(200) };
         for at in 1..40 {
-            brake.on_round_trip(ms(100 * at), QUARTER, Some(delayed), 64);
+            brake.on_round_trip(ms(100 * at), QUARTER, Some(delayed), back(64));
         }
         assert!(reach(&brake) > 0);
     }
@@ -458,7 +516,7 @@ mod tests {
         brake.begin(ms(0), Duration::from_millis(100));
         for at in 1..=3 {
             assert_eq!(reach(&brake), 0);
-            brake.on_round_trip(ms(250 * at), QUARTER, None, 64);
+            brake.on_round_trip(ms(250 * at), QUARTER, None, back(64));
         }
         assert_eq!(reach(&brake), 1);
     }
@@ -493,7 +551,7 @@ mod tests {
             let round_trip =
                 RoundTrip { measured: Duration::from_millis(100), delay: Duration::ZERO };
             for at in 0..times {
-                brake.on_round_trip(ms(5550 + 50 * at), QUARTER, Some(round_trip), furthest);
+                brake.on_round_trip(ms(5550 + 50 * at), QUARTER, Some(round_trip), back(furthest));
             }
             reach(&brake)
         };
@@ -503,7 +561,7 @@ mod tests {
         for at in 0..1000 {
             let round_trip =
                 RoundTrip { measured: Duration::from_millis(100), delay: Duration::ZERO };
-            brake.on_round_trip(ms(50 * at), QUARTER, Some(round_trip), 2);
+            brake.on_round_trip(ms(50 * at), QUARTER, Some(round_trip), back(2));
         }
         assert_eq!(reach(&brake), 2);
     }

@@ -35,6 +35,8 @@ pub(crate) struct Worth {
     weight: u32,
     /// Bytes that copies may have, in hundredths.
     credit: u32,
+    /// The share of packets, in 256ths, that left later than a round trip after the one before.
+    far: u8,
 }
 
 impl Worth {
@@ -54,7 +56,9 @@ impl Worth {
             return;
         }
         let gap = self.last.replace(now).map(|last| now.since(last));
-        if let Some(gap) = gap.filter(|gap| within.is_some_and(|within| *gap <= within)) {
+        let gap = gap.filter(|gap| within.is_some_and(|within| *gap <= within));
+        self.far = self.far - self.far / 8 + if gap.is_some() { 0 } else { 31 };
+        if let Some(gap) = gap {
             let mean = if self.gap.is_zero() { gap } else { self.gap };
             let off = gap.saturating_sub(mean) + mean.saturating_sub(gap);
             (self.gap, self.varies) = ((mean * 7 + gap) / 8, (self.varies * 7 + off) / 8);
@@ -99,9 +103,9 @@ impl Worth {
         (1..=most).take_while(pays).count() as u8
     }
 
-    /// What copies of the previous packet save each message.
-    pub(crate) fn saved(&self, repair: Duration) -> Duration {
-        Duration::from_nanos(self.gain(1, repair))
+    /// What copies of the previous packet save each message, where most follow another within a round trip.
+    pub(crate) fn saved(&self, repair: Duration) -> Option<Duration> {
+        (self.far < 128).then(|| Duration::from_nanos(self.gain(1, repair)))
     }
 
     /// When a copy may follow a packet in one of its own at the latest, of `at_most`, so that it has left the slowest line before the
@@ -297,7 +301,7 @@ mod tests {
     fn more_packets_that_arrived_after_all_than_losses_leave_a_share_of_none() {
         let mut worth = stream(100, Duration::ZERO, Duration::ZERO, 100);
         (0..1000).for_each(|_| worth.on_spurious());
-        assert_eq!((worth.losses.share, worth.saved(SRTT)), (0, Duration::ZERO));
+        assert_eq!((worth.losses.share, worth.saved(SRTT)), (0, Some(Duration::ZERO)));
         assert_eq!(worth.furthest(2, SRTT), 2, "what costs nothing may ride");
     }
 

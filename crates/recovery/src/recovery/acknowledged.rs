@@ -15,6 +15,8 @@ use crate::path::{PathRecovery, RoundTrip};
 use crate::policy::ImmediateRequest;
 use crate::stats::Cause;
 
+/// A receiver that delays acknowledgements does so by this at least (Linux, `TCP_DELACK_MIN`).
+const LEAST_ACK_DELAY: Duration = Duration::from_millis(40);
 /// No acknowledgement is delayed by more (RFC 9293, section 3.8.6.3).
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
 
@@ -250,11 +252,18 @@ impl Recovery {
             delay.on_round_trip(now, measured, alone, asked);
             in_vain = alone && asked && delay.requests.is_in_vain();
         }
-        // The last of several made the receiver acknowledge them; a single one may have waited for the next.
+        // The last of several made the receiver acknowledge them, unless the acknowledgement of the others was lost: it was due
+        // long before. A single one may have waited for the next.
+        let followed = news
+            .before_sent_at
+            .is_none_or(|before| state.rtt.srtt().is_none_or(|srtt| sent_at.since(before) < srtt));
+        let together = news.delivered > 1 && followed;
         let delay = match next_sent_at {
             // The request was lost.
             _ if in_vain => return self.watch_queue(now, path, None),
-            _ if news.delivered > 1 || news.largest_asked || asked => Duration::ZERO,
+            _ if together || news.largest_asked || asked => Duration::ZERO,
+            // Nor would it have waited any longer: the next one came before any receiver gives up waiting for it.
+            Some(next) if next.since(sent_at) < LEAST_ACK_DELAY => Duration::ZERO,
             Some(next) => next.since(sent_at),
             None => return self.watch_queue(now, path, None),
         };

@@ -7,7 +7,7 @@ use super::Recovery;
 use crate::congestion::Signal;
 use crate::event::Event;
 use crate::ledger::{AckReport, PacketNumber, PathIndex};
-use crate::path::RoundTrip;
+use crate::path::{Prospect, RoundTrip};
 use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
 use crate::rtt::Ratio;
 
@@ -203,10 +203,8 @@ impl Recovery {
         if let Some(handshake) = srtt {
             brake.begin(now, handshake);
         }
-        brake.on_round_trip(now, share, round_trip, furthest);
-        if let Some((worth, srtt)) = worth.zip(srtt).filter(|_| weighed) {
-            brake.weigh(now, worth.saved(srtt));
-        }
+        let gain = worth.zip(srtt).filter(|_| weighed).and_then(|(worth, srtt)| worth.saved(srtt));
+        brake.on_round_trip(now, share, round_trip, Prospect { furthest, gain });
     }
 
     /// What an acknowledgement tells of copies that rode along on `path`.

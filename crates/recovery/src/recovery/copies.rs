@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::feedback::Feedback;
 use crate::ledger::{AckReport, PacketNumber, PathIndex, Repetition};
 use crate::loss::Mechanism;
-use crate::path::RoundTrip;
+use crate::path::{Brake, RoundTrip};
 use crate::rtt::Ratio;
 
 /// The share of the round trip after which a copy leaves in a packet of its own where riding along does not pay: as
@@ -90,8 +90,10 @@ impl Recovery {
         feedback: &Feedback<'_>,
     ) -> Option<Duration> {
         let took = now.since(ahead.again_at);
-        let mechanisms = self.paths[usize::from(path)].mechanisms.as_deref();
-        let least = mechanisms.and_then(|known| known.min_rtt.get());
+        let state = &self.paths[usize::from(path)];
+        // The brake remembers it while nothing is outstanding.
+        let known = || state.mechanisms.as_deref().and_then(|known| known.min_rtt.get());
+        let least = state.copying.brake().and_then(Brake::base).or_else(known);
         let is_hasty = least.is_some_and(|least| took < least);
         let is_older = feedback.echo.is_some_and(|age| age > took + TIMESTAMP_TICK);
         let first_arrived = is_hasty || is_older || !feedback.needless.is_empty();

@@ -8,7 +8,7 @@ use super::{Recovery, TimeoutOutcome};
 use crate::congestion::TimedOut;
 use crate::event::Event;
 use crate::feedback::Silence;
-use crate::ledger::{PathAck, PathIndex};
+use crate::ledger::{Missing, PathAck, PathIndex};
 use crate::loss::{self, RestartMoments};
 use crate::path::{PathRecovery, RunningTimer};
 use crate::policy::{ThinTimeout, TimeoutResends};
@@ -176,11 +176,10 @@ impl Recovery {
         self.paths.iter().filter_map(due).min()
     }
 
-    /// Whether the peer reports what arrives, and has not reported within a round trip a packet on `path` with `most` steps of
-    /// units or fewer: its size is not why.
-    pub fn misses_small(&self, now: Instant, path: PathIndex, most: u32) -> bool {
-        let due = self.srtt(path).map(|srtt| now.before(srtt)).filter(|_| self.reports_gaps());
-        due.is_some_and(|due| self.ledger.has_small(path, most, due))
+    /// The smallest packet on `path` that the peer has not reported within a round trip, if it reports what arrives.
+    fn smallest_missing(&self, now: Instant, path: PathIndex) -> Option<Missing> {
+        let srtt = self.srtt(path).filter(|_| self.reports_gaps())?;
+        self.ledger.smallest_sent_by(path, now.before(srtt))
     }
 
     /// Time has come to `now`: runs the timers that are due and answers which retransmission timer
@@ -195,6 +194,10 @@ impl Recovery {
     ) -> Option<TimeoutOutcome> {
         for index in 0..self.paths.len() {
             let path = index as PathIndex;
+            let expires = |state: &PathRecovery| state.t3_rtx.is_some_and(|timer| timer.due <= now);
+            // Before any timer takes it for lost.
+            let smallest_missing =
+                if expires(&self.paths[index]) { self.smallest_missing(now, path) } else { None };
             self.on_watch_timers(now, path, probing, unsent_packets);
             if self.paths[index].early_timer.is_some_and(|due| due <= now) {
                 self.paths[index].early_timer = None;
@@ -203,15 +206,17 @@ impl Recovery {
                     self.on_early_timer(now, path);
                 }
             }
-            if self.paths[index].t3_rtx.is_some_and(|timer| timer.due <= now) {
-                return Some(self.on_expiry(now, path, probing));
+            if expires(&self.paths[index]) {
+                let counts_as_error = self.on_expiry(now, path, probing);
+                return Some(TimeoutOutcome { path, counts_as_error, smallest_missing });
             }
         }
         None
     }
 
-    /// The retransmission timer expired (T3-rtx of RFC 9260, section 6.3.3; RFC 6298, section 5).
-    fn on_expiry(&mut self, now: Instant, path: PathIndex, probing: bool) -> TimeoutOutcome {
+    /// The retransmission timer expired (T3-rtx of RFC 9260, section 6.3.3; RFC 6298, section 5). Answers whether this counts
+    /// as an error of the path.
+    fn on_expiry(&mut self, now: Instant, path: PathIndex, probing: bool) -> bool {
         // Before anything is taken out of flight: what counts is how the stream was.
         let thin = self.is_thin(path);
         self.paths[usize::from(path)].t3_rtx = None;
@@ -259,7 +264,7 @@ impl Recovery {
             None if self.ledger.flight(path).packets > 0 => self.start_timer(now, path),
             None => {}
         }
-        TimeoutOutcome { path, counts_as_error: expiry.counts_as_error }
+        expiry.counts_as_error
     }
 
     /// Whether the smoothed round trip is so far above the least one that it is a queue's.

@@ -4,6 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use base::{Instant, RandomStream};
+use recovery::Missing;
 use smallvec::SmallVec;
 
 use super::Association;
@@ -11,6 +12,7 @@ use crate::control::Control;
 use crate::options::PathOptions;
 use crate::paths::addresses::PATHS_MAX;
 use crate::paths::heartbeat::Asked;
+use crate::paths::mtu_discovery::DataSizes;
 use crate::paths::{Context, PathId, Paths};
 use crate::state::State;
 use crate::switchover::PathHint;
@@ -293,11 +295,19 @@ impl Association {
     }
 
     /// The retransmission timer of a path expired: large packets may be vanishing.
-    pub(super) fn suspect_black_hole(&mut self, now: Instant, path: PathId) {
+    pub(super) fn suspect_black_hole(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        smallest: Option<Missing>,
+    ) {
         if self.paths.discover_mtu() {
-            let outstanding = self.tx.outstanding_in_one_packet();
+            let sizes = DataSizes {
+                outstanding: self.tx.outstanding_in_one_packet(),
+                smallest: smallest.map(|packet| self.tx.packet_size(packet)),
+            };
             let (paths, mut context) = self.paths_in_context();
-            paths.suspect_black_hole(now, &mut context, path, outstanding);
+            paths.suspect_black_hole(now, &mut context, path, sizes);
             self.fit_fragments();
         }
     }

@@ -6,7 +6,7 @@ use recovery::path_mtu::SizeLimits;
 use recovery::policy::{IPV6_MIN_MTU, PathMtuPolicy};
 
 use super::heartbeat::Asked;
-use super::mtu_discovery::PathMtuDiscovery;
+use super::mtu_discovery::{DataSizes, PathMtuDiscovery};
 use super::path::{Path, WORD};
 use super::{Context, PathId, Paths};
 use crate::options::AssociationOptions;
@@ -122,19 +122,18 @@ impl Paths {
         is_probe
     }
 
-    /// The retransmission timer of a path expired: large packets may be vanishing. `outstanding`: bytes of a packet
-    /// with all that is outstanding.
+    /// The retransmission timer of a path expired: large packets may be vanishing.
     pub(crate) fn suspect_black_hole(
         &mut self,
         now: Instant,
         context: &mut Context<'_>,
         path: PathId,
-        outstanding: usize,
+        sizes: DataSizes,
     ) {
         let cumulative = context.recovery.ledger().cumulative();
         let policy = &context.recovery.policy().path_mtu;
         if let Some(discovery) = &mut self.list[path.row()].discovery
-            && discovery.on_data_timeout(now, cumulative, outstanding, policy)
+            && discovery.on_data_timeout(now, cumulative, sizes, policy)
         {
             self.apply_path_mtu(context, path);
         }

@@ -13,6 +13,15 @@ struct Probe {
     lost_at: Instant,
 }
 
+/// Sizes of packets with what is outstanding as a retransmission timer expires, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataSizes {
+    /// Of one with everything: none is larger.
+    pub(crate) outstanding: usize,
+    /// Of the smallest that has been missing for a round trip, if the peer reports what arrives.
+    pub(crate) smallest: Option<usize>,
+}
+
 /// The discovery on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtuDiscovery {
@@ -88,16 +97,21 @@ impl PathMtuDiscovery {
         }
     }
 
-    /// The retransmission timer of the path expired at this cumulative point, while data was outstanding that fills a
-    /// packet of `size` bytes: if large packets are thought to vanish, a new search finds out. True if it begins.
+    /// The retransmission timer of the path expired at this cumulative point, while data of these sizes was outstanding: if large
+    /// packets are thought to vanish, a new search finds out. True if it begins. A packet that is missing, too, and no larger
+    /// than the fallback says that size is not why.
     pub(crate) fn on_data_timeout(
         &mut self,
         now: Instant,
         cumulative: u64,
-        size: usize,
+        sizes: DataSizes,
         policy: &PathMtuPolicy,
     ) -> bool {
-        let size = u16::try_from(size).unwrap_or(u16::MAX);
+        if sizes.smallest.is_some_and(|size| size <= usize::from(self.search.fallback())) {
+            self.stalled = (0, 0);
+            return false;
+        }
+        let size = u16::try_from(sizes.outstanding).unwrap_or(u16::MAX);
         // Less than the fallback cannot have filled a larger packet.
         if size <= self.search.fallback() {
             return false;
@@ -125,6 +139,11 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const POLICY: PathMtuPolicy = PathMtuPolicy::SCTP;
     const START: Instant = Instant::ZERO;
+
+    /// So many bytes are outstanding, all of them in packets above the base size.
+    fn large(outstanding: usize) -> DataSizes {
+        DataSizes { outstanding, smallest: None }
+    }
 
     #[test]
     fn a_probe_is_lost_after_the_timeout_of_the_path_or_the_probe_timer() {
@@ -158,11 +177,24 @@ mod tests {
             assert!(discovery.on_answer(START, nonce, &POLICY));
         }
         assert_eq!(discovery.size(), 1472);
-        assert!(!discovery.on_data_timeout(START, 10, 1472, &POLICY));
-        assert!(!discovery.on_data_timeout(START, 11, 1472, &POLICY));
-        assert!(!discovery.on_data_timeout(START, 11, 1172, &POLICY), "too small");
-        assert!(discovery.on_data_timeout(START, 11, 1472, &POLICY));
+        assert!(!discovery.on_data_timeout(START, 10, large(1472), &POLICY));
+        assert!(!discovery.on_data_timeout(START, 11, large(1472), &POLICY));
+        assert!(!discovery.on_data_timeout(START, 11, large(1172), &POLICY), "too small");
+        assert!(discovery.on_data_timeout(START, 11, large(1472), &POLICY));
         assert_eq!((discovery.size(), discovery.next_timeout()), (1172, Some(START)));
-        assert!((0..9).all(|_| !discovery.on_data_timeout(START, 11, 1472, &POLICY)));
+        assert!((0..9).all(|_| !discovery.on_data_timeout(START, 11, large(1472), &POLICY)));
+    }
+
+    #[test]
+    fn where_small_packets_are_missing_too_size_is_not_why() {
+        let mut discovery = PathMtuDiscovery::new(START, LIMITS);
+        for nonce in [1, 2] {
+            discovery.take_probe(START, RTT, nonce, &POLICY);
+            assert!(discovery.on_answer(START, nonce, &POLICY));
+        }
+        let missing = |smallest| DataSizes { outstanding: 5000, smallest: Some(smallest) };
+        assert!((0..9).all(|_| !discovery.on_data_timeout(START, 10, missing(1172), &POLICY)));
+        assert!(!discovery.on_data_timeout(START, 10, missing(1176), &POLICY), "the first");
+        assert!(discovery.on_data_timeout(START, 10, missing(1176), &POLICY));
     }
 }

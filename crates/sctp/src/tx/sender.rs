@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use base::serial::unwrap_u32;
-use recovery::{Recovery, RecoveryPolicy, Silence};
+use recovery::{Missing, Recovery, RecoveryPolicy, Silence};
 
 use super::data_keys::DataKeys;
 use super::outstanding::Outstanding;
@@ -166,9 +166,19 @@ impl Sender {
 
     /// Bytes of the packet, were all that is outstanding in one: no packet with DATA is larger.
     pub(crate) fn outstanding_in_one_packet(&self) -> usize {
+        self.size_of(self.outstanding.len(), self.outstanding.bytes())
+    }
+
+    /// Bytes of a packet that is missing, each chunk padded.
+    pub(crate) fn packet_size(&self, packet: Missing) -> usize {
+        self.size_of(packet.units.into(), packet.bytes as usize)
+    }
+
+    /// Bytes of a packet with as many chunks, which have this many bytes of data.
+    fn size_of(&self, chunks: usize, bytes: usize) -> usize {
         let padding = 3;
-        let beside = self.outstanding.len() * (self.overhead() + padding);
-        CommonHeader::LENGTH + usize::from(self.auth_len) + beside + self.outstanding.bytes()
+        let beside = chunks * (self.overhead() + padding);
+        CommonHeader::LENGTH + usize::from(self.auth_len) + beside + bytes
     }
 
     /// Nothing is sent any more; what is known and counted stays.

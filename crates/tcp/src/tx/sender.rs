@@ -400,12 +400,13 @@ impl Sender {
         // What was sent into a window that closed is neither late nor lost: probes alone repeat it.
         let unsent = self.unsent_packets();
         let small = self.recovery.policy().path_mtu.base.saturating_sub(MOST_HEADERS);
-        let misses_small = self.recovery.misses_small(now, PATH, small.into());
         while !self.is_shut_out()
             && let Some(expiry) = self.recovery.on_timeout(now, false, unsent)
         {
             self.timeouts = self.timeouts.saturating_add(1);
             let large_timeouts = self.large_timeouts.saturating_add(1).min(self.timeouts);
+            let missing = expiry.smallest_missing;
+            let misses_small = missing.is_some_and(|packet| packet.bytes <= small.into());
             self.large_timeouts = if misses_small { 0 } else { large_timeouts };
             self.errors = self.errors.saturating_add(u8::from(expiry.counts_as_error));
             result.retransmits = true;
