@@ -26,9 +26,9 @@ const CRUMBS: usize = 256 << 10;
 #[derive(Debug)]
 pub(crate) struct Standing {
     /// Bytes that it may have for what it sends.
-    share: usize,
+    share: Bound,
     /// Bytes that all associations together may still take.
-    left: usize,
+    left: Bound,
     /// The application was refused for want of memory, and not told since that there is some.
     refused: bool,
     /// Bytes that the peer acknowledged, and that the application took.
@@ -38,10 +38,26 @@ pub(crate) struct Standing {
     last_use: Option<Instant>,
 }
 
+/// A number of bytes, in half of a `usize`: there is one association for each. 4 GiB and more are no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bound(u32);
+
+impl Bound {
+    const NONE: Bound = Bound(u32::MAX);
+
+    fn new(bytes: usize) -> Bound {
+        u32::try_from(bytes).map_or(Bound::NONE, Bound)
+    }
+
+    fn bytes(self) -> usize {
+        if self == Bound::NONE { usize::MAX } else { self.0 as usize }
+    }
+}
+
 impl Default for Standing {
     fn default() -> Self {
         let (acknowledged, read, last_use) = (0, 0, None);
-        let (share, left) = (usize::MAX, usize::MAX);
+        let (share, left) = (Bound::NONE, Bound::NONE);
         Standing { share, left, refused: false, acknowledged, read, last_use }
     }
 }
@@ -145,7 +161,7 @@ impl Association {
     /// Updates the shared memory state, and this association's share of it for data to send, in bytes.
     #[inline]
     pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
-        self.standing.share = share;
+        self.standing.share = Bound::new(share);
         if let Some(rx) = &mut self.rx {
             rx.set_scarcity(state);
         }
@@ -158,26 +174,26 @@ impl Association {
 
     /// Sets the bytes that all associations together may still take.
     pub(crate) fn set_memory_left(&mut self, left: usize) {
-        self.standing.left = left;
+        self.standing.left = Bound::new(left);
     }
 
     /// Bytes of messages that may wait to be sent or acknowledged.
     pub(super) fn send_limit(&self) -> usize {
-        self.options.send_buffer.min(self.standing.share)
+        self.options.send_buffer.min(self.standing.share.bytes())
     }
 
     /// Whether there is no memory for `length` bytes more to send, whatever the peer acknowledges: a message that is longer
     /// than what an association may always hold has to fit what is left, and where that is its share, not even one that
     /// holds nothing takes a longer message.
     pub(super) fn lacks_memory(&self, length: usize) -> bool {
-        let Standing { share, left, .. } = self.standing;
+        let (share, left) = (self.standing.share.bytes(), self.standing.left.bytes());
         (length > LEAST && length > left)
             || (share <= LEAST && self.held_for_peer() + length > LEAST)
     }
 
     /// Whether the overhead of the waiting messages leaves no room for another.
     pub(super) fn waits_in_crumbs(&self) -> bool {
-        let least = CRUMBS.min(self.standing.share).max(LEAST);
+        let least = CRUMBS.min(self.standing.share.bytes()).max(LEAST);
         self.tx.queue().crumbs() > self.send_limit().max(least).saturating_mul(WAITING_COST)
     }
 
