@@ -20,10 +20,10 @@ pub(crate) struct Path {
     remote: Place,
     /// Bytes of an SCTP packet that fit the path MTU.
     max_packet: u16,
-    /// Bytes that a layer below adds to each packet.
-    below: u16,
     /// Errors in a row.
     pub(super) error_count: u8,
+    /// Bytes that a layer below adds to each packet.
+    below: u8,
     pub(super) state: PathState,
     /// Whether the peer is known to be at this address (RFC 9260, section 5.4). Nothing but HEARTBEAT
     /// and its answer goes to one that is not.
@@ -93,7 +93,7 @@ const IPV4_HEADER: u16 = 20;
 const IPV6_HEADER: u16 = 40;
 const UDP_HEADER: u16 = 8;
 /// Bytes of a layer below that are counted at most, so that a packet keeps room for chunks.
-const BELOW_MAX: u16 = 128;
+const BELOW_MAX: u8 = 128;
 
 /// SCTP packets are multiples of this many bytes (RFC 9260, section 3.2).
 pub(super) const WORD: u16 = 4;
@@ -106,7 +106,7 @@ impl Path {
         options: &AssociationOptions,
         confirmed: bool,
     ) -> Self {
-        let below = options.overhead_below.min(BELOW_MAX);
+        let below = u8::try_from(options.overhead_below).unwrap_or(BELOW_MAX).min(BELOW_MAX);
         Path {
             local: local.map(Place::from),
             remote: remote.into(),
@@ -232,7 +232,7 @@ impl Path {
 
     /// Bytes of the headers around an SCTP packet on this path.
     pub(super) fn headers(&self) -> u16 {
-        headers(self.remote()) + self.below
+        headers(self.remote()) + u16::from(self.below)
     }
 
     /// Bytes of an SCTP packet that fit the path MTU.
@@ -258,9 +258,9 @@ impl Path {
 
 /// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, `below` of them added by a layer below; a
 /// multiple of 4.
-fn max_packet(remote: SocketAddr, below: u16, path_mtu: u16) -> u16 {
+fn max_packet(remote: SocketAddr, below: u8, path_mtu: u16) -> u16 {
     // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.
-    (path_mtu.max(576) - headers(remote) - below) / WORD * WORD
+    (path_mtu.max(576) - headers(remote) - u16::from(below)) / WORD * WORD
 }
 
 /// Bytes of the headers that precede an SCTP packet towards `remote`.
