@@ -232,7 +232,8 @@ impl Arguments {
         if let Some(file) = &files.html {
             failures.keep(file.write(&report.to_page()));
         }
-        let pictures: [(_, fn(&Report) -> Option<String>, _); 2] = [
+        type Picture<'a> = (&'a Option<OutFile>, fn(&Report) -> Option<String>, &'static str);
+        let pictures: [Picture<'_>; 2] = [
             (&files.svg, Report::to_svg, "nothing was delivered: there is no picture to draw"),
             (
                 &files.animation,
