@@ -156,8 +156,6 @@ impl TransportOptions {
                 no_delay: true,
                 heartbeat_interval: None,
                 path_mtu_discovery: false,
-                // Plans may say less; a bulk flow of a fast network needs as much.
-                send_buffer: 1 << 20,
                 ..Default::default()
             })
         };

@@ -32,9 +32,7 @@ pub struct AssociationOptions {
     pub inbound_streams: u16,
     /// Bytes that may wait for the application to read them; advertised as a_rwnd. At least 1500, whatever is asked for.
     pub receive_buffer: u32,
-    /// Bytes of messages that may wait to be sent or acknowledged. The default takes one message of the largest size: a
-    /// sender that runs ahead of its network hears of it after seconds, not minutes. One bulk flow of more than 20 Mbit/s
-    /// with a round trip of 100 ms needs more.
+    /// Bytes of messages that may wait to be sent or acknowledged.
     pub send_buffer: usize,
     /// Largest message sent or accepted, bytes.
     pub max_message_size: usize,
@@ -103,7 +101,7 @@ impl Default for AssociationOptions {
             outbound_streams: 16,
             inbound_streams: 2048,
             receive_buffer: 1 << 20,
-            send_buffer: 256 << 10,
+            send_buffer: 1 << 20,
             max_message_size: 256 << 10,
             scheduler: Scheduler::FirstCome,
             max_queueing_delay: None,

@@ -28,8 +28,7 @@ pub(crate) struct Driver {
     pub(crate) shared: Arc<Shared<Node>>,
     carrier: OpenCarrier,
     pub(crate) sctp_port: u16,
-    /// For associations whose options name no other.
-    dead_after: Option<base::Duration>,
+    limits: Limits,
     /// Of this side's key; none in plain.
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) incoming: Arc<Notify>,
@@ -102,7 +101,7 @@ impl Driver {
         let carrier = OpenCarrier::open(addresses, &options)?;
         let mut random = RandomStream::from_secret(secret());
         let sctp_port = options.sctp_port.unwrap_or_else(|| ephemeral_port(&mut random));
-        let dead_after = options.dead_after.map(base::Duration::from);
+        let limits = Limits::of(&options);
         let machine_options = sctp::EndpointOptions {
             port: sctp_port,
             listen: options.listen,
@@ -111,7 +110,7 @@ impl Driver {
             max_per_peer: options.max_per_peer,
             memory: options.memory,
             addresses: carrier.named_addresses(),
-            accepted: fitted(options.accepted, options.carrier.is_secure(), dead_after),
+            accepted: limits.fit(options.accepted),
             ..sctp::EndpointOptions::default()
         };
         let (incoming, refused) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -144,7 +143,7 @@ impl Driver {
             shared,
             carrier,
             sctp_port,
-            dead_after,
+            limits,
             fingerprint,
             incoming,
             refused,
@@ -154,7 +153,7 @@ impl Driver {
 
     /// Options of an association of this endpoint.
     pub(crate) fn options(&self, options: AssociationOptions) -> AssociationOptions {
-        fitted(options, self.fingerprint.is_some(), self.dead_after)
+        self.limits.fit(options)
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
@@ -185,19 +184,36 @@ fn check_policy(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(
     checked.map_err(|error| invalid(addresses, options.carrier, error.to_string()))
 }
 
-/// The options, with a limit of silence if they name none; over DTLS, without checksums and with room for records.
-fn fitted(
-    options: AssociationOptions,
+/// What an endpoint makes of the options of each of its associations.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
     secure: bool,
+    /// For associations whose options name no other.
     dead_after: Option<base::Duration>,
-) -> AssociationOptions {
-    let dead_after = options.dead_after.or(dead_after);
-    if !secure {
-        return AssociationOptions { dead_after, ..options };
+    send_buffer: usize,
+}
+
+impl Limits {
+    fn of(options: &EndpointOptions) -> Limits {
+        Limits {
+            secure: options.carrier.is_secure(),
+            dead_after: options.dead_after.map(base::Duration::from),
+            send_buffer: options.send_buffer,
+        }
     }
-    let overhead_below = u16::try_from(Settings::default().record_overhead()).unwrap_or(u16::MAX);
-    let zero_checksum = Some(ErrorDetection::Dtls);
-    AssociationOptions { dead_after, overhead_below, zero_checksum, ..options }
+
+    /// The options, with a limit of silence if they name none; over DTLS, without checksums and with room for records.
+    fn fit(self, options: AssociationOptions) -> AssociationOptions {
+        let dead_after = options.dead_after.or(self.dead_after);
+        let send_buffer = options.send_buffer.min(self.send_buffer);
+        if !self.secure {
+            return AssociationOptions { dead_after, send_buffer, ..options };
+        }
+        let overhead_below =
+            u16::try_from(Settings::default().record_overhead()).unwrap_or(u16::MAX);
+        let zero_checksum = Some(ErrorDetection::Dtls);
+        AssociationOptions { dead_after, send_buffer, overhead_below, zero_checksum, ..options }
+    }
 }
 
 /// The fingerprint of this side's key, and the sessions that prove it; none in plain.

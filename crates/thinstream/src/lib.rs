@@ -177,7 +177,9 @@ pub use error::{
 };
 pub use node::RefusedClient;
 pub use notices::{AbandonNotice, PathEvent, ReconfigurationEvent};
-pub use options::{Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, SendOptions, new_identity};
+pub use options::{
+    Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, SEND_BUFFER, SendOptions, new_identity,
+};
 pub use peer_address::PeerAddress;
 pub use tap::PacketTap;
 

@@ -18,6 +18,10 @@ pub const DEFAULT_PORT: u16 = io::SCTP_OVER_UDP_PORT;
 /// ([`EndpointOptions::dead_after`]): QUIC stacks give up as late. A game that shows who is gone wants 5 to 10 s.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 
+/// Bytes of an association's messages that may wait to be sent or acknowledged, unless the endpoint's options say otherwise
+/// ([`EndpointOptions::send_buffer`]).
+pub const SEND_BUFFER: usize = 256 << 10;
+
 /// What carries SCTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Carrier {
@@ -72,6 +76,10 @@ pub struct EndpointOptions {
     /// unless its own options name another span ([`AssociationOptions::dead_after`], which says what it
     /// costs and what it survives); [`DEAD_AFTER`] by default. None: as RFC 9260 counts, which takes minutes.
     pub dead_after: Option<Duration>,
+    /// Bytes of messages that may wait to be sent or acknowledged at most, in each association; its own options may say
+    /// less. [`SEND_BUFFER`] by default: it takes one message of the largest size, and lets the sender of a thin stream know
+    /// soon that the network does not keep up. One bulk flow of more than 20 Mbit/s with a round trip of 100 ms needs more.
+    pub send_buffer: usize,
     /// Associations that may exist at once, those not accepted yet included; at least 1. When there are as many, one
     /// that a peer opened and that never carried a message, or was idle the longest, makes room for a new one
     /// ([`sctp::EndpointOptions::max_associations`]): it fails with [`Failure::OutOfResource`](sctp::Failure).
@@ -109,6 +117,7 @@ impl EndpointOptions {
             listen: false,
             accepted: defaults.accepted,
             dead_after: Some(DEAD_AFTER),
+            send_buffer: SEND_BUFFER,
             max_associations: defaults.max_associations,
             max_per_peer: defaults.max_per_peer,
             memory: defaults.memory,

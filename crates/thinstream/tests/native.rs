@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use support::*;
 use thinstream::{
-    Association, AssociationOptions, ConnectError, Endpoint, PeerAddress, SendOptions,
+    Association, AssociationOptions, ConnectError, Endpoint, EndpointOptions, PeerAddress,
+    SendOptions,
 };
 
 /// Everything of the crate, beside everything of the modules that its users import so: each name below would be
@@ -125,6 +126,24 @@ fn a_loop_that_never_waits_connects_accepts_sends_and_receives() {
     };
     assert_eq!(message.payload.into_bytes(), "frame");
     assert!(Endpoint::try_accept(&server).unwrap().is_none());
+}
+
+#[tokio::test]
+async fn the_send_buffer_takes_the_largest_message_and_little_more_unless_the_endpoint_says_so() {
+    let server = server();
+    let send_until_full = async |buffer: Option<usize>| {
+        let usual = client_options();
+        let send_buffer = buffer.unwrap_or(usual.send_buffer);
+        let options = EndpointOptions { send_buffer, ..usual };
+        let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
+        let client = endpoint.open(to(server.local_addr()), AssociationOptions::default()).unwrap();
+        // No time passes, so that nothing leaves.
+        let send = |_: &usize| client.try_send(ZERO, pattern(1, 1 << 10), SendOptions::default());
+        (0..4096).take_while(|number| send(number).is_ok()).count()
+    };
+    assert_eq!(send_until_full(None).await, 256);
+    assert_eq!(send_until_full(Some(1 << 20)).await, 1024);
+    assert_eq!(send_until_full(Some(100 << 10)).await, 100);
 }
 
 #[test]

@@ -277,7 +277,6 @@ impl Parameters {
         AssociationOptions {
             policy: Arc::new(policy),
             receive_buffer: self.receive_buffer,
-            send_buffer: 1 << 20,
             path_max_retrans: self.path_max_retrans,
             // The paper counts errors of the path only.
             association_max_retrans: u8::MAX,
