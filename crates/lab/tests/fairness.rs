@@ -18,26 +18,29 @@ fn pair(compared: &[Comparison], of: &str, name: &str) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn greedy_flows_get_as_much_beside_200_streams_of_sctp_s_latency_as_beside_200_of_rfc() {
+fn greedy_flows_get_as_much_beside_200_streams_of_latency_as_beside_200_standard_ones() {
     let (plan, finished) = results_of("tests/fairness.toml");
-    let compared = compare(&plan, &finished, KEY, ("sctp latency", "sctp rfc"), &[]);
-    let [(latency, rfc)] = pair(&compared, "greedy", "goodput.mean")[..] else { panic!() };
-    assert!((latency / rfc - 1.0).abs() < 0.03, "{latency} beside {rfc}");
-    let [(jain, _)] = pair(&compared, "thin", "goodput.jain")[..] else { panic!() };
-    assert!(jain > 0.95, "{jain}");
-    // TCP's copies ride along with messages whose acknowledgement the receiver delays: a price, which is bounded.
-    let compared = compare(&plan, &finished, KEY, ("tcp latency", "tcp sack"), &[]);
-    let [(latency, sack)] = pair(&compared, "greedy", "goodput.mean")[..] else { panic!() };
-    assert!(latency / sack > 0.95, "{latency} beside {sack}");
+    for (one, standard) in [("sctp latency", "sctp rfc"), ("tcp latency", "tcp sack")] {
+        let compared = compare(&plan, &finished, KEY, (one, standard), &[]);
+        let [(latency, other)] = pair(&compared, "greedy", "goodput.mean")[..] else { panic!() };
+        assert!((latency / other - 1.0).abs() < 0.03, "{one}: {latency} beside {other}");
+        let [(jain, _)] = pair(&compared, "thin", "goodput.jain")[..] else { panic!() };
+        assert!(jain > 0.95, "{one}: {jain}");
+    }
 }
 
 #[test]
-fn a_line_that_thin_streams_fill_is_no_slower_with_sctp_s_latency_and_at_overload_it_backs_off() {
+fn a_line_that_thin_streams_fill_or_overload_is_no_slower_with_latency_which_backs_off() {
     let (plan, finished) = results_of("tests/overload.toml");
-    let compared = compare(&plan, &finished, KEY, ("sctp latency", "sctp rfc"), &[]);
-    let means = pair(&compared, "thin", "latency.mean");
-    let [_, (latency, rfc), _] = means[..] else { panic!("{means:?}") };
-    assert!(latency <= rfc * 1.01, "nine tenths full: {latency} beside {rfc}");
+    for (one, standard) in [("sctp latency", "sctp rfc"), ("tcp latency", "tcp sack")] {
+        let compared = compare(&plan, &finished, KEY, (one, standard), &[]);
+        let means = pair(&compared, "thin", "latency.mean");
+        let [_, full, overloaded] = means[..] else { panic!("{one}: {means:?}") };
+        // TCP's receivers delay acknowledgements by more than a sender takes for likely as it begins.
+        let most = if one == "sctp latency" { 1.01 } else { 1.2 };
+        assert!(full.0 <= full.1 * most, "nine tenths full: {one}: {full:?}");
+        assert!(overloaded.0 <= overloaded.1, "overloaded: {one}: {overloaded:?}");
+    }
     let without =
         compare(&plan, &finished, KEY, ("sctp latency", "sctp latency, whatever the queue"), &[]);
     let losses = pair(&without, "link forward", "link.loss");

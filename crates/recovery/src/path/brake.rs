@@ -434,9 +434,9 @@ mod tests {
     fn round_trips_longer_than_without_copies_by_more_than_these_gain_end_them() {
         let mut brake = Brake::default();
         brake.begin(ms(0), Duration::from_millis(100));
-        weigh(&mut brake, 50, 100, 63);
+        weigh(&mut brake, 50, 100, 15);
         assert_eq!(reach(&brake), 0, "it is not known yet what they are without");
-        weigh(&mut brake, 3200, 100, 100);
+        weigh(&mut brake, 800, 100, 100);
         assert_eq!(reach(&brake), 2);
         // A queue grows by a millisecond each few seconds, which no trial notices.
         for (index, measured) in [101, 102].into_iter().enumerate() {

@@ -6,8 +6,9 @@ use base::{Duration, Instant};
 
 use crate::loss::rack::RecentMinimum;
 
-/// Measurements in a run.
+/// Measurements in a run, and in the first one: a stream is not to be without copies for long as it begins.
 const RUN: u8 = 64;
+const FIRST_RUN: u8 = 16;
 
 /// Round trips of a path without copies.
 #[derive(Clone, Debug, Default)]
@@ -40,10 +41,11 @@ impl Unladen {
             (self.laden, self.measured, self.sum) = (laden, 0, Duration::ZERO);
         }
         (self.measured, self.sum) = (self.measured + 1, self.sum + measured);
-        if self.measured < RUN {
+        let run = if self.least.get().is_some() { RUN } else { FIRST_RUN };
+        if self.measured < run {
             return None;
         }
-        let mean = self.sum / u64::from(RUN);
+        let mean = self.sum / u64::from(self.measured);
         (self.measured, self.sum) = (0, Duration::ZERO);
         if laden {
             return Some(mean);
