@@ -74,8 +74,8 @@ attacks:         ## hostile clients of `serve` and `edge`, and the memory of the
 	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks" "$${CARGO_TARGET_DIR:-target}/release/thinstream"
 
 soak:            ## SCTP and TCP, 10,000 associations each for hours of virtual time, and the tests marked ignored; optimised
-	$(CARGO) run --release --locked -p lab --example soak sctp $(ARGS)
-	$(CARGO) run --release --locked -p lab --example soak tcp $(ARGS)
+	$(CARGO) run --release --locked -p thinstream-lab --example soak sctp $(ARGS)
+	$(CARGO) run --release --locked -p thinstream-lab --example soak tcp $(ARGS)
 	$(CARGO) test --release --locked --workspace -- --ignored
 
 fuzz:            ## each fuzz target for FUZZ_SECONDS (needs nightly and cargo-fuzz); CORPUS=dir: usrsctp's inputs instead

@@ -1,4 +1,4 @@
-// The dumbbell of greedy TCP flows in ns-3, as `cargo run -p lab --example dumbbell_speed` has it: segments of
+// The dumbbell of greedy TCP flows in ns-3, as `cargo run -p thinstream-lab --example dumbbell_speed` has it: segments of
 // 1000 bytes, a round trip of 50 ms, a queue of 100 packets before the shared link, NewReno with SACK.
 // Prints one line of numbers, separated by tabs, for each seed.
 

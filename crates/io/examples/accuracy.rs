@@ -1,5 +1,5 @@
 //! Measures what this machine's timers and sockets add to the delays that thinstream asks for:
-//! `cargo run --release -p io --example accuracy`.
+//! `cargo run --release -p thinstream-io --example accuracy`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What a packet costs in processor time while many flows share a network: one run, one line of numbers.
 //!
-//! `cargo run --release -p lab --example dumbbell_speed -- [SCENARIO [FLOWS [VIRTUAL_SECONDS]]]`
+//! `cargo run --release -p thinstream-lab --example dumbbell_speed -- [SCENARIO [FLOWS [VIRTUAL_SECONDS]]]`
 //!
 //! - `fixed`: greedy TCP flows of 1000-byte segments share 100 Mbit/s with a round trip of 50 ms and a queue of 100
 //!   packets. The more flows there are, the less is left for each, down to less than a packet a round trip: then

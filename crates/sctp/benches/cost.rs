@@ -1,4 +1,4 @@
-//! Benchmarks against regressions: `cargo bench -p sctp`. `docs/performance.md` says what
+//! Benchmarks against regressions: `cargo bench -p thinstream-sctp`. `docs/performance.md` says what
 //! they show. A cost that should not grow with what is outstanding is measured at three sizes.
 
 #![allow(missing_docs, reason = "criterion's macros")]

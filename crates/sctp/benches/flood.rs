@@ -1,4 +1,4 @@
-//! What a packet of a flood costs its victim: `cargo bench -p sctp --bench flood`. Criterion prints the
+//! What a packet of a flood costs its victim: `cargo bench -p thinstream-sctp --bench flood`. Criterion prints the
 //! rate on one core beside the time. Parsing, checksums and the answer are in it; the sockets are not.
 
 #![allow(missing_docs, reason = "criterion's macros")]

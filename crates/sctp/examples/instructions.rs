@@ -1,7 +1,7 @@
 //! Traffic between two endpoints in one thread, to count instructions with valgrind's callgrind:
 //!
 //! ```text
-//! cargo build --release -p sctp --example instructions
+//! cargo build --release -p thinstream-sctp --example instructions
 //! valgrind --tool=callgrind target/release/examples/instructions bulk 1024 16
 //! valgrind --tool=callgrind target/release/examples/instructions thin 1000 20
 //! ```

@@ -1,4 +1,4 @@
-//! Processor time that encryption takes: `cargo run --release -p secure --example cost`.
+//! Processor time that encryption takes: `cargo run --release -p thinstream-secure --example cost`.
 //!
 //! The same messages over the same virtual network in plain and over DTLS, both ends and the network in one thread. What a stack
 //! takes beside the other is what encryption takes, on both ends together; times vary with the machine.

@@ -1,4 +1,4 @@
-//! Time from the start to the first message delivered, in virtual time: `cargo run -p secure --example setup_time`.
+//! Time from the start to the first message delivered, in virtual time: `cargo run -p thinstream-secure --example setup_time`.
 //!
 //! Round trip 100 ms, a message of 100 bytes that the client has from the start, SCTP's default policy; plain, and over DTLS
 //! with two times to the first retransmission of its handshake. Every run has its own seed; equal seeds give equal runs.

@@ -1,4 +1,4 @@
-//! Benchmarks against regressions: `cargo bench -p tcp --bench segments`. A cost that should not grow with
+//! Benchmarks against regressions: `cargo bench -p thinstream-tcp --bench segments`. A cost that should not grow with
 //! the number of holes is measured at three sizes.
 
 #![allow(missing_docs, reason = "criterion's macros")]

@@ -1,7 +1,7 @@
 //! Two endpoints joined by a wire that loses nothing, to count instructions with valgrind's callgrind:
 //!
 //! ```text
-//! cargo build --release -p tcp --example instructions
+//! cargo build --release -p thinstream-tcp --example instructions
 //! valgrind --tool=callgrind target/release/examples/instructions bulk 20000
 //! valgrind --tool=callgrind target/release/examples/instructions thin 20000
 //! ```

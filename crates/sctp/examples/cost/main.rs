@@ -1,5 +1,5 @@
 //! What SCTP costs in CPU time, both ends in one thread, in memory, without loss:
-//! `cargo run --release -p sctp --example cost [throughput|thin]`.
+//! `cargo run --release -p thinstream-sctp --example cost [throughput|thin]`.
 //!
 //! `docs/performance.md` says what the numbers mean and what they are compared with.
 

@@ -1,5 +1,5 @@
 //! What an association keeps in memory after traffic, and what a packet allocates:
-//! `cargo run --release -p sctp --example memory`.
+//! `cargo run --release -p thinstream-sctp --example memory`.
 //!
 //! Bytes are those asked of the allocator, the endpoint's tables included. Kept apart from the
 //! measurements of CPU time, which counting would falsify.

@@ -15,11 +15,7 @@ fn loaded() -> (Foe, Vec<SentData>) {
 }
 
 fn loaded_in(message: usize) -> (Foe, Vec<SentData>) {
-    let accepted = AssociationOptions {
-        heartbeat_interval: None,
-        send_buffer: 1 << 20,
-        ..AssociationOptions::default()
-    };
+    let accepted = AssociationOptions { heartbeat_interval: None, ..AssociationOptions::default() };
     let options = EndpointOptions { listen: true, accepted, ..EndpointOptions::default() };
     let mut bench = Bench::new(options);
     let cookie = bench.init(PEER_TAG);

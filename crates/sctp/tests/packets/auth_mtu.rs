@@ -57,7 +57,6 @@ fn authenticating(
         authentication: Some(Arc::new(keys)),
         path_mtu_discovery: discovers,
         outbound_streams: 256,
-        send_buffer: 1 << 20,
         ..options(policy)
     }
 }
