@@ -162,6 +162,11 @@ impl<P> PathMtuSearch<P> {
         self.state == PathMtuState::SearchComplete && self.size() == self.limits.max
     }
 
+    /// The size that every path carries, as far as the protocol goes.
+    pub fn least(&self) -> u16 {
+        self.limits.min
+    }
+
     /// The size to fall back to where the present one is found not to pass any more: the base, or the least
     /// where no more than the base is in use. While the base is being confirmed its probes decide.
     pub fn fallback(&self) -> u16 {
