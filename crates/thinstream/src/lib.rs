@@ -116,8 +116,8 @@
 //!
 //! # Time
 //!
-//! Fields and statistics have [`Duration`], 64-bit nanoseconds whose arithmetic saturates. It converts from and
-//! into [`std::time::Duration`], and it reads and prints `50ms`.
+//! Options and errors of the library have [`std::time::Duration`]. Fields of policies and statistics have [`time::Duration`],
+//! 64-bit nanoseconds whose arithmetic saturates; it converts from and into the former, and it reads and prints `50ms`.
 //!
 //! ```
 //! use std::time::Duration;
@@ -138,9 +138,11 @@
 //! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
 //! costs nothing. All of it needs a tokio runtime with I/O and time enabled.
 //!
-//! # Browsers
+//! # Features
 //!
-//! With the feature `webrtc`, unmodified browsers connect by data channels: the module `webrtc`.
+//! None is on by default. `futures`: messages as `Stream` and `Sink`. `tokio-io`: a stream as `AsyncRead` and `AsyncWrite`.
+//! `tracing`: spans and events. `capture`: an endpoint's packets in a file. `webrtc`: unmodified browsers connect by data
+//! channels (the module `webrtc`).
 //!
 //! # Cancellation
 //!
