@@ -1,12 +1,10 @@
 //! A game server for browsers: each player's mouse moves a dot, and all players see all dots.
 //!
 //! `cargo run -p thinstream --features webrtc --example game_server`, then open the address that it prints, in two windows.
-//! What the page sends may get lost, since the next place replaces it; what the server sends arrives, in order, as soon as the
-//! network allows.
+//! What the page sends may get lost, since the next place replaces it; what the server sends arrives, in order.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -38,14 +36,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// The page, or the answer to its offer.
 async fn answer(
     listener: Listener,
-    local: SocketAddr,
-    remote: SocketAddr,
+    local: std::net::SocketAddr,
+    remote: std::net::SocketAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    let respond = |status, text: String| {
-        let mut response = Response::new(Full::new(Bytes::from(text)));
-        *response.status_mut() = status;
-        Ok(response)
+    let respond = |status: StatusCode, text: String| {
+        Ok(Response::builder().status(status).body(Full::from(text)).unwrap_or_default())
     };
     if request.method() == Method::GET {
         return respond(StatusCode::OK, include_str!("game.html").to_owned());
@@ -83,9 +79,7 @@ async fn play(page: Connection, player: u32, dots: &Dots) {
         tokio::select! {
             event = page.event() => match event {
                 Some(PeerEvent::Channel(ChannelEvent::Opened { id, options })) => {
-                    if options.label == "state" {
-                        state = Some(id);
-                    }
+                    state = (options.label == "state").then_some(id).or(state);
                 }
                 Some(PeerEvent::Channel(ChannelEvent::Message { payload, .. })) => {
                     if let Ok(place) = payload[..].try_into() {
