@@ -257,18 +257,19 @@ impl Recovery {
         let followed = news
             .before_sent_at
             .is_none_or(|before| state.rtt.srtt().is_none_or(|srtt| sent_at.since(before) < srtt));
-        let together = news.delivered > 1 && followed;
+        let prompt = (news.delivered > 1 && followed) || news.largest_asked || asked;
         let delay = match next_sent_at {
             // The request was lost.
             _ if in_vain => return self.watch_queue(now, path, None),
-            _ if together || news.largest_asked || asked => Duration::ZERO,
+            _ if prompt => Duration::ZERO,
             // Nor would it have waited any longer: the next one came before any receiver gives up waiting for it.
             Some(next) if next.since(sent_at) < LEAST_ACK_DELAY => Duration::ZERO,
             Some(next) => next.since(sent_at),
             None => return self.watch_queue(now, path, None),
         };
         let state = &mut self.paths[usize::from(path)];
-        if let Some(worth) = state.copying.worth_mut().filter(|_| delay.is_zero()) {
+        // An acknowledgement that a copy brought about is longer than others, and would count for the copy's bytes.
+        if let Some(worth) = state.copying.worth_mut().filter(|_| prompt) {
             worth.on_round_trip(news.largest_bytes, measured);
         }
         self.watch_queue(now, path, Some(RoundTrip { measured, delay }));
