@@ -140,7 +140,7 @@ mod tests {
     const POLICY: PathMtuPolicy = PathMtuPolicy::SCTP;
     const START: Instant = Instant::ZERO;
 
-    /// Sizes where `outstanding` bytes are outstanding, all of them in packets above the base size.
+    /// As many bytes as this are outstanding, all of them in packets above the base size.
     fn large(outstanding: usize) -> DataSizes {
         DataSizes { outstanding, smallest: None }
     }
