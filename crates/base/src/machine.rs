@@ -237,8 +237,8 @@ pub fn join_bytes(head: Bytes, tail: Bytes) -> Bytes {
 
 /// A type that holds a machine and adds to it what an application does; it implements [`Machine`] by delegation.
 pub trait Holder {
-    /// The machine that it holds.
-    type Held: Machine;
+    /// The machine that it holds: `dyn Machine` where it is one of several.
+    type Held: Machine + ?Sized;
 
     /// The machine, to ask.
     fn held(&self) -> &Self::Held;

@@ -5,8 +5,7 @@
 use core::net::SocketAddr;
 
 use base::machine::Holder;
-use base::{Datagram, DatagramMeta, Duration, Icmp, Instant, Machine, Purpose, RandomStream};
-use base::{Transmit, TransmitBuffer};
+use base::{Duration, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::topology::{self, Directions, Placed};
 use netsim::{Host, HostId, LinkConfig, Simulation};
@@ -30,36 +29,22 @@ impl Stack {
             Stack::Secure(secured) => &mut secured.machine,
         }
     }
+}
 
-    fn machine(&mut self) -> &mut dyn Machine {
+impl Holder for Stack {
+    type Held = dyn Machine;
+
+    fn held(&self) -> &Self::Held {
+        match self {
+            Stack::Plain(endpoint) => &**endpoint,
+            Stack::Secure(secured) => &**secured,
+        }
+    }
+
+    fn held_mut(&mut self) -> &mut Self::Held {
         match self {
             Stack::Plain(endpoint) => &mut **endpoint,
             Stack::Secure(secured) => &mut **secured,
-        }
-    }
-}
-
-impl Machine for Stack {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
-        self.machine().handle_datagram(now, meta, datagram);
-    }
-
-    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
-        self.machine().handle_icmp(now, icmp);
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.machine().handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
-        self.machine().poll_transmit(now, buffer)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        match self {
-            Stack::Plain(endpoint) => endpoint.poll_timeout(),
-            Stack::Secure(secured) => secured.poll_timeout(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use base::machine::Holder;
 use base::{Datagram, DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use secure::{Secured, Sessions};
 
@@ -45,36 +46,22 @@ impl Stack {
             Stack::Secure(secured) => Some(&mut secured.sessions),
         }
     }
+}
 
-    fn machine(&mut self) -> &mut dyn Machine {
+impl Holder for Stack {
+    type Held = dyn Machine;
+
+    fn held(&self) -> &Self::Held {
+        match self {
+            Stack::Plain(tapped) => &**tapped,
+            Stack::Secure(secured) => &**secured,
+        }
+    }
+
+    fn held_mut(&mut self) -> &mut Self::Held {
         match self {
             Stack::Plain(tapped) => &mut **tapped,
             Stack::Secure(secured) => &mut **secured,
-        }
-    }
-}
-
-impl Machine for Stack {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
-        self.machine().handle_datagram(now, meta, datagram);
-    }
-
-    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
-        self.machine().handle_icmp(now, icmp);
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.machine().handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
-        self.machine().poll_transmit(now, buffer)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        match self {
-            Stack::Plain(tapped) => tapped.poll_timeout(),
-            Stack::Secure(secured) => secured.poll_timeout(),
         }
     }
 }

@@ -11,8 +11,8 @@
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
 
-use base::{Datagram, DatagramMeta, Duration, Icmp, Instant, Machine, Purpose, RandomStream};
-use base::{Transmit, TransmitBuffer};
+use base::machine::Holder;
+use base::{DatagramMeta, Duration, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::topology::{self, Directions, Placed};
 use netsim::{Host, HostId, LinkConfig, Simulation};
@@ -135,36 +135,22 @@ pub(crate) enum End {
     Server(Box<Server>, Vec<(PeerId, PeerEvent)>, bool),
 }
 
-impl End {
-    fn machine(&mut self) -> &mut dyn Machine {
+impl End {}
+
+impl Holder for End {
+    type Held = dyn Machine;
+
+    fn held(&self) -> &Self::Held {
+        match self {
+            End::Browser(peer, _) => &**peer,
+            End::Server(server, ..) => &**server,
+        }
+    }
+
+    fn held_mut(&mut self) -> &mut Self::Held {
         match self {
             End::Browser(peer, _) => &mut **peer,
             End::Server(server, ..) => &mut **server,
-        }
-    }
-}
-
-impl Machine for End {
-    fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
-        self.machine().handle_datagram(now, meta, datagram);
-    }
-
-    fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
-        self.machine().handle_icmp(now, icmp);
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.machine().handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
-        self.machine().poll_transmit(now, buffer)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        match self {
-            End::Browser(peer, _) => peer.poll_timeout(),
-            End::Server(server, ..) => server.poll_timeout(),
         }
     }
 }
