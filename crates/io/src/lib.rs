@@ -4,6 +4,7 @@
 //! What needs the laboratory's virtual network is behind features, so that applications are built without it: `capture`
 //! for `PcapTap`, `emulator` for `Emulator` and `Bridge`.
 
+pub mod attempts;
 #[cfg(all(target_os = "linux", feature = "emulator"))]
 pub mod bridge;
 pub mod clock;

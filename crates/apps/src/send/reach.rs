@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use io::Clock;
+use io::attempts::{self, Weight};
 use thinstream::{
     Association, AssociationOptions, ConnectError, Endpoint, EndpointOptions, MemoryLimits,
     PeerAddress, Trust,
@@ -14,9 +14,6 @@ use super::{SendFailure, SendOptions};
 use crate::files::{FileError, PacketFile};
 use crate::keys::ServerKey;
 use crate::notice::Notice;
-
-/// How long the first address has before the other is tried, too (RFC 8305, section 5).
-const HEAD_START: Duration = Duration::from_millis(250);
 
 /// An association with the server.
 pub(super) struct Reached {
@@ -34,29 +31,16 @@ pub(super) async fn reach(
     clock: Clock,
     packets: &PacketFile,
 ) -> Result<Reached, SendFailure> {
-    let attempt = |to| attempt(options, trust.clone(), (clock, packets), to);
-    let first = attempt(options.to);
-    let Some(other) = options.other else { return first.await };
-    tokio::pin!(first);
-    let second = attempt(other);
-    let failure = match tokio::time::timeout(HEAD_START, &mut first).await {
-        Ok(Err(failure)) if !failure.is_usage() => failure,
-        Ok(done) => return done,
-        Err(_) => {
-            tokio::pin!(second);
-            return tokio::select! {
-                done = &mut first => match done {
-                    Err(failure) if !failure.is_usage() => second.await.map_err(|_| failure),
-                    done => done,
-                },
-                done = &mut second => match done {
-                    Err(_) => first.await,
-                    done => done,
-                },
-            };
-        }
+    let addresses = std::iter::once(options.to).chain(options.other);
+    let attempts = addresses.map(|to| attempt(options, trust.clone(), (clock, packets), to));
+    // What is wrong with the options is wrong for each address that suits them.
+    let weigh = |place, failure: &SendFailure| match place == 0 && failure.is_usage() {
+        true => Weight::Final,
+        false => Weight::Ordinary,
     };
-    second.await.map_err(|_| failure)
+    attempts::first(attempts, weigh)
+        .await
+        .map_err(|failure| failure.unwrap_or_else(|| ConnectError::NoAddress.into()))
 }
 
 /// Tries one address of the server, from an endpoint of its family.
