@@ -355,13 +355,17 @@ impl Dtls {
     /// Moves the engine's output to the queues. Datagrams leave only after the peer's certificate, if there is one among
     /// the output, has been accepted: a peer that is refused gets no answer.
     fn collect(&mut self, now: Instant, engine: &mut dimpl::Dtls) -> Result<(), Failure> {
-        // The engine panics if a certificate does not fit. It comes in at most this many bytes.
-        let handshake = HANDSHAKE_QUEUE * HANDSHAKE_DATAGRAM;
-        let mut buffer =
-            vec![0; if self.state == State::Handshaking { handshake } else { HANDSHAKE_DATAGRAM }];
+        // The engine panics if a certificate does not fit, which comes in at most this many bytes. Afterwards there are records,
+        // which need no memory of the heap.
+        let mut small = [0; HANDSHAKE_DATAGRAM];
+        let mut large = match self.state {
+            State::Handshaking => vec![0; HANDSHAKE_QUEUE * HANDSHAKE_DATAGRAM],
+            _ => Vec::new(),
+        };
         let mut outgoing = Vec::new();
         loop {
-            match engine.poll_output(&mut buffer) {
+            let buffer = if large.is_empty() { &mut small[..] } else { &mut large[..] };
+            match engine.poll_output(buffer) {
                 Output::Packet(packet) => outgoing.push(Bytes::copy_from_slice(packet)),
                 Output::PeerCert(certificate) => {
                     let fingerprint = Fingerprint::of_certificate(certificate);
@@ -380,7 +384,7 @@ impl Dtls {
                     self.opened.push_back(Bytes::copy_from_slice(packet))
                 }
                 Output::CloseNotify => self.state = State::Closed,
-                Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
+                Output::BufferTooSmall { needed } => large.resize(needed, 0),
                 Output::Timeout(at) => {
                     self.timeout = Some(from_std(at).max(now + LEAST_WAIT));
                     break;

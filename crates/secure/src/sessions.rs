@@ -72,6 +72,8 @@ pub struct Sessions {
     /// Handshakes that peers began, the oldest first.
     half_open: BTreeSet<(Instant, SessionId)>,
     half_open_per_host: BTreeMap<Host, usize>,
+    /// The machine's packet, of which the memory is used again.
+    packet: Packet,
     outgoing: VecDeque<(Transmit, Bytes)>,
     outgoing_bytes: usize,
     notices: VecDeque<Notice>,
@@ -123,6 +125,7 @@ impl Sessions {
             known: BTreeMap::new(),
             half_open: BTreeSet::new(),
             half_open_per_host: BTreeMap::new(),
+            packet: Packet::default(),
             outgoing: VecDeque::new(),
             outgoing_bytes: 0,
             notices: VecDeque::new(),
@@ -287,9 +290,15 @@ impl Sessions {
                 buffer.head().extend_from_slice(&datagram);
                 return Some(transmit);
             }
-            let mut packet = Packet::default();
-            match machine.poll_transmit(now, &mut packet) {
-                Some(transmit) => self.seal(now, transmit, &packet),
+            let mut packet = core::mem::take(&mut self.packet);
+            packet.clear();
+            let transmit = machine.poll_transmit(now, &mut packet);
+            if let Some(transmit) = transmit {
+                self.seal(now, transmit, &packet);
+            }
+            self.packet = packet;
+            match transmit {
+                Some(_) => {}
                 None if core::mem::take(&mut self.closing) => self.close_all(now),
                 None => return None,
             }

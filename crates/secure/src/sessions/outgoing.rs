@@ -108,6 +108,13 @@ pub(super) struct Packet {
     origin: Option<Origin>,
 }
 
+impl Packet {
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.origin = None;
+    }
+}
+
 impl TransmitBuffer for Packet {
     fn head(&mut self) -> &mut Vec<u8> {
         &mut self.bytes

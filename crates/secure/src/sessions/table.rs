@@ -4,6 +4,7 @@ use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::{Host, Instant};
+use smallvec::SmallVec;
 
 use super::limits::Limits;
 use super::session::{Route, Session};
@@ -12,6 +13,9 @@ use crate::dtls::Role;
 /// Names a session; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SessionId(u64);
+
+/// Sessions at one address: most have one, which needs no memory of the heap for each datagram.
+pub(super) type Ids = SmallVec<[SessionId; 2]>;
 
 #[derive(Default)]
 pub(super) struct Table {
@@ -93,7 +97,7 @@ impl Table {
     }
 
     /// The sessions with the peer at `remote` to which a datagram at this local address may belong, the newest first.
-    pub(super) fn at(&self, route: Route) -> Vec<SessionId> {
+    pub(super) fn at(&self, route: Route) -> Ids {
         let all = self.at.get(&route.remote).map_or(&[][..], Vec::as_slice);
         let fits = |id: &&SessionId| {
             self.sessions.get(id).is_some_and(|session| session.route.fits(route.local))
