@@ -29,7 +29,8 @@
 //!     let (mut buffer, mut any) = (Vec::new(), false);
 //!     while let Some(transmit) = from.poll_transmit(now, &mut buffer) {
 //!         let source = transmit.local.expect("a segment has a source");
-//!         let meta = DatagramMeta { local: transmit.remote, remote: source, ecn: Ecn::NotEct , origin: None};
+//!         let (local, remote, ecn) = (transmit.remote, source, Ecn::NotEct);
+//!         let meta = DatagramMeta { local, remote, ecn, origin: None };
 //!         to.handle_datagram(now, meta, std::mem::take(&mut buffer).into());
 //!         any = true;
 //!     }
