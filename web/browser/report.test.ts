@@ -180,7 +180,20 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
     const page = await open({ viewport: { width: 375, height: 740 }, isMobile: true, hasTouch: true });
     const { place, texts } = await figure(page, "Mean latency by round-trip time");
     const fingers = await page.context().newCDPSession(page);
-    const scrolled = (): Promise<number> => page.evaluate(() => scrollY);
+    /** Where the page stands once it has for ten frames: a gesture scrolls on after its last touch, then to a whole pixel. */
+    const scrolled = (): Promise<number> =>
+      page.evaluate(
+        () =>
+          new Promise<number>((resolve) => {
+            let [at, frames] = [scrollY, 0];
+            const look = (): void => {
+              [at, frames] = [scrollY, scrollY === at ? frames + 1 : 0];
+              if (frames === 10) resolve(at);
+              else requestAnimationFrame(look);
+            };
+            look();
+          }),
+      );
     /** The places of this number of fingers after this number of steps, upwards or apart. */
     async function touch(count: 1 | 2): Promise<void> {
       await place.scrollIntoViewIfNeeded();
