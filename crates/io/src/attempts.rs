@@ -8,14 +8,14 @@ use std::time::Duration;
 /// Time that an address has to answer before the next is tried, too.
 const DELAY: Duration = Duration::from_millis(250);
 
-/// How much the failure of an attempt says.
+/// How much the failure of an attempt reveals, which decides which of several failures is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// It is told if no address before it failed, too.
+    /// Reported if no other attempt failed before.
     Ordinary,
-    /// It is told in the place of ordinary ones.
+    /// Reported instead of ordinary failures.
     Telling,
-    /// No other attempt would do better: it is told at once.
+    /// No other attempt would succeed: reported at once.
     Final,
 }
 

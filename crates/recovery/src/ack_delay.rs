@@ -1,33 +1,34 @@
-//! How long the peer delays the acknowledgement of a packet that no other follows (RFC 5681, section 4.2; RFC 9293,
+//! The peer's delay of the acknowledgement of a packet that no other follows (RFC 5681, section 4.2; RFC 9293,
 //! section 3.8.6.3: half a second at most), learned from round trips.
 //!
-//! Where every message travels alone, each acknowledgement is late by as much. The smoothed round trip then contains
-//! it; where only some do, or where the delay exceeds the first timeouts, so that Karn's algorithm leaves no
-//! measurement, it does not, and the timer expires without need again and again.
+//! If every message travels alone, each acknowledgement is late by this delay, and the smoothed round trip contains
+//! it. If only some do, or if the delay exceeds the first timeouts, so that Karn's algorithm leaves no measurement,
+//! the smoothed round trip does not contain it, and the timer expires needlessly again and again.
 
 use base::{Duration, Instant};
 
 use crate::ack_request::AckRequests;
 use crate::loss::rack::RecentMinimum;
 
-/// Packets that travelled alone whose round trips are remembered: a peer that becomes prompt is believed after as many.
+/// Number of recent round trips kept, of packets that travelled alone. A peer that has become prompt is believed
+/// after as many prompt ones.
 const REMEMBERED: usize = 8;
 
-/// Packets that travelled alone after which a peer that delayed none of them is believed to be prompt. Linux acknowledges the
-/// first sixteen of a connection at once.
+/// Number of packets that travelled alone after which a peer that delayed none of them counts as prompt. Linux
+/// acknowledges the first sixteen of a connection at once.
 const PROMPT: u8 = 20;
 
-/// How long most receivers that delay acknowledgements do so at most, where RFC 9293 allows half a second (section
-/// 3.8.6.3): what is assumed until a peer is known.
+/// Longest delay of most receivers that delay acknowledgements; RFC 9293 allows half a second (section 3.8.6.3).
+/// Assumed until the peer's own delay is known.
 const USUAL: Duration = Duration::from_millis(200);
 
-/// Least delay of an acknowledgement that is taken for one.
+/// Least lateness of an acknowledgement that counts as a delay.
 const LEAST_DELAY: Duration = Duration::from_millis(5);
 
-/// Needless expiries in a row after which a delay is believed.
+/// Number of consecutive needless expiries after which a delay is believed.
 const BELIEVED: u8 = 2;
 
-/// What is known of a peer's delay.
+/// Knowledge of a peer's acknowledgement delay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckDelay {
     /// The shortest round trip of any packet.
@@ -35,21 +36,22 @@ pub(crate) struct AckDelay {
     /// Round trips of the last packets that travelled alone, in milliseconds, rounded up.
     alone: [u16; REMEMBERED],
     next: u8,
-    /// Number of such packets that were acknowledged promptly before one was not.
+    /// Number of packets that travelled alone and were acknowledged promptly before the first that was not.
     prompt: u8,
-    /// How often in a row the timer expired for a packet that travelled alone, and what it sent again was not needed. Once
-    /// may be an acknowledgement that was lost; from [`BELIEVED`] times on the peer delays for longer than is known.
+    /// Number of consecutive expiries for a packet that travelled alone whose retransmission was needless. One may
+    /// be a lost acknowledgement; from [`BELIEVED`] on, the peer's delay is longer than the one known.
     needless: u8,
-    /// The timer expired for a packet that travelled alone, and nothing is known of it yet.
+    /// The timer expired for a packet that travelled alone, and its acknowledgement has not arrived yet.
     suspected: bool,
-    /// When the packet was sent first whose hasty expiry tells nothing of the path: one since a round trip was measured.
+    /// First transmission of the packet whose early expiry says nothing about the path; at most one between two RTT
+    /// samples.
     excused: Option<Instant>,
     /// Requests for acknowledgements that are not delayed.
     pub(crate) requests: AckRequests,
 }
 
 impl AckDelay {
-    /// Nothing is known but the round trip of the handshake.
+    /// An estimate that knows only the round trip of the handshake.
     pub(crate) fn new(now: Instant, handshake: Option<Duration>) -> Self {
         let mut delay = AckDelay::default();
         if let Some(handshake) = handshake {
@@ -58,8 +60,8 @@ impl AckDelay {
         delay
     }
 
-    /// The round trip of a packet that was sent once. `alone`: no other followed before it was acknowledged; `asked`: a
-    /// request for its acknowledgement did.
+    /// Records the round trip of a packet that was sent once. `alone`: no other packet followed before its
+    /// acknowledgement; `asked`: a request for its acknowledgement followed.
     pub(crate) fn on_round_trip(
         &mut self,
         now: Instant,
@@ -76,7 +78,7 @@ impl AckDelay {
         if asked {
             return;
         }
-        // That it does delay them is known by needless expiries as well.
+        // Needless expiries also show that the peer delays.
         let late = self.base.get().is_some_and(|base| measured > base + base / 4 + LEAST_DELAY);
         let delays = late || self.needless > 0;
         self.prompt = if delays { PROMPT } else { self.prompt.saturating_add(1) };
@@ -87,27 +89,28 @@ impl AckDelay {
         self.next = (self.next + 1) % REMEMBERED as u8;
     }
 
-    /// A packet that travelled alone, and for whose acknowledgement the peer was not asked, is followed after `age` without one.
+    /// Records that a packet which travelled alone, without a request for its acknowledgement, is still
+    /// unacknowledged after `age`, when another packet follows.
     pub(crate) fn on_waiting(&mut self, age: Duration) {
         if let Some(base) = self.base.get().filter(|base| self.requests.is_late(age, *base)) {
             self.requests.on_round_trip(false, age, base);
         }
     }
 
-    /// A packet was followed after `alone` and acknowledged `measured` after it had left. Answers whether that is late although
-    /// it travelled alone for a round trip.
+    /// Records that a packet was followed after `alone` and acknowledged `measured` after it had left. Returns
+    /// whether that is late although the packet travelled alone for a round trip.
     pub(crate) fn on_answered_late(&mut self, alone: Duration, measured: Duration) -> bool {
         let Some(base) = self.base.get().filter(|base| alone >= *base) else { return false };
         let late = self.requests.is_late(measured, base);
-        // What is late already when the next one leaves is known since then.
+        // A packet that was late before the next one left has been recorded at that time.
         if late && !self.requests.is_late(alone, base) {
             self.requests.on_round_trip(false, measured, base);
         }
         late
     }
 
-    /// Whether a round trip of a packet that travelled alone tells more of the peer's delay than of the path. `asked`: a
-    /// request for its acknowledgement followed.
+    /// Whether the round trip of a packet that travelled alone tells more about the peer's delay than about the
+    /// path. `asked`: a request for its acknowledgement followed.
     pub(crate) fn waited(&self, measured: Duration, asked: bool) -> bool {
         if asked {
             return self.requests.is_late_in_vain(measured);
@@ -120,14 +123,15 @@ impl AckDelay {
         self.suspected = true;
     }
 
-    /// The peer says that it received something twice.
+    /// The peer reported a duplicate.
     pub(crate) fn on_needless(&mut self) {
         self.needless = self.needless.saturating_add(core::mem::take(&mut self.suspected).into());
     }
 
-    /// The timer expired too soon for what was sent first at `sent_at` and acknowledged `took` later: whether a request that
-    /// was lost may be why, so that the peer waited. The arguments `most` and `smoothed` as for [`AckDelay::round_trip`]. The
-    /// second such expiry before a round trip of what was sent once tells of a longer path.
+    /// The timer expired too early for data first sent at `sent_at` and acknowledged `took` later. Returns whether
+    /// a lost request explains it, so that the peer delayed the acknowledgement. `most` and `smoothed` are as in
+    /// [`AckDelay::round_trip`]. A second such expiry without an RTT sample in between is evidence of a longer
+    /// path.
     pub(crate) fn excuses(
         &mut self,
         sent_at: Instant,
@@ -142,13 +146,13 @@ impl AckDelay {
         self.excused == Some(sent_at)
     }
 
-    /// What the hasty expiry for what was sent first at `sent_at` tells is known by other means.
+    /// The early expiry for data first sent at `sent_at` is already explained.
     pub(crate) fn excuse(&mut self, sent_at: Instant) {
         self.excused = Some(sent_at);
     }
 
-    /// How long the acknowledgement of a packet that travels alone takes, of which the peer's delay is `most` at most; none
-    /// before a round trip was measured. `smoothed`: the round trip before any of data was measured.
+    /// Expected time until the acknowledgement of a packet that travels alone, if the peer delays by `most` at
+    /// most; `None` before the first RTT sample. `smoothed`: the smoothed RTT before the first sample from data.
     pub(crate) fn round_trip(
         &self,
         most: Duration,
@@ -157,7 +161,7 @@ impl AckDelay {
         let base = self.base.get().or(smoothed)?;
         let longest = base + most;
         if self.needless >= BELIEVED {
-            // The timer must not meet the acknowledgement.
+            // The timer must not expire at the very moment when the acknowledgement arrives.
             return Some(longest + Duration::from_millis(1));
         }
         if self.prompt < PROMPT {

@@ -1,31 +1,31 @@
-//! Which packets that travel alone a request for their acknowledgement follows, where the protocol has no flag for it:
-//! TCP repeats the last byte, and what arrives twice is acknowledged at once (RFC 9293, section 3.10.7.4; RFC 5681,
-//! section 4.2). A request costs a packet, so that one is sent only where it was seen to help.
+//! Requests for the acknowledgement of packets that travel alone, for a protocol without a flag for them: TCP
+//! repeats the last byte, since a receiver acknowledges a duplicate at once (RFC 9293, section 3.10.7.4; RFC 5681,
+//! section 4.2). A request costs a packet, so one is sent only where requests were seen to help.
 //!
 //! Receivers differ: one delays each acknowledgement, another acknowledges the next sixteen packets at once after a
-//! duplicate, a third delays none. After each run of requests one packet travels without: if its acknowledgement comes
-//! late, the next run is twice as long, otherwise there are no requests until one does. While the acknowledgements that were
-//! asked for take half as long again as the shortest round trip, and are late by milliseconds, there is a queue, and few are
-//! asked for.
+//! duplicate, a third delays none. After each run of requests one packet travels without. If its acknowledgement is
+//! late, the next run is twice as long; otherwise requests stop until an acknowledgement is late. While requested
+//! acknowledgements take half as long again as the shortest round trip, and are milliseconds late, the path has a
+//! queue, and few are requested.
 
 use base::Duration;
 
-/// Longest run of requests.
+/// Longest run of requests, in packets.
 const LONGEST_RUN: u8 = 64;
-/// By how much an acknowledgement is late that comes later than those that were asked for.
+/// Least lateness of an unrequested acknowledgement, compared with requested ones, that counts as a delay.
 const LATE: Duration = Duration::from_millis(4);
-/// By how much it is where none was asked for yet: less than any receiver delays by that delays at all.
+/// Least lateness before any acknowledgement was requested: less than the delay of any receiver that delays.
 const LATE_AT_FIRST: Duration = Duration::from_millis(20);
 
-/// What is known of requests on one path.
+/// State of the requests on one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckRequests {
-    /// Mean of the round trips of packets that a request followed, and their mean distance from it.
+    /// Mean round trip of the packets that a request followed, and its mean deviation.
     prompt: Option<(Duration, Duration)>,
-    /// Requests left of this run, and how many it had.
+    /// Requests left in this run, and its length.
     left: u8,
     run: u8,
-    /// Whether the last one was late all the same.
+    /// Whether the last requested acknowledgement was late nevertheless.
     was_in_vain: bool,
 }
 
@@ -35,11 +35,11 @@ impl AckRequests {
         self.left > 0
     }
 
-    /// The round trip of a packet that travelled alone; `least`: the shortest of any.
+    /// Records the round trip of a packet that travelled alone; `least`: the shortest round trip of any packet.
     pub(crate) fn on_round_trip(&mut self, asked: bool, measured: Duration, least: Duration) {
         if asked {
             self.left = self.left.saturating_sub(1);
-            // One that is late all the same was lost.
+            // If the acknowledgement is late nevertheless, the request was lost.
             if self.was_lost(measured) {
                 return;
             }
@@ -51,7 +51,8 @@ impl AckRequests {
         if !self.is_late(measured, least) {
             (self.run, self.left) = (0, 0);
         } else if self.prompt.is_some_and(|(mean, _)| mean > least + (least / 2).max(LATE)) {
-            // A queue, into which a packet for each packet is too much: one in a while tells whether it has gone.
+            // The path has a queue, where an additional packet per packet is too much: one request now and then
+            // tells whether the queue has gone.
             self.run = (self.run + 1) % LONGEST_RUN;
             self.left = u8::from(self.run == 0);
         } else {
@@ -60,25 +61,26 @@ impl AckRequests {
         }
     }
 
-    /// Whether a round trip contains a delay of the peer, where no request followed the packet.
+    /// Whether the round trip of a packet without a request contains a delay of the peer.
     pub(crate) fn is_late(self, measured: Duration, least: Duration) -> bool {
         let prompt = self.longest_prompt().map(|prompt| prompt + LATE);
         measured > prompt.unwrap_or(least + LATE_AT_FIRST)
     }
 
-    /// Whether the last request is thought to have been lost.
+    /// Whether the last request was probably lost.
     pub(crate) fn is_in_vain(self) -> bool {
         self.was_in_vain
     }
 
-    /// Whether the request that followed the packet of this round trip was lost: it contains a delay, unlike the last one. Two
-    /// in a row are a queue.
+    /// Whether the request for the packet of this round trip was lost: the round trip contains a delay, and the
+    /// previous one did not. Two in a row are evidence of a queue.
     fn was_lost(&mut self, measured: Duration) -> bool {
         self.was_in_vain = !self.was_in_vain && self.is_late_in_vain(measured);
         self.was_in_vain
     }
 
-    /// Whether one contains a delay although a request followed the packet: that was lost.
+    /// Whether the round trip contains a delay although a request followed the packet, so that the request was
+    /// lost.
     pub(crate) fn is_late_in_vain(self, measured: Duration) -> bool {
         self.longest_prompt().is_some_and(|prompt| measured > prompt + LATE_AT_FIRST)
     }
@@ -94,8 +96,8 @@ mod tests {
 
     const LEAST: Duration = Duration::from_millis(100);
 
-    /// How many of `packets` a request follows, where `delay` tells by how many milliseconds the peer delays the acknowledgement
-    /// of the one of this number that is not asked for; `jitter` likewise, for any.
+    /// Number of requests among `packets` packets. `delay`: the peer's delay of the acknowledgement of the packet
+    /// of this number if it is not requested, in milliseconds; `jitter`: added to any round trip, in milliseconds.
     fn asked(packets: u64, delay: impl Fn(u64) -> u64, jitter: impl Fn(u64) -> u64) -> u64 {
         let (mut requests, mut asked) = (AckRequests::default(), 0);
         for packet in 0..packets {

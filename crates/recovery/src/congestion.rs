@@ -1,9 +1,9 @@
-//! Congestion controllers: numbers in, numbers out; none of them knows the sender.
+//! Congestion controllers: numbers in, numbers out; none has access to the sender.
 //!
-//! [`Congestion`] is one of them with the interface that all share. What happens while lost data is being
-//! repaired is not theirs: they say to what the window falls, and the recovery how it gets there.
+//! [`Congestion`] is any one of them, behind the interface that all share. A controller decides how far the window
+//! falls; the recovery decides how the flight gets there while lost data is being repaired.
 
-/// The questions that every controller answers alike, by its fields `cwnd`, `ssthresh` and `mss`.
+/// Accessors that all controllers implement alike, from their fields `cwnd`, `ssthresh` and `mss`.
 macro_rules! windows_of {
     ($controller:ty) => {
         impl $controller {
@@ -17,12 +17,12 @@ macro_rules! windows_of {
                 self.ssthresh
             }
 
-            /// Most bytes of data in a packet.
+            /// Maximum number of bytes of data in a packet.
             pub fn mss(&self) -> u64 {
                 self.mss
             }
 
-            /// Sets the most bytes of data in a packet; the windows stay as they are.
+            /// Sets the maximum number of bytes of data in a packet; the windows keep their bytes.
             pub fn set_mss(&mut self, mss: u64) {
                 self.mss = mss;
             }
@@ -47,7 +47,7 @@ use self::rfc9260::Rfc9260;
 use self::vegas::Vegas;
 use crate::policy::{CongestionPolicy, Controller};
 
-/// What an acknowledgement tells a controller about its path.
+/// Facts of an acknowledgement that a controller may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
     /// When the acknowledgement arrived.
@@ -56,15 +56,15 @@ pub struct Acked {
     pub bytes: u64,
     /// Bytes in flight before the acknowledgement.
     pub flight_before: u64,
-    /// Bytes in flight after it.
+    /// Bytes in flight after the acknowledgement.
     pub flight_after: u64,
-    /// Most bytes in flight since what it acknowledges was sent: how much of the window was used.
+    /// Most bytes in flight since the acknowledged data was sent: how much of the window was used.
     pub flight_peak: u64,
     /// Whether the cumulative point advanced.
     pub advanced: bool,
     /// Whether fast recovery is in progress.
     pub in_fast_recovery: bool,
-    /// The round-trip time that it allowed to measure.
+    /// The RTT sample that the acknowledgement gave, if any.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
@@ -74,53 +74,53 @@ pub struct Acked {
     pub next_unit: u64,
 }
 
-/// Why a window is to fall.
+/// Why a window falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Acknowledgements or a short timer told of a loss.
+    /// A loss found by acknowledgements or by a short timer.
     Loss,
-    /// A mark of the network (RFC 3168).
+    /// A congestion mark of the network (RFC 3168).
     Ecn,
 }
 
-/// The first news of congestion since the window last fell.
+/// The first sign of congestion since the window last fell.
 #[derive(Clone, Copy, Debug)]
 pub struct Congested {
-    /// When the signal was found.
+    /// When the signal was detected.
     pub now: Instant,
     /// Kind of the signal.
     pub signal: Signal,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
-    /// Whether what was lost had been sent again before.
+    /// Whether the lost data was itself a retransmission.
     pub again: bool,
 }
 
-/// The retransmission timer expired.
+/// An expiry of the retransmission timer.
 #[derive(Clone, Copy, Debug)]
 pub struct TimedOut {
     /// When the timer expired.
     pub now: Instant,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
-    /// Whether the oldest data had been sent again by the timer before.
+    /// Whether the timer had retransmitted the oldest data before.
     pub again: bool,
 }
 
 /// The controller of one path. All windows are in bytes.
 #[derive(Clone, Debug)]
 pub enum Congestion {
-    /// Of RFC 9260, section 7.2.
+    /// Slow start and congestion avoidance of SCTP (RFC 9260, section 7.2).
     Rfc9260(Rfc9260),
-    /// Of RFC 5681.
+    /// Reno with byte counting (RFC 5681, RFC 3465).
     NewReno(NewReno),
-    /// Of RFC 9438.
+    /// CUBIC (RFC 9438).
     Cubic(Box<Cubic>),
-    /// Of Brakmo and Peterson 1995.
+    /// Vegas (Brakmo and Peterson 1995).
     Vegas(Box<Vegas>),
 }
 
-/// Calls the same method of whichever controller it is.
+/// Calls one method on the controller of whichever variant.
 macro_rules! each {
     ($self:expr, $controller:ident => $call:expr) => {
         match $self {
@@ -133,8 +133,7 @@ macro_rules! each {
 }
 
 impl Congestion {
-    /// The controller that the policy names, for a path on which nothing was sent yet, whose packets carry
-    /// at most `mss` bytes.
+    /// The controller that the policy names, for an unused path whose packets carry at most `mss` bytes of data.
     pub fn new(policy: &CongestionPolicy, mss: u64) -> Self {
         match policy.controller {
             Controller::Rfc9260 => Congestion::Rfc9260(Rfc9260::new(mss, policy.initial_window)),
@@ -146,7 +145,8 @@ impl Congestion {
         }
     }
 
-    /// The policy was replaced: the controller goes by it, or another one takes over where this one is.
+    /// Applies a replaced policy: the controller follows its new values, or the newly named controller takes over
+    /// this one's windows.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         let next = match (&mut *self, policy.controller) {
             (Congestion::Rfc9260(_), Controller::Rfc9260) => return,
@@ -177,7 +177,8 @@ impl Congestion {
         each!(self, controller => controller.ssthresh())
     }
 
-    /// Bytes acknowledged since the window last grew in congestion avoidance; CUBIC and Vegas do not count them.
+    /// Bytes acknowledged since the window last grew in congestion avoidance; 0 for CUBIC and Vegas, which do not
+    /// count them.
     pub fn partial_bytes_acked(&self) -> u64 {
         match self {
             Congestion::Rfc9260(controller) => controller.partial_bytes_acked(),
@@ -186,18 +187,18 @@ impl Congestion {
         }
     }
 
-    /// Most bytes of data in a packet: PMDCS of RFC 9260, SMSS of RFC 5681.
+    /// Maximum number of bytes of data in a packet: PMDCS of RFC 9260, SMSS of RFC 5681.
     pub fn mss(&self) -> u64 {
         each!(self, controller => controller.mss())
     }
 
-    /// Sets the most bytes of data in a packet; the windows stay as they are.
+    /// Sets the maximum number of bytes of data in a packet; the windows keep their bytes.
     pub fn set_mss(&mut self, mss: u64) {
         each!(self, controller => controller.set_mss(mss));
     }
 
-    /// Sets the most bytes of data in a packet; the windows are of as many packets as before, as where a kernel counts
-    /// packets.
+    /// Sets the maximum number of bytes of data in a packet; the windows keep their number of packets, as in a
+    /// kernel that counts packets.
     pub fn set_mss_of_packets(&mut self, mss: u64) {
         let before = self.mss().max(1);
         if mss == before {
@@ -205,7 +206,7 @@ impl Congestion {
         }
         self.set_mss(mss);
         let scaled = |window: u64| match window {
-            // Not known yet.
+            // The threshold has not been set yet.
             u64::MAX => u64::MAX,
             window => window / before * mss + window % before * mss / before,
         };
@@ -221,7 +222,7 @@ impl Congestion {
         each!(self, controller => controller.on_acked(acked));
     }
 
-    /// The window falls, once per window of data.
+    /// Lowers the window in response to congestion: at most once per window of data.
     pub fn on_congestion(&mut self, congested: Congested) {
         each!(self, controller => controller.on_congestion(congested));
     }
@@ -231,7 +232,7 @@ impl Congestion {
         each!(self, controller => controller.on_timeout(timed_out));
     }
 
-    /// FreeBSD's early fast retransmit timer resent something: one packet less, then congestion avoidance.
+    /// Responds to FreeBSD's early fast retransmit timer: one packet less, then congestion avoidance.
     pub fn on_early_timer(&mut self) {
         match self {
             Congestion::Rfc9260(controller) => controller.on_early_timer(),
@@ -243,7 +244,7 @@ impl Congestion {
         }
     }
 
-    /// Data may be about to be sent; `rto` is the retransmission timeout.
+    /// Called before data may be sent, to apply the rule for idle periods; `rto` is the retransmission timeout.
     pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
         match self {
             Congestion::Rfc9260(controller) => controller.on_send(now, rto),
@@ -261,7 +262,7 @@ impl Congestion {
         }
     }
 
-    /// Another state takes over; when data last left stays known.
+    /// Replaces the controller; the time of the last transmission is kept.
     fn replace(&mut self, next: Congestion) {
         let known = self.idle().copied();
         *self = next;
@@ -270,7 +271,7 @@ impl Congestion {
         }
     }
 
-    /// State of idle periods, which all controllers have except that of RFC 9260, which has its own rule.
+    /// Idle-period state; `None` for the controller of RFC 9260, which has its own rule.
     fn idle(&mut self) -> Option<&mut Idle> {
         match self {
             Congestion::Rfc9260(_) => None,
@@ -280,7 +281,7 @@ impl Congestion {
         }
     }
 
-    /// The window had fallen without reason: all is as it was `before`, and no worse than it is now.
+    /// Undoes a needless reduction: restores the state `before` it, but never to less than the present windows.
     pub fn undo(&mut self, before: Congestion) {
         let (cwnd, ssthresh, mss) = (self.cwnd(), self.ssthresh(), self.mss());
         self.replace(before);
@@ -290,25 +291,25 @@ impl Congestion {
         }
     }
 
-    /// The window is `cwnd` at most.
+    /// Limits the window to at most `cwnd` bytes.
     pub fn cap(&mut self, cwnd: u64) {
         if cwnd < self.cwnd() {
             self.set_windows(cwnd, self.ssthresh());
         }
     }
 
-    /// The window begins as `cwnd`.
+    /// Sets the initial window to `cwnd` bytes.
     pub fn restart(&mut self, cwnd: u64) {
         self.set_windows(cwnd, self.ssthresh());
     }
 
-    /// An early retransmission leaves this window, which is the threshold, too, unless that would be less than two
+    /// Applies an early retransmission: window and threshold become `cwnd` bytes, the threshold no less than two
     /// packets (Yin et al., algorithm 1).
     pub fn on_early_retransmission(&mut self, cwnd: u64) {
         self.set_windows(cwnd, cwnd.max(2 * self.mss()));
     }
 
-    /// Sets both windows. Outside of this module a call that says why is used, except in tests.
+    /// Sets both windows. Outside this module, tests aside, callers use a method that states the reason.
     pub(crate) fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
         each!(self, controller => controller.set_windows(cwnd, ssthresh));
     }
@@ -355,7 +356,8 @@ mod tests {
         assert_eq!((congestion.cwnd(), congestion.ssthresh()), (100_000, 50_000));
     }
 
-    /// With windows of 80 and 5 segments, a rule for idle periods, and data sent at the beginning.
+    /// A controller with windows of 80 and 5 segments and a rule for idle periods, which sent data at the
+    /// beginning.
     fn idle(controller: Controller) -> Congestion {
         let halving = CongestionPolicy { idle_restart: IdleRestart::Halve, ..policy(controller) };
         let mut congestion = Congestion::new(&halving, 1000);
@@ -418,7 +420,7 @@ mod tests {
     #[test]
     fn hystart_begins_in_the_first_slow_start_only() {
         let with = |hystart| CongestionPolicy { hystart, ..policy(Controller::Cubic) };
-        // Ever longer round trips: with HyStart++ the window opens more slowly.
+        // Ever longer round trips: HyStart++ opens the window more slowly.
         let grown = |congestion: &mut Congestion| {
             let before = congestion.cwnd();
             for step in 0..40 {

@@ -1,17 +1,18 @@
-//! When the receiving side acknowledges (RFC 9260, section 6.2; RFC 5681, section 4.2; RFC 9293, section 3.8.6.3).
+//! Delayed acknowledgements of the receiving side (RFC 9260, section 6.2; RFC 5681, section 4.2; RFC 9293, section
+//! 3.8.6.3).
 
 use base::{Duration, Instant};
 
 use crate::policy::AcknowledgementPolicy;
 
-/// How long an acknowledgement may wait for more packets to acknowledge along with it.
+/// Bounds on the delay of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckTiming {
-    /// The longest that it waits; none: every packet with data is acknowledged at once.
+    /// Longest delay; `None`: every packet with data is acknowledged at once.
     pub delay: Option<Duration>,
-    /// Packets with data that are acknowledged together; 1 is as good as no delay.
+    /// Number of packets with data that one acknowledgement covers; 1 means no delay.
     pub every: u8,
-    /// Packets with data at the beginning, of which each is acknowledged at once.
+    /// Number of initial packets with data of which each is acknowledged at once.
     pub quick: u8,
 }
 
@@ -33,19 +34,19 @@ impl AckTiming {
 /// The delayed acknowledgement of one association or connection.
 #[derive(Clone, Debug)]
 pub struct DelayedAck {
-    /// The timing, its parts one by one: they take less memory so.
+    /// The fields of [`AckTiming`], stored separately to save memory.
     delay: Option<Duration>,
     every: u8,
     quick: u8,
     /// Packets with data since the last acknowledgement.
     pending: u8,
-    /// Packets with data since the beginning; counts to 255.
+    /// Packets with data since the beginning, saturating at 255.
     arrived: u8,
     due: Option<Instant>,
 }
 
 impl DelayedAck {
-    /// A state in which no packet has arrived yet.
+    /// A state before the first packet.
     pub fn new(timing: AckTiming) -> DelayedAck {
         let AckTiming { delay, every, quick } = timing;
         DelayedAck { delay, every, quick, pending: 0, arrived: 0, due: None }
@@ -56,7 +57,7 @@ impl DelayedAck {
         AckTiming { delay: self.delay, every: self.every, quick: self.quick }
     }
 
-    /// Changes the timing; an acknowledgement that waits keeps its time.
+    /// Changes the timing; a pending acknowledgement keeps its deadline.
     pub fn set_timing(&mut self, timing: AckTiming) {
         (self.delay, self.every, self.quick) = (timing.delay, timing.every, timing.quick);
     }
@@ -65,8 +66,8 @@ impl DelayedAck {
     pub fn on_packet(&mut self, now: Instant, at_once: bool) {
         self.pending = self.pending.saturating_add(1);
         self.arrived = self.arrived.saturating_add(1);
-        // A window that grows by each acknowledgement (RFC 5681, section 3.1) is slow to open where the first ones
-        // wait: Linux delays none of them.
+        // A window that grows with each acknowledgement (RFC 5681, section 3.1) opens slowly if the first ones are
+        // delayed: Linux delays none of them.
         let quick = self.arrived <= self.quick && self.arrived < u8::MAX;
         let enough = at_once || quick || self.pending >= self.every;
         match self.delay {
@@ -75,12 +76,12 @@ impl DelayedAck {
         }
     }
 
-    /// An acknowledgement is due at `at`, or earlier if one is already.
+    /// Makes an acknowledgement due at `at`; an earlier deadline stays.
     pub fn request(&mut self, at: Instant) {
         self.due = Some(self.due.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// When an acknowledgement must leave; none while there is nothing to acknowledge.
+    /// When an acknowledgement must leave; `None` if none is pending.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }

@@ -1,10 +1,10 @@
-//! A path's episode: what it does about a loss, from when the loss is found until what was outstanding then is
+//! A path's episode: its response to a loss, from the loss's detection until all data outstanding at that time is
 //! repaired.
 //!
-//! An episode is one state with one way in, [`Episode::enter`], and one way out, [`Episode::leave`]. It owns what
-//! lasts no longer than the repair: where fast recovery ends, how the window deviates from the controller's, which
-//! packet may leave whatever the window says, and the suspicion that nothing was lost at all. The controller only
-//! hears numbers: when to fall, and what was before.
+//! An episode has one entry, [`Episode::enter`], and one exit, [`Episode::leave`]. It owns the state with the
+//! repair's lifetime: where fast recovery ends, the window's deviation from the controller's, which packet is
+//! exempt from the window, and the suspicion that nothing was lost. The controller only receives numbers: when to
+//! reduce, and which windows to restore.
 
 mod apart;
 
@@ -19,15 +19,15 @@ use crate::loss::frto::Frto;
 use crate::loss::undo::Before;
 use crate::policy::{CongestionPolicy, PartialAck, RecoveryPolicy};
 
-/// What a path is repairing.
+/// The repair in progress on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing.
+    /// No repair.
     #[default]
     Open,
-    /// A loss that acknowledgements or short timers told of (RFC 9260, section 7.2.4; RFC 6582; RFC 6675).
+    /// Repair of a loss found by acknowledgements or short timers (RFC 9260, section 7.2.4; RFC 6582; RFC 6675).
     FastRecovery(FastRecovery),
-    /// What the retransmission timer took for lost, until this unit is acknowledged.
+    /// Repair of what the retransmission timer took for lost, until unit `exit` is acknowledged.
     AfterTimeout { exit: u64 },
 }
 
@@ -36,71 +36,72 @@ enum Phase {
 struct FastRecovery {
     /// The cumulative point at which fast recovery ends.
     exit: u64,
-    /// The first unit not sent when fast recovery began, or when it last went on with the next hole: duplicates are believed
-    /// of what was sent before that.
+    /// The first unit unsent when fast recovery began, or when it last advanced to the next hole. Duplicates are
+    /// only believed for units below it.
     believed: u64,
-    /// One past the highest unit sent again since (HighRxt of RFC 6675).
+    /// One past the highest unit retransmitted in this recovery (HighRxt of RFC 6675).
     high_rxt: u64,
-    /// Acknowledgements that advanced without ending fast recovery, 255 at most.
+    /// Number of partial acknowledgements, saturating at 255.
     partial_acks: u8,
     /// The rescue retransmission was sent.
     rescued: bool,
-    /// An acknowledgement came that did not end fast recovery.
+    /// An acknowledgement arrived that did not end fast recovery.
     heard: bool,
 }
 
-/// How an episode begins.
+/// Why an episode begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
-    /// Acknowledgements or a short timer told of a loss; by how many bytes the window deviates from the controller's
-    /// from the beginning on.
+    /// A loss found by acknowledgements or a short timer. `inflation`: initial deviation of the window from the
+    /// controller's, in bytes.
     Loss { inflation: i64 },
-    /// The retransmission timer expired; whether F-RTO suspects it.
+    /// An expiry of the retransmission timer. `suspected`: F-RTO's state, if it suspects that the expiry was
+    /// needless.
     Timeout { suspected: Option<Frto> },
 }
 
-/// How an episode ends.
+/// Why an episode ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// All that was outstanding when it began is acknowledged.
+    /// All data that was outstanding at its beginning is acknowledged.
     Repaired,
-    /// What is in flight was given up on this path, which another one repairs. What a timeout began goes on.
+    /// The path's flight moved to another path. An episode that a timeout began continues.
     Abandoned,
-    /// Everything outstanding is let go of.
+    /// All outstanding data was discarded.
     Discarded,
 }
 
-/// The packet that may leave whatever the window says: the first after a timeout or on entering fast recovery
-/// (RFC 9260, sections 6.3.3 E3 and 7.2.4).
+/// The packet exempt from the window: the first after a timeout or on entering fast recovery (RFC 9260, sections
+/// 6.3.3 E3 and 7.2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Exempt {
-    /// For a fast retransmission.
+    /// A fast retransmission.
     Fast,
-    /// For any other reason.
+    /// Any other packet.
     #[default]
     Other,
 }
 
-/// What a path does about losses. A path of which nothing was lost for long has no more than a word for it.
+/// The episode of one path. A path without recent losses takes one word of memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Episode(Option<Box<State>>);
 
-/// The state of a path that lost something.
+/// State of a path with recent losses.
 #[derive(Clone, Debug, Default)]
 struct State {
     phase: Phase,
-    /// Losses below this unit are those of an episode that is over or goes on (`recover` of RFC 6582).
+    /// Losses below this unit belong to an episode that is over or in progress (`recover` of RFC 6582).
     dealt_with: u64,
-    /// Bytes by which the window is wider or narrower than the controller has it: for what duplicate
-    /// acknowledgements say has left the network, where no reports say what (RFC 6582, section 3.2).
+    /// Bytes by which the window differs from the controller's: the data that duplicate acknowledgements say has
+    /// left the network, if the peer does not report which (RFC 6582, section 3.2).
     inflation: i64,
-    /// A packet may leave whatever the window says, and for what the last one that might did.
+    /// Whether a packet is exempt from the window, and why the last one was.
     exempt: bool,
     exempt_for: Exempt,
-    /// Packets of new data that may leave beyond the window (RFC 3042).
+    /// Packets of new data allowed beyond the window (RFC 3042).
     extra: u8,
-    /// One past the cumulative point when the timer last expired: if it is there still when the timer
-    /// expires again, it is for the same data (RFC 5681, section 3.1).
+    /// One past the cumulative point at the last expiry of the timer: if the point is still there at the next
+    /// expiry, that expiry is for the same data (RFC 5681, section 3.1).
     timed_out_at: Option<NonZeroU64>,
     fallen: Fallen,
     apart: Option<Box<Apart>>,
@@ -109,7 +110,7 @@ struct State {
 // ---- memory --------------------------------------------------------------------------------------
 
 impl Episode {
-    /// The state, to be changed.
+    /// The state, allocated if there is none.
     fn state_mut(&mut self) -> &mut State {
         self.0.get_or_insert_default()
     }
@@ -118,7 +119,7 @@ impl Episode {
         self.0.as_ref().map_or(Phase::Open, |state| state.phase)
     }
 
-    /// Fast recovery, while it is in progress.
+    /// The fast recovery in progress, if any.
     fn fast_recovery(&mut self) -> Option<&mut FastRecovery> {
         match &mut self.0.as_mut()?.phase {
             Phase::FastRecovery(recovery) => Some(recovery),
@@ -126,8 +127,8 @@ impl Episode {
         }
     }
 
-    /// Nothing is outstanding, and the cumulative point stands at `cumulative`: lets go of what concerns nothing but data
-    /// that was acknowledged.
+    /// Frees state that concerns acknowledged data only. Called while nothing is outstanding and the cumulative
+    /// point is `cumulative`.
     pub(crate) fn rest(&mut self, cumulative: u64) {
         if self.0.as_ref().is_some_and(|state| state.is_past(cumulative)) {
             self.0 = None;
@@ -136,7 +137,7 @@ impl Episode {
 }
 
 impl State {
-    /// Whether all of it concerns what lies below the cumulative point.
+    /// Whether all state concerns data below the cumulative point.
     fn is_past(&self, cumulative: u64) -> bool {
         self.phase == Phase::Open
             && self.inflation == 0
@@ -152,8 +153,8 @@ impl State {
 // ---- in and out ----------------------------------------------------------------------------------
 
 impl Episode {
-    /// An episode begins, and with it all ends that belonged to the one before, except what may still be given
-    /// back. `next_unit` is the first unit not sent yet.
+    /// Begins an episode and ends the previous one's state, except a window that may still be restored. `next_unit`
+    /// is the first unsent unit.
     pub(crate) fn enter(&mut self, entry: Entry, next_unit: u64) {
         self.set_pacing(None);
         let state = self.state_mut();
@@ -179,8 +180,8 @@ impl Episode {
         }
     }
 
-    /// The episode is over. What F-RTO suspects and what may be given back stay after a repair, for the
-    /// acknowledgement that ends it may tell of both.
+    /// Ends the episode. F-RTO's suspicion and the window that may be restored survive a repair, since the
+    /// acknowledgement that ends it may concern both.
     pub(crate) fn leave(&mut self, end: End) {
         self.set_pacing(None);
         let Some(state) = &mut self.0 else { return };
@@ -200,8 +201,8 @@ impl Episode {
         }
     }
 
-    /// Nothing had been lost: the episode is over, and the answer is the controller to go back to, if it is known
-    /// yet. Of the same data something else may be lost: that is news.
+    /// Ends an episode in which nothing was lost, and returns the controller to restore if it is known. A genuine
+    /// loss of the same data is handled as a new one.
     pub(crate) fn take_back(&mut self) -> Option<Congestion> {
         self.leave(End::Repaired);
         let state = self.0.as_mut()?;
@@ -212,7 +213,7 @@ impl Episode {
         Some(before.congestion)
     }
 
-    /// The cumulative point stands at `cumulative`: an episode that reached its exit is left.
+    /// The cumulative point is `cumulative`: ends an episode whose exit it has reached.
     pub(crate) fn on_cumulative(&mut self, cumulative: u64) {
         let exit = match self.phase() {
             Phase::Open => return,
@@ -228,32 +229,32 @@ impl Episode {
         matches!(self.phase(), Phase::FastRecovery(_))
     }
 
-    /// Whether anything is being repaired, be it by fast recovery or after a timeout.
+    /// Whether a repair is in progress, by fast recovery or after a timeout.
     pub(crate) fn is_repairing(&self) -> bool {
         self.phase() != Phase::Open
     }
 
-    /// Whether fast recovery is in progress, and an acknowledgement came that did not end it.
+    /// Whether fast recovery is in progress and an acknowledgement has arrived that did not end it.
     pub(crate) fn is_heard(&self) -> bool {
         matches!(self.phase(), Phase::FastRecovery(recovery) if recovery.heard)
     }
 
-    /// Whether a loss at the cumulative point is one of a window of data that an episode has dealt with.
+    /// Whether a loss at the cumulative point belongs to a window of data that an episode has already dealt with.
     ///
-    /// Where the peer reports what it has, that is over once all of that window is acknowledged (RFC 6675,
-    /// section 5.1). Where it does not, duplicates may still come of what was sent again without need, until
-    /// something is acknowledged that lies beyond it (RFC 6582, section 3.2, steps 2 and 4).
+    /// If the peer reports gaps, this ends once all of that window is acknowledged (RFC 6675, section 5.1). If it
+    /// does not, duplicates caused by needless retransmissions may still arrive until data beyond the window is
+    /// acknowledged (RFC 6582, section 3.2, steps 2 and 4).
     pub(crate) fn has_dealt_with(&self, cumulative: u64, reports: bool) -> bool {
         let dealt_with = self.0.as_ref().map_or(0, |state| state.dealt_with);
         cumulative < dealt_with || (cumulative == dealt_with && !reports)
     }
 
-    /// Whether there is neither a suspicion nor anything that may be given back.
+    /// Whether there is neither a suspicion nor a window that may be restored.
     pub(crate) fn keeps_nothing(&self) -> bool {
         self.0.as_ref().is_none_or(|state| state.apart.is_none())
     }
 
-    /// The policy was replaced: what it does not ask for ends.
+    /// Applies a replaced policy: state that it does not ask for ends.
     pub(crate) fn set_policy(&mut self, policy: &RecoveryPolicy) {
         let congestion: &CongestionPolicy = &policy.congestion;
         let Some(apart) = self.apart_mut() else { return };
@@ -270,11 +271,11 @@ impl Episode {
 // ---- what acknowledgements do within it ----------------------------------------------------------
 
 impl Episode {
-    /// A duplicate acknowledgement came, and no report says what left the network: the window opens by a packet of
-    /// `mss` bytes. In fast recovery by as much at most as is outstanding of what was sent before the last hole was:
-    /// what left since then may have been let go by duplicates that a peer made up (RFC 5681, section 3.2, step 4;
-    /// Savage et al. 1999), and what an honest peer still has to say of it comes behind the next partial
-    /// acknowledgement. Before fast recovery by `limited` bytes at most, if limited transmit allows any.
+    /// A duplicate acknowledgement arrived, and the peer does not report gaps: the window opens by one packet of
+    /// `mss` bytes. In fast recovery it opens to at most what is outstanding of the data sent before the last hole
+    /// was retransmitted: later packets may have been sent only because of forged duplicates (RFC 5681, section
+    /// 3.2, step 4; Savage et al. 1999), and an honest peer's information about them follows the next partial
+    /// acknowledgement. Before fast recovery it opens by at most `limited` bytes, if limited transmit allows any.
     pub(crate) fn on_duplicate(&mut self, cumulative: u64, mss: u64, limited: Option<u64>) {
         let most = match self.phase() {
             Phase::FastRecovery(recovery) => Some(recovery.believed.saturating_sub(cumulative)),
@@ -287,7 +288,7 @@ impl Episode {
         }
     }
 
-    /// The cumulative point advanced in fast recovery, not to its end; by a `full` packet at least.
+    /// A partial acknowledgement arrived; `full`: it covers at least one full packet.
     pub(crate) fn on_partial_ack(&mut self, full: bool, next_unit: u64) {
         if let Some(recovery) = self.fast_recovery() {
             recovery.partial_acks = recovery.partial_acks.saturating_add(1);
@@ -297,20 +298,21 @@ impl Episode {
         }
     }
 
-    /// The window is narrower by what arrived, but for `back` bytes (RFC 6582, section 3.2, step 3).
+    /// Deflates the window by `acked` bytes less `back` bytes (RFC 6582, section 3.2, step 3).
     pub(crate) fn deflate(&mut self, acked: u64, back: u64) {
         let state = self.state_mut();
         state.inflation = state.inflation - acked as i64 + back as i64;
     }
 
-    /// The cumulative point advanced, and no fast recovery is in progress: what duplicates had told of is over.
+    /// The cumulative point advanced outside fast recovery: the inflation by earlier duplicates ends.
     pub(crate) fn settle_window(&mut self) {
         if let Some(state) = &mut self.0 {
             state.inflation = 0;
         }
     }
 
-    /// Whether an acknowledgement that advances restarts the retransmission timer (RFC 6582, section 3.2, step 3).
+    /// Whether an acknowledgement that advances the cumulative point restarts the retransmission timer (RFC 6582,
+    /// section 3.2, step 3).
     pub(crate) fn restarts_timer(&self, reports: bool, policy: PartialAck) -> bool {
         let partial_acks = match self.phase() {
             Phase::FastRecovery(recovery) => recovery.partial_acks,
@@ -319,8 +321,7 @@ impl Episode {
         reports || partial_acks <= 1 || policy == PartialAck::Every
     }
 
-    /// An acknowledgement has been dealt with: what may leave now. `delivered`: bytes that it found delivered;
-    /// `lost`: something was taken for lost by it.
+    /// Updates the pace of recovery after an acknowledgement was processed.
     pub(crate) fn on_dealt_with(&mut self, ack: PrrAck, mss: u64) {
         let Some(recovery) = self.fast_recovery() else { return };
         recovery.heard = true;
@@ -335,7 +336,7 @@ impl Episode {
 // ---- the window ----------------------------------------------------------------------------------
 
 impl Episode {
-    /// Bytes that may be in flight where the controller's window is `cwnd`.
+    /// Bytes that may be in flight if the controller's window is `cwnd`.
     pub(crate) fn window(&self, cwnd: u64, mss: u64) -> u64 {
         let Some(state) = &self.0 else { return cwnd };
         if let Some(pacing) = state.apart.as_ref().and_then(|apart| apart.pacing) {
@@ -347,30 +348,31 @@ impl Episode {
         }
     }
 
-    /// Packets leave at the pace of acknowledgements from now on, so that recovery ends with `target` bytes in flight,
-    /// of `flight_before` before the loss was found (RFC 9937).
+    /// Paces the recovery by acknowledgements, so that it ends with `target` bytes in flight; `flight_before` bytes
+    /// were in flight before the loss was detected (RFC 9937).
     pub(crate) fn pace(&mut self, flight_before: u64, target: u64, window: u64) {
         self.set_pacing(Some(Pacing { prr: Prr::new(flight_before, target), window }));
     }
 
-    /// A packet left that takes `bytes` of the window.
+    /// A packet left that takes `bytes` bytes of the window.
     pub(crate) fn on_sent(&mut self, bytes: u64) {
         if let Some(pacing) = self.apart_mut().and_then(|apart| apart.pacing.as_mut()) {
             pacing.prr.on_sent(bytes);
         }
     }
 
-    /// For what the window fell last.
+    /// The data for which the window fell last.
     pub(crate) fn fallen(&self) -> Fallen {
         self.0.as_ref().map_or_else(Fallen::default, |state| state.fallen)
     }
 
-    /// The window falls now, by the retransmission timer or not.
+    /// Records that the window falls now, by the retransmission timer or otherwise.
     pub(crate) fn on_fall(&mut self, ledger: &Ledger, by_timeout: bool) {
         self.state_mut().fallen = Fallen::now(ledger, by_timeout);
     }
 
-    /// A mark of the network came for data for which the window fell to what it is `now`: nothing takes that back.
+    /// The network marked data for which the window fell to its present value `now`, so that this fall is never
+    /// undone.
     pub(crate) fn on_mark(&mut self, now: &Congestion) {
         let state = self.state_mut();
         state.fallen.marked = true;
@@ -380,42 +382,42 @@ impl Episode {
         }
     }
 
-    /// The retransmission timer expires for what begins at `cumulative`; whether it did so for the same data the last
-    /// time.
+    /// The retransmission timer expires for data that begins at `cumulative`. Returns whether the previous expiry
+    /// was for the same data.
     pub(crate) fn expires_again(&mut self, cumulative: u64) -> bool {
         let oldest = NonZeroU64::MIN.checked_add(cumulative);
         core::mem::replace(&mut self.state_mut().timed_out_at, oldest) == oldest
     }
 
-    /// One packet may leave whatever the window says.
+    /// Exempts one packet from the window.
     pub(crate) fn exempt(&mut self, exempt: Exempt) {
         let state = self.state_mut();
         (state.exempt, state.exempt_for) = (true, exempt);
     }
 
-    /// One more may, for the reason of the last one.
+    /// Exempts one more packet, for the previous reason.
     pub(crate) fn exempt_again(&mut self) {
         self.state_mut().exempt = true;
     }
 
-    /// Why a packet may leave whatever the window says, if one may.
+    /// Why a packet is exempt from the window; `None` if none is.
     pub(crate) fn exempted(&self) -> Option<Exempt> {
         let state = self.0.as_ref()?;
         state.exempt.then_some(state.exempt_for)
     }
 
-    /// Ends the exemption: the packet left, or nothing waits to leave. Answers whether there was one.
+    /// Ends the exemption, since the packet left or nothing waits to be sent. Returns whether there was one.
     pub(crate) fn end_exemption(&mut self) -> bool {
         self.0.as_mut().is_some_and(|state| core::mem::take(&mut state.exempt))
     }
 
-    /// A miss indication lets a packet of new data leave beyond the window, two at most (RFC 3042).
+    /// Lets a miss indication release a packet of new data beyond the window, two at most (RFC 3042).
     pub(crate) fn on_miss(&mut self) {
         let state = self.state_mut();
         state.extra = (state.extra + 1).min(2);
     }
 
-    /// A packet of new data may leave beyond the window as a probe.
+    /// Allows a probe with new data beyond the window.
     pub(crate) fn allow_probe(&mut self) {
         let state = self.state_mut();
         state.extra = state.extra.max(1);
@@ -426,14 +428,14 @@ impl Episode {
         self.0.as_ref().is_some_and(|state| state.extra > 0)
     }
 
-    /// Takes note that a packet left beyond the window.
+    /// Records that a packet left beyond the window.
     pub(crate) fn use_extra(&mut self) {
         if let Some(state) = &mut self.0 {
             state.extra = state.extra.saturating_sub(1);
         }
     }
 
-    /// The cumulative point advanced: no packet leaves beyond the window any more.
+    /// The cumulative point advanced: packets beyond the window are not allowed any more.
     pub(crate) fn end_extra(&mut self) {
         if let Some(state) = &mut self.0 {
             state.extra = 0;
@@ -441,17 +443,17 @@ impl Episode {
     }
 }
 
-// ---- what is sent again --------------------------------------------------------------------------
+// ---- retransmissions ----------------------------------------------------------------------------
 
 impl Episode {
-    /// A unit is sent again.
+    /// Records the retransmission of a unit.
     pub(crate) fn on_again(&mut self, unit: u64, weight: u32) {
         if let Some(recovery) = self.fast_recovery() {
             recovery.high_rxt = recovery.high_rxt.max(unit + u64::from(weight.max(1)));
         }
     }
 
-    /// One past the highest unit sent again in the fast recovery that is in progress.
+    /// One past the highest unit retransmitted in the fast recovery in progress.
     pub(crate) fn high_rxt(&self) -> Option<u64> {
         match self.phase() {
             Phase::FastRecovery(recovery) => Some(recovery.high_rxt),
@@ -459,19 +461,20 @@ impl Episode {
         }
     }
 
-    /// All below this unit is sent again or known.
+    /// Sets HighRxt: every unit below it has been retransmitted or acknowledged.
     pub(crate) fn set_high_rxt(&mut self, high_rxt: u64) {
         if let Some(recovery) = self.fast_recovery() {
             recovery.high_rxt = high_rxt;
         }
     }
 
-    /// Whether fast recovery advances and has no rescue retransmission yet (RFC 6675, section 4, NextSeg, rule 4).
+    /// Whether fast recovery advances and has sent no rescue retransmission yet (RFC 6675, section 4, NextSeg, rule
+    /// 4).
     pub(crate) fn lacks_rescue(&self) -> bool {
         matches!(self.phase(), Phase::FastRecovery(recovery) if recovery.partial_acks > 0 && !recovery.rescued)
     }
 
-    /// The rescue retransmission leaves.
+    /// Records that the rescue retransmission leaves.
     pub(crate) fn on_rescue(&mut self) {
         if let Some(recovery) = self.fast_recovery() {
             recovery.rescued = true;

@@ -1,4 +1,4 @@
-//! What recovery did and why, as typed events, to see why a message was late.
+//! Steps of recovery and their reasons, as typed events: they show why a message was late.
 
 use std::collections::VecDeque;
 
@@ -18,65 +18,65 @@ pub enum Event {
         path: PathIndex,
         /// Units sent for the first time.
         new: u32,
-        /// Units sent again.
+        /// Units retransmitted.
         again: u32,
-        /// Bytes of data in it.
+        /// Bytes of data in the packet.
         bytes: u64,
     },
-    /// A unit is sent again.
+    /// A unit was retransmitted.
     Resent {
         /// Number of the unit in the ledger.
         unit: u64,
-        /// Why.
+        /// Reason of the retransmission.
         cause: Cause,
-        /// For the how-many-th time.
+        /// Number of the retransmission of this unit, from 1.
         order: u8,
     },
     /// Data was acknowledged.
     Acknowledged {
-        /// Path on which it was sent.
+        /// Path on which the data was sent.
         path: PathIndex,
         /// The first unit not acknowledged cumulatively.
         cumulative: u64,
         /// Bytes newly acknowledged.
         bytes: u64,
-        /// The measurement it allowed.
+        /// The RTT sample that the acknowledgement gave, if any.
         rtt: Option<Duration>,
-        /// The retransmission timeout after it, with back-off.
+        /// The retransmission timeout after the acknowledgement, with back-off.
         rto: Duration,
     },
     /// Packets were taken for lost.
     Lost {
-        /// Path on which it was sent.
+        /// Path on which the packets were sent.
         path: PathIndex,
-        /// How many.
+        /// Number of packets.
         packets: u32,
-        /// By what.
+        /// Evidence that told of the loss.
         cause: Cause,
     },
     /// A retransmission timer expired.
     Timeout {
         /// Path whose timer expired.
         path: PathIndex,
-        /// The timeout after it.
+        /// The timeout after the expiry, with back-off.
         next_rto: Duration,
         /// Whether the stream was thin.
         thin: bool,
-        /// Whether the timeout was left undoubled.
+        /// Whether the timeout was not doubled.
         linear: bool,
     },
-    /// A probe leaves.
+    /// A tail loss probe left.
     Probed {
         /// Path that was probed.
         path: PathIndex,
-        /// Whether it is new data.
+        /// Whether the probe carries new data.
         new: bool,
     },
     /// A retransmission timer was set.
     TimerSet {
         /// Path whose timer was set.
         path: PathIndex,
-        /// When it is due.
+        /// Instant at which the timer is due.
         due: Instant,
     },
     /// The congestion window changed.
@@ -90,30 +90,30 @@ pub enum Event {
         /// Bytes in flight.
         flight: u64,
     },
-    /// Copies that rode along repaired losses.
+    /// Redundant copies repaired losses.
     Repaired {
         /// Path on which the original was sent.
         path: PathIndex,
-        /// How many units were lost.
+        /// Number of units that were lost and repaired.
         units: u32,
     },
     /// The peer reported needless retransmissions.
     Spurious {
-        /// How many units.
+        /// Number of units.
         units: u32,
     },
 }
 
-/// When it happened, and what.
+/// An event and its instant.
 pub type TimedEvent = (Instant, Event);
 
-/// Keeps events for the driver to fetch; costs one word while off.
+/// A queue of events for the driver to fetch; takes one word of memory while recording is off.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::box_collection, reason = "one word while off")]
 pub struct EventLog(Option<Box<VecDeque<TimedEvent>>>);
 
 impl EventLog {
-    /// Events kept at most; older ones give way when the driver does not fetch them.
+    /// Most events kept; older ones are dropped if the driver does not fetch them.
     const LIMIT: usize = 65_536;
 
     /// Switches recording on or off.
@@ -126,7 +126,7 @@ impl EventLog {
         self.0.is_some()
     }
 
-    /// Records what `event` gives, if recording is on.
+    /// Records the event that `event` returns; calls it only while recording is on.
     pub fn record(&mut self, now: Instant, event: impl FnOnce() -> Event) {
         if let Some(events) = &mut self.0 {
             if events.len() == Self::LIMIT {

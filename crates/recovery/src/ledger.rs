@@ -1,12 +1,12 @@
-//! The ledger of sent packets: what is where, what came back, what is missing.
+//! The ledger of sent packets: what is in flight, what was acknowledged, what is missing.
 //!
-//! The ledger knows **units** in one unwrapped 64-bit space, which are whole or spans of bytes (a DATA chunk is a whole
-//! unit with a weight in bytes, a TCP segment a span), and **packets** with numbers that never wrap or repeat. Each packet knows the units that rode in it; each unit knows the
-//! latest packet that carried it. Packets in flight, bytes in flight, the packet being timed and the
-//! evidence of loss are all answered here and kept nowhere else.
+//! The ledger knows **units** in one unwrapped 64-bit space, which are whole or spans of bytes (a DATA chunk is a
+//! whole unit with a weight in bytes, a TCP segment a span), and **packets** with numbers that never wrap or
+//! repeat. Each packet knows the units that it carried, and each unit the latest packet that carried it. Packets in
+//! flight, bytes in flight, the timed packet and the evidence of loss are all derived here and stored nowhere else.
 //!
-//! A path's packets in flight form a list in sending order, so that an acknowledgement visits only what
-//! it newly acknowledges and what is missing below it; its cost does not grow with what is outstanding.
+//! A path's packets in flight form a list in sending order, so that an acknowledgement visits only what it newly
+//! acknowledges and what is missing below that; its cost does not grow with the amount outstanding.
 
 mod abandon;
 mod acknowledge;
@@ -52,14 +52,14 @@ pub type PacketNumber = u64;
 /// Index of a path of the association or connection.
 pub type PathIndex = u8;
 
-/// How many acknowledged units the ledger remembers as resent, to recognise late duplicate reports.
+/// Number of acknowledged units remembered as retransmitted, to recognise late duplicate reports.
 const RESENT_MEMORY: usize = 64;
 
-/// Units whose reports a peer may take back beyond one for each packet sent. Honest reports are taken back when
-/// one overtakes another, or when a receiver runs out of memory.
+/// Number of reports that a peer may revoke beyond one for each packet sent. An honest peer revokes a report when
+/// acknowledgements overtake each other or when it runs out of memory.
 const RENEGED_SPARE: u32 = 256;
 
-/// What a path has in flight.
+/// Amount in flight on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Flight {
     /// Packets in flight.
@@ -72,31 +72,31 @@ pub struct Flight {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     packets: VecDeque<Packet>,
-    /// Number that the next packet gets.
+    /// Number of the next packet.
     next_packet: PacketNumber,
     units: VecDeque<Unit>,
     next_unit: u64,
     cumulative: u64,
-    /// The weights of all units, whatever became of them.
+    /// Sum of the weights of all units, in whatever state.
     unacknowledged: u64,
-    /// What the peer reports to have beyond the cumulative point.
+    /// Data that the peer reports beyond the cumulative point.
     reports: Scoreboard,
-    /// Packets found delivered while something was reported beyond the cumulative point.
+    /// Packets delivered while the peer reported data beyond the cumulative point.
     reported_packets: u32,
-    /// Units that came of cuts.
+    /// Units created by cuts.
     cuts: u32,
-    /// Below this, evidence by position has been acted on.
+    /// Evidence by position below this unit has been acted on.
     judged_below: u64,
-    /// Reports of what lies below are not believed: the peer takes them back.
+    /// Reports below this unit are not believed, since the peer revokes them.
     distrusted_below: u64,
-    /// Units whose reports were taken back, less packets sent.
+    /// Units whose reports were revoked, less packets sent.
     reneged: u32,
     draft: Draft,
     paths: SmallVec<[InFlight; 1]>,
-    /// The latest acknowledged units that were sent more than once, if there were any.
+    /// The latest acknowledged units that were sent more than once.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     resent: Option<Box<VecDeque<Resent>>>,
-    /// When units that were sent again had left first.
+    /// First transmissions of retransmitted units.
     repeated: RepeatedUnits,
 }
 
@@ -104,7 +104,7 @@ pub struct Ledger {
 #[derive(Clone, Copy, Debug)]
 struct Resent {
     unit: u64,
-    /// The path on which it had been taken for lost.
+    /// The path on which the unit had been taken for lost.
     path: PathIndex,
 }
 
@@ -114,19 +114,19 @@ impl Ledger {
         Ledger { next_unit: first_unit, cumulative: first_unit, ..Ledger::default() }
     }
 
-    /// Forgets everything outstanding; units and packets go on being numbered from where they are.
+    /// Forgets all outstanding data; the numbering of units and packets continues.
     pub fn discard(&mut self) {
         let (next_unit, next_packet) = (self.next_unit, self.next_packet);
         *self = Ledger { next_packet, ..Ledger::new(next_unit) };
     }
 
-    /// Bytes that it keeps apart from itself, for accounts of memory.
+    /// Allocated bytes, for accounts of memory.
     #[inline]
     pub fn memory(&self) -> usize {
         self.packets.capacity() * size_of::<Packet>() + self.units.capacity() * size_of::<Unit>()
     }
 
-    /// The unit that the next new data will get.
+    /// The number of the next new unit.
     pub fn next_unit(&self) -> u64 {
         self.next_unit
     }
@@ -136,7 +136,7 @@ impl Ledger {
         self.cumulative
     }
 
-    /// What is in flight on a path.
+    /// The amount in flight on a path.
     pub fn flight(&self, path: PathIndex) -> Flight {
         self.paths.get(usize::from(path)).map(|path| path.flight).unwrap_or_default()
     }
@@ -156,10 +156,10 @@ impl Ledger {
         self.paths.iter().map(|path| path.flight.bytes).sum()
     }
 
-    /// The lowest unit at or after `from` that waits to be sent again on `path`, and its weight.
+    /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
     pub fn next_lost(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
         let lost = &self.paths.get(usize::from(path))?.lost;
-        // Asked several times a packet: mostly nothing waits.
+        // Called several times per packet, mostly with nothing waiting.
         if lost.is_empty() {
             return None;
         }
@@ -167,18 +167,18 @@ impl Ledger {
         Some((start, self.units[self.locate(start)?].weight))
     }
 
-    /// When the oldest packet in flight on `path` was sent.
+    /// Instant at which the oldest packet in flight on `path` was sent.
     pub fn oldest_sent_at(&self, path: PathIndex) -> Option<Instant> {
         let head = self.paths.get(usize::from(path))?.head()?;
         self.packet(head).map(|packet| packet.sent_at)
     }
 
-    /// Packets in flight on `path` that carry something again.
+    /// Number of packets in flight on `path` that carry a retransmission.
     pub fn resending(&self, path: PathIndex) -> u32 {
         self.paths.get(usize::from(path)).map_or(0, |path| path.resending)
     }
 
-    /// How long after the oldest packet in flight on `path` the latest one left.
+    /// Time from the transmission of the oldest packet in flight on `path` to that of the latest.
     pub fn span_in_flight(&self, path: PathIndex) -> Duration {
         let sent_at = |number| self.packet(number).map(|packet| packet.sent_at);
         let list = self.paths.get(usize::from(path));
@@ -186,18 +186,18 @@ impl Ledger {
         ends.map_or(Duration::ZERO, |(oldest, latest)| latest.since(oldest))
     }
 
-    /// The number that the next packet will get.
+    /// The number of the next packet.
     pub fn next_packet(&self) -> PacketNumber {
         self.next_packet
     }
 
-    /// Packets found delivered since the peer began to report anything beyond the cumulative point.
+    /// Packets delivered since the peer began to report data beyond the cumulative point.
     pub fn reported_packets(&self) -> u32 {
         self.reported_packets
     }
 
-    /// Packets not yet passed by the cumulative point, lost ones apart, counted no further than `limit`:
-    /// the outstanding segments of RFC 5827.
+    /// Number of packets, other than lost ones, that the cumulative point has not passed, counted to `limit` at
+    /// most: the outstanding segments of RFC 5827.
     pub fn outstanding_packets(&self, limit: usize) -> usize {
         let alive = self.packets.iter().filter(|packet| packet.state != PacketState::Lost);
         alive.take(limit).count()
@@ -205,7 +205,7 @@ impl Ledger {
 
     // ---- sending -------------------------------------------------------------------------------
 
-    /// Adds new data of `len` steps and `weight` bytes to the packet being put together for `path`.
+    /// Adds new data of `len` steps and `weight` bytes to the packet being built for `path`, and returns its unit.
     pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
         let start = self.next_unit;
         let packet = self.next_packet;
@@ -216,8 +216,8 @@ impl Ledger {
         start
     }
 
-    /// Adds a lost unit to the packet being put together for `path`; answers why it is sent again and for the
-    /// how-many-th time, or nothing if it is not lost.
+    /// Adds a lost unit to the packet being built for `path`. Returns why it is retransmitted and the number of the
+    /// retransmission; `None` if the unit is not lost.
     pub fn draft_again(&mut self, path: PathIndex, start: u64) -> Option<(Cause, u8)> {
         let index = self.locate(start)?;
         let packet = self.next_packet;
@@ -241,12 +241,12 @@ impl Ledger {
         Some((cause, order))
     }
 
-    /// The packet being put together asks the peer to acknowledge it at once.
+    /// Marks the packet being built as asking the peer for an immediate acknowledgement.
     pub fn draft_request(&mut self) {
         self.draft.asked = true;
     }
 
-    /// The packet put together leaves on `path`.
+    /// Sends the packet being built on `path` and returns its number.
     pub fn commit(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let draft = core::mem::take(&mut self.draft);
         self.reneged = self.reneged.saturating_sub(1);
@@ -264,15 +264,15 @@ impl Ledger {
         &mut self.paths[index]
     }
 
-    /// Row of the unit that starts at `start`.
+    /// Index of the unit that starts at `start`.
     fn locate(&self, start: u64) -> Option<usize> {
         let index = self.first_at_or_after(start);
         (self.units.get(index)?.start == start).then_some(index)
     }
 
-    /// Row of the first unit that starts at or after `start`.
+    /// Index of the first unit that starts at or after `start`.
     fn first_at_or_after(&self, start: u64) -> usize {
-        // Units of one step each (SCTP) stand where the distance says.
+        // Units of one step each (SCTP) stand at their distance from the first.
         if let Some(front) = self.units.front() {
             let guess = start.saturating_sub(front.start) as usize;
             if self.units.get(guess).is_some_and(|unit| unit.start == start) {

@@ -1,13 +1,13 @@
-//! Loss recovery shared by SCTP and TCP: it sees neither chunk nor segment, only packets and the units
-//! of data in them, and acknowledgements as one [`Feedback`].
+//! Loss recovery shared by SCTP and TCP. It knows neither chunk nor segment, only packets, the units of data in
+//! them, and acknowledgements as one [`Feedback`].
 //!
-//! - [`policy`]: every idea as a value, and the named presets.
-//! - [`ledger`]: what was sent when in which packet, what came back, what is missing.
-//! - [`Feedback`]: what an acknowledgement says, whatever the protocol.
-//! - [`DelayedAck`]: when the receiving side acknowledges.
-//! - `episode`: what a path is repairing, with one way in and one way out.
+//! - [`policy`]: every mechanism as a value, and the named presets.
+//! - [`ledger`]: what was sent when in which packet, what was acknowledged, what is missing.
+//! - [`Feedback`]: the content of an acknowledgement, whatever the protocol.
+//! - [`DelayedAck`]: delayed acknowledgements of the receiving side.
+//! - `episode`: the repair in progress on a path, with one entry and one exit.
 //! - [`rtt`], [`rto`], [`thin_stream`], [`loss`], [`congestion`]: pure decisions.
-//! - [`recovery`]: the policy run over the ledger.
+//! - [`recovery`]: applies the policy to the ledger.
 //!
 //! Sources: RFC 9260, 6298, 5827, 3042, 7765; 5681, 6582, 6675, 8985, 5682, 3708, 3522, 4015, 9438, 9406, 9937, 3465,
 //! 6928; Petlund et al. 2009 and 2010; Brakmo and Peterson 1995; Yin et al.

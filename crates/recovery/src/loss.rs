@@ -1,4 +1,4 @@
-//! How loss is told from delay: pure decisions that the recovery applies to its ledger.
+//! Loss detection: pure decisions that the recovery applies to its ledger.
 
 #[macro_use]
 mod mechanism;
@@ -26,7 +26,7 @@ use crate::rtt::RttEstimator;
 mechanisms! {
     /// Loss detection by time (RFC 8985).
     rack: Rack,
-    /// The shortest round trip lately.
+    /// Shortest recent round trip.
     min_rtt: RecentMinimum,
     /// Tail loss probes.
     probe: Probe,
@@ -38,14 +38,15 @@ mechanisms! {
     copies: Copies,
 }
 
-/// Miss indications that mean loss now (RFC 9260, section 7.2.4; Petlund et al. 2009, section 5.4).
+/// Number of miss indications that mean loss at present (RFC 9260, section 7.2.4; Petlund et al. 2009, section
+/// 5.4).
 pub fn dup_threshold(policy: &LossPolicy, thin: bool) -> u8 {
     let threshold = policy.dup_threshold_while_thin.filter(|_| thin);
     threshold.unwrap_or(policy.dup_threshold).max(1)
 }
 
-/// Whether early retransmit takes the one packet for lost that is not acknowledged, while all others
-/// outstanding are (RFC 5827, section 3.2): two or three packets outstanding and nothing to send.
+/// Whether early retransmit takes the one unacknowledged packet for lost while all other outstanding ones are
+/// reported (RFC 5827, section 3.2): two or three packets are outstanding, and no data waits to be sent.
 pub fn early_retransmit(
     policy: &LossPolicy,
     in_flight: u32,
@@ -55,9 +56,9 @@ pub fn early_retransmit(
     policy.early_retransmit && !can_send_new && in_flight == 1 && (2..4).contains(&outstanding)
 }
 
-/// Early retransmit by bytes (RFC 5827, section 3.1): fewer than four full segments' `outstanding`, of which all but
-/// one full segment have been `reported`, or as many duplicates came as there are full segments but one.
-/// At least one duplicate in any case, which the RFC's formula would not ask for below two segments.
+/// Early retransmit by bytes (RFC 5827, section 3.1): fewer `outstanding` bytes than four full segments, and either
+/// all but one full segment `reported`, or one duplicate fewer than there are full segments. At least one duplicate
+/// is required, which the RFC's formula does not demand below two segments.
 pub fn early_retransmit_by_bytes(
     outstanding: u64,
     mss: u64,
@@ -74,27 +75,27 @@ pub fn early_retransmit_by_bytes(
     }
 }
 
-/// How long FreeBSD's early fast retransmit timer waits: `SRTT + 2 · RTTVAR`, a quarter of the first
-/// timeout while nothing was measured, never less than `least`.
+/// Wait of FreeBSD's early fast retransmit timer: `SRTT + 2 · RTTVAR`, or a quarter of the initial timeout before
+/// the first RTT sample, and never less than `least`.
 pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -> Duration {
     rtt.overdue_after().unwrap_or(initial_rto / 4).max(least)
 }
 
-/// The moments that a restarted timer is computed from.
+/// The instants from which a restarted timer is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartMoments {
-    /// The time of the question.
+    /// The present.
     pub now: Instant,
-    /// When the timer that runs was started.
+    /// Start of the running timer.
     pub timer_started_at: Instant,
-    /// When the oldest packet in flight was sent.
+    /// Transmission of the oldest packet in flight.
     pub oldest_sent_at: Instant,
-    /// Packets in flight, and those that unsent data will fill.
+    /// Packets in flight, plus those that unsent data will fill.
     pub outstanding: u32,
 }
 
-/// When the timer is due that is restarted because the oldest outstanding data was acknowledged.
-/// A remainder of nothing becomes a full RTO.
+/// Deadline of a timer that is restarted because the oldest outstanding data was acknowledged. A remainder of zero
+/// becomes a full RTO.
 pub fn restarted_timer(
     restart: TimerRestart,
     moments: RestartMoments,
@@ -160,8 +161,8 @@ mod tests {
         assert_eq!([early(10), early(300)], [250, 300].map(millis));
     }
 
-    /// Chunk 1 sent at 0, chunk 2 at 150 ms, the SACK of chunk 1 at 180 ms, RTO 300 ms
-    /// (the example of the difference between the paper's compensation and RFC 7765).
+    /// Chunk 1 is sent at 0, chunk 2 at 150 ms; the SACK of chunk 1 arrives at 180 ms; the RTO is 300 ms (the
+    /// example of the difference between the paper's compensation and RFC 7765).
     fn due(restart: TimerRestart, thin: bool, outstanding: u32) -> u64 {
         let moments = RestartMoments {
             now: Instant::from_millis(180),

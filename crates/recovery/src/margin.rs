@@ -1,22 +1,21 @@
-//! How far above the smoothed round trip the timer expires, learned from expiries that came too soon.
+//! The timer's margin above the smoothed round trip, learned from expiries that came too soon.
 //!
-//! RFC 6298 takes four times the variation, which suffices where the least timeout is a second. A timer with a minimum
-//! of milliseconds expires early as often as the distribution of the round trip has more beyond four mean deviations
-//! than the exact number promises: where a queue comes and goes, at each of its tops. Each early expiry sends data twice
-//! into that queue.
+//! RFC 6298 takes four times the variation, which suffices with a minimum timeout of a second. A timer with a
+//! minimum of milliseconds expires early whenever the distribution of round trips exceeds four mean deviations:
+//! with a queue that comes and goes, at each of its peaks. Each early expiry sends data twice into that queue.
 
-/// A share of one variation: what one packet delivered takes back.
+/// Fraction of one variation that one delivered packet removes.
 const UNIT: u32 = 1;
-/// Half a variation: what one expiry that came too soon adds. Without loss one packet of 4096 is sent early.
+/// Half a variation, which one early expiry adds. Without loss one packet in 4096 is sent early.
 const STEP: u32 = 4096 * UNIT;
-/// What an expiry takes back, early or not: of the expiries on a path with loss, one half may be early.
+/// Amount that any expiry removes, early or not: of the expiries on a path with loss, one half may be early.
 const RELIEF: u32 = STEP / 2;
-/// Units of one variation.
+/// Units in one variation.
 const VARIATION: u32 = 2 * STEP;
-/// Variations that may be added to the four of RFC 6298.
+/// Most variations added to the four of RFC 6298.
 const MOST: u32 = 12 * VARIATION;
 
-/// Variations that the timeout allows for beyond the four of RFC 6298, in units of 2^-13.
+/// Variations added to the four of RFC 6298, in units of 2^-13.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margin(u32);
 
@@ -26,12 +25,12 @@ impl Margin {
         self.0 = self.0.saturating_sub(RELIEF);
     }
 
-    /// The first transmission of what the timer had sent again was acknowledged after the timer expired.
+    /// The first transmission of retransmitted data was acknowledged after the timer had expired.
     pub(crate) fn on_early(&mut self) {
         self.0 = (self.0 + STEP).min(MOST);
     }
 
-    /// Packets were delivered.
+    /// `packets` packets were delivered.
     pub(crate) fn on_delivered(&mut self, packets: u32) {
         self.0 = self.0.saturating_sub(packets.saturating_mul(UNIT));
     }
@@ -64,7 +63,8 @@ mod tests {
 
     #[test]
     fn without_loss_one_packet_in_four_thousand_is_sent_early() {
-        // A path that needs seven variations: below, each packet is early; the share that it comes to is the rule's own.
+        // A path that needs seven variations: below that, each packet is early. The resulting share of early
+        // packets is the rule's own.
         let (mut margin, mut early) = (Margin::default(), 0);
         let packets = 200_000;
         for _ in 0..packets {

@@ -25,14 +25,14 @@ use copying::Copying;
 pub(crate) use peak::Peak;
 use worth::Worth;
 
-/// A retransmission timer that runs.
+/// A running retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunningTimer {
     pub(crate) started_at: Instant,
     pub(crate) due: Instant,
 }
 
-/// What recovery keeps for a path.
+/// Recovery state of one path.
 #[derive(Clone, Debug)]
 pub(crate) struct PathRecovery {
     pub(crate) rtt: RttEstimator,
@@ -40,7 +40,7 @@ pub(crate) struct PathRecovery {
     pub(crate) backoff: Backoff,
     pub(crate) congestion: Congestion,
     pub(crate) loss: LossEstimator,
-    /// What is done about losses now.
+    /// The repair in progress.
     pub(crate) episode: Episode,
     /// T3-rtx (RFC 9260, section 6.3).
     pub(crate) t3_rtx: Option<RunningTimer>,
@@ -50,32 +50,32 @@ pub(crate) struct PathRecovery {
     pub(crate) burst_end: Option<NonZeroU64>,
     /// One past the last packet that the peer was asked to acknowledge at once.
     asked_before: Option<NonZeroU64>,
-    /// Where what is lost here is sent again.
+    /// Paths that retransmit this path's losses.
     pub(crate) routes: Routes,
-    /// How much was in flight lately.
+    /// Peak of the recent flight.
     pub(crate) peak: Peak,
-    /// What the newer mechanisms keep.
+    /// State of the mechanisms that the policy enables.
     pub(crate) mechanisms: Option<Box<MechanismStates>>,
-    /// How long the peer delays acknowledgements, where the policy allows for it.
+    /// The peer's learned acknowledgement delay, if the policy uses it.
     pub(crate) ack_delay: Option<Box<AckDelay>>,
-    /// What keeps copies that ride along from filling a queue, and what they gain and cost.
+    /// The brake, gain and cost of copies.
     pub(crate) copying: Copying,
-    /// The path's own way to a timeout, where it differs from the policy's.
+    /// The path's own RTO policy, if it differs from the general one.
     pub(crate) rto_policy: Option<Box<RtoPolicy>>,
 }
 
-/// Where what is lost on a path is sent again.
+/// Paths on which a path's losses are retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routes {
-    /// What acknowledgements or short timers found lost: the path itself while it works (RFC 9260,
-    /// section 6.4).
+    /// Path for losses found by acknowledgements or short timers: the path itself while it works (RFC 9260, section
+    /// 6.4).
     pub fast: PathIndex,
-    /// What the retransmission timer gave up.
+    /// Path for losses found by the retransmission timer.
     pub timeout: PathIndex,
 }
 
 impl Routes {
-    /// Everything goes on `path`.
+    /// Retransmits all losses on `path`.
     pub fn all(path: PathIndex) -> Routes {
         Routes { fast: path, timeout: path }
     }
@@ -103,8 +103,9 @@ impl PathRecovery {
         }
     }
 
-    /// Data leaves, while other data is in flight or not: what the policy's mechanisms keep is there from now on. A path without
-    /// data takes no memory for it, and one whose messages travel alone none for copies that ride along.
+    /// Allocates state for the policy's mechanisms when data leaves; `follows`: other data is in flight. A path
+    /// without data takes no memory for mechanisms, and one whose messages travel alone none for copies that ride
+    /// along.
     pub(crate) fn equip(&mut self, now: Instant, follows: bool, policy: &RecoveryPolicy) {
         if self.ack_delay.is_none() && policy.rto.ack_delay.is_some() {
             self.ack_delay = Some(Box::new(AckDelay::new(now, self.rtt.srtt())));
@@ -115,7 +116,7 @@ impl PathRecovery {
         self.copying.equip(follows, policy);
     }
 
-    /// The fate of this many packets is known.
+    /// The fate of `packets` packets became known.
     pub(crate) fn on_fates(&mut self, packets: u32, lost: bool) {
         for _ in 0..packets {
             self.loss.on_fate(lost);
@@ -133,7 +134,7 @@ impl PathRecovery {
         }
     }
 
-    /// The peer is asked to acknowledge `packet` at once: by a flag, or by a packet that follows.
+    /// The peer was asked to acknowledge `packet` at once, by a flag or by a packet that follows.
     pub(crate) fn on_asked(&mut self, packet: PacketNumber) {
         self.asked_before = NonZeroU64::new(packet + 1);
     }
@@ -143,9 +144,9 @@ impl PathRecovery {
         self.asked_before.is_some_and(|end| end.get() == packet + 1)
     }
 
-    /// Nothing is outstanding: what is not worth its memory until data leaves again is let go of. The shortest round
-    /// trip goes, too, where it is all that was learned: half a kilobyte for each idle connection is a high price for a
-    /// number that the smoothed round trip, which stays, stands in for until data is acknowledged again.
+    /// Frees state that is not worth its memory while nothing is outstanding. The shortest round trip is freed too
+    /// if nothing else was learned: half a kilobyte per idle connection is a high price for a number that the
+    /// smoothed round trip replaces until data is acknowledged again.
     pub(crate) fn rest(&mut self) {
         if self.episode.keeps_nothing()
             && self.mechanisms.as_ref().is_some_and(|mechanisms| mechanisms.is_blank())
@@ -154,7 +155,7 @@ impl PathRecovery {
         }
     }
 
-    /// Whether no timer runs, and nothing is kept that an acknowledgement could change.
+    /// Whether no timer runs, and no state is left that an acknowledgement could change.
     pub(crate) fn waits_for_nothing(&self) -> bool {
         self.t3_rtx.is_none()
             && self.early_timer.is_none()
@@ -162,7 +163,7 @@ impl PathRecovery {
             && self.episode.keeps_nothing()
     }
 
-    /// The policy was replaced.
+    /// Applies a replaced policy.
     pub(crate) fn set_policy(&mut self, policy: &RecoveryPolicy) {
         self.congestion.set_policy(&policy.congestion);
         self.episode.set_policy(policy);
@@ -187,12 +188,12 @@ impl PathRecovery {
         self.episode.window(self.congestion.cwnd(), self.congestion.mss())
     }
 
-    /// The way from round-trip times to a timeout that holds here; `general` unless the path has its own.
+    /// The RTO policy of this path: its own, or `general`.
     pub(crate) fn rto_policy<'a>(&'a self, general: &'a RtoPolicy) -> &'a RtoPolicy {
         self.rto_policy.as_deref().unwrap_or(general)
     }
 
-    /// The timeout with back-off.
+    /// The retransmission timeout with back-off.
     pub(crate) fn rto(&self, general: &RtoPolicy, thin: bool) -> Duration {
         let policy = self.rto_policy(general);
         self.backoff.apply(compute_rto(policy, &self.rtt, self.margin, thin), policy, thin)

@@ -1,12 +1,12 @@
 //! The search for the path MTU, by packetization layer path MTU discovery (RFC 8899; for TCP, RFC 4821), and the detection
 //! of black holes for large packets (RFC 2923).
 //!
-//! A probe that arrives confirms its size. One that is lost disproves it after as many losses as the policy says. What
-//! carries a probe, how a loss is noticed, and how far a router is believed are the protocol's calls; sizes are in
-//! the protocol's unit, bytes of an IP packet or of what is in it.
+//! A probe that arrives confirms its size. A lost one disproves it after as many losses as the policy says. The
+//! protocol decides what carries a probe, how its loss is noticed and how far a router is believed. Sizes are in
+//! the protocol's unit: bytes of an IP packet or of its payload.
 //!
-//! The states are those of RFC 8899, section 5.2: BASE, where a size that nearly every path carries is confirmed;
-//! ERROR, where even this size fails; SEARCHING; and SEARCH_COMPLETE.
+//! The states are those of RFC 8899, section 5.2: BASE, where a size that nearly every path carries is being
+//! confirmed; ERROR, where even that size fails; SEARCHING; and SEARCH_COMPLETE.
 
 mod probes;
 
@@ -15,22 +15,22 @@ use base::Instant;
 use self::probes::MtuProbes;
 use crate::policy::{PathMtuPolicy, ProbeSizes};
 
-/// Bytes of IP packets that links have: of tunnels, PPPoE and Ethernet (RFC 4821, section 7.6), and the plateaus of RFC
-/// 1191, section 7.1.
+/// Common sizes of IP packets: those of tunnels, PPPoE and Ethernet (RFC 4821, section 7.6), and the plateaus of
+/// RFC 1191, section 7.1.
 const COMMON: [u16; 10] = [1006, 1280, 1400, 1492, 1500, 4352, 8166, 9000, 17_914, 32_000];
 
-/// Sizes between which a search moves, and the unit of sizes.
+/// Bounds and granularity of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeLimits {
-    /// Used where not even `base` passes (MIN_PLPMTU).
+    /// The size in use if not even `base` passes (MIN_PLPMTU).
     pub min: u16,
-    /// Confirmed first (BASE_PLPMTU), and used while large packets are thought to vanish.
+    /// The size confirmed first (BASE_PLPMTU), and the size in use while large packets are thought to vanish.
     pub base: u16,
-    /// Never exceeded (MAX_PLPMTU).
+    /// The largest size (MAX_PLPMTU).
     pub max: u16,
-    /// Bytes of an IP packet that a size does not count.
+    /// Bytes of an IP packet that a size does not include.
     pub headers: u16,
-    /// All sizes are multiples of this many bytes: 1 or more.
+    /// All sizes are multiples of this number of bytes: 1 or more.
     pub multiple: u16,
 }
 
@@ -56,45 +56,45 @@ impl SizeLimits {
 pub enum PathMtuState {
     /// The base size is being confirmed.
     Base,
-    /// Not even the base size passes.
+    /// Even the base size fails.
     Error,
-    /// Larger sizes are probed.
+    /// Larger sizes are being probed.
     Searching,
-    /// The largest size is known, for the time being.
+    /// The largest size is known until the raise timer expires.
     SearchComplete,
 }
 
-/// Verdict of the black-hole detection on timeouts of data.
+/// Verdict of black-hole detection on timeouts of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suspicion {
     /// Nothing changed.
     None,
-    /// Large packets are thought to vanish: the size in use is the fallback until [`PathMtuSearch::restart`].
+    /// Large packets are thought to vanish: the fallback size is in use until [`PathMtuSearch::restart`].
     Arisen,
-    /// Packets of the fallback size are lost, too: the former size is in use again.
+    /// Packets of the fallback size are lost too: the previous size is in use again.
     Refuted,
 }
 
-/// The search on one path. `P` tells the protocol which packet is the probe.
+/// The search on one path. `P` identifies the packet that is the probe.
 #[derive(Clone, Debug)]
 pub struct PathMtuSearch<P> {
     limits: SizeLimits,
     state: PathMtuState,
-    /// The largest size that passes, as far as is known.
+    /// The largest size known to pass.
     confirmed: u16,
-    /// The largest size that may pass, as far as is known.
+    /// The largest size not known to fail.
     ceiling: u16,
-    /// A size that a router named.
+    /// A size reported by a router.
     hint: Option<u16>,
     probes: MtuProbes<P>,
-    /// A probe is due whatever the time is.
+    /// A probe is due regardless of the time.
     eager: bool,
-    /// Packets above the fallback size are thought to vanish, and nothing confirms or refutes it yet.
+    /// Packets above the fallback size are thought to vanish, which is neither confirmed nor refuted yet.
     suspected: bool,
 }
 
 impl<P> PathMtuSearch<P> {
-    /// Begins with the base size, which is probed from `now` on.
+    /// A search that probes the base size first, from `now` on.
     pub fn new(now: Instant, limits: SizeLimits) -> Self {
         let limits = limits.up_to(limits.max);
         PathMtuSearch {
@@ -105,7 +105,7 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// Takes the largest size for confirmed, as RFC 1191 does: there is nothing to probe.
+    /// A complete search, whose largest size counts as confirmed, as in RFC 1191.
     pub fn complete(limits: SizeLimits) -> Self {
         PathMtuSearch {
             limits: limits.up_to(limits.max),
@@ -119,8 +119,8 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// Back to the base size, and a new search from `now` on: what the size in use was does not pass any more. Where the
-    /// base or less was in use, the least is left (ERROR).
+    /// Returns to the base size and searches anew from `now` on, since the size in use no longer passes. If the
+    /// base size or less was in use, the least size remains (ERROR).
     pub fn restart(&mut self, now: Instant) {
         let (fallback, vanishing) = (self.fallback(), self.confirmed);
         *self = PathMtuSearch::new(now, self.limits);
@@ -130,8 +130,8 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// From now on nothing above `max` is used, and all sizes up to it are tried, as soon as [`PathMtuSearch::due`] is
-    /// asked.
+    /// Sets the largest size to `max`. Sizes above it are not used any more, and all sizes up to it are probed,
+    /// from the next call of [`PathMtuSearch::due`] on.
     pub fn set_max(&mut self, max: u16) {
         if max == self.limits.max {
             return;
@@ -157,18 +157,18 @@ impl<P> PathMtuSearch<P> {
         self.state
     }
 
-    /// Whether the largest size of all is in use, so that there is nothing to look for.
+    /// Whether the largest size is in use, so that there is nothing to search for.
     pub fn is_at_max(&self) -> bool {
         self.state == PathMtuState::SearchComplete && self.size() == self.limits.max
     }
 
-    /// The size that every path carries, as far as the protocol goes.
+    /// The size that every path carries, as far as the protocol requires.
     pub fn least(&self) -> u16 {
         self.limits.min
     }
 
-    /// The size to fall back to where the present one is found not to pass any more: the base, or the least
-    /// where no more than the base is in use. While the base is being confirmed its probes decide.
+    /// The fallback if the present size no longer passes: the base size, or the least size if no more than the base
+    /// is in use. While the base size is being confirmed, its probes decide.
     pub fn fallback(&self) -> u16 {
         match self.state {
             _ if self.confirmed > self.limits.base => self.limits.base,
@@ -187,42 +187,42 @@ impl<P> PathMtuSearch<P> {
         }
         let size = self.next_size(policy);
         if size.is_none() {
-            // Another policy leaves nothing to probe.
+            // The new policy has nothing left to probe.
             self.complete_until_raised(now, policy);
         }
         size
     }
 
-    /// When the next probe is due; none while one is under way.
+    /// Instant of the next probe; `None` while one is in flight.
     pub fn next_due(&self) -> Option<Instant> {
         self.probes.due()
     }
 
-    /// Whether a probe has been due for as long as it waits for data to follow it.
+    /// Whether a probe has waited the policy's `patience` for data to follow it.
     pub fn is_overdue(&self, now: Instant, policy: &PathMtuPolicy) -> bool {
         self.next_due().is_some_and(|due| due + policy.patience <= now)
     }
 
-    /// The probe under way and its size.
+    /// The size and identity of the probe in flight.
     pub fn probe(&self) -> Option<(u16, &P)> {
         self.probes.under_way()
     }
 
-    /// A probe of `size` left; smaller than what was [due](PathMtuSearch::due) if there is no data for more.
+    /// A probe of `size` left; smaller than the size [due](PathMtuSearch::due) if there is not enough data.
     pub fn on_probe_sent(&mut self, size: u16, probe: P) {
         self.resume();
         self.eager = false;
         self.probes.on_sent(size, probe);
     }
 
-    /// The probe under way arrived.
+    /// The probe in flight arrived.
     pub fn on_probe_arrived(&mut self, now: Instant, policy: &PathMtuPolicy) {
         if let Some((size, _)) = self.probe() {
             self.on_confirmed(now, size, policy);
         }
     }
 
-    /// Packets of `size` pass, or none will ever be as large.
+    /// Records that packets of `size` pass, or that none will ever be larger.
     pub fn on_confirmed(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         self.resume();
         self.confirmed = self.confirmed.max(size).min(self.limits.max);
@@ -232,8 +232,8 @@ impl<P> PathMtuSearch<P> {
         self.go_on(now, policy);
     }
 
-    /// The probe under way was lost, for its size or by chance: until its size counts as too large, it is
-    /// repeated, from `again` on.
+    /// The probe in flight was lost, because of its size or by chance: it is repeated from `again` on, until its
+    /// size counts as too large.
     pub fn on_probe_lost(&mut self, now: Instant, again: Instant, policy: &PathMtuPolicy) {
         let Some(size) = self.probes.on_lost(again, policy) else { return };
         self.ceiling = size.saturating_sub(self.limits.multiple);
@@ -244,7 +244,7 @@ impl<P> PathMtuSearch<P> {
         self.go_on(now, policy);
     }
 
-    /// A search that was complete goes on: the path may have become better.
+    /// Resumes a complete search: the path may carry more now.
     fn resume(&mut self) {
         if self.state == PathMtuState::SearchComplete {
             self.ceiling = self.limits.max;
@@ -252,7 +252,7 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// Either the search is complete, or the next probe is due.
+    /// Completes the search, or makes the next probe due.
     fn go_on(&mut self, now: Instant, policy: &PathMtuPolicy) {
         let more = self.next_size(policy).is_some();
         self.probes = MtuProbes::new(Some(now));
@@ -264,12 +264,12 @@ impl<P> PathMtuSearch<P> {
     fn complete_until_raised(&mut self, now: Instant, policy: &PathMtuPolicy) {
         (self.hint, self.eager) = (None, false);
         self.state = PathMtuState::SearchComplete;
-        // Above the largest size there is nothing to look for.
+        // Above the largest size there is nothing to search for.
         let raises = self.confirmed < self.limits.max;
         self.probes = MtuProbes::new(raises.then(|| now + policy.raise_timer));
     }
 
-    /// What to probe next, if anything is left: the base; what a router named; or what the policy says.
+    /// The next size to probe, if any: the base, a size reported by a router, or the policy's choice.
     fn next_size(&self, policy: &PathMtuPolicy) -> Option<u16> {
         let SizeLimits { base, max, multiple, .. } = self.limits;
         if self.state == PathMtuState::Base {
@@ -295,18 +295,18 @@ impl<P> PathMtuSearch<P> {
 
     // ---- routers -------------------------------------------------------------------------------
 
-    /// A router said, and the endpoint verified, that packets above `size` do not pass: believed as far as RFC 8899,
-    /// section 4.6, does, which sets no size without a probe.
+    /// A verified message of a router says that packets above `size` do not pass. As RFC 8899, section 4.6,
+    /// demands, no size is taken from it without a probe.
     pub fn on_packet_too_big(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         let size = self.limits.round(size);
         if size < self.limits.min || size >= self.limits.max {
-            // Nothing to be learned, or a lie: without it, losses tell.
+            // Nothing new, or a lie: losses decide without it.
             return;
         }
         if size >= self.confirmed {
             return self.on_probe_too_big(now, size, policy);
         }
-        // Section 4.6.2: what was confirmed does not pass any more.
+        // Section 4.6.2: the confirmed size no longer passes.
         *self = PathMtuSearch::new(now, self.limits);
         (self.hint, self.ceiling) = (Some(size), size);
         if size < self.limits.base {
@@ -314,8 +314,8 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// A router said that packets above `size`, which is not below the one in use, do not pass: if the probe under way is
-    /// larger, `size` is probed next.
+    /// A router reports that packets above `size`, which is at least the size in use, do not pass. If the probe in
+    /// flight is larger, `size` is probed next.
     pub fn on_probe_too_big(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         if self.probe().is_some_and(|(probed, _)| probed > size) {
             (self.hint, self.ceiling) = (Some(size), size);
@@ -323,8 +323,8 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// No more than `size` is used from now on, as RFC 1191 and RFC 8201 believe a router: the search is complete until the
-    /// raise timer expires. A size that is not below what was in use explains no suspicion.
+    /// Uses no more than `size` from now on, as RFC 1191 and RFC 8201 believe a router; the search is complete
+    /// until the raise timer expires. A size that is at least the one in use does not explain a suspicion.
     pub fn lower(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         if self.suspected && size >= self.confirmed {
             return;
@@ -336,9 +336,9 @@ impl<P> PathMtuSearch<P> {
 
     // ---- black holes ---------------------------------------------------------------------------
 
-    /// The retransmission timer expired `timeouts` times in a row without progress, while data was outstanding that
-    /// makes packets of `size`. Small packets may pass where large ones vanish (RFC 8899, section 4.3; RFC 4821, section
-    /// 7.7), but more often there is no path at all: a further timeout refutes the suspicion.
+    /// The retransmission timer expired `timeouts` times in a row without progress, while data outstanding makes
+    /// packets of `size`. Small packets may pass where large ones vanish (RFC 8899, section 4.3; RFC 4821, section
+    /// 7.7), but more often the whole path is down: a further timeout refutes the suspicion.
     pub fn on_timeout(&mut self, timeouts: u8, size: u16, policy: &PathMtuPolicy) -> Suspicion {
         if core::mem::take(&mut self.suspected) {
             return Suspicion::Refuted;
@@ -352,7 +352,7 @@ impl<P> PathMtuSearch<P> {
         Suspicion::Arisen
     }
 
-    /// Whether large packets are thought to vanish, and nothing confirms or refutes it yet.
+    /// Whether large packets are thought to vanish, which is neither confirmed nor refuted yet.
     pub fn is_suspected(&self) -> bool {
         self.suspected
     }

@@ -1,8 +1,8 @@
-//! The policy run over the ledger: what an acknowledgement, a timer or a sent packet leads to.
+//! The policy applied to the ledger: the response to an acknowledgement, a timer or a sent packet.
 //!
-//! Nothing here sends. The protocol asks what may be sent ([`Recovery::next_again`],
-//! [`Recovery::may_send`]), puts packets together with [`Recovery::draft_new`] and
-//! [`Recovery::draft_again`], and says that they left ([`Recovery::on_sent`]).
+//! Nothing here sends. The protocol asks what may be sent ([`Recovery::next_again`], [`Recovery::may_send`]),
+//! builds packets with [`Recovery::draft_new`] and [`Recovery::draft_again`], and reports that they left
+//! ([`Recovery::on_sent`]).
 
 mod abandon;
 mod acknowledged;
@@ -46,78 +46,78 @@ pub struct Recovery {
     stats: Counters,
     events: EventLog,
     draft: Draft,
-    /// How the peer acknowledges.
+    /// The peer's way of acknowledging.
     heard: Heard,
-    /// The window fell, and the protocol has not asked yet.
+    /// The window fell, and the protocol has not asked about it yet.
     reduced: bool,
-    /// The peer said of a copy that it was needless: it says such things.
+    /// The peer has reported a copy as a duplicate, so it sends such reports.
     copies_judged: bool,
 }
 
-/// The packet being put together.
+/// The packet being built.
 #[derive(Clone, Copy, Debug, Default)]
 struct Draft {
     /// Units sent for the first time.
     new: u32,
-    /// Units sent again.
+    /// Units retransmitted.
     again: u32,
     bytes: u32,
     /// Bytes of copies that ride along.
     along: u32,
-    /// Whether the lowest unit outstanding is among those sent again.
+    /// Whether the lowest outstanding unit is retransmitted in it.
     resends_oldest: bool,
-    /// Whether it is, and fast.
+    /// Whether that is a fast retransmission.
     mends_oldest: bool,
 }
 
-/// What an acknowledgement led to.
+/// Effects of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckOutcome {
     /// Whether the cumulative point advanced.
     pub advanced: bool,
     /// Bytes newly acknowledged.
     pub acked_bytes: u64,
-    /// Paths that are proven to work, as a bit set: something that had travelled on them, and on no other,
-    /// was newly acknowledged.
+    /// Paths proven to work, as a bit set: newly acknowledged data had travelled on that path and on no other.
     pub paths: u64,
-    /// Paths among them on which something arrived that had neither been sent again nor taken for lost. What had
-    /// been may have arrived long ago, and the acknowledgement have died with the path.
+    /// Paths among `paths` where the newly acknowledged data had neither been retransmitted nor taken for lost. Other
+    /// data may have arrived long ago, its acknowledgement lost with the path.
     pub certain: u64,
-    /// Paths on which something was found to have been taken for lost too soon, as a bit set.
+    /// Paths on which data was taken for lost too early, as a bit set.
     pub spurious: u64,
-    /// Paths whose round trip was measured, as a bit set.
+    /// Paths that gave an RTT sample, as a bit set.
     pub sampled: u64,
 }
 
-/// What an expired retransmission timer led to.
+/// Effects of an expired retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeoutOutcome {
     /// The path whose timer expired.
     pub path: PathIndex,
-    /// Whether it counts as an error of the path.
+    /// Whether the expiry counts as an error of the path.
     pub counts_as_error: bool,
-    /// The packet with the fewest bytes that the peer has not reported within a round trip: its size is not why, if it is
-    /// small. None if the peer reports nothing beyond the cumulative point.
+    /// Among the packets that the peer has not reported within a round trip, the one with the fewest bytes: if it
+    /// is small, its size does not explain the loss. `None` if the peer reports nothing beyond the cumulative
+    /// point.
     pub smallest_missing: Option<Missing>,
 }
 
-/// What a packet may carry.
+/// Content of a packet, as far as the window is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Data sent for the first time.
+    /// New data.
     New,
-    /// Data sent again.
+    /// Retransmitted data.
     Again,
 }
 
-/// A path's state for reports.
+/// State of a path, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathSnapshot {
-    /// Smoothed round-trip time, once measured.
+    /// Smoothed round-trip time; `None` before the first RTT sample.
     pub srtt: Option<Duration>,
-    /// Variation of the round-trip time (RTTVAR), once measured.
+    /// Variation of the round-trip time (RTTVAR); `None` before the first RTT sample.
     pub rttvar: Option<Duration>,
-    /// The latest RTT sample; none before the first.
+    /// The latest RTT sample; `None` before the first.
     pub latest_rtt: Option<Duration>,
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
@@ -125,9 +125,9 @@ pub struct PathSnapshot {
     pub cwnd: u64,
     /// Slow start threshold, bytes.
     pub ssthresh: u64,
-    /// Bytes acknowledged towards the window's next growth.
+    /// Bytes acknowledged towards the next growth of the window.
     pub partial_bytes_acked: u64,
-    /// What is in flight.
+    /// Amount in flight.
     pub flight: Flight,
     /// Whether fast recovery is in progress.
     pub in_fast_recovery: bool,
@@ -135,14 +135,14 @@ pub struct PathSnapshot {
     pub thin: bool,
     /// Estimated share of packets lost.
     pub loss: Probability,
-    /// When the retransmission timer is due, if it runs.
+    /// Deadline of the retransmission timer; `None` while it is stopped.
     pub t3_rtx: Option<Instant>,
 }
 
 impl Recovery {
-    /// Recovery with one path, whose packets carry at most `mss` bytes of data and whose first unit is `first_unit`. What
-    /// acknowledgements leave unsaid means `silence` as a rule; where that is nothing, whether the peer reports what
-    /// arrives out of order at all [is to be said](Recovery::set_reports).
+    /// Recovery with one path, whose packets carry at most `mss` bytes of data, and with `first_unit` as the first
+    /// unit. `silence` is the usual meaning of a unit that an acknowledgement does not name. If it is
+    /// [`Silence::Nothing`], the protocol also says whether the peer [reports gaps](Recovery::set_reports).
     pub fn new(policy: Arc<RecoveryPolicy>, silence: Silence, mss: u64, first_unit: u64) -> Self {
         let path = PathRecovery::new(0, mss, &policy);
         Recovery {
@@ -158,10 +158,10 @@ impl Recovery {
         }
     }
 
-    // ---- the application's ---------------------------------------------------------------------
+    // ---- the application's calls ---------------------------------------------------------------
 
-    /// Replaces the policy. Timers that run keep their deadlines, and what was learned stays; what the new
-    /// policy does not ask for any more ends.
+    /// Replaces the policy. Running timers keep their deadlines, and learned values stay; state that the new policy
+    /// does not ask for ends.
     pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
         if *self.policy != *policy {
             self.paths.iter_mut().for_each(|path| path.set_policy(&policy));
@@ -184,7 +184,7 @@ impl Recovery {
         self.events.is_enabled()
     }
 
-    /// The oldest event not fetched yet.
+    /// Removes and returns the oldest event.
     pub fn poll_event(&mut self) -> Option<(Instant, Event)> {
         self.events.poll()
     }
@@ -194,17 +194,17 @@ impl Recovery {
         &self.stats
     }
 
-    /// The ledger, to ask.
+    /// The ledger, read only.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Whether the window fell since this was last asked, by whatever (CWR of RFC 3168, section 6.1.2).
+    /// Whether the window fell since the previous call, for whatever reason (CWR of RFC 3168, section 6.1.2).
     pub fn take_reduced(&mut self) -> bool {
         core::mem::take(&mut self.reduced)
     }
 
-    /// The state of a path, for reports.
+    /// State of a path, for reports.
     pub fn snapshot(&self, path: PathIndex) -> PathSnapshot {
         let state = &self.paths[usize::from(path)];
         let thin = self.is_thin(path);
@@ -224,27 +224,27 @@ impl Recovery {
         }
     }
 
-    /// The latest round-trip time of `path`, once measured.
+    /// The latest RTT sample of `path`; `None` before the first.
     pub fn latest_rtt(&self, path: PathIndex) -> Option<Duration> {
         self.paths[usize::from(path)].rtt.latest()
     }
 
-    /// Variation of the round-trip time of `path`, once measured.
+    /// Variation of the round-trip time of `path`; `None` before the first RTT sample.
     pub fn rttvar(&self, path: PathIndex) -> Option<Duration> {
         self.paths[usize::from(path)].rtt.rttvar()
     }
 
-    /// Smoothed round-trip time of `path`, once measured.
+    /// Smoothed round-trip time of `path`; `None` before the first RTT sample.
     pub fn srtt(&self, path: PathIndex) -> Option<Duration> {
         self.paths[usize::from(path)].rtt.srtt()
     }
 
-    /// Whether the stream is thin on `path` now.
+    /// Whether the stream is thin on `path` at present.
     pub fn is_thin(&self, path: PathIndex) -> bool {
         self.detects_thin(self.policy.thin, path)
     }
 
-    /// Whether a detector says so.
+    /// Whether `detector` finds the stream thin on `path`.
     fn detects_thin(&self, detector: ThinDetector, path: PathIndex) -> bool {
         if self.detects_few(detector, path) {
             return true;
@@ -256,7 +256,7 @@ impl Recovery {
         thin_stream::is_slow(flight, resending, span, least, state.congestion.mss())
     }
 
-    /// Whether a detector says so of how many packets are in flight, and not only of how slowly they left.
+    /// Whether `detector` finds few packets in flight on `path`, and not merely slow ones.
     fn detects_few(&self, detector: ThinDetector, path: PathIndex) -> bool {
         let state = &self.paths[usize::from(path)];
         let (loss, in_flight) = (state.loss.estimate(), self.packets_in_flight(path));
@@ -269,23 +269,24 @@ impl Recovery {
         self.delayed_ack(path).map_or(rto, |least| rto.max(least))
     }
 
-    /// How long to wait at least for what is in flight on `path`: a packet that no other follows is acknowledged when
-    /// the peer likes.
+    /// Least wait for what is in flight on `path` if the peer may delay its acknowledgement: a single packet
+    /// without a request.
     fn delayed_ack(&self, path: PathIndex) -> Option<Duration> {
         let most = self.policy.rto.ack_delay?;
         let state = &self.paths[usize::from(path)];
-        // Asked several times a packet: what is cheap to know comes first.
+        // Called several times per packet: the cheap checks come first.
         if self.ledger.flight(path).packets != 1 || self.asked_for_last(path) {
             return None;
         }
         let (delay, smoothed) = (state.ack_delay.as_deref()?, state.rtt.srtt());
         let waits = delay.round_trip(most, smoothed)?.min(self.policy.rto.max);
-        // In an outage the timer asks, and a needless copy is acknowledged at once.
+        // In an outage the timer probes, and a needless copy is acknowledged at once.
         let outage = self.asks_by_timeout(path) && state.backoff.expiries() > 1;
         Some(if outage { waits / 2 } else { waits })
     }
 
-    /// The path's maximum chunk size changed. Windows in bytes stay as they are, windows in packets of as many packets.
+    /// Sets the maximum number of bytes of data in a packet of `path`. A window in bytes keeps its bytes, a window
+    /// in packets its number of packets.
     pub fn set_mss(&mut self, path: PathIndex, mss: u64) {
         let congestion = &mut self.paths[usize::from(path)].congestion;
         match self.policy.congestion.window_counts {
@@ -294,8 +295,7 @@ impl Recovery {
         }
     }
 
-    /// Lets go of everything outstanding: nothing is sent again, no timer runs. What was measured and
-    /// counted stays.
+    /// Discards all outstanding data: nothing is retransmitted, and no timer runs. Measurements and counters stay.
     pub fn discard(&mut self) {
         self.ledger.discard();
         self.heard.duplicates = 0;
@@ -309,7 +309,7 @@ impl Recovery {
         }
     }
 
-    /// A round-trip time measured by other means than data: the handshake or a heartbeat.
+    /// Takes an RTT sample from the handshake or a heartbeat.
     pub fn on_rtt_sample(&mut self, path: PathIndex, sample: Duration) {
         let state = &mut self.paths[usize::from(path)];
         let policy = state.rto_policy.as_deref().unwrap_or(&self.policy.rto);
@@ -317,17 +317,17 @@ impl Recovery {
         state.backoff.on_sample();
     }
 
-    /// Packets in flight, less those that duplicates say have arrived.
+    /// Packets in flight, less those that duplicates report as arrived.
     fn packets_in_flight(&self, path: PathIndex) -> u32 {
         self.ledger.flight(path).packets.saturating_sub(self.heard.arrived_unnamed())
     }
 
-    /// The bytes of the congestion window that is taken on `path`.
+    /// Bytes of the congestion window in use on `path`.
     fn window_taken(&self, path: PathIndex) -> u64 {
         self.counted(path, self.ledger.flight(path))
     }
 
-    /// A number of packets with a number of bytes on `path`, as the window counts them, in bytes.
+    /// The window's count for an amount of packets and bytes on `path`, in bytes.
     fn counted(&self, path: PathIndex, Flight { packets, bytes }: Flight) -> u64 {
         match self.policy.congestion.window_counts {
             WindowCounts::Bytes => bytes,
@@ -337,12 +337,13 @@ impl Recovery {
         }
     }
 
-    /// What `news` found delivered, as the window counts it.
+    /// The data that `news` found delivered, as the window counts it.
     fn delivered(&self, path: PathIndex, news: &PathAck) -> u64 {
         self.counted(path, Flight { packets: news.delivered, bytes: news.acked_bytes })
     }
 
-    /// From what the window falls: FlightSize of RFC 5681, or what it is.
+    /// The amount from which the window falls: FlightSize of RFC 5681, or the window itself if the policy counts
+    /// packets.
     fn flight_size(&self, path: PathIndex) -> u64 {
         match self.policy.congestion.window_counts {
             WindowCounts::Bytes => self.ledger.unacknowledged_bytes(),
@@ -350,7 +351,7 @@ impl Recovery {
         }
     }
 
-    /// Whether acknowledgements tell what arrived beyond the cumulative point.
+    /// Whether the peer reports data beyond the cumulative point.
     fn reports_gaps(&self) -> bool {
         self.heard.reports_gaps()
     }
@@ -360,8 +361,8 @@ impl Recovery {
         self.paths[usize::from(path)].episode.is_recovering()
     }
 
-    /// The window of `path`, on which nothing was sent yet, begins as this one and not the initial one (RFC 5681,
-    /// section 3.1: one full packet if the first packet of the handshake was lost).
+    /// Sets the initial window of `path`, on which nothing was sent yet, to `window` bytes (RFC 5681, section 3.1:
+    /// one full packet if the first packet of the handshake was lost).
     pub fn restart_window(&mut self, path: PathIndex, window: u64) {
         self.paths[usize::from(path)].congestion.restart(window);
     }

@@ -6,7 +6,7 @@ use crate::margin::Margin;
 use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoMargin, RtoPolicy, ThinBackoff};
 use crate::rtt::RttEstimator;
 
-/// The timeout before back-off: what the round-trip times give, within the policy's bounds.
+/// The timeout before back-off: derived from the round-trip times, within the policy's bounds.
 pub(crate) fn compute_rto(
     policy: &RtoPolicy,
     rtt: &RttEstimator,
@@ -15,57 +15,57 @@ pub(crate) fn compute_rto(
 ) -> Duration {
     let least_variation = policy.granularity.max(policy.min_variation);
     let Some(timeout) = rtt.timeout(least_variation, margin) else { return policy.initial };
-    // A variation that was small for long says nothing of a queue that comes and goes.
+    // A variation that was small for long does not anticipate a queue that comes and goes.
     let longest = rtt.longest() + least_variation;
     let timeout = if policy.margin == RtoMargin::Learned { timeout.max(longest) } else { timeout };
     let min = policy.min_while_thin.filter(|_| thin).unwrap_or(policy.min);
     timeout.max(min).min(policy.max)
 }
 
-/// The upper bound of thin streams is this many times as high at most while the path may be longer than what was measured.
+/// Largest factor on the upper bound of thin streams while the path may be longer than measured.
 const DOUBTFUL_BOUND: u64 = 8;
 
-/// Doublings for expiries that came too soon, at most.
+/// Most doublings for expiries that came too early.
 const MOST_EARLY: u8 = 4;
 
-/// The schedule by which errors count begins with this at least: hosts and their programs stop for seconds, however short
-/// the round trip is.
+/// Least timeout from which the exponential schedule of errors begins: hosts and their programs pause for seconds,
+/// however short the round trip is.
 const LEAST_ERROR_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How often in a row the timer expired, and what that does to the next timeout.
+/// Consecutive expiries of the timer, and their effect on the next timeout.
 ///
-/// Kept apart from the timer itself, so that stopping or restarting the timer never loses it.
+/// Separate from the timer, so that stopping or restarting the timer never loses them.
 #[derive(Clone, Debug, Default)]
 pub struct Backoff {
-    /// The timeout is doubled this many times.
+    /// Number of doublings of the timeout.
     exponent: u8,
-    /// Doublings for expiries that came too soon, since a round trip of what was sent once was measured.
+    /// Doublings for early expiries since the last RTT sample from data sent once.
     early: u8,
-    /// Expiries since the last round-trip time measurement.
+    /// Expiries since the last RTT sample.
     expiries: u8,
-    /// When the first of them was.
+    /// Instant of the first of them.
     first_at: Option<Instant>,
     /// Expiries since the last acknowledgement.
     in_a_row: u8,
-    /// An outage ended since the last measurement: the next one may be a path that became longer.
+    /// An outage ended since the last RTT sample: the next outage may be a path that became longer.
     forgiven: bool,
-    /// The last expiry was that of a probe of a closed window.
+    /// The last expiry was that of a window probe.
     probing: bool,
     /// Errors counted since the last acknowledgement.
     errors: u8,
     schedule: ErrorSchedule,
 }
 
-/// When the exponential schedule has its next error: at 1, 3, 7, … RTO, which is 200 ms at least.
+/// The exponential schedule's next error: at 1, 3, 7, … RTO, of 200 ms at least.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ErrorSchedule {
-    /// The next error is not before this instant.
+    /// Earliest instant of the next error.
     next: Option<Instant>,
 }
 
 impl ErrorSchedule {
-    /// Adds an expiry of a timer whose timeout is `rto` before back-off and `max` at most to the `errors` in a row, if the
-    /// policy counts every expiry or the schedule has an error now. Returns whether it counted.
+    /// Adds an expiry to the `errors` in a row if the policy counts every expiry or the schedule is due. `rto` is
+    /// the timeout before back-off, `max` its upper bound. Returns whether the expiry counted.
     pub fn on_expiry(
         &mut self,
         now: Instant,
@@ -85,28 +85,28 @@ impl ErrorSchedule {
     }
 }
 
-/// What an expiry means.
+/// Consequences of an expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry {
     /// Whether the timeout was not doubled (linear).
     pub linear: bool,
-    /// Whether the policy's linear timeouts are not over yet, by count or by time, while the stream is thin.
+    /// Whether the stream is thin and the policy's linear timeouts are not used up yet, by count or by time.
     pub young: bool,
-    /// Whether it counts as an error of the path.
+    /// Whether the expiry counts as an error of the path.
     pub counts_as_error: bool,
-    /// Whether nothing was acknowledged since the one before.
+    /// Whether nothing was acknowledged since the previous expiry.
     pub again: bool,
 }
 
 impl Backoff {
-    /// The timeout with back-off applied.
+    /// Applies back-off to `rto`.
     pub fn apply(&self, rto: Duration, policy: &RtoPolicy, thin: bool) -> Duration {
-        // A closed window is no outage: probes back off as far as any timeout does.
+        // A closed window is no outage: its probes back off as far as any timeout does.
         let bounded = thin && !self.probing;
-        // What proved to come too soon says that the path is longer, perhaps than the bound.
+        // An early expiry is evidence that the path is longer, perhaps than the bound.
         let doubtful = self.forgiven || self.early > 0;
         let lower = policy.max_while_thin.filter(|_| bounded);
-        // But by no more doublings than expiries that come too soon make: in a silence the timer alone sends.
+        // The doublings are limited to those of early expiries, since in a silence only the timer sends.
         let longer =
             |lower: Duration| lower.max((rto * (1 << MOST_EARLY)).min(lower * DOUBTFUL_BOUND));
         let lower = lower.map(|lower| if doubtful { longer(lower) } else { lower });
@@ -115,17 +115,17 @@ impl Backoff {
         (rto * 1u64.checked_shl(doublings).unwrap_or(u64::MAX)).min(max)
     }
 
-    /// Whether what expires next is a probe of a closed window.
+    /// Sets whether the next expiry is that of a window probe.
     pub(crate) fn set_probing(&mut self, probing: bool) {
         self.probing = probing;
     }
 
-    /// How often in a row the timer expired since a round trip was measured.
+    /// Consecutive expiries since the last RTT sample.
     pub(crate) fn expiries(&self) -> u8 {
         self.expiries
     }
 
-    /// The timer expired; `rto` is the timeout without back-off.
+    /// The timer expired at `now`; `rto` is the timeout without back-off.
     pub fn on_expiry(
         &mut self,
         now: Instant,
@@ -149,7 +149,7 @@ impl Backoff {
         let doubled = rto * 1u64.checked_shl(u32::from(self.exponent) + 1).unwrap_or(u64::MAX);
         let holds = linear || (young && doubled > policy.linear_step);
         self.exponent = match policy.while_thin {
-            // Linux computes a linear timeout anew (tcp_retransmit_timer): doublings of before the stream became
+            // Linux computes a linear timeout anew (tcp_retransmit_timer): doublings from before the stream became
             // thin are over.
             ThinBackoff::LinearFor(_) if linear => 0,
             _ if holds => self.exponent,
@@ -160,18 +160,18 @@ impl Backoff {
         Expiry { linear: holds, young, counts_as_error, again: self.in_a_row > 1 }
     }
 
-    /// Whether the first expiry of this outage is less than `span` ago.
+    /// Whether the outage's first expiry is less than `span` ago.
     fn is_young(&self, now: Instant, span: Duration) -> bool {
         self.first_at.is_some_and(|at| now < at + span)
     }
 
-    /// An expiry proved to have come too soon, by a round trip that only what was sent again tells of: the path may have
-    /// become longer still. Until a round trip of what was sent once is measured, the timeout is doubled each time.
+    /// An expiry proved early, by a round trip that only retransmitted data shows: the path may become longer
+    /// still. The timeout doubles each time, until the next RTT sample from data sent once.
     pub(crate) fn on_early(&mut self) {
         self.early = (self.early + 1).min(MOST_EARLY);
     }
 
-    /// A valid round-trip time measurement: the doubled timeout is forgotten (rule C3 with Karn's rule).
+    /// A valid RTT sample resets the back-off (rule C3 with Karn's rule).
     pub fn on_sample(&mut self) {
         self.exponent = 0;
         self.early = 0;
@@ -181,8 +181,8 @@ impl Backoff {
         self.probing = false;
     }
 
-    /// The peer acknowledged something: the path works, errors start anew. So does the timeout, if this ends an outage,
-    /// once between two measurements: if none comes of what follows, the path is longer than the timeout.
+    /// The peer acknowledged data: the path works, and errors start from 0. The timeout is reset too if this ends
+    /// an outage, once between two RTT samples: if no sample follows, the path is longer than the timeout.
     pub fn on_acknowledged(&mut self, policy: BackoffPolicy) {
         self.errors = 0;
         self.schedule = ErrorSchedule::default();
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn linear_timeouts_repeat_while_thin_and_count_errors_at_the_exponential_instants() {
         let policy = RecoveryPolicy::sctp_thin_paper().backoff;
-        // Expiries at 200, 400, … 3000 ms; the exponential schedule has 200, 600, 1400 and 3000 ms.
+        // Expiries at 200, 400, … 3000 ms; the exponential schedule has errors at 200, 600, 1400 and 3000 ms.
         assert_eq!(timeouts(policy, true, 15), (vec![200; 15], 4));
         let every = BackoffPolicy { errors: ErrorCounting::EveryExpiry, ..policy };
         assert_eq!(timeouts(every, true, 15).1, 15);
@@ -268,7 +268,7 @@ mod tests {
                 counted.push(now.as_nanos() / 1_000_000);
             }
         }
-        // The first expiry; then the next one 400, 800, 1600, … ms later.
+        // The first expiry, then one 400, 800, 1600, … ms after the previous one.
         assert_eq!(counted, [2, 522, 1546, 4058, 8058, 15_058]);
     }
 
@@ -352,16 +352,16 @@ mod tests {
             });
             spans.collect::<Vec<_>>()
         };
-        // The first expiry is at 20 ms; 1220 ms are passed by that at 1320 ms.
+        // The first expiry is at 20 ms; the one at 1320 ms is the first after 1220 ms.
         let bounded = [20, 20, 20, 20, 20, 20, 20, 40, 80, 160, 160, 160, 160, 160, 160, 320];
         assert_eq!(short(20, 200), bounded);
         assert_eq!(short(20, 0)[6..11], [20, 40, 80, 160, 320]);
-        // A timeout above the step doubles by the count alone, once as many steps are over.
+        // A timeout above the step doubles by the count alone, once that many steps have passed.
         assert_eq!(short(200, 200)[5..9], [200, 200, 400, 800]);
         assert_eq!(short(300, 200)[5..9], [300, 300, 600, 1200]);
     }
 
-    /// Timeouts in milliseconds after the first, the second and the fortieth of measurements.
+    /// Timeouts in milliseconds after the first, the second and the fortieth RTT sample.
     fn computed(policy: &RtoPolicy, samples_ms: impl Iterator<Item = u64>) -> [u64; 3] {
         let mut rtt = RttEstimator::default();
         let timeouts: Vec<_> = samples_ms

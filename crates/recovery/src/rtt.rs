@@ -6,7 +6,7 @@ use base::Duration;
 
 use crate::margin::Margin;
 
-/// Nanoseconds.
+/// Nanoseconds in a second.
 const SECOND: i64 = 1_000_000_000;
 
 /// A gain between 0 and 1 as an exact fraction.
@@ -24,7 +24,7 @@ impl Ratio {
         Ratio { numerator, denominator }
     }
 
-    /// This share of a duration.
+    /// The product of a duration and this ratio.
     pub fn of(self, whole: Duration) -> Duration {
         whole.scale(u64::from(self.numerator), u64::from(self.denominator))
     }
@@ -32,7 +32,7 @@ impl Ratio {
     /// `old + ratio · (new - old)`, rounded towards zero.
     fn blend(self, old: i64, new: i64) -> i64 {
         let (numerator, denominator) = (i64::from(self.numerator), i64::from(self.denominator));
-        // Mostly it fits, and a division of 128 bits takes many times as long.
+        // The product mostly fits, and a division of 128 bits takes many times as long.
         if let Some(step) = new.checked_sub(old).and_then(|step| step.checked_mul(numerator)) {
             return old.saturating_add(step / denominator);
         }
@@ -47,29 +47,29 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// What the variation follows.
+/// Deviation that the variation follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deviation {
-    /// The distance between the smoothed and the measured time (RFC 6298).
+    /// Distance between the smoothed and the measured time (RFC 6298).
     Absolute,
-    /// The smoothed less the measured time, sign and all, as Fallon et al. print their equation 3.5.
+    /// Smoothed less measured time, with its sign, as Fallon et al. print their equation 3.5.
     Signed,
-    /// The distance cut down to whole seconds: what a simulator computes that hands a distance in seconds to an
-    /// `abs` for integers. Below a second the variation only decays.
+    /// Distance truncated to whole seconds, as in a simulator that passes a distance in seconds to an integer
+    /// `abs`. Below a second the variation only decays.
     Truncated,
 }
 
-/// The variation before a measurement.
+/// Variation before the first RTT sample.
 const UNMEASURED: i64 = i64::MIN;
-/// The longest round trip comes down to the smoothed one by a share of 1/32 with each measurement: a queue that comes and
-/// goes every few seconds is remembered from one time to the next.
+/// With each RTT sample, the longest round trip approaches the smoothed one by 1/32 of their distance: a queue that
+/// comes and goes every few seconds is remembered from one peak to the next.
 const FALL: i64 = 32;
 
 /// SRTT and RTTVAR of one path.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// Smoothed time and its variation in nanoseconds. There is one of these for each path of each idle association: no
-    /// `Option`, which would take eight bytes more.
+    /// Smoothed time and its variation in nanoseconds. Every path of every idle association has one estimator, so
+    /// an `Option`, which takes eight bytes more, is avoided.
     srtt: i64,
     rttvar: i64,
     latest: Duration,
@@ -84,12 +84,12 @@ impl Default for RttEstimator {
 }
 
 impl RttEstimator {
-    /// Takes a measurement in.
+    /// Takes an RTT sample.
     pub fn on_sample(&mut self, sample: Duration, alpha: Ratio, beta: Ratio, deviation: Deviation) {
         let measured = i64::try_from(sample.as_nanos()).unwrap_or(i64::MAX);
         self.latest = sample;
         let Some((srtt, rttvar)) = self.measured() else {
-            // C2: the first measurement stands for itself.
+            // C2: the first sample initializes both.
             (self.srtt, self.rttvar) = (measured, measured / 2);
             return;
         };
@@ -105,49 +105,52 @@ impl RttEstimator {
         self.rttvar = beta.blend(rttvar, distance).max(-i64::MAX);
     }
 
-    /// SRTT and RTTVAR, once measured.
+    /// SRTT and RTTVAR; `None` before the first RTT sample.
     fn measured(&self) -> Option<(i64, i64)> {
         (self.rttvar != UNMEASURED).then_some((self.srtt, self.rttvar))
     }
 
-    /// Smoothed round-trip time, once measured.
+    /// Smoothed round-trip time; `None` before the first RTT sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.measured().map(|(srtt, _)| Duration::from_nanos(srtt.max(0) as u64))
     }
 
-    /// Round-trip time variation, once measured; a negative (signed) one reads as zero.
+    /// Variation of the round-trip time; `None` before the first RTT sample. A negative (signed) variation reads as
+    /// zero.
     pub fn rttvar(&self) -> Option<Duration> {
         self.measured().map(|(_, rttvar)| Duration::from_nanos(rttvar.max(0) as u64))
     }
 
-    /// The latest RTT sample; none before the first.
+    /// The latest RTT sample; `None` before the first.
     pub fn latest(&self) -> Option<Duration> {
         self.measured().map(|_| self.latest)
     }
 
-    /// What was measured last counts as no longest round trip: [`longest`](RttEstimator::longest) is what it was before.
+    /// Restores [`longest`](RttEstimator::longest) to its value before the last sample, which does not count for
+    /// it.
     pub(crate) fn set_longest(&mut self, longest: Duration) {
         self.longest = i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX);
     }
 
-    /// `SRTT + 4 · RTTVAR`, or more variations by what `margin` learned, which together are no less than `floor`, the
-    /// clock's granularity or more; none before a measurement. A variation that is negative (signed) stays as it is.
+    /// `SRTT + 4 · RTTVAR`, with more variations if `margin` learned so; the variations amount to at least `floor`,
+    /// which is the clock's granularity or more. `None` before the first RTT sample. A negative (signed) variation
+    /// stays negative.
     pub fn timeout(&self, floor: Duration, margin: Margin) -> Option<Duration> {
         let (srtt, rttvar) = self.measured()?;
         let variation = margin.of(rttvar);
-        // RFC 9260, C3: a variation that rounds to nothing counts as one tick.
+        // RFC 9260, C3: a variation that rounds to zero counts as one tick.
         let floor = i64::try_from(floor.as_nanos()).unwrap_or(i64::MAX);
         let variation = if rttvar >= 0 { variation.max(floor) } else { variation };
         Some(Duration::from_nanos(srtt.saturating_add(variation).max(0) as u64))
     }
 
-    /// The longest recent round trip: the longest measured, which comes down to the smoothed one by a share of 1/32 with each
-    /// further measurement. The first one, of the handshake, stands for no queue.
+    /// The longest recent round trip: the longest sample, which approaches the smoothed round trip by 1/32 of their
+    /// distance with each further sample. The first sample, that of the handshake, is not evidence of a queue.
     pub fn longest(&self) -> Duration {
         Duration::from_nanos(self.longest.max(0) as u64)
     }
 
-    /// `SRTT + 2 · RTTVAR`: how long FreeBSD waits before it takes an unacknowledged chunk for old.
+    /// `SRTT + 2 · RTTVAR`: the age at which FreeBSD regards an unacknowledged chunk as overdue.
     pub fn overdue_after(&self) -> Option<Duration> {
         Some(self.srtt()? + self.rttvar()? * 2)
     }

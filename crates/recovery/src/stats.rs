@@ -3,26 +3,25 @@
 use core::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
-/// Why data is sent again.
+/// Reason of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The retransmission timer expired and this was the oldest.
+    /// The retransmission timer expired, and the unit was the oldest.
     Timeout,
-    /// Enough miss indications.
+    /// Enough miss indications arrived.
     Fast,
-    /// Resent along with data whose timer expired.
+    /// The unit was retransmitted along with data whose timer expired.
     Bundled,
     /// Early retransmit (RFC 5827) or the early fast retransmit timer.
     Early,
     /// A tail loss probe.
     Probe,
-    /// Nothing followed it for a share of the round trip: a copy, ahead of any sign of a loss.
+    /// No packet followed for a share of the round trip: a copy before any evidence of a loss.
     Copy,
 }
 
 impl Cause {
-    /// Whether the loss was found by acknowledgements or short timers, so that the unit counts as
-    /// fast-retransmitted.
+    /// Whether acknowledgements or short timers found the loss, so that the unit counts as fast-retransmitted.
     pub fn is_fast(self) -> bool {
         matches!(self, Cause::Fast | Cause::Early)
     }
@@ -40,7 +39,7 @@ impl Cause {
     }
 }
 
-/// Units sent again, counted twice: by cause and by order.
+/// Retransmitted units, counted twice: by cause and by order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RetransmissionCounts {
     /// Units retransmitted by [`Cause::Timeout`].
@@ -53,12 +52,12 @@ pub struct RetransmissionCounts {
     pub early: u64,
     /// Units retransmitted by [`Cause::Probe`].
     pub probe: u64,
-    /// First, second, third, and later retransmissions of a unit.
+    /// First, second, third and later retransmissions of a unit.
     pub by_order: [u64; 4],
 }
 
 impl RetransmissionCounts {
-    /// A unit is sent again for the `order`-th time (from 1). Copies are no retransmissions.
+    /// Counts the `order`-th retransmission of a unit (from 1). Copies are not retransmissions.
     pub fn count(&mut self, cause: Cause, order: u8) {
         *match cause {
             Cause::Timeout => &mut self.timeout,
@@ -71,7 +70,7 @@ impl RetransmissionCounts {
         self.by_order[usize::from(order.clamp(1, 4)) - 1] += 1;
     }
 
-    /// Units sent again in all.
+    /// Retransmitted units in total.
     pub fn total(&self) -> u64 {
         self.by_order.iter().sum()
     }
@@ -82,19 +81,19 @@ impl RetransmissionCounts {
 pub struct RecoveryStats {
     /// Retransmitted units, by cause and order.
     pub retransmissions: RetransmissionCounts,
-    /// Retransmissions that the peer reported to have been needless.
+    /// Retransmissions that the peer reported as needless.
     pub spurious: u64,
-    /// Bytes sent as redundant copies, apart from retransmissions.
+    /// Bytes sent as redundant copies, not included in retransmissions.
     pub redundant_bytes: u64,
-    /// Units that they copied.
+    /// Units sent as redundant copies.
     pub redundant_units: u64,
-    /// Packets with copies: those in which they rode along with other data, and those of their own.
+    /// Packets with copies, whether the copies rode along with other data or alone.
     pub bundles: u64,
-    /// Copies that repaired a loss, as far as acknowledgements tell.
+    /// Copies that repaired a loss, as far as acknowledgements show.
     pub bundle_hits: u64,
     /// Copies that arrived and were not needed.
     pub bundle_misses: u64,
-    /// Units whose loss they repaired.
+    /// Units whose loss a copy repaired.
     pub bundle_repairs: u64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
@@ -102,15 +101,15 @@ pub struct RecoveryStats {
     pub fast_recoveries: u64,
     /// Tail loss probes sent (RFC 8985, section 7).
     pub probes: u64,
-    /// Times that the window was given back because nothing had been lost.
+    /// Window reductions undone because nothing had been lost.
     pub undone: u64,
 }
 
-/// Counters that take up room once there is something to count.
+/// Counters that are allocated at the first count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters(Option<Box<RecoveryStats>>);
 
-/// What there is to read before.
+/// Counters read before the first count.
 static NOTHING: LazyLock<RecoveryStats> = LazyLock::new(RecoveryStats::default);
 
 impl Deref for Counters {

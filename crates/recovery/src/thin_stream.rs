@@ -1,16 +1,16 @@
-//! Is the stream thin: has it too few packets in flight for a fast retransmission?
-//! (Petlund et al. 2009, section 5.1)
+//! Thin-stream detection: whether a stream has too few packets in flight for a fast retransmission (Petlund et al.
+//! 2009, section 5.1).
 
 use base::{Duration, Probability};
 
 use crate::ledger::Flight;
 use crate::policy::ThinDetector;
 
-/// Duplicate acknowledgements that trigger a fast retransmission, for a detector that does not name them.
+/// Duplicate acknowledgements that trigger a fast retransmission, for detectors without a threshold of their own.
 const THRESHOLD: u8 = 3;
 
-/// Decides whether a stream with `in_flight` packets on its way is thin at the estimated loss rate and
-/// smoothed round-trip time.
+/// Whether a stream with `in_flight` packets in flight is thin at the estimated loss rate and smoothed round-trip
+/// time.
 pub fn detect(
     detector: ThinDetector,
     in_flight: u32,
@@ -31,7 +31,7 @@ pub fn detect(
     }
 }
 
-/// in_flight < (threshold + 1) / (1 - loss), without a division.
+/// `in_flight < (threshold + 1) / (1 - loss)`, without a division.
 fn is_few(in_flight: u32, loss: Probability, threshold: u8, inclusive: bool) -> bool {
     let one = Probability::ONE.to_fixed_point();
     let arriving = u64::from(in_flight) * (one - loss.to_fixed_point());
@@ -39,9 +39,10 @@ fn is_few(in_flight: u32, loss: Probability, threshold: u8, inclusive: bool) -> 
     if inclusive { arriving <= needed } else { arriving < needed }
 }
 
-/// The other half of [`ThinDetector::FewOrSlow`]: whether the packets in flight, which left within `span`, are at most half
-/// full, and those of them that carry nothing again (all but `resending`) more than `least` apart on average. What fills its packets is no thin stream, however slow its path lets it be;
-/// the detector by interval alone takes a transfer over 1 Mbit/s for one. `span` is asked for only where it matters.
+/// Second condition of [`ThinDetector::FewOrSlow`]: the packets in flight, which left within `span`, are at most
+/// half full, and those without retransmissions (all but `resending`) left more than `least` apart on average. A
+/// stream that fills its packets is not thin, however slow its path: the detector by interval alone takes a
+/// transfer over 1 Mbit/s for thin. `span` is only called if it matters.
 pub fn is_slow(
     flight: Flight,
     resending: u32,
@@ -53,15 +54,15 @@ pub fn is_slow(
     flight.bytes * 2 <= u64::from(flight.packets) * mss && span() > least * gaps
 }
 
-/// A running estimate of the share of packets that are lost: a moving average over packets whose fate
-/// is known, each counting for 1/64, never above one half; and how long ago the last one was lost.
+/// A running estimate of the share of lost packets: a moving average over packets with known fate, each with a
+/// weight of 1/64, at most one half; and the number of packets since the last loss.
 #[derive(Clone, Debug)]
 pub struct LossEstimator {
     /// In units of 2⁻³².
     loss: u32,
-    /// Packets whose fate became known since the last loss; [`LossEstimator::NONE`] and more: there was none.
+    /// Packets with known fate since the last loss; [`LossEstimator::NONE`] and more: no loss yet.
     since_loss: u16,
-    /// What that was when the last one was lost; 0 once that one had arrived after all.
+    /// Value of `since_loss` at the last loss; 0 once that packet proved to have arrived.
     before_loss: u16,
 }
 
@@ -74,7 +75,7 @@ impl Default for LossEstimator {
 impl LossEstimator {
     const WEIGHT: u64 = 64;
     const MOST: u64 = 1 << 31;
-    /// Packets since a loss if there was none, when a path is new; the last number before is as many as are counted.
+    /// Packets since a loss while no packet was lost, for a new path; counts of a real loss stay below it.
     const NONE: u16 = u16::MAX - 255;
 
     /// A packet's fate is known.
@@ -83,7 +84,7 @@ impl LossEstimator {
         let loss = (u64::from(self.loss) * (Self::WEIGHT - 1) + target) / Self::WEIGHT;
         self.loss = loss.min(Self::MOST) as u32;
         if lost {
-            // Of several in a row, none may have been lost.
+            // Of several losses in a row, none may be genuine.
             let since = core::mem::take(&mut self.since_loss);
             self.before_loss = if since == 0 { self.before_loss } else { since };
         } else if self.since_loss != Self::NONE - 1 {
@@ -91,7 +92,7 @@ impl LossEstimator {
         }
     }
 
-    /// A packet that was taken for lost had arrived after all.
+    /// A packet that was taken for lost had arrived.
     pub fn on_spurious(&mut self) {
         let one = Probability::ONE.to_fixed_point() / Self::WEIGHT;
         self.loss = u64::from(self.loss).saturating_sub(one) as u32;
@@ -104,7 +105,7 @@ impl LossEstimator {
         self.since_loss < packets.min(Self::NONE - 1)
     }
 
-    /// Whether the path lost nothing, and the fate of too few packets is known to tell that it does not.
+    /// Whether no packet was lost and too few packets have a known fate to conclude that the path loses none.
     pub fn is_new(&self) -> bool {
         (Self::NONE..u16::MAX).contains(&self.since_loss)
     }

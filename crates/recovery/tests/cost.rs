@@ -1,4 +1,4 @@
-//! What sending and acknowledging cost, in allocations: none per packet, however much is outstanding.
+//! Allocations of sending and acknowledging: none per packet, however much is outstanding.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use recovery::{Feedback, GapRanges, Load, Recovery, RecoveryPolicy, Silence};
 
 const ORIGIN: u64 = 1 << 32;
 
-/// A sender with `outstanding` packets on their way, each acknowledged one round trip later.
+/// A sender with `outstanding` packets in flight, each acknowledged one round trip later.
 struct Stream {
     recovery: Recovery,
     now: Instant,
@@ -43,7 +43,7 @@ fn a_packet_and_its_acknowledgement_allocate_nothing_whatever_is_outstanding() {
     for outstanding in [1, 100, 10_000] {
         let mut stream = Stream::new(outstanding);
         let nothing = GapRanges::new();
-        // The queues reach their size once.
+        // The queues grow to their final size once.
         for _ in 0..2 * outstanding {
             stream.send();
             stream.acknowledge(&nothing);
@@ -84,7 +84,7 @@ fn memory_goes_back_when_all_is_acknowledged() {
     assert_eq!(counted.bytes_current, 0);
 }
 
-/// TCP: one segment is lost and each later one reported, with as many in flight again.
+/// TCP: one segment is lost, and each later one is reported, with as many in flight as before.
 #[test]
 fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
     for outstanding in [10, 10_000] {
@@ -105,7 +105,7 @@ fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
             let ack = Feedback { ranges, duplicate: true, ..Feedback::up_to(1) };
             recovery.on_feedback(now, &ack, 0);
         };
-        // The first ones find the loss and give the scoreboard its size.
+        // The first reports reveal the loss, and grow the scoreboard to its size.
         (0..5).for_each(|_| report(&mut recovery, now));
         let counted = allocation_counter::measure(|| {
             (0..outstanding).for_each(|_| report(&mut recovery, now));

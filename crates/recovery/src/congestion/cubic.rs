@@ -1,5 +1,5 @@
-//! CUBIC (RFC 9438): the window follows a cubic function of the time since congestion avoidance began,
-//! and never falls behind what Reno would have.
+//! CUBIC (RFC 9438): the window follows a cubic function of the time since congestion avoidance began, and never
+//! falls behind Reno's.
 //!
 //! All arithmetic is on integers, bytes and microseconds, so that every platform computes the same.
 
@@ -11,7 +11,7 @@ use super::newreno::is_used;
 use super::{Acked, Congested, Signal, TimedOut};
 use crate::policy::CongestionPolicy;
 
-/// beta_cubic (section 4.6): what is left of the window.
+/// beta_cubic (section 4.6): the share of the window that remains.
 const BETA: (u64, u64) = (7, 10);
 /// (1 + beta_cubic) / 2 (section 4.7): where fast convergence puts the plateau.
 const CONVERGENCE: (u64, u64) = (17, 20);
@@ -21,7 +21,7 @@ const ALPHA: (u64, u64) = (9, 17);
 const C: (u64, u64) = (4, 10);
 /// Cubed microseconds in a cubed second.
 const CUBED_SECOND: u128 = 1_000_000_000_000_000_000;
-/// The curve is not followed further than this from its plateau: three hours, in microseconds.
+/// Furthest distance from the plateau that the curve is computed for: three hours, in microseconds.
 const FURTHEST: u64 = 10_800_000_000;
 
 /// Congestion state of one path. All windows are in bytes.
@@ -33,33 +33,33 @@ pub struct Cubic {
     pub(super) idle: Idle,
     abc_limit: u8,
     hystart: Option<HyStart>,
-    /// W_max: the window at the last congestion, or less by fast convergence.
+    /// W_max: the window at the last congestion, or less after fast convergence.
     w_max: u64,
     /// The window just before the last congestion.
     cwnd_prior: u64,
-    /// The congestion avoidance that runs.
+    /// The current stage of congestion avoidance.
     epoch: Option<Epoch>,
-    /// The next congestion avoidance starts on the plateau: it follows a timeout or a slow start that
-    /// nothing was lost in (sections 4.8 and 4.10).
+    /// The next congestion avoidance starts on the plateau: it follows a timeout or a slow start without losses
+    /// (sections 4.8 and 4.10).
     starts_flat: bool,
 }
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Debug)]
 struct Epoch {
-    /// Time in it during which the window was used.
+    /// Time in this stage during which the window was used.
     elapsed: Duration,
-    /// Until when that was added up.
+    /// End of the time included in `elapsed`.
     counted_to: Instant,
-    /// K: the time that the curve takes to the plateau.
+    /// K: time of the curve to its plateau.
     k: Duration,
-    /// What Reno would have (W_est), and the rest of the division that it came from.
+    /// Reno's window (W_est), with the remainder of its division.
     w_est: Quotient,
-    /// What the window grew along the curve, likewise with its rest.
+    /// Growth of the window along the curve, with the remainder of its division.
     grown: Quotient,
 }
 
-/// A sum of quotients whose remainders are not lost.
+/// A sum of quotients that keeps their remainders.
 #[derive(Clone, Copy, Debug, Default)]
 struct Quotient {
     whole: u64,
@@ -76,7 +76,7 @@ impl Quotient {
     }
 }
 
-/// The largest whole number whose cube is not above `number`.
+/// The largest integer whose cube is at most `number`.
 pub fn cube_root(number: u128) -> u64 {
     let mut root: u128 = 0;
     for bit in (0..43).rev() {
@@ -115,7 +115,7 @@ fn scale(value: u64, (numerator, denominator): (u64, u64)) -> u64 {
 windows_of!(Cubic);
 
 impl Cubic {
-    /// A path on which nothing was sent yet.
+    /// The state of an unused path.
     pub fn new(mss: u64, policy: &CongestionPolicy) -> Self {
         let (idle, cwnd) = Idle::new(mss, policy);
         Cubic {
@@ -136,24 +136,24 @@ impl Cubic {
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.abc_limit = policy.abc_limit;
         self.idle.set_policy(policy);
-        // The first slow start is over once the threshold is known, and HyStart++ with it.
+        // Once the threshold is known, the first slow start is over, and HyStart++ with it.
         let first = self.ssthresh == u64::MAX;
         self.hystart = self.hystart.take().or_else(|| first.then(HyStart::default));
         self.hystart = self.hystart.take().filter(|_| policy.hystart);
     }
 
-    /// Sets both windows to what others decide.
+    /// Sets both windows, in bytes.
     pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
         self.epoch = None;
     }
 
-    /// W_max: where the curve is flat.
+    /// W_max, in bytes: the plateau of the curve.
     pub fn w_max(&self) -> u64 {
         self.w_max
     }
 
-    /// Sets the maximum after a change of the packet size.
+    /// Sets W_max after a change of the packet size.
     pub(super) fn set_w_max(&mut self, w_max: u64) {
         self.w_max = w_max;
     }
@@ -208,7 +208,7 @@ impl Cubic {
         });
     }
 
-    /// Time in which the window was not used does not move along the curve (section 4.2).
+    /// Advances the time along the curve, without periods in which the window was not used (section 4.2).
     fn pass_time(&mut self, now: Instant, used: bool) {
         let Some(epoch) = &mut self.epoch else { return };
         if used {
@@ -220,7 +220,7 @@ impl Cubic {
     fn follow_curve(&mut self, bytes: u64, rtt: Duration) {
         let Some(epoch) = &mut self.epoch else { return };
         let (cwnd, bytes) = (u128::from(self.cwnd), u128::from(bytes));
-        // Section 4.3: what Reno would have, faster once it is back where the congestion was.
+        // Section 4.3: Reno's growth, faster once the window is back where the congestion was.
         let (alpha, of) = if epoch.w_est.whole < self.cwnd_prior { ALPHA } else { (1, 1) };
         let step = u128::from(alpha) * bytes * u128::from(self.mss);
         epoch.w_est.add(step, u128::from(of) * cwnd);
@@ -228,15 +228,14 @@ impl Cubic {
             self.cwnd = self.cwnd.max(epoch.w_est.whole);
             return;
         }
-        // Sections 4.4 and 4.5: towards where the curve is a round trip later, and no further than half
-        // as much again.
+        // Sections 4.4 and 4.5: towards the curve's value one round trip later, and at most half as much again.
         let ahead = cubic_window(self.w_max, epoch.k, epoch.elapsed + rtt, self.mss);
         let target = ahead.clamp(self.cwnd, self.cwnd.saturating_add(self.cwnd / 2));
         epoch.grown.add(bytes * u128::from(target - self.cwnd), cwnd);
         self.cwnd += core::mem::take(&mut epoch.grown.whole);
     }
 
-    /// Sections 4.6 and 4.7.
+    /// Responds to congestion (sections 4.6 and 4.7).
     pub fn on_congestion(&mut self, congested: Congested) {
         let flight_size = congested.flight_size.min(self.cwnd);
         self.remember_plateau();
@@ -247,7 +246,7 @@ impl Cubic {
         self.starts_flat = false;
     }
 
-    /// Section 4.8. Data that the timer sends again for the second time is no news.
+    /// Responds to a timeout (section 4.8). A repeated timeout for the same data changes nothing further.
     pub fn on_timeout(&mut self, timed_out: TimedOut) {
         if !timed_out.again {
             self.remember_plateau();
@@ -266,8 +265,8 @@ impl Cubic {
         self.hystart = None;
     }
 
-    /// Data may be about to be sent while nothing is in flight: idle time does not move along the curve (sections 4.2
-    /// and 5.8).
+    /// Called before data may be sent while nothing is in flight: idle time does not advance along the curve
+    /// (sections 4.2 and 5.8).
     pub fn before_send(&mut self, now: Instant, rto: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.counted_to = now;

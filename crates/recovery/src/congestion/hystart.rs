@@ -1,19 +1,19 @@
-//! HyStart++ (RFC 9406): leaves the first slow start when the round trip grows, before anything is lost,
-//! and goes back if that was a false alarm.
+//! HyStart++ (RFC 9406): leaves the first slow start when the round trip grows, before a loss, and returns to it
+//! after a false alarm.
 
 use base::Duration;
 
 use super::Acked;
 
-/// Round trips of at least this much longer mean a queue (MIN_RTT_THRESH).
+/// Least increase of the round trip that means a queue (MIN_RTT_THRESH).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// Largest such increase that is required (MAX_RTT_THRESH).
+/// Largest increase that may be required (MAX_RTT_THRESH).
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// In between, this part of the round trip (MIN_RTT_DIVISOR).
+/// Between the two, this fraction of the round trip is required (MIN_RTT_DIVISOR).
 const MIN_RTT_DIVISOR: u64 = 8;
-/// Samples that a round needs before it says something (N_RTT_SAMPLE).
+/// Samples that a round needs before it is compared (N_RTT_SAMPLE).
 const N_RTT_SAMPLE: u8 = 8;
-/// How much slower conservative slow start is (CSS_GROWTH_DIVISOR).
+/// Factor by which conservative slow start is slower (CSS_GROWTH_DIVISOR).
 const CSS_GROWTH_DIVISOR: u64 = 4;
 /// Rounds of conservative slow start before congestion avoidance (RFC 9406, section 4.3).
 const CSS_ROUNDS: u8 = 5;
@@ -21,30 +21,31 @@ const CSS_ROUNDS: u8 = 5;
 /// State of the first slow start of a path.
 #[derive(Clone, Debug, Default)]
 pub struct HyStart {
-    /// The round ends when this unit is acknowledged: the first that was not sent when it began.
+    /// The unit whose acknowledgement ends the round: the first unsent one when the round began.
     window_end: Option<u64>,
     last_round: Option<Duration>,
     current_round: Option<Duration>,
     samples: u8,
-    /// Conservative slow start, while it runs.
+    /// Conservative slow start, while it is in progress.
     conservative: Option<Conservative>,
     over: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
-    /// The round trip that made it begin (cssBaselineMinRtt).
+    /// The round trip that started it (cssBaselineMinRtt).
     baseline: Duration,
     rounds_left: u8,
 }
 
-/// RttThresh (section 4.2): how much longer than in the round before is longer.
+/// RttThresh (section 4.2): least increase over the previous round's round trip that counts.
 pub fn threshold(last_round: Duration) -> Duration {
     last_round.scale(1, MIN_RTT_DIVISOR).max(MIN_RTT_THRESH).min(MAX_RTT_THRESH)
 }
 
 impl HyStart {
-    /// An acknowledgement in slow start that would open the window by `growth`: by how much it does.
+    /// The growth of the window by an acknowledgement in slow start, of which `growth` is the usual value, in
+    /// bytes.
     pub fn growth(&mut self, growth: u64, acked: &Acked) -> u64 {
         self.pass_round(acked);
         if let Some(rtt) = acked.rtt {
@@ -55,14 +56,14 @@ impl HyStart {
         if self.conservative.is_some() { growth / CSS_GROWTH_DIVISOR } else { growth }
     }
 
-    /// Whether congestion avoidance is to begin.
+    /// Whether slow start is over and congestion avoidance begins.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
     fn pass_round(&mut self, acked: &Acked) {
-        // Section 4.2: what ends it is the acknowledgement of the unit itself, the first of the next round; the
-        // one before was sent in this round.
+        // Section 4.2: the acknowledgement of the unit itself, the first of the next round, ends the round; the
+        // unit before it was sent in this round.
         if self.window_end.is_some_and(|end| acked.cumulative <= end) {
             return;
         }

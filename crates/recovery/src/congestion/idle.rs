@@ -1,29 +1,28 @@
-//! Idle periods: after more than an RTO without data sent or in flight, the window does not describe the path
-//! any more (RFC 5681, section 4.1; RFC 2861, section 3).
+//! Idle periods: after more than an RTO without data sent or in flight, the window no longer describes the path
+//! (RFC 5681, section 4.1; RFC 2861, section 3).
 
 use base::{Duration, Instant};
 
 use crate::policy::{CongestionPolicy, IdleRestart};
 
-/// The window before anything was acknowledged: ten segments, or fewer if they are large (RFC 6928,
-/// section 2).
+/// The window before the first acknowledgement: ten segments, or fewer if they are large (RFC 6928, section 2).
 pub(super) fn initial_window(mss: u64) -> u64 {
     (10 * mss).min((2 * mss).max(14_600))
 }
 
-/// When data was last sent, and how the idle period since then has reduced the window.
+/// Instant of the last transmission, and the reductions of the window in the idle period since then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Idle {
     last_sent: Option<Instant>,
-    /// No window falls below it, bytes.
+    /// Least window, in bytes.
     initial_window: u32,
     rule: IdleRestart,
-    /// How often the window was halved in this idle period: the window is read more than once before data is sent.
+    /// Number of halvings in this idle period: the window is read more than once before data is sent.
     halvings: u8,
 }
 
 impl Idle {
-    /// A path on which nothing was sent yet, and its initial window: the policy's, or that of RFC 6928.
+    /// The state of an unused path, and its initial window: the policy's, or that of RFC 6928.
     pub(super) fn new(mss: u64, policy: &CongestionPolicy) -> (Idle, u64) {
         let usual = || u32::try_from(initial_window(mss)).unwrap_or(u32::MAX);
         let initial_window = policy.initial_window.unwrap_or_else(usual);
@@ -43,7 +42,8 @@ impl Idle {
         self.halvings = 0;
     }
 
-    /// Data may be about to be sent while nothing is in flight: what becomes of `cwnd` and `ssthresh`.
+    /// Windows `cwnd` and `ssthresh` after the idle period so far. Called before data may be sent while nothing is
+    /// in flight.
     pub(super) fn charge(
         &mut self,
         now: Instant,
@@ -65,7 +65,7 @@ impl Idle {
                     return (cwnd, ssthresh);
                 }
                 self.halvings = due;
-                // Slow start brings the window back to where it was, nearly.
+                // Slow start restores nearly the old window.
                 ((cwnd >> times).max(floor), ssthresh.max(cwnd / 2 + cwnd / 4))
             }
         }
@@ -80,11 +80,11 @@ mod tests {
     const MSS: u64 = 1460;
     const RTO: Duration = Duration::from_secs(1);
 
-    /// Windows in segments after `idle_ms`, asked once.
+    /// Windows in segments after `idle_ms` of idle time, queried once.
     fn after(rule: IdleRestart, idle_ms: u64, cwnd: u64, ssthresh: u64) -> (u64, u64) {
         let mut idle = idle(rule);
         let windows = (cwnd * MSS, ssthresh * MSS);
-        // Nothing was sent yet.
+        // No data was sent yet.
         assert_eq!(idle.charge(Instant::from_millis(100_000), RTO, windows), windows);
         idle.on_sent(Instant::ZERO);
         let (cwnd, ssthresh) = idle.charge(Instant::from_millis(idle_ms), RTO, windows);
@@ -132,7 +132,7 @@ mod tests {
             windows = idle.charge(Instant::from_millis(asked_ms), RTO, windows);
             assert_eq!(windows, (cwnd * MSS, 60 * MSS), "at {asked_ms} ms");
         }
-        // The next idle period costs again.
+        // The next idle period reduces the window again.
         idle.on_sent(Instant::from_millis(2500));
         windows = idle.charge(Instant::from_millis(4000), RTO, windows);
         assert_eq!(windows, (10 * MSS, 60 * MSS));

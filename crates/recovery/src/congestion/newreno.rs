@@ -1,6 +1,6 @@
-//! Slow start, congestion avoidance and the reactions to loss of RFC 5681, with byte counting
-//! (RFC 3465). The way through recovery that gave NewReno its name (RFC 6582) is the recovery's: there
-//! the window stays where the loss put it, and what left the network makes the room.
+//! Slow start, congestion avoidance and responses to loss of RFC 5681, with byte counting (RFC 3465). The fast
+//! recovery that gave NewReno its name (RFC 6582) is part of `episode`: there the window keeps the value that the
+//! loss set, and packets that left the network make room.
 
 use base::{Duration, Instant};
 
@@ -20,12 +20,13 @@ pub struct NewReno {
     pub(super) idle: Idle,
     /// Segments by which one acknowledgement may open the window in slow start: L of RFC 3465.
     abc_limit: u8,
-    /// Slow start follows a timeout: it may open the window by one segment at a time (section 2.3).
+    /// Slow start follows a timeout, so that an acknowledgement opens the window by one segment at most (section
+    /// 2.3).
     after_timeout: bool,
 }
 
-/// Whether enough of the window was used for it to grow. In slow start half of it will do, since it
-/// doubles: what RFC 7661 calls validated; in congestion avoidance there was no room for another segment.
+/// Whether enough of the window was used for it to grow. In slow start half of it suffices, since the window
+/// doubles (RFC 7661 calls this validated); in congestion avoidance there was no room for another segment.
 pub(super) fn is_used(cwnd: u64, ssthresh: u64, mss: u64, peak: u64) -> bool {
     if cwnd < ssthresh { peak.saturating_mul(2) > cwnd } else { peak + mss > cwnd }
 }
@@ -33,7 +34,7 @@ pub(super) fn is_used(cwnd: u64, ssthresh: u64, mss: u64, peak: u64) -> bool {
 windows_of!(NewReno);
 
 impl NewReno {
-    /// A path on which nothing was sent yet.
+    /// The state of an unused path.
     pub fn new(mss: u64, policy: &CongestionPolicy) -> Self {
         let (idle, cwnd) = Idle::new(mss, policy);
         NewReno {
@@ -58,7 +59,7 @@ impl NewReno {
         self.bytes_acked
     }
 
-    /// Sets both windows to what others decide.
+    /// Sets both windows, in bytes.
     pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
@@ -93,8 +94,8 @@ impl NewReno {
         }
     }
 
-    /// Halves (RFC 5681, section 3.2, steps 2 and 3; RFC 3168, section 6.1.2). What limited transmit sent
-    /// beyond the window does not count. A mark leaves a window of one packet, a loss one of two.
+    /// Halves the window (RFC 5681, section 3.2, steps 2 and 3; RFC 3168, section 6.1.2). Data that limited
+    /// transmit sent beyond the window does not count. A mark leaves at least one packet, a loss at least two.
     pub fn on_congestion(&mut self, congested: Congested) {
         let flight_size = congested.flight_size.min(self.cwnd);
         let least = if congested.signal == Signal::Ecn { 1 } else { 2 };
@@ -103,8 +104,8 @@ impl NewReno {
         self.bytes_acked = 0;
     }
 
-    /// One segment, then slow start (RFC 5681, section 3.1). Data that the timer sends again for the second
-    /// time is no news: the threshold stays.
+    /// Sets the window to one segment, then slow start (RFC 5681, section 3.1). A repeated timeout for the same
+    /// data leaves the threshold unchanged.
     pub fn on_timeout(&mut self, timed_out: TimedOut) {
         if !timed_out.again {
             self.ssthresh = self.halved(timed_out.flight_size);
@@ -118,7 +119,7 @@ impl NewReno {
         (flight_size / 2).max(2 * self.mss)
     }
 
-    /// Data may be about to be sent while nothing is in flight.
+    /// Called before data may be sent while nothing is in flight.
     pub fn before_send(&mut self, now: Instant, rto: Duration) {
         (self.cwnd, self.ssthresh) = self.idle.charge(now, rto, (self.cwnd, self.ssthresh));
     }

@@ -1,32 +1,31 @@
-//! Proportional rate reduction (RFC 9937): how much may be sent at each acknowledgement of a recovery, so
-//! that at its end as much is in flight as the controller wants, and neither a silence nor a burst comes
-//! before.
+//! Proportional rate reduction (RFC 9937): the amount that each acknowledgement of a recovery releases, so that the
+//! recovery ends with as much in flight as the controller wants, without a silence or a burst.
 
-/// A recovery under way. All amounts are in bytes.
+/// A recovery in progress. All amounts are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prr {
-    /// RecoverFS: what may be delivered during the recovery at most.
+    /// RecoverFS: the most that may be delivered during the recovery.
     recover_fs: u64,
-    /// The window that is aimed at.
+    /// The window at the end of the recovery.
     ssthresh: u64,
     delivered: u64,
     out: u64,
 }
 
-/// What an acknowledgement during recovery brought.
+/// Facts of an acknowledgement during recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrrAck {
     /// DeliveredData: newly acknowledged, by gap reports or cumulatively.
     pub delivered: u64,
-    /// Bytes in flight after it, without what was taken for lost.
+    /// Bytes in flight after the acknowledgement, without data taken for lost.
     pub in_flight: u64,
-    /// SafeACK: the cumulative point advanced and no further loss was found.
+    /// SafeACK: the cumulative point advanced, and no further loss was found.
     pub safe: bool,
 }
 
 impl Prr {
-    /// Recovery begins with `recover_fs` bytes that may still be delivered: sent, not acknowledged
-    /// cumulatively before the acknowledgement that it begins with, and not reported by gap before it.
+    /// Begins a recovery. `recover_fs`: bytes that may still be delivered: sent, and neither acknowledged
+    /// cumulatively nor reported by gap before the acknowledgement that begins the recovery.
     pub fn new(recover_fs: u64, ssthresh: u64) -> Self {
         Prr { recover_fs, ssthresh, delivered: 0, out: 0 }
     }
@@ -41,19 +40,19 @@ impl Prr {
             let product = u128::from(self.delivered) * u128::from(self.ssthresh);
             let share = product.div_ceil(u128::from(self.recover_fs.max(1)));
             let share = u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.out);
-            // No more in flight than when recovery began: an honest peer never asks for it, one that takes reports
-            // back and repeats them would have as much let go as it likes.
+            // At most as much in flight as when recovery began. An honest peer never exceeds this; one that revokes
+            // reports and repeats them would otherwise release any amount.
             share.min(self.recover_fs.saturating_sub(ack.in_flight))
         } else {
-            // The conservative bound, and slow start's while all goes well. A sender that counts segments
-            // rounds it up to one; here a segment is what may be out beyond what was delivered, so that
-            // small ones, of which acknowledgements tell few bytes, are not held back one for another.
+            // The conservative bound, or slow start's while no further loss is found. A sender that counts segments
+            // rounds the quota up to one. Here up to a segment may leave beyond what was delivered, so that small
+            // packets, of which acknowledgements report few bytes, are not held back for each other.
             let ahead = self.delivered.saturating_add(mss).saturating_sub(self.out).min(mss);
             let bound = self.delivered.saturating_sub(self.out).max(ack.delivered).max(ahead);
             let bound = if ack.safe { bound + mss } else { bound };
             bound.min(self.ssthresh - ack.in_flight)
         };
-        // The retransmission that recovery begins with is never held back.
+        // The retransmission that begins the recovery is never held back.
         if quota == 0 && self.out == 0 { mss } else { quota }
     }
 
@@ -62,7 +61,7 @@ impl Prr {
         self.out = self.out.saturating_add(bytes);
     }
 
-    /// The window that the recovery ends with.
+    /// The window at the end of the recovery.
     pub fn target(&self) -> u64 {
         self.ssthresh
     }
@@ -84,7 +83,8 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// What each acknowledgement released: of `acks` segments in turn, with this much in flight before.
+    /// Bytes that each acknowledgement releases: of `acks` segments in turn, with `in_flight` bytes in flight
+    /// before.
     fn released(mut prr: Prr, mut in_flight: u64, lost: u64, acks: usize, safe: bool) -> Vec<u64> {
         in_flight -= lost;
         let step = |_| {
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn one_loss_of_twenty_is_paced_evenly_down_to_half() {
-        // RecoverFS 20, ssthresh 10: one segment for every two that are delivered. The sixteenth finds ten
-        // in flight, no more than there should be; from then on one leaves for each that is delivered.
+        // RecoverFS 20, ssthresh 10: one segment leaves for every two that are delivered. The sixteenth
+        // acknowledgement finds ten in flight, the target; from then on one leaves for each delivered.
         let sent = released(Prr::new(20 * MSS, 10 * MSS), 20 * MSS, MSS, 18, false);
         assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
     }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn what_is_reported_over_and_over_releases_no_more_than_was_in_flight_at_the_beginning() {
         let mut prr = Prr::new(10 * MSS, 2 * MSS);
-        // Ten segments, reported and taken back again and again while nothing leaves.
+        // Ten segments are reported and revoked again and again while no packet leaves.
         for _ in 0..50 {
             prr.quota(PrrAck { delivered: 10 * MSS, in_flight: MSS, safe: false }, MSS);
         }
@@ -149,7 +149,7 @@ mod tests {
             prr.quota(PrrAck { delivered: 30, in_flight: 120, safe: false }, MSS)
         };
         assert_eq!(quota(0), MSS);
-        // A retransmission and a new segment left where one arrived: 1000 + 60 - 90.
+        // A retransmission and a new segment left when one arrived: 1000 + 60 - 90.
         assert_eq!(quota(90), 970);
         assert_eq!(quota(970), 30, "what was delivered in any case");
     }

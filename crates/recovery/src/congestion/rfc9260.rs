@@ -1,4 +1,4 @@
-//! Slow start, congestion avoidance and the reactions to loss of RFC 9260, section 7.2.
+//! Slow start, congestion avoidance and responses to loss of RFC 9260, section 7.2.
 
 use base::{Duration, Instant};
 
@@ -18,8 +18,7 @@ pub struct Rfc9260 {
 windows_of!(Rfc9260);
 
 impl Rfc9260 {
-    /// A path on which nothing was sent yet, with this window if it is given, else that of section
-    /// 7.2.1.
+    /// The state of an unused path, with `window` bytes, or the initial window of section 7.2.1.
     pub fn new(mss: u64, window: Option<u32>) -> Self {
         let initial = window.map_or((4 * mss).min((2 * mss).max(4404)), u64::from);
         Rfc9260 { cwnd: initial, ssthresh: u64::MAX, partial_bytes_acked: 0, mss, last_sent: None }
@@ -30,7 +29,7 @@ impl Rfc9260 {
         self.partial_bytes_acked
     }
 
-    /// Sets both windows to what others decide.
+    /// Sets both windows, in bytes.
     pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
@@ -45,7 +44,7 @@ impl Rfc9260 {
         } else {
             self.partial_bytes_acked += acked.bytes;
             if self.partial_bytes_acked > self.cwnd && !fully_used {
-                // The window was not needed: what was acknowledged counts for one window at most.
+                // The window was not fully used: the acknowledged bytes count for one window at most.
                 self.partial_bytes_acked = self.cwnd;
             }
             if self.partial_bytes_acked >= self.cwnd && fully_used {
@@ -60,21 +59,21 @@ impl Rfc9260 {
         }
     }
 
-    /// Loss was found by acknowledgements: halve (sections 7.2.3 and 7.2.4).
+    /// Halves the window in response to a loss found by acknowledgements (sections 7.2.3 and 7.2.4).
     pub fn on_congestion(&mut self, _: Congested) {
         self.ssthresh = self.halved();
         self.cwnd = self.ssthresh;
         self.partial_bytes_acked = 0;
     }
 
-    /// The retransmission timer expired: one packet, then slow start (section 7.2.3).
+    /// Sets the window to one packet, then slow start (section 7.2.3).
     pub fn on_timeout(&mut self, _: TimedOut) {
         self.ssthresh = self.halved();
         self.cwnd = self.mss;
         self.partial_bytes_acked = 0;
     }
 
-    /// The early fast retransmit timer resent something: one packet less, then congestion avoidance.
+    /// Responds to the early fast retransmit timer: one packet less, then congestion avoidance.
     pub fn on_early_timer(&mut self) {
         if self.cwnd > self.mss {
             self.cwnd -= self.mss;
@@ -82,8 +81,8 @@ impl Rfc9260 {
         self.ssthresh = self.cwnd.saturating_sub(1);
     }
 
-    /// Data is about to be sent after an idle period of `now - last_sent`: once per RTO without data the window
-    /// halves, and the threshold keeps what it was before (section 7.2.1).
+    /// Called before data is sent after an idle period of `now - last_sent`: the window halves once per RTO without
+    /// data, and the threshold keeps its previous value (section 7.2.1).
     pub fn on_send(&mut self, now: Instant, rto: Duration) {
         if let Some(last) = self.last_sent.replace(now) {
             let idle = now.since(last).as_nanos() / rto.as_nanos().max(1);

@@ -1,7 +1,7 @@
-//! TCP Vegas (Brakmo and Peterson 1995; constants and corner cases as in ns-2): once per round trip the
-//! window is compared with what the path would carry without a queue.
+//! TCP Vegas (Brakmo and Peterson 1995; constants and corner cases as in ns-2): once per round trip the window is
+//! compared with what the path would carry without a queue.
 //!
-//! What its fine-grained timer does is in [`crate::loss::fine_grained`].
+//! [`crate::loss::fine_grained`] has its fine-grained timer.
 
 use base::{Duration, Instant};
 
@@ -21,14 +21,14 @@ pub struct Vegas {
     /// BaseRTT: the shortest round trip ever.
     base_rtt: Option<Duration>,
     round: Round,
-    /// In slow start the window doubles every other round trip, so that the rest compares like with like.
+    /// In slow start the window doubles every second round trip, so that the others compare equal windows.
     doubles: bool,
 }
 
-/// What was seen in a round trip.
+/// Observations of one round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// The round ends when this unit is acknowledged.
+    /// The unit whose acknowledgement ends the round.
     end: Option<u64>,
     /// Sum and number of the round-trip times.
     sum: Duration,
@@ -45,8 +45,8 @@ pub fn queued(window: u64, base_rtt: Duration, rtt: Duration) -> u64 {
     (u128::from(window) * longer / rtt.max(1)) as u64
 }
 
-/// The window after a retransmission: three quarters; half if the data had been sent again before; two
-/// segments where there were three or fewer.
+/// The window after a retransmission: three quarters; half if the data had been retransmitted before; two segments
+/// if it was three or fewer.
 pub fn after_retransmission(window: u64, mss: u64, again: bool) -> u64 {
     if window <= 3 * mss {
         2 * mss
@@ -60,7 +60,7 @@ pub fn after_retransmission(window: u64, mss: u64, again: bool) -> u64 {
 windows_of!(Vegas);
 
 impl Vegas {
-    /// A path on which nothing was sent yet.
+    /// The state of an unused path.
     pub fn new(mss: u64, policy: &CongestionPolicy, limits: VegasPolicy) -> Self {
         let (idle, cwnd) = Idle::new(mss, policy);
         Vegas {
@@ -81,12 +81,12 @@ impl Vegas {
         self.limits = limits;
     }
 
-    /// Sets both windows to what others decide.
+    /// Sets both windows, in bytes.
     pub fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
 
-    /// BaseRTT, once anything was measured.
+    /// BaseRTT; `None` before the first RTT sample.
     pub fn base_rtt(&self) -> Option<Duration> {
         self.base_rtt
     }
@@ -113,7 +113,7 @@ impl Vegas {
         }
     }
 
-    /// A round trip is over: compares what was expected with what there was.
+    /// Compares the expected with the actual rate at the end of a round trip.
     fn compare(&mut self, round: Round, used: bool) {
         let Some(base_rtt) = self.base_rtt.filter(|_| round.samples > 0) else { return };
         let rtt = round.sum / round.samples;
@@ -132,7 +132,7 @@ impl Vegas {
         }
     }
 
-    /// A retransmission found by acknowledgements or the fine-grained timer; a mark counts as one.
+    /// Responds to a retransmission by acknowledgements or by the fine-grained timer; a mark counts as one.
     pub fn on_congestion(&mut self, congested: Congested) {
         let again = congested.again && congested.signal == Signal::Loss;
         let window = congested.flight_size.min(self.cwnd);
@@ -141,7 +141,7 @@ impl Vegas {
         self.round = Round::default();
     }
 
-    /// One segment, then slow start up to half of what was in flight.
+    /// Sets the window to one segment, then slow start up to half of what was in flight.
     pub fn on_timeout(&mut self, timed_out: TimedOut) {
         if !timed_out.again {
             self.ssthresh = (timed_out.flight_size / 2).max(2 * self.mss);
@@ -151,7 +151,7 @@ impl Vegas {
         self.round = Round::default();
     }
 
-    /// Data may be about to be sent while nothing is in flight.
+    /// Called before data may be sent while nothing is in flight.
     pub fn before_send(&mut self, now: Instant, rto: Duration) {
         (self.cwnd, self.ssthresh) = self.idle.charge(now, rto, (self.cwnd, self.ssthresh));
     }

@@ -1,4 +1,4 @@
-//! What some policies keep for an episode: whether it was needless (F-RTO, undo), and its pace.
+//! Parts of an episode that only some policies use: the suspicion that it was needless (F-RTO, undo), and its pace.
 
 use base::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::ledger::{Ledger, PacketNumber};
 use crate::loss::frto::{AfterTimeout, Frto, Verdict};
 use crate::loss::undo::{Before, Undo};
 
-/// Proportional rate reduction under way.
+/// Proportional rate reduction in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacing {
     pub(super) prr: Prr,
@@ -17,12 +17,13 @@ pub(super) struct Pacing {
     pub(super) window: u64,
 }
 
-/// What some policies keep for an episode; apart from it, since few paths have one at a time.
+/// Parts of an episode that only some policies use; boxed, since few paths have one at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Apart {
-    /// The timeout may have been needless.
+    /// The suspicion that the timeout was needless.
     pub(super) frto: Option<Frto>,
-    /// The window before it fell; outlives the episode until no acknowledgement can show any more that it fell in vain.
+    /// The window before it fell; outlives the episode until no acknowledgement can prove the reduction needless
+    /// any more.
     pub(super) undo: Option<Undo>,
     pub(super) pacing: Option<Pacing>,
 }
@@ -34,7 +35,7 @@ impl Apart {
 }
 
 impl Episode {
-    /// The window is about to fall: what it is, the controller `congestion`, may have to be given back.
+    /// Keeps the controller `congestion` before the window falls, so that it can be restored.
     pub(crate) fn keep(&mut self, congestion: &Congestion, cumulative: u64, next_unit: u64) {
         let state = self.state_mut();
         let fallen = state.fallen;
@@ -45,7 +46,7 @@ impl Episode {
         }
     }
 
-    /// A unit is sent again because it was taken for lost.
+    /// Records the retransmission of a unit that was taken for lost.
     pub(crate) fn on_resent(&mut self, now: Instant, unit: u64) {
         if let Some(undo) = self.undo_mut() {
             undo.on_resent(now, unit);
@@ -57,12 +58,12 @@ impl Episode {
         self.apart().is_some_and(|apart| apart.frto.is_some())
     }
 
-    /// Whether retransmissions wait for what new data shows.
+    /// Whether retransmissions wait for the result of sending new data.
     pub(crate) fn holds_back(&self) -> bool {
         self.apart().and_then(|apart| apart.frto.as_ref()).is_some_and(Frto::holds_back)
     }
 
-    /// What an acknowledgement means for the suspicion (RFC 5682); `lowest_once` is the lowest unit newly acknowledged
+    /// Judges the last timeout by an acknowledgement (RFC 5682). `lowest_once`: the lowest newly acknowledged unit
     /// that had been sent once only.
     pub(crate) fn judge_timeout(
         &mut self,
@@ -78,9 +79,9 @@ impl Episode {
         Some(verdict)
     }
 
-    /// Whether an acknowledgement shows that nothing had been lost (RFC 3708, 3522). `needless`: units that the peer
-    /// reports to have received twice; `echoed`: when what it answers was sent; `delivered`: the latest packet that it
-    /// found delivered.
+    /// Whether an acknowledgement proves that nothing was lost (RFC 3708, RFC 3522). `needless`: number of units
+    /// that the peer reports as duplicates; `echoed`: instant of the echoed timestamp; `delivered`: the latest
+    /// packet found delivered.
     pub(crate) fn judge_loss(
         &mut self,
         ledger: &Ledger,
@@ -88,7 +89,7 @@ impl Episode {
         echoed: Option<Instant>,
         delivered: Option<PacketNumber>,
     ) -> bool {
-        /// How coarse timestamps are at most that tell an original from a retransmission.
+        /// Coarsest timestamps that tell an original from a retransmission.
         const TICK: Duration = Duration::from_millis(1);
         let cumulative = ledger.cumulative();
         let Some(undo) = self.undo_mut() else { return false };
@@ -130,7 +131,7 @@ impl Episode {
         }
     }
 
-    /// Lets go of what is empty.
+    /// Frees the box if all its parts are empty.
     pub(super) fn tidy(&mut self) {
         if let Some(state) = &mut self.0
             && state.apart.as_ref().is_some_and(|apart| apart.is_empty())

@@ -9,7 +9,7 @@ fn controller() -> Congestion {
     Congestion::new(&RecoveryPolicy::tcp_rfc().congestion, MSS)
 }
 
-/// Fast recovery that ends at unit 100, with a window that is wider by two packets and paced.
+/// Fast recovery that ends at unit 100, paced, with a window wider by two packets.
 fn recovering() -> Episode {
     let mut episode = Episode::default();
     episode.enter(Entry::Loss { inflation: 2 * MSS as i64 }, 100);

@@ -1,12 +1,12 @@
-//! Giving units up: they are neither in flight nor sent again, and only wait for the cumulative point
-//! to pass them (partial reliability, RFC 3758).
+//! Abandoned units: they are neither in flight nor retransmitted, and only wait for the cumulative point to pass
+//! them (partial reliability, RFC 3758).
 
 use core::ops::Range;
 
 use super::{Ledger, PacketState, Traits, Unit, UnitState};
 
 impl Ledger {
-    /// Gives up the units of `range` that are not acknowledged cumulatively, whatever became of them.
+    /// Abandons the units of `range` that are not acknowledged cumulatively, in whatever state.
     pub fn abandon(&mut self, range: Range<u64>) {
         let mut index = self.first_at_or_after(range.start);
         while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
@@ -34,7 +34,7 @@ impl Ledger {
         self.forget_settled_packets();
     }
 
-    /// A unit is not on its way in this packet any more.
+    /// A unit of this packet is no longer in flight.
     pub(super) fn leave_packet(&mut self, number: super::PacketNumber) {
         let Some(packet) = self.packet_mut(number) else { return };
         packet.live = packet.live.saturating_sub(1);
@@ -43,8 +43,8 @@ impl Ledger {
         }
     }
 
-    /// Adds a unit that is given up before it was ever sent, and answers its number: it stands for data
-    /// that no packet will carry. Not while a packet is being put together.
+    /// Adds a unit that is abandoned before it was ever sent, and returns its number: it stands for data that no
+    /// packet will carry. Not allowed while a packet is being built.
     pub fn append_abandoned(&mut self) -> u64 {
         let start = self.next_unit;
         self.next_unit += 1;
@@ -54,7 +54,7 @@ impl Ledger {
         start
     }
 
-    /// How many times the unit that starts at `start` was sent; 0 if it is not outstanding.
+    /// Number of transmissions of the unit that starts at `start`; 0 if it is not outstanding.
     pub fn transmissions(&self, start: u64) -> u8 {
         let unit = self.locate(start).map(|index| &self.units[index]);
         unit.map_or(0, |unit| {
@@ -62,12 +62,12 @@ impl Ledger {
         })
     }
 
-    /// Whether the peer reports by gap to have the unit that starts at `start`.
+    /// Whether the peer reports the unit that starts at `start` by gap.
     pub fn is_gap_acked(&self, start: u64) -> bool {
         self.locate(start).is_some_and(|index| self.units[index].state == UnitState::GapAcked)
     }
 
-    /// The next unit is `unit`, which lies ahead: whatever is outstanding is forgotten.
+    /// Makes `unit`, which lies ahead, the next unit, and forgets all outstanding data.
     pub fn restart_at(&mut self, unit: u64) {
         debug_assert!(unit >= self.next_unit, "units never repeat");
         let next_packet = self.next_packet;

@@ -1,4 +1,4 @@
-//! What an acknowledgement says, and what it newly tells the ledger.
+//! The effect of an acknowledgement on the ledger, and what it newly reports.
 
 use base::{Duration, Instant};
 use smallvec::SmallVec;
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::feedback::{Feedback, Silence};
 
-/// What an acknowledgement newly says about one path.
+/// News of an acknowledgement about one path.
 #[derive(Clone, Debug, Default)]
 pub struct PathAck {
     /// Bytes newly acknowledged, cumulatively or by gap.
     pub acked_bytes: u64,
-    /// What was in flight on the path before.
+    /// Amount in flight on the path before the acknowledgement.
     pub flight_before: Flight,
     /// Whether the cumulative point passed data of this path.
     pub cumulative: bool,
@@ -24,68 +24,67 @@ pub struct PathAck {
     pub largest_packet: Option<PacketNumber>,
     /// The highest unit newly acknowledged (HTNA of RFC 9260, section 7.2.4).
     pub highest_unit: Option<u64>,
-    /// When the timed packet was sent, if it came back unambiguously (Karn's rule).
+    /// Transmission of the timed packet, if its acknowledgement is unambiguous (Karn's rule).
     pub timed_sent_at: Option<Instant>,
-    /// Whether something arrived that had travelled on this path only: the path works, or did when it was
-    /// first sent.
+    /// Whether newly acknowledged data had travelled on this path only: then the path works, or worked when the
+    /// data was first sent.
     pub proven: bool,
-    /// When the latest of that was sent that had neither been sent again nor taken for lost.
+    /// Latest transmission of such data that was neither retransmitted nor taken for lost.
     pub certain_sent_at: Option<Instant>,
-    /// Units taken for lost on this path that had arrived: acknowledged before they were sent again, or
-    /// resent needlessly.
+    /// Units taken for lost on this path that had arrived: acknowledged before their retransmission, or
+    /// retransmitted needlessly.
     pub spurious: u32,
-    /// When the latest packet found delivered was sent.
+    /// Transmission of the latest packet found delivered.
     pub largest_sent_at: Option<Instant>,
-    /// When the one before it was sent, of those found delivered.
+    /// Transmission of the delivered packet before it.
     pub before_sent_at: Option<Instant>,
-    /// Whether the peer was asked to acknowledge it at once.
+    /// Whether the peer was asked to acknowledge that latest packet at once.
     pub largest_asked: bool,
     /// Bytes of data in it, copies included.
     pub largest_bytes: u32,
-    /// Whether what was found delivered in it had been sent before, too.
+    /// Whether the data found delivered in it had been sent before.
     pub largest_resent: bool,
-    /// Whether nothing found delivered in it had been sent before, or been copied to another path.
+    /// Whether none of the data found delivered in it had been sent before or copied to another path.
     pub largest_fresh: bool,
-    /// Whether only a part of it was found delivered, and that beyond the cumulative point.
+    /// Whether only part of it was found delivered, and that beyond the cumulative point.
     pub largest_partly: bool,
-    /// The timed packet, if copies of what it carried rode along with later ones.
+    /// The timed packet, if later packets carried copies of its data.
     pub timed_bundled: Option<PacketNumber>,
-    /// The lowest unit newly acknowledged that had been sent once only.
+    /// The lowest newly acknowledged unit that had been sent once only.
     pub lowest_once: Option<u64>,
-    /// When something was sent that was newly acknowledged below what had been before, though it was sent once only; of
-    /// several the one sent first.
+    /// First transmission of newly acknowledged data that was sent once and lies below data acknowledged earlier,
+    /// which is evidence of reordering.
     pub reordered: Option<Instant>,
-    /// Whether something was newly reported beyond the cumulative point.
+    /// Whether data was newly reported beyond the cumulative point.
     pub by_gap: bool,
-    /// Units taken for lost on this path and sent again that the peer reports to have received twice.
+    /// Units taken for lost on this path and retransmitted that the peer reports as duplicates.
     pub needless: u32,
-    /// The round-trip time of something that was sent again, from its first transmission on, which is proven to have
-    /// arrived.
+    /// Round trip of retransmitted data from its first transmission, which is proven to have arrived.
     pub proven_rtt: Option<Trip>,
-    /// Duration of such a round trip, unless an acknowledgement was lost before this one.
+    /// Duration of such a round trip, if an acknowledgement may have been lost before this one.
     pub doubtful_rtt: Option<Duration>,
-    /// When something left first that was sent again before its acknowledgement, which had left already, could come.
+    /// First transmission of data that was retransmitted although its acknowledgement was already under way.
     pub early: Option<Instant>,
 }
 
-/// What an acknowledgement newly says.
+/// News of an acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub struct AckReport {
     /// Whether the cumulative point advanced.
     pub advanced: bool,
-    /// Units found to have been resent needlessly.
+    /// Units found to have been retransmitted needlessly.
     pub spurious: u32,
-    /// Effects on each path that carried acknowledged packets.
+    /// News about each path with acknowledged packets.
     pub paths: SmallVec<[PathAck; 2]>,
-    /// What became of copies that rode along.
+    /// Fate of copies that rode along.
     pub bundles: BundleReport,
-    /// Units newly acknowledged that had been sent again.
+    /// Newly acknowledged units that had been retransmitted.
     pub again: AgainAcked,
 }
 
 impl Ledger {
-    /// Takes an acknowledgement in. One beyond what was sent says nothing, and neither does one that was overtaken
-    /// by another which told all; what an older one reports may be news all the same where reports add up.
+    /// Applies an acknowledgement. One beyond the data sent has no effect, and neither has a complete one that a
+    /// later one overtook; where reports add up, an older one may still bring news.
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) -> AckReport {
         let mut report = self.new_report();
         let overtaken = feedback.cumulative < self.cumulative;
@@ -131,7 +130,7 @@ impl Ledger {
         if !adds_up {
             self.reports.trim_below(self.cumulative);
         } else if let Some(end) = self.reports.forget_below(self.cumulative) {
-            // What it named before it would have acknowledged now: it was discarded.
+            // The peer would acknowledge now what it reported before: it discarded that data.
             self.judged_below = self.cumulative;
             self.renege_range(now, self.cumulative..end);
         }
@@ -146,8 +145,8 @@ impl Ledger {
         report
     }
 
-    /// What had copies ride along with later packets is acknowledged together with one of these: which of
-    /// them arrived does not show, but that the latest did, does.
+    /// Handles a timed packet that was copied into later packets and is acknowledged together with one of them:
+    /// nothing shows which of them arrived, except that the latest did.
     fn settle_timing(&self, report: &mut AckReport) {
         for news in &mut report.paths {
             if news.timed_bundled.is_some_and(|timed| news.largest_packet != Some(timed)) {
@@ -172,7 +171,7 @@ impl Ledger {
         }
     }
 
-    /// Unit `index` is acknowledged: takes it out of flight, finds its packet delivered, and reports it.
+    /// Acknowledges unit `index`: takes it out of flight, finds its packet delivered, and reports it.
     pub(super) fn acknowledge(&mut self, index: usize, cumulative: bool, report: &mut AckReport) {
         let unit = &mut self.units[index];
         if unit.state == UnitState::Abandoned {
@@ -232,8 +231,8 @@ impl Ledger {
         }
     }
 
-    /// A unit that rode in the packet arrived. A resent one may have arrived by an earlier packet, so
-    /// the packet is settled only when nothing in it is on its way any more. Answers whether it is.
+    /// A unit of the packet arrived. A retransmitted unit may have arrived by an earlier packet, so a packet is
+    /// settled only when none of its units is in flight. Returns whether it is.
     fn deliver_unit(
         &mut self,
         number: PacketNumber,

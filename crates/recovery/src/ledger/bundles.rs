@@ -1,57 +1,57 @@
-//! Copies of units in flight that ride along with other data on the same path (redundant data bundling,
-//! Evensen et al. 2008; Opstad 2015): which loss one repaired, and which was needless.
+//! Copies of units in flight that ride along with other data on the same path (redundant data bundling, Evensen et
+//! al. 2008; Opstad 2015): which loss a copy repaired, and which copy was needless.
 
 use base::Instant;
 use smallvec::SmallVec;
 
 use super::{Ledger, PacketNumber, PathIndex, Traits, Unit, UnitState};
 
-/// Units looked at when copies are chosen.
+/// Most units examined when copies are chosen.
 const LOOKED_AT: usize = 64;
 
-/// Copies that rode along in a packet: all from unit `start` on, `bytes` in sum.
+/// Copies that rode along in a packet: every unit from `start` on, `bytes` bytes in total.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Along {
     pub(super) start: u64,
     pub(super) bytes: u32,
-    /// Bytes of all data of the packet, the copies included.
+    /// Bytes of all data of the packet, copies included.
     pub(super) carried: u32,
 }
 
-/// A packet with copies that was newly delivered.
+/// A newly delivered packet with copies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeliveredBundle {
     pub(super) packet: PacketNumber,
     /// The lowest unit copied.
     pub(super) start: u64,
-    /// The copies rode behind what the packet was sent for.
+    /// Whether the copies rode behind the data that the packet was sent for.
     pub(super) behind: bool,
 }
 
-/// What an acknowledgement tells of copies that rode along.
+/// News of an acknowledgement about copies that rode along.
 #[derive(Clone, Debug, Default)]
 pub struct BundleReport {
-    /// Units newly acknowledged of which copies were sent, with the packet that carried them, ascending.
+    /// Newly acknowledged units that had been copied, each with the packet that first carried it, ascending.
     pub(super) copied: SmallVec<[(u64, PacketNumber); 2]>,
-    /// Packets with copies newly delivered.
+    /// Newly delivered packets with copies.
     pub(super) delivered: SmallVec<[DeliveredBundle; 2]>,
-    /// Units that arrived first, as far as one can tell, in a copy that rode along: their own packet was
+    /// Units that, as far as acknowledgements show, arrived first in a copy that rode along: their own packet was
     /// lost.
     pub repaired: u32,
-    /// Packets delivered whose copies repaired something.
+    /// Packets delivered whose copies repaired a loss.
     pub hits: u32,
     /// Packets delivered whose copies were not needed.
     pub misses: u32,
-    /// Whether the peer said that copies were needless: that it tells such things is known from then on.
+    /// Whether the peer reported copies as needless: from then on it is known to send such reports.
     pub vetoed: bool,
 }
 
 impl Ledger {
-    /// Adds a copy of a unit in flight on `path` to the packet being put together for it; answers its
-    /// weight, or nothing if it is not in flight there.
+    /// Adds a copy of a unit in flight on `path` to the packet being built for it. Returns its weight, or `None` if
+    /// it is not in flight there.
     ///
-    /// A copy is in no one's flight. The unit's acknowledgement is no round-trip time any more, but that of
-    /// the new data beside it is.
+    /// A copy does not count as in flight. The unit's acknowledgement is no RTT sample any more, but that of the
+    /// new data beside it is.
     pub fn draft_along(&mut self, path: PathIndex, start: u64) -> Option<u32> {
         let index = self.locate(start)?;
         let unit = &mut self.units[index];
@@ -70,18 +70,18 @@ impl Ledger {
         Some(weight)
     }
 
-    /// When `packet` left, while it is known.
+    /// Instant at which `packet` left, while the ledger knows it.
     pub fn sent_at(&self, packet: PacketNumber) -> Option<Instant> {
         Some(self.packet(packet)?.sent_at)
     }
 
-    /// When the packet left that was sent next behind `packet`, whatever its path.
+    /// Instant at which the packet after `packet` left, on whatever path.
     pub fn next_sent_at(&self, packet: PacketNumber) -> Option<Instant> {
         Some(self.packet(packet + 1)?.sent_at)
     }
 
-    /// The units next below `start` that may ride along before it, from the nearest on. Those that were reported are
-    /// skipped (`skips`), or ride along, too, where all must touch.
+    /// The units below `start` that may ride along before it, from the nearest on. Reported units are skipped
+    /// (`skips`), or ride along too if all must touch.
     pub fn units_before(
         &self,
         path: PathIndex,
@@ -103,8 +103,8 @@ impl Ledger {
         rides.filter(needed).map(|unit| (unit.start, unit.weight))
     }
 
-    /// The units from `start` on that are in flight, ascending: what may ride along behind what ends there.
-    /// Those that were reported are skipped (`skips`), or end it where all must touch.
+    /// The units in flight from `start` on, ascending, which may ride along behind data that ends there. Reported
+    /// units are skipped (`skips`), or end the list if all must touch.
     pub fn units_from(
         &self,
         path: PathIndex,
@@ -126,11 +126,11 @@ impl Ledger {
         rides.filter(needed).map(|unit| (unit.start, unit.weight))
     }
 
-    /// What one acknowledgement covers together, a unit and a later packet with its copy, tells that the
-    /// unit's own packet was lost: had it arrived, it would have been acknowledged by itself. Unless the
-    /// receiver delayed that acknowledgement: then the copy was a duplicate, which the peer says, if it
-    /// says such things (`needless`). Copies that rode behind data sent again tell nothing where the peer does
-    /// not report what arrived out of order (`reports`): what they copied may have waited for that data.
+    /// An acknowledgement that covers both a unit and a later packet with its copy shows that the unit's own packet
+    /// was lost, which would otherwise have been acknowledged by itself. If the receiver delayed the
+    /// acknowledgement, the copy was a duplicate instead, and a peer that reports duplicates says so (`needless`).
+    /// Copies that rode behind retransmitted data prove nothing if the peer does not report gaps (`reports`): the
+    /// copied units may have waited for that data.
     pub(super) fn judge_bundles(
         &self,
         needless: impl Fn(u64) -> bool,

@@ -1,25 +1,24 @@
-//! Taking packets for lost by when they were sent, and taking that back.
+//! Loss detection by transmission time, and its undo.
 
 use base::Instant;
 
 use super::{Draft, Ledger, PacketNumber, PathIndex, Traits, Unit, UnitState};
 use crate::stats::Cause;
 
-/// What [`Ledger::lose_overdue`] found.
+/// Result of [`Ledger::lose_overdue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Overdue {
-    /// Packets that were lost.
+    /// Number of packets lost.
     pub packets: u32,
-    /// The latest of them that carried something again.
+    /// The latest of them that carried a retransmission.
     pub resent: Option<PacketNumber>,
-    /// When the next packet becomes overdue; none if no packet waits.
+    /// Deadline of the next packet; `None` if no packet waits.
     pub next: Option<Instant>,
 }
 
 impl Ledger {
-    /// Takes for lost the packets in flight on `path` whose `deadline` has come: of packets sent one after
-    /// another it is asked in that order, until one has none or a later one. What is lost waits to be sent
-    /// again on `target`.
+    /// Takes for lost the packets in flight on `path` whose `deadline` has come. `deadline` is called in sending
+    /// order, until a packet has none or a later one. Lost units wait for retransmission on `target`.
     pub fn lose_overdue(
         &mut self,
         now: Instant,
@@ -48,20 +47,21 @@ impl Ledger {
         overdue
     }
 
-    /// Whether a packet in flight carries something that was sent before; each that does begins with it.
+    /// Whether a packet in flight carries a retransmission; such packets begin with one.
     fn carries_again(&self, number: PacketNumber) -> bool {
         let run = self.packet(number).and_then(|packet| packet.runs.first());
         let index = run.and_then(|run| self.locate(run.start));
         index.is_some_and(|index| self.units[index].transmissions > 1)
     }
 
-    /// The packet in flight that carries the unit at the cumulative point, which was sent before.
+    /// The packet in flight that carries a retransmission of the unit at the cumulative point.
     pub fn first_resent_in(&self) -> Option<PacketNumber> {
         let again = |unit: &&Unit| unit.state == UnitState::Outstanding && unit.transmissions > 1;
         self.units.front().filter(again).map(|unit| unit.packet)
     }
 
-    /// Takes the packet for lost that was sent last on `path`: it waits to be sent again on `target`.
+    /// Takes the last packet sent on `path` for lost: its units wait for retransmission on `target`. Returns
+    /// whether any was lost.
     pub fn lose_last(&mut self, path: PathIndex, target: PathIndex, cause: Cause) -> bool {
         let tail = self.paths.get(usize::from(path)).and_then(|list| list.tail());
         let lost = tail.is_some_and(|number| self.lose_packet(number, target, true, cause));
@@ -69,8 +69,8 @@ impl Ledger {
         lost
     }
 
-    /// Lets the data of a packet in flight be sent once more on its path although nothing says that it was lost. False if
-    /// the packet is not in flight any more.
+    /// Lets the data of a packet in flight be sent once more on its path without evidence of a loss. Returns false
+    /// if the packet is no longer in flight.
     pub fn copy_packet(&mut self, packet: PacketNumber) -> bool {
         let Some(path) = self.packet(packet).map(|packet| packet.path) else { return false };
         let copied = self.lose_packet(packet, path, false, Cause::Copy);
@@ -78,8 +78,8 @@ impl Ledger {
         copied
     }
 
-    /// Units of `path` that an expired timer took for lost, and that still wait to be sent again, on whatever path, are in
-    /// flight after all. They count as sent now, so that later evidence or the timer decides.
+    /// Returns to flight the units of `path` that an expired timer took for lost and that still wait for
+    /// retransmission, on whatever path. They count as sent now, so that later evidence or the timer decides.
     pub fn revive(&mut self, now: Instant, path: PathIndex) {
         for target in 0..self.paths.len() {
             for start in core::mem::take(&mut self.paths[target].lost) {
@@ -104,7 +104,7 @@ impl Ledger {
         }
     }
 
-    /// The path on which the unit that starts at `start` had been taken for lost, once it was sent again.
+    /// The path on which the retransmitted unit that starts at `start` had been taken for lost.
     pub fn lost_on(&self, start: u64) -> Option<PathIndex> {
         self.locate(start).map(|index| self.units[index].other_path)
     }

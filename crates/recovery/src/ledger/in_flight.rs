@@ -1,5 +1,5 @@
-//! A path's packets in flight: ends of the list that the packets themselves form; what waits to be
-//! sent on it again.
+//! A path's packets in flight: the ends of the list that the packets form, and the units that wait for
+//! retransmission on the path.
 
 use std::collections::BTreeSet;
 
@@ -11,31 +11,31 @@ pub(super) struct InFlight {
     first: PacketNumber,
     last: PacketNumber,
     pub(super) flight: Flight,
-    /// How many of them carry something again.
+    /// Number of them that carry a retransmission.
     pub(super) resending: u32,
-    /// The packet whose round trip is measured: one at a time, so once per round trip
-    /// (RFC 9260, section 6.3.1, rule C4), and never one with resent data (rule C5).
+    /// The packet whose round trip is measured: one at a time, hence once per round trip (RFC 9260, section 6.3.1,
+    /// rule C4), and never one with retransmitted data (rule C5).
     pub(super) timed: Option<PacketNumber>,
-    /// Units that wait to be sent again on this path, wherever they were lost.
+    /// Units that wait for retransmission on this path, wherever they were lost.
     pub(super) lost: BTreeSet<u64>,
     /// One past the highest unit that arrived by its latest packet: RACK.fack of RFC 8985.
     pub(super) forward: u64,
-    /// Bytes of copies that rode along on this path and whose units are not acknowledged.
+    /// Bytes of copies that rode along on this path and whose units are not acknowledged yet.
     pub(super) redundant: u64,
 }
 
 impl InFlight {
-    /// The packet that was sent first.
+    /// The first packet sent.
     pub(super) fn head(&self) -> Option<PacketNumber> {
         (self.flight.packets > 0).then_some(self.first)
     }
 
-    /// The packet that was sent last.
+    /// The last packet sent.
     pub(super) fn tail(&self) -> Option<PacketNumber> {
         (self.flight.packets > 0).then_some(self.last)
     }
 
-    /// A packet of `bytes` left, and is the last one now: answers which was before it.
+    /// Appends a packet of `bytes` bytes, and returns the one before it.
     pub(super) fn push(&mut self, number: PacketNumber, bytes: u64) -> Option<PacketNumber> {
         let before = self.tail();
         self.last = number;
@@ -47,7 +47,7 @@ impl InFlight {
         before
     }
 
-    /// A packet is not in flight any more. Answers its neighbours there: the one before it and the one behind it.
+    /// Removes a packet, and returns its neighbours: the one before it and the one behind it.
     pub(super) fn unlink(
         &mut self,
         number: PacketNumber,

@@ -1,4 +1,4 @@
-//! Taking packets for lost: by miss indications or by age.
+//! Loss detection by miss indications or by age.
 
 use base::Instant;
 
@@ -8,18 +8,16 @@ use crate::stats::Cause;
 /// Result of [`Ledger::indicate_misses`], in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Misses {
-    /// Packets that got a miss indication.
+    /// Packets that received a miss indication.
     pub indicated: u32,
-    /// Packets that thereby lost data.
+    /// Packets of which data was lost thereby.
     pub lost: u32,
 }
 
 impl Ledger {
-    /// Counts a miss indication for every packet in flight on `path` that was sent before packet
-    /// `before` and carries a unit below `below`, and takes for lost those that reach `threshold`.
-    /// Units that were fast-retransmitted already are lost again only if `repeat`. What is lost waits
-    /// to be sent again on `target`.
-    /// Returns how many packets got an indication, and how many of them newly lost data.
+    /// Counts a miss indication for every packet in flight on `path` that was sent before packet `before` and
+    /// carries a unit below `below`, and takes for lost those that reach `threshold`. Units that were
+    /// fast-retransmitted before are lost again only if `repeat`. Lost units wait for retransmission on `target`.
     #[expect(clippy::too_many_arguments, reason = "a verdict needs all of its terms")]
     pub fn indicate_misses(
         &mut self,
@@ -50,9 +48,9 @@ impl Ledger {
         misses
     }
 
-    /// Takes for lost what is in flight on `path` in packets sent at or before `sent_by`, and in any case
-    /// the oldest packet: its units by `Cause::Timeout` or whatever `cause` is, the others as bundled
-    /// with it. They wait to be sent again on `target`. Answers how many packets were lost.
+    /// Takes for lost the packets in flight on `path` that were sent at or before `sent_by`, and always the oldest
+    /// packet: its units with `cause`, the others as bundled. They wait for retransmission on `target`. Returns the
+    /// number of packets lost.
     pub fn lose_sent_by(
         &mut self,
         path: PathIndex,
@@ -76,7 +74,7 @@ impl Ledger {
         lost
     }
 
-    /// Takes the units of a packet for lost; true if there was any.
+    /// Takes the units of a packet for lost; returns whether there was any.
     pub(super) fn lose_packet(
         &mut self,
         number: PacketNumber,
@@ -111,11 +109,10 @@ impl Ledger {
         lost > 0
     }
 
-    /// Takes an outstanding unit for lost, which is to be sent again on `target`. Its packet is the
-    /// caller's.
+    /// Takes an outstanding unit for lost, which is to be retransmitted on `target`. The caller updates its packet.
     pub(super) fn lose_unit(&mut self, index: usize, target: PathIndex, cause: Cause) {
         let unit = &self.units[index];
-        // Of what has copies nothing tells whether the first transmission arrived or a copy.
+        // With copies, nothing shows whether the first transmission or a copy arrived.
         if unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED) {
             let (start, own) = (unit.start, unit.path);
             let copied = unit.traits.has(Traits::BUNDLED | Traits::COPIED);

@@ -1,4 +1,4 @@
-//! Packets: which units rode together and when, and the list of those in flight that each path has.
+//! Packets: their units and transmission times, and each path's list of packets in flight.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::bundles::Along;
 use super::{Ledger, PacketNumber, PathIndex};
 
-/// Settled packets that may stand behind an older one in flight without being worth the work.
+/// Number of settled packets that may stand behind an older one in flight before they are removed.
 const SETTLED_SPARE: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum PacketState {
     Lost,
 }
 
-/// Units that rode together in a packet: `len` steps from `start`.
+/// Consecutive units in a packet: `len` steps from `start`.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) start: u64,
@@ -35,34 +35,34 @@ pub(super) struct Packet {
     pub(super) runs: SmallVec<[Run; 1]>,
     pub(super) path: PathIndex,
     pub(super) state: PacketState,
-    /// Something in it was sent before.
+    /// Whether the packet carries a retransmission.
     pub(super) resends: bool,
-    /// The peer was asked to acknowledge it at once.
+    /// Whether the peer was asked to acknowledge the packet at once.
     pub(super) asked: bool,
-    /// Acknowledgements that reported later packets but not this one.
+    /// Number of acknowledgements that reported later packets but not this one.
     pub(super) misses: u8,
-    /// Units on their way in this packet: neither acknowledged nor lost nor carried by a later one.
+    /// Units in flight in this packet: neither acknowledged nor lost nor carried by a later packet.
     pub(super) live: u16,
     /// Copies of units in flight that ride along.
     pub(super) along: Along,
 }
 
-/// A packet that is missing.
+/// A missing packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Bytes of data in it, copies included.
     pub bytes: u32,
-    /// Units on their way in it.
+    /// Units in flight in it.
     pub units: u16,
 }
 
-/// A packet being put together.
+/// A packet being built.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
     pub(super) runs: SmallVec<[Run; 1]>,
     pub(super) weight: u64,
     pub(super) units: u16,
-    /// Whether something in it was sent before: its round trip would not be a clean one.
+    /// Whether it carries a retransmission: then its round trip is not a clean one.
     pub(super) resends: bool,
     /// Whether it asks the peer to acknowledge it at once.
     pub(super) asked: bool,
@@ -70,7 +70,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// One past the last unit added.
+    /// One past the last unit added; `None` while it is empty.
     pub(super) fn end(&self) -> Option<u64> {
         self.runs.last().map(|run| run.start + u64::from(run.len))
     }
@@ -133,7 +133,7 @@ impl Ledger {
         self.packets.get_mut(index)
     }
 
-    /// Row of a packet: where the distance says, unless settled ones before it were dropped.
+    /// Index of a packet: its distance from the first, unless settled packets before it were removed.
     pub(super) fn locate_packet(&self, number: PacketNumber) -> Option<usize> {
         let guess = number.checked_sub(self.packets.front()?.number)? as usize;
         if self.packets.get(guess).is_some_and(|packet| packet.number == number) {
@@ -142,7 +142,7 @@ impl Ledger {
         self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
     }
 
-    /// The packet with the fewest bytes of those in flight on `path` that left at `by` at the latest.
+    /// Of the packets in flight on `path` that left no later than `by`, the one with the fewest bytes.
     pub fn smallest_sent_by(&self, path: PathIndex, by: Instant) -> Option<Missing> {
         let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
         let mut smallest: Option<Missing> = None;
@@ -157,7 +157,7 @@ impl Ledger {
         smallest
     }
 
-    /// A packet's fate is known: it is not in flight any more.
+    /// The fate of a packet is known: takes it out of flight.
     pub(super) fn settle(&mut self, number: PacketNumber, state: PacketState) {
         if let Some(packet) = self.packet_mut(number)
             && packet.state == PacketState::InFlight
@@ -187,13 +187,13 @@ impl Ledger {
         }
     }
 
-    /// Drops packets whose fate is known, and gives memory back once all is settled.
+    /// Removes packets with known fate, and frees memory once all are settled.
     pub(super) fn forget_settled_packets(&mut self) {
         while self.packets.front().is_some_and(|packet| packet.state != PacketState::InFlight) {
             self.packets.pop_front();
         }
-        // One that stays in flight keeps all later ones. A peer that reports gaps and takes the reports
-        // back could let them pile up without end: once they outnumber those in flight, they go.
+        // A packet that stays in flight keeps all later ones. A peer that reports gaps and revokes the reports
+        // could let them pile up without end: once they outnumber those in flight, they are removed.
         let in_flight = self.paths.iter().map(|path| path.flight.packets as usize).sum::<usize>();
         if self.packets.len() > 2 * in_flight + SETTLED_SPARE {
             self.packets.retain(|packet| packet.state == PacketState::InFlight);
@@ -206,9 +206,9 @@ impl Ledger {
     }
 }
 
-/// Releases memory that a burst needed and an idle path does not.
+/// Frees memory that a burst needed and an idle path does not.
 fn shrink<T>(queue: &mut VecDeque<T>) {
-    // A thin stream rarely has more on its way.
+    // A thin stream rarely has more in flight.
     const QUIET: usize = 2;
     if queue.capacity() > QUIET {
         queue.shrink_to(QUIET);

@@ -1,9 +1,9 @@
-//! What concerns several paths: moving what waits from one to another, and copies that ride along.
+//! Operations on several paths: rerouting of retransmissions, and copies on other paths.
 
 use super::{Ledger, PathIndex, Traits, UnitState};
 
 impl Ledger {
-    /// What waits to be sent again on `from` is to go on `to`.
+    /// Moves the units that wait for retransmission on `from` to `to`.
     pub fn reroute(&mut self, from: PathIndex, to: PathIndex) {
         if from == to || self.next_lost(from, 0).is_none() {
             return;
@@ -17,22 +17,22 @@ impl Ledger {
         self.path_mut(to).lost.extend(moved);
     }
 
-    /// The units that rode in the latest packet, in the order in which they did; each counts as one step.
+    /// The units of the latest packet, in their order in it; each counts as one step.
     pub fn units_of_last_packet(&self) -> impl Iterator<Item = u64> {
         let runs = self.packets.back().into_iter().flat_map(|packet| &packet.runs);
         runs.flat_map(|run| run.start..run.start + u64::from(run.len))
     }
 
-    /// Bytes of copies that rode along on `path` and whose units are not acknowledged.
+    /// Bytes of copies that rode along on `path` and whose units are not acknowledged yet.
     pub fn redundant_bytes(&self, path: PathIndex) -> u64 {
         self.paths.get(usize::from(path)).map_or(0, |list| list.redundant)
     }
 
-    /// A copy of a unit in flight on another path leaves on `path`; answers its weight, or nothing if
-    /// the unit is not in flight elsewhere or has a copy there already.
+    /// Sends a copy of a unit in flight on another path on `path`. Returns its weight, or `None` if the unit is not
+    /// in flight elsewhere or has a copy there already.
     ///
-    /// A copy is in no one's flight and no evidence of loss: the unit is acknowledged whichever of the
-    /// two arrived, and its acknowledgement is no round-trip time of either path.
+    /// A copy does not count as in flight, nor as evidence of loss: the unit is acknowledged whichever of the two
+    /// arrives, and its acknowledgement is an RTT sample of neither path.
     pub fn send_copy(&mut self, path: PathIndex, start: u64) -> Option<u32> {
         let index = self.locate(start)?;
         let bit = 1u8.checked_shl(path.into())?;
@@ -49,7 +49,7 @@ impl Ledger {
         Some(weight)
     }
 
-    /// A unit of `weight` bytes needs its copies no more, on the paths of the bit set.
+    /// Ends the copies of a unit of `weight` bytes on the paths of the bit set `copies`.
     pub(super) fn forget_copies(&mut self, copies: u8, weight: u64) {
         for (index, list) in self.paths.iter_mut().enumerate() {
             if copies & 1u8.checked_shl(index as u32).unwrap_or(0) != 0 {

@@ -1,4 +1,4 @@
-//! Evidence of loss by position (RFC 6675): what is reported above a unit, however often it was sent.
+//! Evidence of loss by position (RFC 6675): what the peer reports above a unit, however often the unit was sent.
 
 use base::Instant;
 
@@ -6,14 +6,14 @@ use super::{Ledger, PacketState, PathIndex, Traits, Unit, UnitState};
 use crate::stats::Cause;
 
 impl Ledger {
-    /// Below which position the reports mean loss (RFC 6675, section 4, IsLost).
+    /// Position below which the reports mean loss (RFC 6675, section 4, IsLost).
     pub fn lost_below(&self, threshold: u8, mss: u64) -> Option<u64> {
         self.reports.lost_below(threshold, mss)
     }
 
-    /// Takes for lost the units below `limit` that were sent once, are in flight, and were not judged
-    /// before; they wait to be sent again on `target`. Of those sent twice without being taken for lost,
-    /// the first transmission is not in flight any more. Answers how many packets lost data.
+    /// Takes for lost the units below `limit` that were sent once, are in flight and were not judged before; they
+    /// wait for retransmission on `target`. For a unit sent twice without being taken for lost, the first
+    /// transmission leaves the flight. Returns the number of packets that lost data.
     pub fn lose_below(&mut self, limit: u64, target: PathIndex, cause: Cause) -> u32 {
         let mut index = self.first_at_or_after(self.judged_below.max(self.cumulative));
         let mut lost = 0;
@@ -33,8 +33,8 @@ impl Ledger {
         lost
     }
 
-    /// Takes the unit at the cumulative point for lost, if it is in flight: it waits to be sent again on
-    /// `target`. Not one sent more than once, unless `repeat`. Answers whether it was.
+    /// Takes the unit at the cumulative point for lost, if it is in flight, and, unless `repeat`, was sent only
+    /// once: it waits for retransmission on `target`. Returns whether it was lost.
     pub fn lose_first(&mut self, target: PathIndex, repeat: bool, cause: Cause) -> bool {
         let in_flight = self.units.front().is_some_and(|unit| {
             unit.state == UnitState::Outstanding && (repeat || unit.transmissions == 1)
@@ -46,7 +46,7 @@ impl Ledger {
         in_flight
     }
 
-    /// Takes one unit for lost; true if nothing of its packet is on its way any more.
+    /// Takes one unit for lost; returns whether its packet has no unit in flight any more.
     fn lose_one(&mut self, index: usize, target: PathIndex, cause: Cause) -> bool {
         let number = self.units[index].packet;
         self.lose_unit(index, target, cause);
@@ -54,7 +54,7 @@ impl Ledger {
         self.packet(number).is_none_or(|packet| packet.state == PacketState::Lost)
     }
 
-    /// The path of the unit at the cumulative point.
+    /// Path of the unit at the cumulative point.
     pub fn first_path(&self) -> PathIndex {
         self.units.front().map_or(0, |unit| unit.path)
     }
@@ -64,14 +64,14 @@ impl Ledger {
         self.paths.get(usize::from(path)).is_some_and(|list| list.timed.is_some())
     }
 
-    /// When the packet was sent that last carried the unit at the cumulative point, if that is in flight.
+    /// Latest transmission of the unit at the cumulative point, if it is in flight.
     pub fn first_sent_at(&self) -> Option<Instant> {
         let unit = self.units.front().filter(|unit| unit.state == UnitState::Outstanding)?;
         self.packet(unit.packet).map(|packet| packet.sent_at)
     }
 
-    /// The lowest unit from `from` on, below `below`, that is in flight, not reported, and was sent once;
-    /// and its weight.
+    /// The lowest unit at or after `from` and below `below` that is in flight, not reported and was sent once, with
+    /// its weight.
     pub fn next_in_flight(&self, from: u64, below: u64) -> Option<(u64, u32)> {
         let mut at = from.max(self.cumulative);
         loop {
@@ -89,14 +89,14 @@ impl Ledger {
         }
     }
 
-    /// The last unit and its weight, if it is in flight and was sent once.
+    /// The last unit, with its weight, if it is in flight and was sent once.
     pub fn last_in_flight(&self) -> Option<(u64, u32)> {
         let once = |unit: &&Unit| unit.state == UnitState::Outstanding && unit.transmissions == 1;
         self.units.back().filter(once).map(|unit| (unit.start, unit.weight))
     }
 
-    /// Adds a unit that is in flight to the packet being put together for `path` without taking it for
-    /// lost: both transmissions count as in flight. Answers for the how-many-th time it is sent again.
+    /// Adds a unit in flight to the packet being built for `path` without taking it for lost: both transmissions
+    /// count as in flight. Returns the number of its retransmission.
     pub fn draft_double(&mut self, path: PathIndex, start: u64) -> Option<u8> {
         let index = self.locate(start)?;
         let packet = self.next_packet;
@@ -112,7 +112,7 @@ impl Ledger {
         let order = unit.transmissions - 1;
         self.leave_packet(number);
         if surplus {
-            // Two at most are counted.
+            // At most two transmissions count as in flight.
             let list = self.path_mut(path);
             list.flight.bytes = list.flight.bytes.saturating_sub(u64::from(weight));
         }

@@ -1,6 +1,6 @@
-//! When units that were sent again had left first: their acknowledgement is a round-trip time of that transmission, once
-//! it is proven that it arrived. Karn's algorithm, which takes none, leaves a sender whose timeout is below the round trip
-//! without any for ever.
+//! First transmissions of retransmitted units: the acknowledgement of such a unit is an RTT sample of the first
+//! transmission once that one is proven to have arrived. Karn's algorithm takes no such samples, which leaves a
+//! sender whose timeout is below the round trip without any sample for ever.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -9,86 +9,86 @@ use base::{Duration, Instant};
 
 use super::PathIndex;
 
-/// Units that are remembered.
+/// Number of units remembered.
 const MEMORY: usize = 32;
 
-/// A unit that was sent once more and is acknowledged now.
+/// A retransmitted unit that is acknowledged now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repetition {
-    /// When it left first.
+    /// Instant of its first transmission.
     pub first_at: Instant,
-    /// When it left again.
+    /// Instant of its retransmission.
     pub again_at: Instant,
 }
 
 /// The round trip of one transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
-    /// When it left.
+    /// Instant of the transmission.
     pub sent_at: Instant,
-    /// From then until it was acknowledged.
+    /// Time from the transmission to its acknowledgement.
     pub took: Duration,
 }
 
-/// The round trip of the first transmission of a unit that was sent again.
+/// Round trip of the first transmission of a retransmitted unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstTrip {
     /// Path of the packet.
     pub(super) path: PathIndex,
     pub(super) trip: Trip,
-    /// Whether another acknowledgement may have been lost before.
+    /// Whether an earlier acknowledgement may have been lost.
     pub(super) doubtful: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
     unit: u64,
-    /// The path of its first transmission.
+    /// Path of the first transmission.
     path: PathIndex,
     first_at: Instant,
-    /// When it left last; none while that packet is being put together.
+    /// Latest transmission; `None` while that packet is being built.
     again_at: Option<Instant>,
     acked_at: Option<Instant>,
-    /// How often it was sent again, and how many duplicates of it the peer reported.
+    /// Number of its retransmissions, and of the duplicates that the peer reported.
     again: u8,
     reported: u8,
-    /// Copies of it left beside other data: nothing tells which transmission arrived first.
+    /// Copies of it left beside other data, so that nothing shows which transmission arrived first.
     copied: bool,
-    /// Whether it was first sent again ahead of any sign of a loss.
+    /// Whether its first retransmission left before any evidence of a loss.
     ahead: bool,
 }
 
 impl Repeated {
-    /// Whether nothing but a copy ahead of any sign of a loss was sent again.
+    /// Whether its only retransmission is a copy that left before any evidence of a loss.
     fn is_copy(&self) -> bool {
         self.ahead && self.again == 1
     }
 }
 
-/// What an acknowledgement tells of units that were sent again.
+/// News of an acknowledgement about retransmitted units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgainAcked {
-    /// The latest of those that were sent again once, without copies.
+    /// The latest of those retransmitted once and never copied.
     pub once: Option<Repetition>,
-    /// The latest that is newly acknowledged, however often it was sent, with its last transmission; not if that was a
-    /// copy ahead of any sign of a loss.
+    /// The latest that is newly acknowledged, however often it was sent, with its last transmission; not if that
+    /// was a copy before any evidence of a loss.
     pub latest: Option<Repetition>,
-    /// The latest that was sent once more ahead of any sign of a loss, and no more than that.
+    /// The latest whose only retransmission left before any evidence of a loss.
     pub ahead: Option<Repetition>,
 }
 
-/// Units that were taken for lost, in the order in which they were.
+/// Units taken for lost, in that order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RepeatedUnits {
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     known: Option<Box<VecDeque<Repeated>>>,
-    /// Some of them are in the packet being put together.
+    /// Whether some of them are in the packet being built.
     drafted: bool,
 }
 
 impl RepeatedUnits {
-    /// A unit that left first at `first_at` on `path`, and of which copies left or not (`copied`), is taken for lost, or sent
-    /// again `ahead` of any sign of that.
+    /// Records that a unit first sent at `first_at` on `path` is taken for lost, or is sent again `ahead` of any
+    /// evidence of that; `copied`: copies of it left.
     pub(super) fn on_lost(
         &mut self,
         unit: u64,
@@ -108,7 +108,7 @@ impl RepeatedUnits {
         known.push_back(one);
     }
 
-    /// A unit is sent again, in the packet being put together.
+    /// Records the retransmission of a unit in the packet being built.
     pub(super) fn on_again(&mut self, unit: u64) {
         let Some(one) = self.find(unit) else { return };
         one.again = one.again.saturating_add(1);
@@ -116,14 +116,14 @@ impl RepeatedUnits {
         self.drafted = true;
     }
 
-    /// A copy of a unit leaves beside other data.
+    /// Records that a copy of a unit leaves beside other data.
     pub(super) fn on_copied(&mut self, unit: u64) {
         if let Some(one) = self.find(unit) {
             one.copied = true;
         }
     }
 
-    /// The packet put together leaves.
+    /// The packet being built leaves at `now`.
     pub(super) fn on_sent(&mut self, now: Instant) {
         if !core::mem::take(&mut self.drafted) {
             return;
@@ -135,7 +135,7 @@ impl RepeatedUnits {
         }
     }
 
-    /// An acknowledgement was taken in; `acked` tells whether a unit is acknowledged.
+    /// Processes an acknowledgement; `acked` tells whether a unit is acknowledged.
     pub(super) fn on_ack(&mut self, now: Instant, acked: impl Fn(u64) -> bool) -> AgainAcked {
         let mut told = AgainAcked::default();
         let Some(known) = self.known.as_deref_mut() else { return told };
@@ -162,10 +162,11 @@ impl RepeatedUnits {
         told
     }
 
-    /// The peer reports duplicates of the units of `range`. Tells what that measures once all retransmissions are reported: then the
-    /// first transmission arrived, too, and nothing is acknowledged sooner than what arrives first. A report that comes
-    /// with the first acknowledgement leaves it in doubt: the SACK before it was lost, or delayed until the duplicate came.
-    /// Answers path and first transmission of one that had been acknowledged before: it was sent again too early.
+    /// The peer reports duplicates of the units of `range`. Once all retransmissions of a unit are reported, its
+    /// first transmission has arrived too, and the first acknowledgement measures it, since nothing is acknowledged
+    /// before the first arrival. A report in the first acknowledgement leaves it in doubt: an earlier SACK was
+    /// lost, or delayed until the duplicate arrived. Returns path and first transmission of a unit that had been
+    /// acknowledged before: its retransmission was early.
     pub(super) fn on_duplicates(
         &mut self,
         now: Instant,
@@ -204,7 +205,7 @@ mod tests {
         Instant::from_millis(millis)
     }
 
-    /// Unit 7 left at 100 ms and again at these times.
+    /// Unit 7, first sent at 100 ms and retransmitted at `times`.
     fn sent_again(times: &[u64]) -> RepeatedUnits {
         let mut units = RepeatedUnits::default();
         units.on_lost(7, 2, at(100), false, false);
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(sent_again(&[300, 500]).on_ack(at(600), |_| true), twice, "which one?");
     }
 
-    /// What a duplicate report of a unit measures.
+    /// The round trip that a duplicate report of a unit measures.
     fn duplicate(units: &mut RepeatedUnits, now: Instant, unit: u64) -> Option<FirstTrip> {
         let mut measured = None;
         units.on_duplicates(now, &(unit..unit + 1), |trip| measured = Some(trip));

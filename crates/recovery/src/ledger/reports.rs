@@ -1,5 +1,5 @@
-//! What the peer reports to have beyond the cumulative point: reports that replace each other or add up, that are
-//! taken back, and that tell of needless copies.
+//! The peer's reports beyond the cumulative point: reports that replace each other or add up, revoked reports, and
+//! reports of needless copies.
 
 use core::ops::Range;
 
@@ -12,21 +12,21 @@ use super::{
 };
 use crate::stats::Cause;
 
-/// Units that one report of duplicates is looked up among.
+/// Most units looked up for one duplicate report.
 const DUPLICATES_LOOKED_AT: usize = 64;
 
 impl Ledger {
-    /// Whether the peer reports anything beyond the cumulative point.
+    /// Whether the peer reports data beyond the cumulative point.
     pub fn has_reports(&self) -> bool {
         !self.reports.is_empty()
     }
 
-    /// One past the highest unit that the reports name.
+    /// One past the highest reported unit.
     pub fn highest_reported(&self) -> Option<u64> {
         self.reports.highest_end()
     }
 
-    /// The peer has `gaps` and nothing else: what it reported before and does not repeat it takes back.
+    /// Replaces all reports by `gaps`: earlier reports that are not repeated are revoked.
     pub(super) fn replace_reports(
         &mut self,
         now: Instant,
@@ -53,7 +53,7 @@ impl Ledger {
         }
     }
 
-    /// The peer has `block`, too. Parts of units count where they may be cut.
+    /// Adds the report `block`. Parts of units count if the units may be cut.
     pub(super) fn add_report(&mut self, block: Range<u64>, report: &mut AckReport) {
         let start = block.start.max(self.cumulative).max(self.distrusted_below);
         let block = start..block.end.min(self.next_unit);
@@ -65,7 +65,7 @@ impl Ledger {
             if start > range.start
                 && let Some(before) = index.checked_sub(1)
             {
-                // It begins inside the unit before.
+                // The block begins inside the previous unit.
                 if self.may_cut(before) && self.cut(before, range.start) {
                     start = range.start;
                 }
@@ -88,9 +88,9 @@ impl Ledger {
         }
     }
 
-    /// The peer took a report back (RFC 9260, section 6.2.1; RFC 2018, section 8): what rode in a packet counts
-    /// as sent once more, now, so that later evidence or the timer decides; the report may also just have been
-    /// overtaken. A peer that does so again and again is not believed any more.
+    /// The peer revoked a report (RFC 9260, section 6.2.1; RFC 2018, section 8): its units count as sent once more,
+    /// now, so that later evidence or the timer decides; the report may also have been overtaken. A peer that does
+    /// so repeatedly is not believed any more.
     pub(super) fn renege_range(&mut self, now: Instant, range: Range<u64>) {
         let mut index = self.first_at_or_after(range.start.max(self.cumulative));
         let mut draft = Draft::default();
@@ -116,14 +116,14 @@ impl Ledger {
             self.push_packet(now, path, draft);
         }
         if self.reneged > RENEGED_SPARE {
-            // To report everything and take it back again would cost the sender everything each time.
+            // Reporting everything and revoking it again would cost the sender the whole queue each time.
             self.distrusted_below = self.next_unit;
             self.reneged = 0;
         }
     }
 
-    /// Forgets all reports (RFC 2018, section 8): what they named is to be sent again on `target` like
-    /// everything else, as far as the cumulative point does not pass it before.
+    /// Forgets all reports (RFC 2018, section 8): the reported units are to be retransmitted on `target` like all
+    /// others, unless the cumulative point passes them first.
     pub fn forget_reports(&mut self, target: PathIndex, cause: Cause) {
         if self.reports.is_empty() {
             return;
@@ -142,16 +142,16 @@ impl Ledger {
         }
     }
 
-    /// Whether the peer reported to have the unit at the cumulative point, which makes no sense unless
-    /// it discarded what it had (RFC 2018, section 8).
+    /// Whether the peer reported the unit at the cumulative point, which is only possible if it discarded received
+    /// data (RFC 2018, section 8).
     pub fn has_reneged(&self) -> bool {
         self.units.front().is_some_and(|unit| unit.state == UnitState::GapAcked)
     }
 
     // ---- needless copies -----------------------------------------------------------------------
 
-    /// A range that arrived more than once: what of it was resent had been so needlessly, and the path on which it had
-    /// been taken for lost had delivered it.
+    /// Applies a report that a range arrived more than once: its retransmissions were needless, and the path on
+    /// which it had been taken for lost had delivered it.
     pub(super) fn count_needless(
         &mut self,
         now: Instant,
@@ -198,8 +198,8 @@ impl Ledger {
         }
     }
 
-    /// One count for each needless copy: forgets the transmission that a duplicate report accuses, and
-    /// answers the path on which the unit had been taken for lost.
+    /// Counts one needless copy: forgets the transmission that a duplicate report refers to, and returns the path
+    /// on which the unit had been taken for lost.
     fn accuse(&mut self, duplicate: u64) -> Option<PathIndex> {
         let index = self.locate(duplicate)?;
         let unit = &mut self.units[index];

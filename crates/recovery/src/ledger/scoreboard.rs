@@ -1,12 +1,12 @@
-//! What the peer reports to have beyond the cumulative point, as the sum of its reports or as the last of them has it.
+//! The peer's reports beyond the cumulative point, either their sum or the last one.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-/// Ranges reported and not taken back: ascending, neither touching nor overlapping.
+/// Reported ranges that were not revoked: ascending, neither touching nor overlapping.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
-    /// Start to end.
+    /// The end of each range, by its start.
     ranges: BTreeMap<u64, u64>,
 }
 
@@ -24,12 +24,12 @@ impl Scoreboard {
         self.ranges.last_key_value().map(|(_, end)| *end)
     }
 
-    /// The end of the range that holds `at`, if there is one.
+    /// End of the range that contains `at`, if any.
     pub(super) fn end_of_range_at(&self, at: u64) -> Option<u64> {
         self.ranges.range(..=at).next_back().map(|(_, end)| *end).filter(|end| *end > at)
     }
 
-    /// What of `block` was not reported before.
+    /// Calls `each` with the parts of `block` that were not reported before.
     pub(super) fn missing_from(&self, block: Range<u64>, mut each: impl FnMut(Range<u64>)) {
         let mut start = self.end_of_range_at(block.start).unwrap_or(block.start);
         while start < block.end {
@@ -42,7 +42,7 @@ impl Scoreboard {
         }
     }
 
-    /// Adds what was not there before.
+    /// Adds the parts of `range` that were not reported before.
     pub(super) fn insert(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
@@ -66,7 +66,7 @@ impl Scoreboard {
         self.ranges.iter().map(|(start, end)| *start..*end)
     }
 
-    /// Takes back what is there: `range` lies in one of the ranges.
+    /// Revokes `range`, which lies in one of the reported ranges.
     pub(super) fn remove(&mut self, range: Range<u64>) {
         let Some((start, end)) = self.ranges.range(..=range.start).next_back() else { return };
         let (start, end) = (*start, *end);
@@ -75,7 +75,7 @@ impl Scoreboard {
         self.insert(range.end.max(start)..end);
     }
 
-    /// Forgets what lies below `point`.
+    /// Forgets reports below `point`.
     pub(super) fn trim_below(&mut self, point: u64) {
         while let Some(first) = self.ranges.first_entry().filter(|first| *first.key() < point) {
             let end = first.remove();
@@ -83,8 +83,8 @@ impl Scoreboard {
         }
     }
 
-    /// Forgets what lies below `point`; answers the end of the range that would reach across it or begins
-    /// there, which is forgotten too: a receiver that has it would have acknowledged it.
+    /// Forgets reports below `point`. Returns the end of a range that reaches across `point` or begins there, which
+    /// is forgotten too: a receiver that has it would have acknowledged it.
     pub(super) fn forget_below(&mut self, point: u64) -> Option<u64> {
         let mut reneged = None;
         while let Some(first) = self.ranges.first_entry().filter(|first| *first.key() <= point) {
@@ -94,9 +94,9 @@ impl Scoreboard {
         reneged
     }
 
-    /// The position below which whatever is missing has as much reported above it as RFC 6675, section 4,
-    /// asks for (IsLost): `threshold` ranges that do not touch, or more bytes than `threshold - 1` full
-    /// segments have. Visits no more than `threshold` ranges.
+    /// Position below which missing data is lost by RFC 6675, section 4 (IsLost): above it there are `threshold`
+    /// reported ranges that do not touch, or more reported bytes than in `threshold - 1` full segments. Visits no
+    /// more than `threshold` ranges.
     pub(super) fn lost_below(&self, threshold: u8, mss: u64) -> Option<u64> {
         let threshold = u64::from(threshold.max(1));
         let enough = (threshold - 1) * mss;

@@ -1,18 +1,18 @@
-//! Units that are spans of bytes: acknowledgements and reports that end anywhere cut them.
+//! Units that are spans of bytes: acknowledgements and reports may end anywhere and cut them.
 
 use super::{AckReport, Ledger, PathIndex, Traits, Unit, UnitState};
 
-/// Units that cuts by a peer's reports may leave beyond two for each that was sent as one. A peer that reports every
-/// other byte would otherwise have the sender keep a row for each, and send each of the others in a packet of
-/// its own. Packets do not count: there are the more of them the more was cut.
+/// Number of units that cuts by a peer's reports may leave beyond two for each unit sent. A peer that reports every
+/// other byte would otherwise make the sender keep a row for each byte, and send each of the others in its own
+/// packet. The limit does not depend on packets, whose number grows with the cuts.
 const SPARE_CUTS: usize = 64;
 
-/// Units whose rows a cut by a peer's report may move at most. Further away from both ends of what is
-/// outstanding, a part of a unit that is reported counts as missing, until it is nearer.
+/// Most rows that a cut by a peer's report may move. A reported part of a unit further away from both ends of the
+/// outstanding units counts as missing until it is nearer.
 const MOVED_BY_A_CUT: usize = 256;
 
 impl Ledger {
-    /// The cumulative point stands inside the first unit: its first part is acknowledged.
+    /// The cumulative point is inside the first unit, whose first part is acknowledged.
     pub(super) fn retire_part(&mut self, report: &mut AckReport) {
         let at = self.cumulative;
         if self.units.front().is_some_and(|unit| unit.start < at) && self.cut(0, at) {
@@ -24,7 +24,7 @@ impl Ledger {
         }
     }
 
-    /// Cuts a span in two at `at`, which lies inside. False if it cannot be cut.
+    /// Cuts a span in two at `at`, which lies inside it. Returns false if it cannot be cut.
     pub(super) fn cut(&mut self, index: usize, at: u64) -> bool {
         let Some(unit) = self.units.get_mut(index) else { return false };
         if !unit.is_span() || at <= unit.start || at >= unit.end() {
@@ -52,13 +52,13 @@ impl Ledger {
         true
     }
 
-    /// Whether a report may cut unit `index`: neither rows nor what moving them costs may add up.
+    /// Whether a report may cut unit `index`: neither the rows nor the cost of moving them may grow without bound.
     pub(super) fn may_cut(&self, index: usize) -> bool {
         let (rows, cuts) = (self.units.len(), self.cuts as usize);
         cuts < rows - cuts + SPARE_CUTS && index.min(rows - index) <= MOVED_BY_A_CUT
     }
 
-    /// Cuts a unit that waits to be sent again so that its first `len` bytes stand alone.
+    /// Cuts a unit that waits for retransmission after its first `len` bytes. Returns false if it cannot be cut.
     pub fn cut_lost(&mut self, start: u64, len: u32) -> bool {
         let index = self.locate(start);
         index.is_some_and(|index| self.cut(index, start + u64::from(len)))
@@ -69,7 +69,7 @@ impl Ledger {
         self.units.iter().take(count).map(|unit| unit.weight).max().unwrap_or(0)
     }
 
-    /// Like [`Ledger::draft_new`], but what it adds is not to be timed.
+    /// Like [`Ledger::draft_new`], but the added data is not timed.
     pub fn draft_untimed(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
         let start = self.draft_new(path, len, weight);
         self.draft.resends = true;

@@ -7,7 +7,7 @@ use core::ops::Range;
 use super::*;
 use crate::feedback::Feedback;
 
-/// Units waiting to be sent again, on any path.
+/// Units that wait for retransmission, on any path.
 fn lost_count(ledger: &Ledger) -> usize {
     ledger.paths.iter().map(|path| path.lost.len()).sum()
 }
@@ -32,7 +32,7 @@ fn one_packet_a_round_trip_is_timed_and_a_resent_one_never() {
     send(&mut ledger, 10, 1);
     let first = ack(&mut ledger, 100, 1, &[]);
     assert_eq!(first.paths[0].timed_sent_at, Some(Instant::ZERO));
-    // The second left while the first was being timed.
+    // The second packet left while the first was being timed.
     assert_eq!(ack(&mut ledger, 110, 2, &[]).paths[0].timed_sent_at, None);
     send(&mut ledger, 120, 1);
     let lost = ledger.lose_sent_by(0, 0, Instant::from_millis(320), Cause::Timeout, Cause::Bundled);
@@ -70,7 +70,7 @@ fn a_peer_that_gives_and_takes_back_gap_reports_cannot_make_the_ledger_grow() {
         ack(&mut ledger, 100 + round, 0, &[]);
         assert_eq!(ledger.flight(0), Flight { packets: 100, bytes: 10_000 });
     }
-    // Twice what is in flight, some to spare, and what one acknowledgement may add.
+    // Twice the flight, the spare, and the growth by one acknowledgement.
     assert!(ledger.packets.len() <= 2 * 100 + 256 + 100, "{} packets", ledger.packets.len());
 }
 
@@ -82,7 +82,7 @@ fn what_is_lost_on_one_path_waits_on_its_target_until_it_is_rerouted() {
     assert_eq!((ledger.next_lost(0, 0), ledger.next_lost(1, 0)), (None, Some((0, 100))));
     ledger.reroute(1, 2);
     assert_eq!((ledger.next_lost(1, 0), ledger.next_lost(2, 1)), (None, Some((1, 100))));
-    // One is acknowledged while it waits, one is sent on yet another path.
+    // One unit is acknowledged while it waits, one is sent on yet another path.
     ack(&mut ledger, 10, 1, &[]);
     assert_eq!(ledger.draft_again(3, 1), Some((Cause::Timeout, 1)));
     ledger.commit(Instant::from_millis(10), 3);
@@ -96,7 +96,7 @@ fn a_needless_timeout_brings_back_what_its_own_path_lost_wherever_that_waits() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 2);
     ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
-    // The timeout of the path on which they are to go again says nothing of the path that lost them.
+    // A timeout of the path of the retransmissions has no effect on the path that lost the units.
     ledger.revive(Instant::from_millis(5), 1);
     assert_eq!((lost_count(&ledger), ledger.flight(0)), (2, Flight::default()));
     ledger.revive(Instant::from_millis(5), 0);
@@ -134,7 +134,7 @@ fn an_acknowledgement_before_the_retransmission_accuses_the_path_of_the_hasty_ti
         late.paths[0].proven && late.paths[0].certain_sent_at.is_none(),
         "the path may have died since"
     );
-    // The duplicate of the one that was resent tells of the same path.
+    // The duplicate of the retransmitted unit concerns the same path.
     let nothing = GapRanges::new();
     let view =
         Feedback { needless: core::slice::from_ref(&(0..1)), ..Feedback::of_all(2, &nothing) };
@@ -155,7 +155,7 @@ fn a_copy_is_in_no_flight_gives_no_sample_and_is_forgotten_with_its_unit() {
     let report = ack(&mut ledger, 50, 1, &[]);
     assert_eq!((report.paths[0].timed_sent_at, report.paths[0].proven), (None, false));
     assert_eq!(ledger.redundant_bytes(1), 100);
-    // The other is lost: its copy is thought lost too, and another one may ride.
+    // The other copy is lost: it is taken for lost too, and another copy may ride.
     ledger.lose_sent_by(0, 0, Instant::ZERO, Cause::Timeout, Cause::Bundled);
     assert_eq!((ledger.redundant_bytes(1), ledger.send_copy(1, 1)), (0, None));
     ledger.draft_again(0, 1);
@@ -163,7 +163,7 @@ fn a_copy_is_in_no_flight_gives_no_sample_and_is_forgotten_with_its_unit() {
     assert_eq!(ledger.send_copy(1, 1), Some(100));
     ack(&mut ledger, 70, 2, &[]);
     assert_eq!((ledger.flight_bytes(), ledger.redundant_bytes(1)), (0, 0));
-    // Duplicates of copies are no needless retransmissions.
+    // Duplicates of copies are not needless retransmissions.
     let nothing = GapRanges::new();
     let view = Feedback { needless: &[0..1, 1..2], ..Feedback::of_all(2, &nothing) };
     assert_eq!(ledger.on_feedback(Instant::from_millis(80), &view).spurious, 0);
@@ -205,7 +205,7 @@ mod abandon {
         ledger.abandon(11..13);
         assert_eq!(ledger.next_lost(0, 0), Some((10, 100)));
         assert_eq!((lost_count(&ledger), ledger.flight(0)), (1, Flight { packets: 1, bytes: 100 }));
-        // Nor is it struck, lost or counted when it is reported after all.
+        // An abandoned unit gets no miss indication, and is neither lost nor counted when it is reported after all.
         let report = ack(&mut ledger, 10, Some(11..13));
         assert_eq!(report.paths[0].acked_bytes, 0);
         ledger.lose_sent_by(0, 0, milliseconds(100), Cause::Timeout, Cause::Bundled);

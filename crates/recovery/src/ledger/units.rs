@@ -1,17 +1,17 @@
-//! Units: what is known of each piece of data that is not acknowledged cumulatively.
+//! Units: the state of each piece of data that is not acknowledged cumulatively.
 
 use super::{PacketNumber, PathIndex};
 use crate::stats::Cause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnitState {
-    /// On its way in its latest packet.
+    /// In flight in its latest packet.
     Outstanding,
-    /// Reported by a gap range; revocable until the cumulative point passes it.
+    /// Reported by a gap range, which may be revoked until the cumulative point passes it.
     GapAcked,
-    /// Taken for lost, waiting to be sent again.
+    /// Taken for lost, waiting for retransmission.
     Lost(Cause),
-    /// Given up: not sent again, whatever is reported of it.
+    /// Abandoned: not retransmitted, whatever the peer reports.
     Abandoned,
 }
 
@@ -22,38 +22,38 @@ pub(super) struct Unit {
     pub(super) len: u32,
     pub(super) weight: u32,
     pub(super) state: UnitState,
-    /// The path of its latest packet.
+    /// Path of its latest packet.
     pub(super) path: PathIndex,
-    /// While it is lost: the path on which it is to be sent again. Once it was: the path on which it
-    /// had been taken for lost.
+    /// While it is lost: the path of its retransmission. After the retransmission: the path on which it had been
+    /// taken for lost.
     pub(super) other_path: PathIndex,
     pub(super) transmissions: u8,
-    /// Paths on which a copy of it rides along that is not acknowledged, as a bit set.
+    /// Paths with an unacknowledged copy of it, as a bit set.
     pub(super) copies: u8,
     pub(super) traits: Traits,
 }
 
-/// What happened to a unit, as a bit set.
+/// History of a unit, as a bit set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits(u8);
 
 impl Traits {
-    /// Was resent by a fast retransmission, which happens once (RFC 9260, section 7.2.4, rule 5).
+    /// Fast-retransmitted, which happens once (RFC 9260, section 7.2.4, rule 5).
     pub(super) const FAST_RETRANSMITTED: u8 = 1;
-    /// Came back from gap-acknowledged: no clean round-trip time any more.
+    /// The peer revoked its gap report: the unit gives no clean RTT sample any more.
     pub(super) const RENEGED: u8 = 2;
-    /// Copies of it rode along: neither clean nor needless when a duplicate is reported.
+    /// Copied to another path: no clean RTT sample, and a duplicate of it is not needless.
     pub(super) const COPIED: u8 = 4;
-    /// Travelled on more than one path: its acknowledgement proves none of them.
+    /// Sent on more than one path: its acknowledgement proves none of them.
     pub(super) const MIXED: u8 = 8;
-    /// Was sent again without being taken for lost: both transmissions are in flight.
+    /// Retransmitted without being taken for lost: both transmissions are in flight.
     pub(super) const DOUBLED: u8 = 16;
-    /// Copies of it rode along on its own path: as for the others, a duplicate is not needless; but which of
-    /// them arrived may show.
+    /// Copied on its own path: as with other copies, a duplicate is not needless, but acknowledgements may show
+    /// which transmission arrived.
     pub(super) const BUNDLED: u8 = 32;
-    /// The second part of a unit that was cut.
+    /// Second part of a unit that was cut.
     pub(super) const CUT: u8 = 64;
-    /// Was sent again as a copy, ahead of any sign of a loss: one of its transmissions is no retransmission.
+    /// Sent again as a copy before any evidence of a loss: one of its transmissions is not a retransmission.
     pub(super) const AHEAD: u8 = 128;
 
     pub(super) fn has(self, traits: u8) -> bool {
@@ -70,7 +70,7 @@ impl Traits {
 }
 
 impl Unit {
-    /// A unit sent for the first time.
+    /// A unit at its first transmission.
     pub(super) fn new(
         start: u64,
         packet: PacketNumber,
@@ -96,12 +96,12 @@ impl Unit {
         self.start + u64::from(self.len)
     }
 
-    /// Whether it is a span of bytes, which can be cut anywhere.
+    /// Whether the unit is a span of bytes, which can be cut anywhere.
     pub(super) fn is_span(&self) -> bool {
         self.len == self.weight && self.len > 1
     }
 
-    /// The unit leaves the flight: answers the bytes by which that becomes less.
+    /// Takes the unit out of flight; returns the bytes by which the flight shrinks.
     pub(super) fn land(&mut self) -> u64 {
         let times = 1 + u64::from(self.traits.has(Traits::DOUBLED));
         self.traits.clear(Traits::DOUBLED);

@@ -1,5 +1,5 @@
-//! Copies in packets of their own: what nothing followed for a share of the round trip is sent once more, ahead of any
-//! sign of a loss.
+//! Copies in packets of their own: data without a successor for a share of the round trip is sent once more, before
+//! any evidence of a loss.
 
 use base::Instant;
 
@@ -7,19 +7,19 @@ use super::mechanism::Mechanism;
 use crate::ledger::PacketNumber;
 use crate::policy::RecoveryPolicy;
 
-/// When the last packet of a path is copied, unless another one follows before.
+/// Deadline of the copy of a path's last packet, unless another packet follows first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Copies {
     next: Option<(Instant, PacketNumber)>,
 }
 
 impl Copies {
-    /// A packet with new data left: what it carries is copied at `due`, if at all.
+    /// A packet with new data left: its copy is due at `due`, if at all.
     pub(crate) fn on_sent(&mut self, packet: PacketNumber, due: Option<Instant>) {
         self.next = due.map(|due| (due, packet));
     }
 
-    /// The packet whose copy is due by now.
+    /// Removes and returns the packet whose copy is due.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<PacketNumber> {
         self.next.take_if(|(due, _)| *due <= now).map(|(_, packet)| packet)
     }

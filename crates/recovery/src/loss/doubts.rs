@@ -1,10 +1,10 @@
-//! Which round trips of what was sent again count, proven by duplicate reports: one that comes in doubt once another
-//! one did before, without a clean one between them; and one without a doubt unless something sent later had a clean
-//! round trip within the timeout. The timer picks what it sends again by its lateness, so that the measurements which that yields are the
-//! longest ones only, and where acknowledgements are lost they are of what waited for the next one.
+//! RTT samples from retransmitted data that duplicate reports prove. A doubtful sample counts if the one before it
+//! was doubtful too, with no clean one in between. A sample without doubt counts unless later data had a clean
+//! round trip within the timeout. The timer retransmits late data only, so these samples are the longest ones, and
+//! where acknowledgements are lost they include the wait for the next one.
 //!
-//! A packet sent once that is acknowledged together with a later one leaves the same doubt: its own acknowledgement may
-//! have been lost.
+//! A packet that was sent once and is acknowledged together with a later one leaves the same doubt: its own
+//! acknowledgement may have been lost.
 
 use base::{Duration, Instant, Probability};
 
@@ -12,55 +12,56 @@ use super::mechanism::Mechanism;
 use crate::ledger::Trip;
 use crate::policy::{RecoveryPolicy, RttSamples};
 
-/// How seldom lost acknowledgements alone may make a measurement believed: one time in 2^12.
+/// Reciprocal of the probability with which lost acknowledgements alone may make a doubtful sample believed: 2^12.
 const SELDOM: u64 = 1 << (32 - 12);
 
-/// What stands against measurements by duplicate reports.
+/// Doubts about RTT samples proven by duplicate reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Doubts {
-    /// How often in a row a measured round trip may have been an acknowledgement that was lost.
+    /// Number of consecutive samples that a lost acknowledgement may explain.
     in_a_row: u8,
-    /// How often in a row a packet that was timed was acknowledged together with a later one.
+    /// Number of consecutive timed packets that were acknowledged together with a later one.
     together: u8,
-    /// The round trip of what was sent last of all that was sent once.
+    /// Latest round trip of data that was sent once.
     clean: Option<Trip>,
 }
 
 impl Doubts {
-    /// Whether a measurement in doubt is to be believed: each may be an acknowledgement that was lost. More in a row than
-    /// packets are lost by chance on a path with this `loss`, two at least, are a peer that delays its acknowledgements by as
-    /// much as the timeout, or a path that became longer.
+    /// Whether to believe a doubtful sample: each may be due to a lost acknowledgement. If there are more in a row
+    /// than chance explains on a path with this `loss`, and two at least, the peer delays its acknowledgements by
+    /// as much as the timeout, or the path became longer.
     pub(crate) fn believes(&mut self, doubtful: bool, loss: Probability) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(u8::from(doubtful));
         is_beyond_chance(self.in_a_row, loss)
     }
 
-    /// Whether the wait of a timed packet that was acknowledged together with a later one is the path's and the peer's: a
-    /// peer that delays its acknowledgements does so each time, and one that does not lost one of them.
+    /// Whether the wait of a timed packet that was acknowledged together with a later one is due to path and peer:
+    /// a peer that delays acknowledgements does so each time; one that does not lost one of them.
     pub(crate) fn believes_together(&mut self, loss: Probability) -> bool {
         self.together = self.together.saturating_add(1);
         is_beyond_chance(self.together, loss)
     }
 
-    /// The cumulative point covered a single packet, sent once: the peer did not wait for another one.
+    /// The cumulative point covered a single packet that was sent once: the peer did not wait for another.
     pub(crate) fn on_alone(&mut self) {
         self.together = 0;
     }
 
-    /// Something that was sent once, at `sent_at`, is acknowledged now.
+    /// Data sent once, at `sent_at`, is acknowledged now.
     pub(crate) fn on_clean(&mut self, now: Instant, sent_at: Instant) {
         if self.clean.is_none_or(|clean| clean.sent_at < sent_at) {
             self.clean = Some(Trip { sent_at, took: now.since(sent_at) });
         }
     }
 
-    /// The clean round trip of something sent after `sent_at`, if there was one.
+    /// Clean round trip of data sent after `sent_at`, if any.
     pub(crate) fn clean_after(self, sent_at: Instant) -> Option<Duration> {
         self.clean.filter(|clean| clean.sent_at > sent_at).map(|clean| clean.took)
     }
 }
 
-/// Whether lost acknowledgements hardly explain as many doubts in a row; two are needed on any path.
+/// Whether lost acknowledgements are an unlikely explanation of `in_a_row` doubts, of which at least two are
+/// required.
 fn is_beyond_chance(in_a_row: u8, loss: Probability) -> bool {
     let loss = loss.to_fixed_point();
     let (mut chance, mut needed) = (loss, 1);

@@ -1,46 +1,46 @@
-//! For which data the window fell last.
+//! The data for which the window fell last.
 
 use crate::ledger::{Ledger, PacketNumber};
 
-/// The data for which the window has fallen: for one window of data it falls once (RFC 3168, section 6.1.2;
-/// RFC 6675, section 5).
+/// The data for which the window has fallen: for each window of data it falls once (RFC 3168, section 6.1.2; RFC
+/// 6675, section 5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fallen {
-    /// The first unit not sent then.
+    /// First unit unsent at that time.
     until: u64,
-    /// The number of the next packet then.
+    /// Number of the next packet at that time.
     packet: PacketNumber,
     by_timeout: bool,
-    /// A mark of the network told of it, too.
+    /// Whether a congestion mark reported it as well.
     pub(crate) marked: bool,
 }
 
 impl Fallen {
-    /// The window falls now, by the retransmission timer or not.
+    /// Records that the window falls now, by the retransmission timer or otherwise.
     pub(crate) fn now(ledger: &Ledger, by_timeout: bool) -> Fallen {
         let (until, packet) = (ledger.next_unit(), ledger.next_packet());
         Fallen { until, packet, by_timeout, marked: false }
     }
 
-    /// Whether a mark comes for data of which one did before.
+    /// Whether a mark is for data that was marked before.
     pub(crate) fn covers_mark(self, cumulative: u64) -> bool {
         self.marked && self.covers_signal(cumulative)
     }
 
-    /// Whether a packet that is lost was sent since: if it carried something again, it is another sign of
+    /// Whether a lost packet was sent after the fall: if it carried a retransmission, its loss is a new sign of
     /// congestion (RFC 5681, section 4.3).
     pub(crate) fn precedes(self, packet: PacketNumber) -> bool {
         self.packet <= packet
     }
 
-    /// Whether a signal that tells of no unit comes for the same data still: nothing sent since is
-    /// acknowledged, so that the peer cannot know yet.
+    /// Whether a signal that names no unit is still for the same data: nothing sent since is acknowledged, so the
+    /// peer cannot know yet.
     pub(crate) fn covers_signal(self, cumulative: u64) -> bool {
         cumulative <= self.until
     }
 
-    /// Whether a loss at the cumulative point is one of that data, by acknowledgements. After a timeout it is
-    /// not asked of RFC 9260's window, whose formula then opens one of one packet to four.
+    /// Whether a loss at the cumulative point, found by acknowledgements, belongs to that data. After a timeout
+    /// this is not asked of RFC 9260's controller, whose formula then opens a window of one packet to four.
     pub(crate) fn covers_loss(self, cumulative: u64) -> bool {
         cumulative < self.until && !self.by_timeout
     }

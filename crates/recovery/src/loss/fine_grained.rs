@@ -1,6 +1,6 @@
-//! The fine-grained timer of Vegas (Brakmo and Peterson 1995; constants of ns-2) and what TCP-ER makes of
-//! it (Yin et al.): no timer that runs, but a question at each duplicate acknowledgement: is the oldest
-//! packet older than a round trip should be?
+//! The fine-grained timer of Vegas (Brakmo and Peterson 1995; constants of ns-2) and its variant in TCP-ER (Yin et
+//! al.). No timer runs: each duplicate acknowledgement makes the sender check whether the oldest packet is older
+//! than a round trip should be.
 
 use base::{Duration, Instant};
 
@@ -8,15 +8,15 @@ use super::mechanism::Mechanism;
 use crate::policy::{FineGrainedTimer, RecoveryPolicy};
 use crate::rtt::RttEstimator;
 
-/// New acknowledgements after a retransmission at which the question is asked too.
+/// Number of new acknowledgements after a retransmission at which the age is checked too.
 const WORRIED: u8 = 2;
 
-/// What the timer knows beyond the round-trip times.
+/// State of the timer besides the round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FineGrained {
-    /// The timeout is stretched by this many 64ths, until a round trip is measured again.
+    /// 64ths by which the timeout is stretched until the next RTT sample.
     stretch: u32,
-    /// New acknowledgements left at which the question is asked.
+    /// Remaining new acknowledgements at which the age is checked.
     worried: u8,
 }
 
@@ -26,7 +26,7 @@ impl Default for FineGrained {
     }
 }
 
-/// `17/16 (SRTT + 2 RTTVAR)`, once there was a measurement.
+/// `17/16 (SRTT + 2 RTTVAR)`; `None` before the first RTT sample.
 pub fn fine_timeout(rtt: &RttEstimator) -> Option<Duration> {
     Some(rtt.overdue_after()?.scale(17, 16))
 }
@@ -40,7 +40,7 @@ impl Mechanism for FineGrained {
         self.on_sample();
     }
 
-    /// Whether nothing was sent again by it since a round trip was measured.
+    /// Whether it caused no retransmission since the last RTT sample.
     fn is_blank(&self) -> bool {
         self.stretch == FineGrained::default().stretch && self.worried == 0
     }
@@ -52,13 +52,13 @@ impl FineGrained {
         Some(fine_timeout(rtt)?.scale(u64::from(self.stretch), 64))
     }
 
-    /// Whether what was sent at `sent_at` is overdue.
+    /// Whether data sent at `sent_at` is overdue.
     pub fn is_expired(&self, now: Instant, sent_at: Instant, rtt: &RttEstimator) -> bool {
         self.timeout(rtt).is_some_and(|timeout| now.since(sent_at) >= timeout)
     }
 
-    /// Something was sent again for it, for the first time or not: the timeout grows by an eighth, or
-    /// doubles.
+    /// Records a retransmission for its age: the timeout grows by an eighth at the `first` one, and doubles at
+    /// others.
     pub fn on_retransmission(&mut self, first: bool, outstanding: u32) {
         let stretched = if first { self.stretch / 8 * 9 } else { self.stretch * 2 };
         self.stretch = stretched.min(64 * 64);
@@ -70,7 +70,7 @@ impl FineGrained {
         self.stretch = 64;
     }
 
-    /// A new acknowledgement came: whether the question is asked, as at a duplicate.
+    /// A new acknowledgement arrived; returns whether the age is checked, as at a duplicate.
     pub fn on_advance(&mut self) -> bool {
         let asks = self.worried > 0;
         self.worried = self.worried.saturating_sub(1);

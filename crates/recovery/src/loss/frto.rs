@@ -1,40 +1,40 @@
-//! F-RTO (RFC 5682): after a retransmission timeout, was it needed? What was only late is acknowledged
-//! without having been sent again, if the sender holds back the rest of its retransmissions for a moment.
+//! F-RTO (RFC 5682): finds out whether a retransmission timeout was needless. Data that was merely late is
+//! acknowledged without a retransmission, if the sender briefly holds back its further retransmissions.
 
-/// What an acknowledgement after a timeout says.
+/// Facts of an acknowledgement after a timeout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AfterTimeout {
     /// The first unit not acknowledged cumulatively.
     pub cumulative: u64,
     /// Whether the cumulative point advanced.
     pub advanced: bool,
-    /// Whether data was newly acknowledged, cumulatively or by gap, that was sent before the timeout and
-    /// not again.
+    /// Whether data was newly acknowledged, cumulatively or by gap, that was sent before the timeout and not
+    /// retransmitted.
     pub original: bool,
     /// Whether data was newly reported beyond the cumulative point.
     pub gap: bool,
-    /// Whether new data waits that the peer's window lets go.
+    /// Whether new data waits and the peer's window allows it.
     pub has_new: bool,
 }
 
-/// What follows from it.
+/// Consequence of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing yet.
+    /// No consequence yet.
     Wait,
     /// Send up to two packets of new data instead of retransmissions (step 2b).
     SendNew,
-    /// The timeout was needless (step 3b).
+    /// The timeout was spurious (step 3b).
     Spurious,
-    /// The timeout was not spurious, or nothing tells: retransmissions go on. If new data had been sent, the window is three
-    /// packets at most (step 3a).
+    /// The timeout was genuine, or nothing shows otherwise: retransmissions continue. If new data had been sent,
+    /// the window is three packets at most (step 3a).
     Conventional {
         /// Whether new data had been sent.
         sent_new: bool,
     },
 }
 
-/// A timeout under suspicion.
+/// A timeout suspected to be spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frto {
     /// One past the highest unit sent before the timeout: "recover".
@@ -45,8 +45,8 @@ pub struct Frto {
 }
 
 impl Frto {
-    /// The timer expired with data up to `next_unit` outstanding; only its oldest packet is sent again.
-    /// `gaps`: the peer reports them.
+    /// The timer expired with data up to `next_unit` outstanding, of which only the oldest packet is retransmitted.
+    /// `gaps`: the peer reports gaps.
     pub fn new(next_unit: u64, gaps: bool) -> Self {
         Frto { recover: next_unit, gaps, sent_new: false }
     }
@@ -61,8 +61,7 @@ impl Frto {
         self.sent_new
     }
 
-    /// An acknowledgement came. After [`Verdict::Spurious`] or [`Verdict::Conventional`] the suspicion is
-    /// over.
+    /// Judges an acknowledgement. [`Verdict::Spurious`] and [`Verdict::Conventional`] end the suspicion.
     pub fn on_ack(&mut self, ack: AfterTimeout) -> Verdict {
         if self.sent_new {
             return self.second(ack);
@@ -85,11 +84,11 @@ impl Frto {
         Verdict::SendNew
     }
 
-    /// The acknowledgement after new data was sent (step 3).
+    /// Judges the acknowledgement after new data was sent (step 3).
     fn second(&mut self, ack: AfterTimeout) -> Verdict {
-        // What was sent before the timeout and never again has arrived: nothing else delivered it. The
-        // first acknowledgement could not tell, for the retransmission may have filled a hole in front of
-        // what had arrived long before.
+        // Data sent before the timeout and never retransmitted has arrived, so its first transmission was
+        // delivered. The first acknowledgement could not show it, since the retransmission may have filled a hole
+        // in front of data that had arrived long before.
         if ack.original {
             return Verdict::Spurious;
         }
@@ -136,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_first_advance_alone_proves_nothing() {
-        // The retransmission may have filled a hole in front of what had arrived.
+        // The retransmission may have filled a hole in front of data that had arrived.
         let first = AfterTimeout { original: true, ..advanced(4) };
         assert_eq!(suspicion(false).on_ack(first), Verdict::SendNew);
         assert_eq!(suspicion(true).on_ack(first), Verdict::SendNew);

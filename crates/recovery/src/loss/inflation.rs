@@ -1,26 +1,26 @@
-//! The window of TCP-ER (Yin et al., algorithm 1): after an early retransmission a small window is opened
-//! far enough that something new leaves, whose acknowledgement finds what else was lost.
+//! The window of TCP-ER (Yin et al., algorithm 1): after an early retransmission a small window opens far enough
+//! for new data, whose acknowledgement reveals other losses.
 //!
-//! The paper counts packets and inflates the window by those that duplicates report to have left the
-//! network. Here these do not count as in flight, so that the window inflates by itself; what remains of
-//! the algorithm is by how much a small window is opened beyond that. Where the peer reports gaps, what it is opened
-//! by waits for the acknowledgement after the one that began recovery.
+//! The paper counts packets and inflates the window by those that duplicates report as having left the network.
+//! Here such packets do not count as in flight, so that the window inflates by itself; what remains of the
+//! algorithm is the additional opening of a small window. If the peer reports gaps, the additional opening waits
+//! for the acknowledgement after the one that began recovery.
 
-/// Windows of fewer packets than this are small.
+/// Windows of fewer packets than this count as small.
 const SMALL: u64 = 4;
-/// What a small window becomes, in packets, and by how many it is inflated.
+/// Size of a reduced small window, and its inflation, in packets.
 const LEAST: u64 = 2;
 
-/// The window after a retransmission, in bytes.
+/// Windows after a retransmission, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inflated {
-    /// The window that remains when recovery ends; the threshold too.
+    /// The window after recovery, and the threshold.
     pub window: u64,
-    /// By how much it is larger until then, beyond what left the network.
+    /// Additional window until then, apart from packets that left the network.
     pub inflation: u64,
 }
 
-/// What an early retransmission makes of a window of `cwnd` bytes after `duplicates` duplicate
+/// Windows after an early retransmission at a window of `cwnd` bytes and after `duplicates` duplicate
 /// acknowledgements.
 pub fn after_early_retransmission(cwnd: u64, mss: u64, duplicates: u32) -> Inflated {
     if cwnd < SMALL * mss {
@@ -30,8 +30,8 @@ pub fn after_early_retransmission(cwnd: u64, mss: u64, duplicates: u32) -> Infla
     Inflated { window: cwnd / 2, inflation: 0 }
 }
 
-/// The window while recovery lasts where the peer reports gaps: with those ns-2's sender counts what is in
-/// flight, and sends while it is below the window.
+/// Window during recovery if the peer reports gaps: ns-2's sender then counts packets in flight, and sends while
+/// they are below the window.
 pub fn window_in_recovery(inflated: Inflated, mss: u64, gaps: bool) -> u64 {
     if gaps && inflated.window == LEAST * mss {
         return 2 * LEAST * mss;
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_rows_of_algorithm_1() {
-        // Window, duplicates: window after, and the paper's inflated one less the duplicates.
+        // Window, duplicates; then the new window, and the paper's inflated one less the duplicates.
         for (cwnd, duplicates, window, inflation) in [
             (1, 1, 2, 1), // 2 + 2 - 1
             (2, 1, 2, 1),

@@ -1,19 +1,18 @@
-//! What a mechanism that keeps state on a path has to answer, so that nothing else needs to know of it.
+//! The interface of a mechanism that keeps state per path; nothing else needs to know the mechanism.
 
 use base::Instant;
 
 use crate::policy::RecoveryPolicy;
 
-/// State that a mechanism keeps on a path, for as long as the policy asks for it. The defaults are those of one that
-/// only learns.
+/// Per-path state of a mechanism, kept while the policy enables it. The defaults suit a mechanism that only learns.
 pub(crate) trait Mechanism: Default {
-    /// Whether a policy needs it: otherwise no path keeps any.
+    /// Whether a policy enables it; otherwise no path keeps its state.
     fn is_wanted(policy: &RecoveryPolicy) -> bool;
 
-    /// The policy was replaced: what it does not ask for any more ends.
+    /// Applies a replaced policy: state that it does not ask for ends.
     fn set_policy(&mut self, _policy: &RecoveryPolicy) {}
 
-    /// When it wants to be looked at again.
+    /// Deadline of its timer, if it has one.
     fn due(&self) -> Option<Instant> {
         None
     }
@@ -21,7 +20,7 @@ pub(crate) trait Mechanism: Default {
     /// Nothing is in flight on the path: its timer stops.
     fn stop(&mut self) {}
 
-    /// What was in flight is let go of: all that concerned it is forgotten, what was learned stays.
+    /// Forgets state that concerns data in flight; learned values stay.
     fn settle(&mut self) {
         self.stop();
     }
@@ -34,27 +33,26 @@ pub(crate) trait Mechanism: Default {
     /// Fast recovery begins.
     fn on_recovery(&mut self) {}
 
-    /// A packet was delivered that had carried nothing twice: its round trip is clean.
+    /// A packet without retransmitted data was delivered: its round trip is clean.
     fn on_clean_trip(&mut self) {}
 
-    /// Whether it knows nothing that would be missed: while nothing is outstanding, state that is blank is given
-    /// back.
+    /// Whether it has learned nothing worth keeping: blank state is freed while nothing is outstanding.
     fn is_blank(&self) -> bool {
         true
     }
 }
 
-/// Makes the state of a path out of a list of mechanisms, and hands every question on to each of them.
+/// Defines a path's state from a list of mechanisms, and delegates each method to all of them.
 macro_rules! mechanisms {
     ($($(#[$doc:meta])* $name:ident: $mechanism:ty,)*) => {
-        /// What the mechanisms that the policy asks for keep of a path.
+        /// Per-path state of the mechanisms that the policy enables.
         #[derive(Clone, Debug, Default)]
         pub(crate) struct MechanismStates {
             $($(#[$doc])* pub(crate) $name: $mechanism,)*
         }
 
         impl MechanismStates {
-            /// Whether a policy needs any of it.
+            /// Whether a policy enables any mechanism.
             pub(crate) fn is_wanted(policy: &RecoveryPolicy) -> bool {
                 $(if <$mechanism>::is_wanted(policy) {
                     return true;
@@ -67,17 +65,17 @@ macro_rules! mechanisms {
                 $(self.$name.set_policy(policy);)*
             }
 
-            /// The next timer of theirs.
+            /// The mechanisms' earliest deadline.
             pub(crate) fn due(&self) -> Option<Instant> {
                 [$(self.$name.due()),*].into_iter().flatten().min()
             }
 
-            /// Nothing is in flight on the path.
+            /// Stops their timers: nothing is in flight on the path.
             pub(crate) fn stop(&mut self) {
                 $(self.$name.stop();)*
             }
 
-            /// What was in flight is let go of.
+            /// Forgets state that concerns data in flight.
             pub(crate) fn settle(&mut self) {
                 $(self.$name.settle();)*
             }
@@ -92,12 +90,12 @@ macro_rules! mechanisms {
                 $(self.$name.on_recovery();)*
             }
 
-            /// The round trip of a packet that had carried nothing twice was measured.
+            /// The round trip of a packet without retransmitted data was measured.
             pub(crate) fn on_clean_trip(&mut self) {
                 $(self.$name.on_clean_trip();)*
             }
 
-            /// Whether they know nothing but what will be learned again once data leaves.
+            /// Whether they know only what they will learn again once data leaves.
             pub(crate) fn is_blank(&self) -> bool {
                 $(if !self.$name.is_blank() {
                     return false;

@@ -1,27 +1,26 @@
-//! Tail loss probes (RFC 8985, section 7): where the last packets of a flight are lost, a probe makes the
-//! peer say so long before the retransmission timer would.
+//! Tail loss probes (RFC 8985, section 7): if the last packets of a flight are lost, a probe makes the peer report
+//! it long before the retransmission timer expires.
 
 use base::{Duration, Instant};
 
 use super::mechanism::Mechanism;
 use crate::policy::{RecoveryPolicy, ThinTimeout};
 
-/// What the time until a probe depends on.
+/// The values that the probe timeout depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeSituation {
     /// The smoothed round-trip time, once measured.
     pub srtt: Option<Duration>,
     /// Whether a single packet is in flight, whose acknowledgement the peer may delay.
     pub single: bool,
-    /// How long it may delay it: TLP.max_ack_delay.
+    /// Longest such delay: TLP.max_ack_delay.
     pub max_ack_delay: Duration,
 }
 
-/// The least time until a probe: with a round trip of next to nothing the acknowledgement may be under way as
-/// the probe leaves.
+/// Least time until a probe: with a round trip near zero the acknowledgement may be under way as the probe leaves.
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
-/// PTO (section 7.2): how long after the last transmission or acknowledgement the probe leaves.
+/// PTO (section 7.2): time from the last transmission or acknowledgement to the probe.
 pub fn probe_timeout(situation: ProbeSituation) -> Duration {
     match situation.srtt {
         Some(srtt) if situation.single => srtt * 2 + situation.max_ack_delay,
@@ -30,48 +29,48 @@ pub fn probe_timeout(situation: ProbeSituation) -> Duration {
     }
 }
 
-/// When the probe is due that is armed now: never after the retransmission timer.
+/// Deadline of a probe armed now: never after the retransmission timer.
 pub fn probe_due(now: Instant, situation: ProbeSituation, rto_due: Option<Instant>) -> Instant {
     let due = now + probe_timeout(situation);
     rto_due.map_or(due, |rto_due| due.min(rto_due))
 }
 
-/// What an acknowledgement says about a probe.
+/// Facts of an acknowledgement while a probe is open.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeAck {
     /// The first unit not acknowledged cumulatively.
     pub cumulative: u64,
     /// Whether the cumulative point advanced.
     pub advanced: bool,
-    /// Whether the peer reports that the probe arrived twice.
+    /// Whether the peer reports that the probe's data arrived twice.
     pub duplicate: bool,
-    /// Whether the acknowledgement is a duplicate one that reports nothing.
+    /// Whether it is a duplicate acknowledgement without reports.
     pub bare_duplicate: bool,
 }
 
-/// How a probe's story ends (section 7.4.2).
+/// How a probe ends (section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeFate {
     /// Not decided yet.
     Open,
-    /// Nothing had been lost, or it was new data: the window stays.
+    /// Nothing was lost, or the probe carried new data: the window is unchanged.
     Needless,
-    /// The probe repaired the only loss of its flight: the window must learn of it.
+    /// The probe repaired the only loss of its flight: the window must fall.
     Repaired,
 }
 
-/// A probe on its way, of which there is no more than one.
+/// A probe in flight, at most one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Probe {
-    /// One past the highest unit sent when it left: TLP.end_seq.
+    /// One past the highest unit sent before the probe: TLP.end_seq.
     end: Option<u64>,
-    /// Whether it repeated data.
+    /// Whether the probe carries a retransmission.
     again: bool,
-    /// No round trip was measured since the last one (section 7.3).
+    /// Whether no RTT sample came since the last probe (section 7.3).
     spent: bool,
-    /// When the next one leaves.
+    /// Deadline of the next probe.
     pub(crate) due: Option<Instant>,
-    /// When the retransmission timer last began to ask, and left what was too young.
+    /// Instant at which the retransmission timer last began a round of probes and left young packets out.
     asked_at: Option<Instant>,
 }
 
@@ -125,33 +124,33 @@ impl Probe {
         self.spent = false;
     }
 
-    /// A probe left that repeats data, or not.
+    /// A probe left; `again`: it carries a retransmission.
     pub fn on_sent(&mut self, next_unit: u64, again: bool) {
         *self = Probe { end: Some(next_unit), again, spent: true, ..*self };
     }
 
-    /// The retransmission timer asks by a probe: a round begins, unless everything outstanding is sent again.
+    /// The retransmission timer sends a probe: begins a round, unless everything outstanding is retransmitted.
     pub(crate) fn on_asked(&mut self, now: Instant, all: bool) {
         self.asked_at = Some(now).filter(|_| !all);
     }
 
-    /// Whether a round of questions began less than a timeout ago: what was too young then has its turn.
+    /// Whether a round of probes began less than `rto` ago: packets that were too young then are next.
     pub(crate) fn asked_within(&self, now: Instant, rto: Duration) -> bool {
         self.asked_at.is_some_and(|at| now.since(at) < rto)
     }
 
-    /// Recovery began, or the retransmission timer expired: the probe's story ends there.
+    /// Ends the probe: recovery began, or the retransmission timer expired.
     pub fn reset(&mut self) {
         self.end = None;
         self.again = false;
     }
 
-    /// Whether a probe that repeats data is on its way that ends at `end`.
+    /// Whether a probe with a retransmission is in flight.
     pub fn is_open(&self) -> bool {
         self.end.is_some()
     }
 
-    /// An acknowledgement arrived: returns the fate of an open probe.
+    /// Judges an open probe by an acknowledgement.
     pub fn on_ack(&mut self, ack: ProbeAck) -> ProbeFate {
         let Some(end) = self.end.filter(|end| ack.cumulative >= *end) else {
             return ProbeFate::Open;
@@ -213,7 +212,7 @@ mod tests {
     #[test]
     fn a_repetition_that_nothing_else_follows_repaired_a_loss() {
         let mut probe = repeated();
-        // All that was sent before is acknowledged: the original or the probe, who knows.
+        // Everything sent before the probe is acknowledged: either the original or the probe arrived.
         let arrived = ProbeAck { cumulative: 10, advanced: true, ..NOTHING };
         assert_eq!(probe.on_ack(arrived), ProbeFate::Open);
         // Data sent after the probe is acknowledged, and no duplicate was reported.

@@ -1,9 +1,9 @@
-//! RACK: a packet is lost once a packet sent after it was delivered and it had time enough to arrive too
-//! (RFC 8985, section 6).
+//! RACK: a packet is lost once a packet sent after it was delivered and it had enough time to arrive too (RFC 8985,
+//! section 6).
 //!
-//! What was sent after what is told by packet numbers: each transmission has its own, so a retransmission
-//! that is lost is found like anything else. The ledger walks the packets in flight, oldest first, and asks
-//! [`Rack::deadline`] of each.
+//! Packet numbers give the order of transmissions: each transmission has its own, so that a lost retransmission is
+//! found like any other loss. The ledger visits the packets in flight, oldest first, and calls [`Rack::deadline`]
+//! for each.
 
 use base::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::ledger::PacketNumber;
 use crate::policy::{RecoveryPolicy, ReorderingWindow, RttSamples, TimeoutResends};
 use crate::rtt::RttEstimator;
 
-/// D-SACK rounds widen the window for this many recoveries (section 6.2, step 4).
+/// Number of recoveries for which duplicate reports widen the window (section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
 /// A transmission that an acknowledgement found delivered.
@@ -20,44 +20,45 @@ const PERSISTENCE: u8 = 16;
 pub struct Delivery {
     /// The packet that was delivered.
     pub packet: PacketNumber,
-    /// When that was sent.
+    /// Instant at which it was sent.
     pub sent_at: Instant,
-    /// Whether anything in it had been sent before, so that the acknowledgement may be for that.
+    /// Whether it carried a retransmission, so that the acknowledgement may be for an earlier transmission.
     pub again: bool,
-    /// Whether only a part of the packet was, which another one carried, too, or into which it was split on its way.
+    /// Whether only part of the packet was delivered, because another packet carried that part too, or because the
+    /// packet was split on its way.
     pub partly: bool,
 }
 
-/// What the reordering window depends on.
+/// The values that the reordering window depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
-    /// How wide the window is before duplicate reports widen it.
+    /// Width of the window before duplicate reports widen it.
     pub policy: ReorderingWindow,
-    /// Whether data is being repaired, by fast recovery or after a timeout.
+    /// Whether a repair is in progress, by fast recovery or after a timeout.
     pub recovering: bool,
     /// Packets that the peer reports beyond the cumulative point.
     pub gap_acked: u32,
-    /// Packets that mean loss where nothing was ever reordered.
+    /// Number of reported packets that means loss while no reordering was seen.
     pub dup_threshold: u8,
-    /// The smoothed round-trip time: no reordering window is wider.
+    /// Smoothed round-trip time, the upper bound of the window.
     pub srtt: Duration,
 }
 
-/// What RACK keeps of a path.
+/// RACK's state of a path.
 #[derive(Clone, Debug, Default)]
 pub struct Rack {
-    /// The packet sent last of those that were delivered, and the round trip that it took.
+    /// The delivered packet that was sent last, and its round trip.
     newest: Option<Newest>,
     reordering_seen: bool,
-    /// How much later than a packet sent after it any packet arrived, at the most.
+    /// Largest lateness of a packet, compared with one sent after it.
     latest: Duration,
-    /// Quarters of the shortest round trip that packets may overtake each other by, less one.
+    /// Quarters of the shortest round trip in the window, less one.
     extra_quarters: u16,
-    /// Recoveries for which those hold.
+    /// Recoveries for which they stay in force.
     persists: u8,
-    /// No D-SACK is news before a packet sent from here on is delivered.
+    /// Duplicate reports do not count until a packet sent from this one on is delivered.
     round: Option<PacketNumber>,
-    /// When the next packet is lost, unless it arrives.
+    /// Instant at which the next packet is lost, unless it arrives.
     pub(crate) due: Option<Instant>,
 }
 
@@ -65,12 +66,12 @@ pub struct Rack {
 struct Newest {
     packet: PacketNumber,
     rtt: Duration,
-    /// Only a part of it was delivered: what is missing of it left before that.
+    /// Whether only part of it was delivered: the missing part counts as sent before the delivered one.
     partly: bool,
 }
 
 impl Rack {
-    /// Something sent at `sent_at` was delivered below what had been before, though it was sent only once (step 3).
+    /// Data sent once, at `sent_at`, was delivered after data sent later (step 3).
     pub fn on_reordering(&mut self, now: Instant, sent_at: Instant) {
         self.reordering_seen = true;
         if let Some(newest) = self.newest {
@@ -78,11 +79,11 @@ impl Rack {
         }
     }
 
-    /// Takes in the packet sent last of those that an acknowledgement found delivered (step 2). `min_rtt` is
-    /// the shortest recent round trip.
+    /// Takes the last-sent packet that an acknowledgement found delivered (step 2). `min_rtt`: the shortest recent
+    /// round trip.
     pub fn on_delivered(&mut self, now: Instant, delivery: Delivery, min_rtt: Option<Duration>) {
         let rtt = now.since(delivery.sent_at);
-        // An acknowledgement that comes too soon after a retransmission is for what it repeats.
+        // An acknowledgement too soon after a retransmission is for an earlier transmission.
         if delivery.again && min_rtt.is_none_or(|least| rtt < least) {
             return;
         }
@@ -92,8 +93,8 @@ impl Rack {
         }
     }
 
-    /// A D-SACK came that no probe explains; `next_packet` is the number of the next packet. Answers whether
-    /// it widened the window: it does so once per round trip (step 4).
+    /// A D-SACK arrived that no probe explains; `next_packet` is the number of the next packet. Returns whether it
+    /// widened the window, which happens once per round trip (step 4).
     pub fn on_duplicate(&mut self, next_packet: PacketNumber) -> bool {
         let newest = self.newest.map_or(0, |newest| newest.packet);
         if self.round.is_some_and(|round| newest < round) {
@@ -105,7 +106,7 @@ impl Rack {
         true
     }
 
-    /// A recovery is over: after sixteen of them without a D-SACK the window is what it was.
+    /// A recovery ended: after sixteen of them without a D-SACK the window has its initial width.
     pub fn on_recovered(&mut self) {
         self.persists = self.persists.saturating_sub(1);
         if self.persists == 0 {
@@ -113,12 +114,12 @@ impl Rack {
         }
     }
 
-    /// How much of the window duplicate reports taught.
+    /// The width that duplicate reports have added.
     pub fn learned_window(&self, min_rtt: Option<Duration>) -> Duration {
         min_rtt.unwrap_or(Duration::ZERO).scale(u64::from(self.extra_quarters), 4)
     }
 
-    /// How much later than a packet sent after it a packet may arrive (step 4).
+    /// The reordering window: how much later than a packet sent after it a packet may arrive (step 4).
     pub fn reordering_window(&self, situation: Situation, min_rtt: Option<Duration>) -> Duration {
         let partly = self.newest.is_some_and(|newest| newest.partly);
         let enough = situation.gap_acked + u32::from(partly) >= situation.dup_threshold.into();
@@ -135,8 +136,8 @@ impl Rack {
         (least + self.learned_window(min_rtt)).min(situation.srtt)
     }
 
-    /// When a packet in flight is lost, if a packet sent after it was delivered (step 5), or a later part of it: of data that
-    /// left at the same time the higher counts as sent after the lower (step 2).
+    /// Instant at which a packet in flight counts as lost, if a packet sent after it was delivered (step 5), or a
+    /// later part of it: of data that left at the same time, higher data counts as sent after lower (step 2).
     pub fn deadline(
         &self,
         packet: PacketNumber,
@@ -148,8 +149,7 @@ impl Rack {
         Some(sent_at + newest.rtt + window)
     }
 
-    /// How much later a packet may arrive when the retransmission timer expires; `min_rtt` is the shortest round trip
-    /// lately.
+    /// The reordering window when the retransmission timer expires; `min_rtt`: the shortest recent round trip.
     pub(crate) fn window_at_timeout(
         &self,
         policy: ReorderingWindow,
@@ -166,8 +166,8 @@ impl Rack {
         self.reordering_window(situation, min_rtt.or(rtt.srtt()))
     }
 
-    /// Packets sent up to this moment are lost when the retransmission timer expires, and the oldest in any
-    /// case (section 6.3); none before anything was delivered.
+    /// When the retransmission timer expires, packets sent up to this instant are lost, and always the oldest
+    /// (section 6.3); `None` before any packet was delivered.
     pub fn lost_at_timeout(&self, now: Instant, window: Duration) -> Option<Instant> {
         self.newest.map(|newest| now.before(newest.rtt + window))
     }
@@ -190,17 +190,18 @@ impl Mechanism for Rack {
         self.due = None;
     }
 
-    /// Whether nothing was ever reordered.
+    /// Whether no reordering was seen.
     fn is_blank(&self) -> bool {
         self.due.is_none() && !self.reordering_seen && self.extra_quarters == 0
     }
 }
 
-/// The shortest round trip of the last minutes: of two periods, the one that runs and the one before.
+/// The shortest round trip of the last minutes: the minimum of the current and the previous period.
 #[derive(Clone, Debug)]
 pub struct RecentMinimum {
     current: Option<(Instant, Duration)>,
-    /// [`Duration::MAX`] if there was none: each connection has some of these.
+    /// Minimum of the previous period; [`Duration::MAX`] if it had no sample, since each connection has several of
+    /// these.
     before: Duration,
 }
 
@@ -211,10 +212,10 @@ impl Default for RecentMinimum {
 }
 
 impl RecentMinimum {
-    /// Length of a period: what was measured five to ten minutes ago is forgotten.
+    /// Length of a period: samples are forgotten five to ten minutes later.
     const PERIOD: Duration = Duration::from_secs(300);
 
-    /// Takes a measurement in.
+    /// Takes an RTT sample.
     pub fn on_sample(&mut self, now: Instant, sample: Duration) {
         self.current = Some(match self.current {
             Some((since, least)) if now.since(since) < Self::PERIOD => (since, least.min(sample)),
@@ -227,15 +228,15 @@ impl RecentMinimum {
         });
     }
 
-    /// The minimum, once anything was measured.
+    /// The minimum; `None` before the first RTT sample.
     pub fn get(&self) -> Option<Duration> {
         let (_, current) = self.current?;
         Some(self.before.min(current))
     }
 }
 
-/// Is an acknowledgement too soon to be for what was sent again? For that, undo asks as well. Linear timeouts ask whether
-/// the round trip is a queue's.
+/// Tells whether an acknowledgement is too early to be for a retransmission, and, for linear timeouts, whether the
+/// round trip contains a queue. Undo uses it as well.
 impl Mechanism for RecentMinimum {
     fn is_wanted(policy: &RecoveryPolicy) -> bool {
         let linear_queue = policy.backoff.linear_queue > 0;

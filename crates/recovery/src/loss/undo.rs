@@ -1,6 +1,5 @@
-//! Taking back what a loss did to the window that was none: told by duplicate reports (RFC 3708), by
-//! timestamps (Eifel, RFC 3522), or by F-RTO; what is given back is that of RFC 4015 and RFC 9438,
-//! section 4.9.
+//! Undo of a window reduction when nothing was lost: shown by duplicate reports (RFC 3708), timestamps (Eifel, RFC
+//! 3522) or F-RTO. The restored windows follow RFC 4015 and RFC 9438, section 4.9.
 
 use base::{Duration, Instant};
 
@@ -9,28 +8,29 @@ use crate::congestion::Congestion;
 use crate::ledger::PacketNumber;
 use crate::policy::CongestionPolicy;
 
-/// What is given back.
+/// The state that an undo restores.
 #[derive(Clone, Debug)]
 pub(crate) struct Before {
     /// The controller.
     pub(crate) congestion: Congestion,
-    /// For what the window had fallen last: what it falls for now has not been dealt with if it fell in vain.
+    /// The data for which the window had fallen before: if the present fall was needless, its data has not been
+    /// dealt with.
     pub(crate) fallen: Fallen,
 }
 
-/// State from before the window reduction, kept until the reduction can no longer prove needless.
+/// State from before a window reduction, kept until the reduction can no longer prove needless.
 #[derive(Clone, Debug)]
 pub struct Undo {
     before: Before,
-    /// Units sent again since whose duplicates the peer has not reported.
+    /// Retransmitted units whose duplicates the peer has not reported yet.
     resent: u32,
-    /// Whether more was sent again than the peer could report: then its reports prove nothing.
+    /// Whether more was retransmitted than the peer can report, so that its reports prove nothing.
     beyond: bool,
-    /// The first unit sent again, and when.
+    /// The first retransmitted unit, and the instant of its retransmission.
     first: Option<(u64, Instant)>,
     /// Recovery ends when this unit is acknowledged.
     end: u64,
-    /// Once it was: the packet with whose delivery what the peer had to say about it has been said.
+    /// Set after that: the packet whose delivery ends all reports about this recovery.
     last_word: Option<PacketNumber>,
 }
 
@@ -40,24 +40,24 @@ impl Undo {
         Undo { before, resent: 0, beyond: false, first: None, end, last_word: None }
     }
 
-    /// The policy was replaced: what is given back goes by it, too.
+    /// Applies a replaced policy to the state that an undo restores.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.before.congestion.set_policy(policy);
     }
 
-    /// What the window fell to holds, whatever is found: what can be given back is what is `now`.
+    /// A mark confirms the reduction: an undo restores no more than the state `now`.
     pub(crate) fn on_mark(&mut self, now: Before) {
         self.before = now;
     }
 
-    /// A unit is sent again.
+    /// Records a retransmission.
     pub fn on_resent(&mut self, now: Instant, unit: u64) {
         self.first.get_or_insert((unit, now));
         self.beyond |= self.resent == u32::MAX;
         self.resent = self.resent.saturating_add(1);
     }
 
-    /// The peer reported `units` needless retransmissions. True once all of them were: nothing had been
+    /// The peer reported `units` needless retransmissions. Returns whether all were needless, so that nothing was
     /// lost (RFC 3708, section 3).
     pub fn on_duplicates(&mut self, units: u32) -> bool {
         if units == 0 || self.resent == 0 || self.beyond {
@@ -67,27 +67,27 @@ impl Undo {
         self.resent == 0
     }
 
-    /// The cumulative point advanced to `cumulative`, and the timestamp echoed is of something sent at
-    /// `echoed`. True if what was sent again first is acknowledged, and that was before it: the original
-    /// had arrived (RFC 3522, section 3.2). `tick` is how coarse timestamps are.
+    /// The cumulative point advanced to `cumulative`, and the echoed timestamp is from `echoed`. Returns whether
+    /// the first retransmitted unit is acknowledged and was sent before its retransmission, so that the original
+    /// arrived (RFC 3522, section 3.2). `tick`: granularity of timestamps.
     pub fn is_original(&self, cumulative: u64, echoed: Instant, tick: Duration) -> bool {
         self.first.is_some_and(|(unit, at)| cumulative > unit && echoed + tick <= at)
     }
 
-    /// Whether all is acknowledged without anything having been sent again: what was taken for lost came
-    /// before its turn.
+    /// Whether everything is acknowledged without a retransmission: data taken for lost arrived before it could be
+    /// retransmitted.
     pub fn is_idle(&self, cumulative: u64) -> bool {
         self.first.is_none() && cumulative >= self.end
     }
 
-    /// Whether what was outstanding then is acknowledged: the next loss is another story.
+    /// Whether all data outstanding at the reduction is acknowledged: the next loss is independent of it.
     pub fn is_past(&self, cumulative: u64) -> bool {
         cumulative >= self.end
     }
 
-    /// Whether nothing more will be heard of it: what was outstanding is acknowledged, and a packet arrived,
-    /// `delivered`, that left after that. Reports of needless retransmissions that come later are of others.
-    /// `next_packet` is the number of the next packet.
+    /// Whether no further report can concern this recovery: the data outstanding at the reduction is acknowledged,
+    /// and a packet sent after that, `delivered`, has arrived. Later reports of needless retransmissions concern
+    /// others. `next_packet` is the number of the next packet.
     pub fn is_closed(
         &mut self,
         cumulative: u64,
@@ -101,7 +101,7 @@ impl Undo {
         delivered.is_some_and(|delivered| delivered >= last_word)
     }
 
-    /// What was before.
+    /// The state before the reduction.
     pub(crate) fn into_before(self) -> Before {
         self.before
     }

@@ -1,11 +1,12 @@
-//! The brake of bundling: copies must not fill a queue. While the round trip stands above its least by more than the
-//! policy's share, none ride along; afterwards they reach back half as far as when it rose, and further from time to
-//! time. Each packet further is a trial: if round trips are longer with it than they were without, it ends. The first packet
-//! back rides along with every eighth packet, then every fourth, every second and each, so that many streams which fill a
-//! path together notice before they have filled its queue.
+//! The brake of bundling: copies must not fill a queue. While the round trip exceeds its minimum by more than the
+//! policy's share, no copies ride along; afterwards they reach back half as far as when it rose, and gradually
+//! further. Each further packet is a trial, which ends if round trips are longer with it than without. The first
+//! packet back rides along with every eighth packet, then every fourth, every second and each, so that many streams
+//! which together fill a path notice before they have filled its queue.
 //!
-//! Delay tells of a queue before it drops anything, as LEDBAT has it (RFC 6817, section 2.4.2): the base is the least
-//! of five to ten minutes, what is compared with it the least of the last few measurements, so that jitter is no queue.
+//! Delay reveals a queue before the queue drops packets, as in LEDBAT (RFC 6817, section 2.4.2). The base is the
+//! minimum of five to ten minutes, and the minimum of the last few RTT samples is compared with it, so that jitter
+//! does not count as a queue.
 
 use base::{Duration, Instant};
 
@@ -14,59 +15,59 @@ use crate::ledger::PacketNumber;
 use crate::loss::rack::RecentMinimum;
 use crate::rtt::Ratio;
 
-/// Measurements of which the least is compared with the base.
+/// Number of RTT samples whose minimum is compared with the base.
 const SAMPLES: usize = 4;
-/// Measurements for which one packet more is on trial, and before the next one is; fewer while copies do not ride along
-/// with each packet yet.
+/// Number of RTT samples in the trial of one more packet, and before the next trial; fewer while copies do not ride
+/// along with each packet yet.
 const TRIAL: u8 = 16;
 const SHORT_TRIAL: u8 = 8;
-/// What the measurements of a trial may exceed the mean of before by in sum, in the policy's share of the least one.
+/// Sum of the samples' excess over the earlier mean that ends a trial, in the policy's share of the minimum.
 const TRIAL_SHARES: u64 = 3;
-/// Round trips of which the mean is known.
+/// Number of RTT samples after which their mean is known.
 const KNOWN: u8 = 8;
-/// Measurements before the first trial, which tell what the round trip is without copies.
+/// Number of RTT samples before the first trial, which show the round trip without copies.
 const FIRST: u8 = 4;
-/// The first steps: copies of the previous packet ride along with every eighth packet, fourth, and second.
+/// The first steps: copies of the previous packet ride along with every eighth, fourth, and second packet.
 const SHARED: [u64; 3] = [8, 4, 2];
-/// The step at which they ride along with each packet; each step further is one packet further back.
+/// The step at which copies ride along with each packet; each further step is one packet further back.
 const EACH: u8 = SHARED.len() as u8 + 1;
-/// The last step: as far back as the ledger looks.
+/// The last step: as far back as the ledger looks for copies.
 const LAST: u8 = EACH + 63;
-/// How long copies reach back no further than they do before another packet is tried, at least and at most. Each queue makes
-/// it several times as long, more so where there was no room for the first copy: what is tried in vain must cost the
-/// path's other users little.
+/// Least and longest time until one more packet is tried. Each queue multiplies it, more so if the first copy
+/// already filled the queue: trials in vain must cost the path's other users little.
 const LEAST_HOLD: Duration = Duration::from_secs(1);
 const LONGEST_HOLD: Duration = Duration::from_secs(960);
 const LONGER_HOLD: u64 = 8;
 const MUCH_LONGER_HOLD: u64 = 32;
 
-/// What an acknowledgement tells of the round trip.
+/// Facts of an acknowledgement about the round trip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrip {
-    /// From when the packet left until its acknowledgement came.
+    /// Time from the packet's transmission to its acknowledgement.
     pub(crate) measured: Duration,
-    /// Of that, what the receiver may have waited with the acknowledgement: no longer than until the next packet came.
+    /// The part of it for which the receiver may have delayed the acknowledgement: at most until the next packet
+    /// arrived.
     pub(crate) delay: Duration,
 }
 
-/// What copies on a path are worth.
+/// Value of copies on a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prospect {
     /// How many packets back they reach at most; 0 while there are none, after which they are tried step by step.
     pub(crate) furthest: u8,
-    /// What they save each message, where that is weighed.
+    /// Time that they save each message, if copies are weighed.
     pub(crate) gain: Option<Duration>,
 }
 
-/// Whether the retransmission timer expired.
+/// Expiries of the retransmission timer.
 #[derive(Clone, Copy, Debug, Default)]
 enum Expired {
-    /// Not since the last measurement that counts.
+    /// None since the last RTT sample that counts.
     #[default]
     Not,
-    /// Since the last measurement of a trial.
+    /// One since the last RTT sample of a trial.
     InTrial,
-    /// Twice or more since any measurement, in a trial or not.
+    /// Two or more since any RTT sample, in a trial or not.
     Silent { in_trial: bool },
 }
 
@@ -80,34 +81,35 @@ impl Expired {
     }
 }
 
-/// What is known of the path's queue, and how far copies reach back because of it.
+/// Knowledge of the path's queue, and the reach of copies that follows from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Brake {
     base: RecentMinimum,
-    /// The last round trips without what the receiver may have waited, in microseconds.
+    /// The last round trips, without the receiver's possible delay, in microseconds.
     recent: [u32; SAMPLES],
     next: u8,
-    /// The smoothed round trip, and what it was when copies were last allowed to reach further.
+    /// The smoothed round trip, and its value when copies were last allowed to reach further.
     mean: Duration,
     before: Duration,
-    /// What round trips are without copies, once messages follow each other closely enough for these to be weighed.
+    /// Round trips without copies, once messages follow each other closely enough to compare them.
     unladen: Option<Box<Unladen>>,
-    /// Mean distance of round trips from it.
+    /// Mean deviation of round trips from `mean`.
     spread: Duration,
-    /// Round trips without a delay of the receiver, as many as it takes to know their mean.
+    /// Number of round trips without a receiver's delay, counted until their mean is known.
     known: u8,
-    /// Measurements since copies were last allowed to reach further, and by how much in sum they exceed it.
+    /// RTT samples since copies were last allowed to reach further, and the sum of their excess over the earlier
+    /// mean.
     judged: u8,
     expired: Expired,
     excess: Duration,
-    /// How far copies go: in how many packets, and how many packets back.
+    /// Present step: in how many packets copies ride, and how many packets back they reach.
     step: u8,
-    /// How far they may go: half as far back as what filled a queue last, and more as time goes by without one.
+    /// Largest step allowed: half as far back as the one that last filled a queue, growing with time since.
     limit: u8,
-    /// The step that filled a queue last.
+    /// The step that last filled a queue.
     failed: u8,
     grows_at: Instant,
-    /// When the limit is raised next, and how long after a queue that is.
+    /// Next increase of the limit, and the time from a queue to that increase.
     raised_at: Instant,
     hold: Duration,
 }
@@ -137,7 +139,7 @@ impl Default for Brake {
 }
 
 impl Brake {
-    /// Previous packets whose data may ride along in a packet of this number.
+    /// Number of previous packets whose data may ride along in the packet of this number.
     pub(crate) fn reach(&self, packet: PacketNumber) -> u8 {
         match usize::from(self.step).checked_sub(1) {
             _ if self.expired.is_silent() => 0,
@@ -149,14 +151,14 @@ impl Brake {
         }
     }
 
-    /// An eighth for each number, in no order that a pattern of packets could be in step with (Fibonacci hashing), nor another
-    /// stream over the same bottleneck, whose round trip is not the same to the nanosecond.
+    /// Draws one of eight values per number, in an order (Fibonacci hashing) that is in step neither with a pattern
+    /// of packets nor with another stream over the same bottleneck, whose round trip differs by nanoseconds.
     fn drawn(&self, number: u64) -> u64 {
         let own = self.base.get().unwrap_or_default().as_nanos();
         (number ^ own).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61
     }
 
-    /// The round trip of the handshake, before any of data was measured.
+    /// Takes the round trip of the handshake, before any RTT sample from data.
     pub(crate) fn begin(&mut self, now: Instant, handshake: Duration) {
         if self.base.get().is_none() {
             self.base.on_sample(now, handshake);
@@ -165,8 +167,8 @@ impl Brake {
         }
     }
 
-    /// The retransmission timer expired: if a trial is under way, a queue may have grown beyond the timeout, and the next round
-    /// trip tells. Once it did so `again`, nothing is known of the path until one is measured.
+    /// The retransmission timer expired: during a trial a queue may have grown beyond the timeout, which the next
+    /// RTT sample shows. After a second expiry (`again`) the path is unknown until the next sample.
     pub(crate) fn on_expiry(&mut self, again: bool) {
         let in_trial = self.step > 0 && self.judged < TRIAL;
         self.expired = match again || self.expired.is_silent() {
@@ -176,12 +178,12 @@ impl Brake {
         };
     }
 
-    /// The shortest round trip of the last minutes.
+    /// The shortest round trip of the last minutes; `None` before the first RTT sample.
     pub(crate) fn base(&self) -> Option<Duration> {
         self.base.get()
     }
 
-    /// A round trip was measured, or one that tells nothing of the path (none).
+    /// Takes a round trip, or `None` for an acknowledgement that says nothing about the path.
     pub(crate) fn on_round_trip(
         &mut self,
         now: Instant,
@@ -223,8 +225,8 @@ impl Brake {
         }
     }
 
-    /// What a round trip that contains no delay of the receiver adds to a trial: `most` at most, so that an outlier is no
-    /// queue.
+    /// Adds a round trip without a receiver's delay to a trial, its excess limited to `most` so that an outlier
+    /// does not count as a queue.
     fn judge(&mut self, measured: Duration, most: Duration) {
         if self.known < KNOWN {
             let known = u64::from(self.known);
@@ -238,24 +240,25 @@ impl Brake {
         self.spread = (self.spread * 7 + off) / 8;
         self.mean = (self.mean * 7 + measured) / 8;
         let measured = measured.min(self.before + most);
-        // What varies anyway sums up to nothing.
+        // The usual variation sums up to zero.
         let drift = (self.spread / 2).min(most / 4);
         self.excess = (self.excess + measured).saturating_sub(self.before + drift);
     }
 
-    /// Whether round trips exceed what they were before copies reached further, summed up (Page's cumulative sum): a queue
-    /// that they fill is noticed within a few measurements, and one that is empty now and then, because many share the
-    /// path, by its mean.
+    /// Whether round trips exceed their mean from before copies reached further, as a cumulative sum (Page): a
+    /// queue that copies fill shows within a few samples, and one that is empty now and then, because many share
+    /// the path, shows by its mean.
     fn rises(&self, share: Duration) -> bool {
         self.step > 0 && self.judged < TRIAL && self.excess > share * TRIAL_SHARES
     }
 
-    /// The network says that it is congested (RFC 3168). A loss does not: copies are for those that mean no congestion.
+    /// The network marked a packet as congested (RFC 3168). A loss has no effect here: copies are for losses that
+    /// do not mean congestion.
     pub(crate) fn on_mark(&mut self, now: Instant) {
         self.stop(now);
     }
 
-    /// What the last measurements have in common above the base.
+    /// Minimum excess of the last RTT samples over the base.
     fn queued(&self, base: Duration) -> Duration {
         let least = self.recent.iter().min().copied().unwrap_or_default();
         match least {
@@ -264,12 +267,12 @@ impl Brake {
         }
     }
 
-    /// Measurements that it takes to judge the step that copies are at.
+    /// Number of RTT samples that judge the present step.
     fn trial(&self) -> u8 {
         if self.step < EACH { SHORT_TRIAL } else { TRIAL }
     }
 
-    /// Whether the limit may be raised now, up to the step `last`.
+    /// Whether the limit may be raised now, up to step `last`.
     fn may_raise(&self, now: Instant, last: u8) -> bool {
         self.step >= self.limit
             && self.limit < last
@@ -277,13 +280,13 @@ impl Brake {
             && self.judged >= self.trial()
     }
 
-    /// Whether copies would go a step further now if there is no queue.
+    /// Whether copies would advance a step now if there is no queue.
     fn is_due(&self, now: Instant, last: u8) -> bool {
         now >= self.grows_at && (self.step < self.limit || self.may_raise(now, last))
     }
 
-    /// There is no queue: one packet further back each round trip, up to the limit, which is raised from time to time up to the
-    /// step `last`.
+    /// Advances copies while there is no queue: one packet further back each round trip, up to the limit, which
+    /// itself is raised from time to time up to step `last`.
     fn grow(&mut self, now: Instant, base: Duration, last: u8) {
         if now < self.grows_at {
             return;
@@ -306,8 +309,8 @@ impl Brake {
         }
     }
 
-    /// Whether copies that gain each message `gain` may be tried, or reach further: not before it is known what round trips are
-    /// without, nor while these are longer anyway.
+    /// Whether copies that save each message `gain` may be tried or reach further: only once round trips without
+    /// copies are known and are not longer anyway.
     fn has_room(&self, gain: Duration) -> bool {
         match self.unladen.as_ref().and_then(|unladen| unladen.most()) {
             Some(most) => self.mean <= most + gain,
@@ -315,8 +318,8 @@ impl Brake {
         }
     }
 
-    /// Whether copies that gain each message `gain` delay it by more: a trial finds the queue that one packet more makes,
-    /// this one those which many streams fill bit by bit.
+    /// Whether copies that save each message `gain` delay it by more than that. A trial detects the queue of one
+    /// more packet; this detects a queue that many streams fill gradually.
     fn is_dear(&mut self, now: Instant, measured: Duration, gain: Option<Duration>) -> bool {
         let Some(gain) = gain else { return false };
         let unladen = self.unladen.get_or_insert_default();
@@ -344,7 +347,7 @@ mod tests {
 
     const QUARTER: Ratio = Ratio::new(1, 4);
 
-    /// Copies that reach back at most as far as this and are not weighed.
+    /// Copies that are not weighed and reach back `furthest` packets at most.
     fn back(furthest: u8) -> Prospect {
         Prospect { furthest, gain: None }
     }
@@ -353,7 +356,7 @@ mod tests {
         Instant::from_millis(at)
     }
 
-    /// A brake on a path of 100 ms that has measured `measured` every 50 ms from `from` on.
+    /// Feeds a brake on a path of 100 ms the round trips `measured`, one every 50 ms from `from` on.
     fn feed(brake: &mut Brake, from: u64, measured: &[u64]) {
         for (index, measured) in measured.iter().enumerate() {
             let round_trip =
@@ -362,12 +365,12 @@ mod tests {
         }
     }
 
-    /// Packets back in a packet that carries copies.
+    /// Reach of a packet that carries copies.
     fn reach(brake: &Brake) -> u8 {
         (0..64).map(|packet| brake.reach(packet)).max().unwrap_or_default()
     }
 
-    /// One whose copies reach back five packets, at 5.5 s.
+    /// A brake whose copies reach back five packets, at 5.5 s.
     fn grown() -> Brake {
         let mut brake = Brake::default();
         brake.begin(ms(0), Duration::from_millis(100));
@@ -420,7 +423,7 @@ mod tests {
         assert_eq!(reach(&brake), 0);
     }
 
-    /// Feeds as many round trips to a brake of copies that gain each message two milliseconds.
+    /// Feeds `times` round trips to a brake whose copies save each message two milliseconds.
     fn weigh(brake: &mut Brake, from: u64, measured: u64, times: u64) {
         let prospect = Prospect { furthest: 2, gain: Some(Duration::from_millis(2)) };
         let round_trip =
@@ -438,14 +441,15 @@ mod tests {
         assert_eq!(reach(&brake), 0, "it is not known yet what they are without");
         weigh(&mut brake, 800, 100, 100);
         assert_eq!(reach(&brake), 2);
-        // A queue grows by a millisecond each few seconds, which no trial notices.
+        // A queue grows by a millisecond every few seconds, which no trial notices.
         for (index, measured) in [101, 102].into_iter().enumerate() {
             weigh(&mut brake, 8200 + 6400 * index as u64, measured, 128);
             assert!(reach(&brake) > 0, "{measured}");
         }
         weigh(&mut brake, 21_000, 103, 128);
         assert_eq!(reach(&brake), 0);
-        // The others' copies keep the queue up: what round trips are without remains what it was, and none is tried.
+        // Other streams' copies keep the queue up: round trips without copies keep their old minimum, and no copy
+        // is tried.
         weigh(&mut brake, 27_400, 103, 2000);
         assert_eq!(reach(&brake), 0, "after 100 s");
         weigh(&mut brake, 127_400, 100, 100);
@@ -458,7 +462,7 @@ mod tests {
         let mut brake = grown();
         feed(&mut brake, 5550, &varied);
         assert_eq!(reach(&brake), 0, "five of them are longer than before");
-        // Two outliers are none, nor is what was there before copies reached further.
+        // Two outliers are no queue, nor is a queue from before copies reached further.
         let mut brake = grown();
         feed(&mut brake, 5550, &[900, 100, 100, 100, 900, 100, 100, 100]);
         assert_eq!(reach(&brake), 5);

@@ -1,9 +1,9 @@
-//! What a path keeps for copies: nothing where the policy has neither a brake nor weighs them.
+//! A path's state for copies: nothing if the policy neither brakes nor weighs them.
 
 use super::{Brake, Worth};
 use crate::policy::RecoveryPolicy;
 
-/// The brake of copies and what they are worth, each where the policy asks for it.
+/// The brake and the value of copies, each if the policy uses it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copying(Option<Box<States>>);
 
@@ -19,7 +19,7 @@ impl Copying {
         self.0.is_none()
     }
 
-    /// What keeps copies that ride along from filling a queue.
+    /// The brake of copies that ride along; `None` if the policy has none or no copy could ride yet.
     pub(crate) fn brake(&self) -> Option<&Brake> {
         self.0.as_ref()?.brake.as_ref()
     }
@@ -28,7 +28,7 @@ impl Copying {
         self.0.as_mut()?.brake.as_mut()
     }
 
-    /// What copies gain and cost.
+    /// Gain and cost of copies; `None` if the policy does not weigh them or no copy could ride yet.
     pub(crate) fn worth(&self) -> Option<&Worth> {
         self.0.as_ref()?.worth.as_deref()
     }
@@ -37,13 +37,14 @@ impl Copying {
         self.0.as_mut()?.worth.as_deref_mut()
     }
 
-    /// The brake, with what copies are worth.
+    /// The brake, and the value of copies.
     pub(crate) fn brake_and_worth(&mut self) -> Option<(&mut Brake, Option<&Worth>)> {
         let states = self.0.as_mut()?;
         Some((states.brake.as_mut()?, states.worth.as_deref()))
     }
 
-    /// Data leaves, while other data is in flight (`follows`) or not. Copies of messages that travel alone ride nowhere.
+    /// Allocates state when data leaves; `follows`: other data is in flight. Messages that travel alone have no
+    /// packet for copies to ride in.
     pub(super) fn equip(&mut self, follows: bool, policy: &RecoveryPolicy) {
         let (brakes, weighs) = (policy.redundancy.has_brake(), policy.redundancy.is_weighed());
         let keeps = brakes || (follows && weighs);
@@ -59,7 +60,7 @@ impl Copying {
         }
     }
 
-    /// The policy was replaced.
+    /// Applies a replaced policy.
     pub(super) fn set_policy(&mut self, policy: &RecoveryPolicy) {
         let (brakes, weighs) = (policy.redundancy.has_brake(), policy.redundancy.is_weighed());
         if let Some(states) = &mut self.0 {

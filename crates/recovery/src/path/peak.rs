@@ -1,23 +1,23 @@
-//! How much was in flight lately: how much of the window is used.
+//! Peak of the recent flight: how much of the window is used.
 
 use crate::ledger::PacketNumber;
 
-/// Most bytes in flight recently: in the round trip that runs and in the one before.
+/// Most bytes in flight in the current round trip and in the previous one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Peak {
     current: u64,
     before: u64,
-    /// The round trip ends when this packet is delivered.
+    /// The packet whose delivery ends the current round trip.
     end: PacketNumber,
 }
 
 impl Peak {
-    /// Something left.
+    /// Data left; `flight` bytes are in flight now.
     pub(crate) fn on_sent(&mut self, flight: u64) {
         self.current = self.current.max(flight);
     }
 
-    /// A packet was delivered; `next` is the number of the next one.
+    /// A packet was delivered; `next` is the number of the next packet, and `flight` bytes are in flight now.
     pub(crate) fn on_delivered(&mut self, packet: PacketNumber, next: PacketNumber, flight: u64) {
         if packet >= self.end {
             self.before = core::mem::replace(&mut self.current, flight);
@@ -41,7 +41,7 @@ mod tests {
             peak.on_sent(flight);
         }
         assert_eq!(peak.get(), 3000);
-        // Packet 0 ends the first round trip, packet 3 the second; packet 2 is of the second.
+        // Packet 0 ends the first round trip, packet 3 the second; packet 2 belongs to the second.
         peak.on_delivered(0, 3, 500);
         assert_eq!(peak.get(), 3000, "of the one before");
         peak.on_sent(1500);

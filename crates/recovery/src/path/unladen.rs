@@ -1,35 +1,36 @@
-//! What round trips are without copies, and how much longer they are with them. Many streams that share a line fill it bit by
-//! bit: each adds less than it could notice while it is tried. So the means of long runs are compared, with copies and
-//! without, and the least of those without counts: the others may have had copies of other streams in the queue.
+//! Round trips without copies, and their excess with copies. Many streams that share a line fill it gradually, each
+//! by less than it can notice during a trial. Hence the means of long runs with and without copies are compared. Of
+//! the runs without, the minimum counts, since in others the queue may have held copies of other streams.
 
 use base::{Duration, Instant};
 
 use crate::loss::rack::RecentMinimum;
 
-/// Measurements in a run, and in the first one: a stream is not to be without copies for long as it begins.
+/// Number of RTT samples in a run, and in the first one: a new stream must not be without copies for long.
 const RUN: u8 = 64;
 const FIRST_RUN: u8 = 16;
 
 /// Round trips of a path without copies.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unladen {
-    /// The least mean of a run without copies in the last five to ten minutes, and what round trips varied by then.
+    /// Least mean of a run without copies in the last five to ten minutes, and the variation of round trips at that
+    /// time.
     least: RecentMinimum,
     varied: Duration,
-    /// The run that goes on: whether copies ride along, its measurements and their sum.
+    /// The current run: whether copies ride along, the number of its RTT samples, and their sum.
     laden: bool,
     measured: u8,
     sum: Duration,
 }
 
 impl Unladen {
-    /// What the mean of some round trips is without copies at most, as they vary; none while it is not known.
+    /// Largest mean of round trips that is compatible with no copies, given their variation; `None` while unknown.
     pub(super) fn most(&self) -> Option<Duration> {
         Some(self.least.get()? + self.varied / 2)
     }
 
-    /// A round trip was measured while copies rode along (`laden`) or not; round trips vary by `spread`. The mean of a run with
-    /// copies, at its end.
+    /// Takes a round trip with (`laden`) or without copies; round trips vary by `spread`. Returns the mean of a run
+    /// with copies at its end.
     pub(super) fn on_round_trip(
         &mut self,
         now: Instant,

@@ -1,47 +1,47 @@
-//! What copies on a path gain and cost, as measured: whether they pay, how many packets back, and within which budget.
+//! Measured gain and cost of copies on a path: whether they pay, how many packets back, and within which budget.
 //!
-//! A copy saves, at each loss, what the message and those held behind it would have waited for its retransmission. It
-//! costs each message the time that its bytes take to be sent over the slowest line of the path. That time is the slope of
-//! round trips over the sizes of their packets, found by regression, with its uncertainty: copies stay away where they cost
-//! more than they gain beyond doubt.
+//! A copy saves, at each loss, the wait of the message and those held behind it for a retransmission. It costs each
+//! message the time that the copy's bytes take on the slowest line of the path. That time is the slope of round
+//! trips over packet sizes, from a regression with its uncertainty: copies stop where they cost more than they gain
+//! beyond doubt.
 
 use base::{Duration, Instant};
 
-/// Packets of which the share of losses is the mean: as many as a path that is new is taken to have sent, one of them lost,
-/// and as many as are remembered.
+/// Number of packets in the mean share of losses. A new path counts as having sent as many, one of them lost.
 const NEW: u16 = 64;
 const REMEMBERED: u16 = 512;
-/// Losses of which the share is the mean that followed another loss.
+/// Number of losses in the mean share of those that followed another loss.
 const LOSSES: i64 = 16;
-/// One, as shares are kept.
+/// The number one as a share.
 const ONE: i64 = 1 << 32;
-/// Bytes of a packet besides its data: headers of IP and of the protocol.
+/// Bytes of a packet besides its data: the headers of IP and of the protocol.
 const HEADERS: u64 = 48;
-/// The share of the time between two messages that a line needs to spare for copies in packets of their own.
+/// Reciprocal of the share of the time between two messages that a line must have to spare for copies in packets of
+/// their own.
 const SPARE: u64 = 16;
-/// Packets that may be held behind a lost one.
+/// Most packets held behind a lost one.
 const HELD: u64 = 64;
 
-/// What copies gain and cost.
+/// Gain and cost of copies on a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Worth {
     losses: Losses,
     slope: Slope,
     last: Option<Instant>,
-    /// The mean time from a packet to the next one, if that left within a round trip; what each carried.
+    /// Mean time between a packet and the next one, if that left within a round trip, and their mean size.
     gap: Duration,
-    /// The mean distance of those times from it.
+    /// Mean deviation of those times.
     varies: Duration,
     weight: u32,
-    /// Bytes that copies may have, in hundredths.
+    /// Bytes of copies allowed, in hundredths.
     credit: u32,
-    /// The share of packets, in 256ths, that left later than a round trip after the one before.
+    /// Share of packets, in 256ths, that left more than a round trip after the previous one.
     far: u8,
 }
 
 impl Worth {
-    /// A packet left at `now` with `new` bytes for the first time and `copied` bytes of copies, of which the budget allows
-    /// `percent` for each hundred new ones; `within` a round trip of this length.
+    /// A packet left at `now` with `new` bytes of new data and `copied` bytes of copies. The budget allows
+    /// `percent` bytes of copies per hundred new ones; `within` is the round trip.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,
@@ -67,7 +67,7 @@ impl Worth {
         self.weight = ((u64::from(weight) * 7 + u64::from(new)) / 8) as u32;
     }
 
-    /// A copy of `bytes` bytes leaves in a packet of its own.
+    /// A copy of `bytes` bytes left in a packet of its own.
     pub(crate) fn on_copy(&mut self, bytes: u32) {
         self.credit = self.credit.saturating_sub(bytes.saturating_mul(100));
     }
@@ -82,12 +82,12 @@ impl Worth {
         self.losses.share = (self.losses.share - ONE / i64::from(self.losses.known)).max(0);
     }
 
-    /// The round trip of a packet with `bytes` of data, copies included, was measured.
+    /// Takes the round trip of a packet with `bytes` bytes of data, copies included.
     pub(crate) fn on_round_trip(&mut self, bytes: u32, measured: Duration) {
         self.slope.on_sample(bytes, measured);
     }
 
-    /// Bytes of copies that may ride in a packet with `new` bytes of new data.
+    /// Bytes of copies allowed in a packet with `new` bytes of new data.
     pub(crate) fn budget(&self, new: u32, percent: u16) -> u32 {
         if percent == 0 { u32::MAX } else { self.credit_with(new, percent) / 100 }
     }
@@ -96,20 +96,21 @@ impl Worth {
         self.credit.saturating_add(new.saturating_mul(u32::from(percent)))
     }
 
-    /// Of `most` packets back, those whose copies are not known to cost more than they gain where a retransmission takes
-    /// `repair`.
+    /// How many packets back, `most` at most, copies are not known to cost more than they gain, if a retransmission
+    /// takes `repair`.
     pub(crate) fn furthest(&self, most: u8, repair: Duration) -> u8 {
         let pays = |back: &u8| self.cost(self.slope.least) <= self.gain(*back, repair);
         (1..=most).take_while(pays).count() as u8
     }
 
-    /// What copies of the previous packet save each message, where most follow another within a round trip.
+    /// Time that copies of the previous packet save each message; `None` unless most messages follow another within
+    /// a round trip.
     pub(crate) fn saved(&self, repair: Duration) -> Option<Duration> {
         (self.far < 128).then(|| Duration::from_nanos(self.gain(1, repair)))
     }
 
-    /// When a copy may follow a packet in one of its own at the latest, of `at_most`, so that it has left the slowest line before the
-    /// next message comes. None where the line has no room for it, as far as one can tell.
+    /// Latest delay, `at_most` at most, after which a packet's copy may follow on its own and still leave the
+    /// slowest line before the next message arrives; `None` if the line probably has no room for it.
     pub(crate) fn apart(&self, at_most: Duration) -> Option<Duration> {
         if self.slope.most == i64::MAX {
             return None;
@@ -122,18 +123,18 @@ impl Worth {
         (spare > self.gap / SPARE).then(|| at_most.min(latest))
     }
 
-    /// Whether all of them are known to gain more than they cost, so that nothing has to be tried.
+    /// Whether copies of all `most` packets are known to gain more than they cost, so that no trial is needed.
     pub(crate) fn is_certain(&self, most: u8, repair: Duration) -> bool {
         self.cost(self.slope.most) <= self.gain(most.min(1), repair)
     }
 
-    /// What a copy delays each message by, in nanoseconds, if a kilobyte takes `slope`.
+    /// Delay of each message by a copy, in nanoseconds, if a kilobyte takes `slope`.
     fn cost(&self, slope: i64) -> u64 {
         (u128::from(slope.max(0) as u64) * u128::from(self.weight) / 1024) as u64
     }
 
-    /// What copies of the packet `back` before save each message on average, in nanoseconds: where that one is lost, and
-    /// those between, and the one with the copy is not.
+    /// Mean time that copies of the packet `back` before save each message, in nanoseconds: when that packet and
+    /// those between are lost, and the packet with the copy is not.
     fn gain(&self, back: u8, repair: Duration) -> u64 {
         let follows = self.losses.follows.max(self.losses.share) as u64;
         let shares = (1..back).map(|_| follows).chain([ONE as u64 - follows]);
@@ -142,7 +143,7 @@ impl Worth {
         (u128::from(saved) * u128::from(share) / ONE as u128) as u64
     }
 
-    /// What a message that is repaired after a time waits, and those held behind it in order, in sum.
+    /// Sum of the waits of a repaired message and of those held behind it in order.
     fn wait(&self, repair: Duration) -> u64 {
         let (repair, gap) = (repair.as_nanos(), self.gap.as_nanos().max(1));
         let held = (repair / gap).min(HELD);
@@ -150,7 +151,7 @@ impl Worth {
     }
 }
 
-/// How many packets are lost, and how many right behind another one.
+/// Share of packets lost, and share of those lost right after another.
 #[derive(Clone, Debug)]
 struct Losses {
     share: i64,
@@ -178,20 +179,20 @@ impl Losses {
     }
 }
 
-/// The slope of round trips over the bytes of their packets: a regression on what both differ by from their running means,
-/// so that a path which becomes longer or a queue that comes and goes has no part in it.
+/// Slope of round trips over the bytes of their packets: a regression on the deviations of both from their running
+/// means, so that a path which becomes longer, or a queue that comes and goes, has no effect on it.
 #[derive(Clone, Debug)]
 struct Slope {
     /// Running means: bytes in 256ths, round trips in nanoseconds.
     bytes: i64,
     took: i64,
-    /// Sums of squares and products.
+    /// Sums of squares and of products.
     square: i128,
     product: i128,
-    /// The mean square of what remains of round trips.
+    /// Mean square of the residuals.
     noise: i128,
     known: u16,
-    /// What a kilobyte takes in nanoseconds, less and more twice its standard error.
+    /// Nanoseconds per kilobyte, less and plus twice the standard error.
     least: i64,
     most: i64,
 }
@@ -205,16 +206,16 @@ impl Default for Slope {
 }
 
 impl Slope {
-    /// Samples after which the sums are halved, so that what was measured long ago counts for less.
+    /// Number of samples after which the sums are halved, so that old samples count for less.
     const REMEMBERED: u16 = 1024;
-    /// Samples of which the noise is the mean.
+    /// Number of samples in the mean of the noise.
     const NOISE: i128 = 64;
-    /// Samples for a standard error.
+    /// Number of samples required for a standard error.
     const ENOUGH: u16 = 8;
-    /// The units of the means for a byte, and bytes of which the slope is.
+    /// Units of the mean per byte, and the number of bytes that the slope refers to.
     const FINE: i64 = 256;
     const PER: i128 = 1024;
-    /// A sample is never further off, in nanoseconds.
+    /// Largest deviation of a sample, in nanoseconds.
     const FURTHEST: i64 = 1_000_000_000;
 
     fn on_sample(&mut self, bytes: u32, measured: Duration) {
@@ -242,7 +243,7 @@ impl Slope {
 
     fn judge(&mut self) {
         (self.least, self.most) = (0, i64::MAX);
-        // A sixteenth of a kilobyte once, or as much in sum, is what a slope can be told from.
+        // A slope needs a deviation of a sixteenth of a kilobyte once, or that much in sum.
         if self.known < Self::ENOUGH || self.square < i128::from(16 * Self::FINE).pow(2) {
             return;
         }
@@ -261,15 +262,15 @@ mod tests {
 
     const SRTT: Duration = Duration::from_millis(80);
 
-    /// A stream of 100 bytes each 24 ms over a line that takes `per_byte` for each byte, and whose round trip varies by
-    /// `noise` in turns; every eighth packet carries a copy. One packet in `loses` is lost.
+    /// A stream of 100 bytes every 24 ms over a line that takes `per_byte` for each byte, and whose round trip
+    /// alternates by `noise`; every eighth packet carries a copy. One packet in `loses` is lost.
     fn stream(packets: u64, per_byte: Duration, noise: Duration, loses: u64) -> Worth {
         let mut worth = Worth::default();
         for packet in 0..packets {
             let copied = if packet % 8 == 0 { 100 } else { 0 };
             worth.on_sent(Instant::from_millis(24 * packet), (100, copied), 200, Some(SRTT));
             worth.on_fate(packet % loses == loses - 1);
-            // Fibonacci hashing: in step with nothing.
+            // Fibonacci hashing: in step with no pattern.
             let varies = packet.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
             let bytes = 100 + copied;
             let measured = SRTT + per_byte * u64::from(bytes) + noise * varies / 256;
@@ -284,10 +285,11 @@ mod tests {
         let free = stream(100, Duration::ZERO, Duration::ZERO, 100);
         assert_eq!(free.furthest(2, SRTT), 2);
         assert!(free.is_certain(2, SRTT));
-        // One loss in a hundred costs a message 80 ms, and those behind it 56, 32 and 8: 1.5 ms on average. 7 ms for a copy are more.
+        // One loss in a hundred costs a message 80 ms, and those behind it 56, 32 and 8: 1.5 ms on average. A copy
+        // costs 7 ms.
         let slow = stream(500, micros(70), Duration::ZERO, 100);
         assert_eq!((slow.furthest(2, SRTT), slow.is_certain(2, SRTT)), (0, false));
-        // A copy of a packet further back gains what a second loss behind the first one does.
+        // A copy of a packet further back saves what a second loss right after the first costs.
         let faster = stream(500, micros(5), Duration::ZERO, 100);
         assert_eq!(faster.furthest(2, SRTT), 1);
         assert_eq!(

@@ -1,49 +1,49 @@
-//! Probes of packet sizes on a path (RFC 8899, section 5; RFC 4821, section 7): when the next is due, which one is under
-//! way, and how many of a size were lost.
+//! Probes of packet sizes on a path (RFC 8899, section 5; RFC 4821, section 7): the deadline of the next, the one
+//! in flight, and the losses of a size.
 
 use base::Instant;
 
 use crate::policy::PathMtuPolicy;
 
-/// The probes of a path. `P` is what tells the protocol which packet the probe is.
+/// The probes of a path. `P` identifies the packet that is the probe.
 #[derive(Clone, Debug)]
 pub(super) struct MtuProbes<P> {
-    /// When the next probe may leave.
+    /// Earliest instant of the next probe.
     due: Option<Instant>,
-    /// The size of the probe under way, and which packet it is.
+    /// Size and identity of the probe in flight.
     under_way: Option<(u16, P)>,
-    /// Probes of the present size that were lost.
+    /// Lost probes of the present size.
     losses: u8,
 }
 
 impl<P> MtuProbes<P> {
-    /// The first probe of the next size may leave at `due`, none at all without `due`.
+    /// Makes the first probe of the next size due at `due`; no probe is sent if it is `None`.
     pub(super) fn new(due: Option<Instant>) -> Self {
         MtuProbes { due, under_way: None, losses: 0 }
     }
 
-    /// When the next probe may leave; none while one is under way.
+    /// Earliest instant of the next probe; `None` while one is in flight.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due.filter(|_| self.under_way.is_none())
     }
 
-    /// A probe leaves that makes a packet of `size` bytes.
+    /// A probe of `size` bytes leaves.
     pub(super) fn on_sent(&mut self, size: u16, probe: P) {
         self.under_way = Some((size, probe));
     }
 
-    /// The size of the probe under way, in bytes, and which packet it is.
+    /// Size in bytes and identity of the probe in flight.
     pub(super) fn under_way(&self) -> Option<(u16, &P)> {
         self.under_way.as_ref().map(|(size, probe)| (*size, probe))
     }
 
-    /// Whatever becomes of the probe under way tells nothing any more.
+    /// Ignores the fate of the probe in flight.
     pub(super) fn forget(&mut self) {
         self.under_way = None;
     }
 
-    /// The probe under way was lost, for its size or by chance: the next one may leave at `again`. Returns the size
-    /// once enough probes of it were lost that it counts as too large.
+    /// The probe in flight was lost, because of its size or by chance: the next one may leave at `again`. Returns
+    /// the size once enough probes of it were lost that it counts as too large.
     pub(super) fn on_lost(&mut self, again: Instant, policy: &PathMtuPolicy) -> Option<u16> {
         let (size, _) = self.under_way.take()?;
         self.losses = self.losses.saturating_add(1);

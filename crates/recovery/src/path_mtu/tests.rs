@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Of UDP packets over IPv4 whose payload is in words of four bytes.
+/// Limits of UDP packets over IPv4 whose payload is in words of four bytes.
 const LIMITS: SizeLimits = SizeLimits { min: 548, base: 1172, max: 1472, headers: 28, multiple: 4 };
 const RTT: Duration = Duration::from_millis(100);
 const SECOND: Duration = Duration::from_secs(1);
@@ -13,7 +13,7 @@ fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// A path that carries packets of `passes` bytes and loses larger ones, and all that was probed on it.
+/// A path that carries packets of `passes` bytes and loses larger ones, and all probes sent on it.
 struct Track {
     search: PathMtuSearch<()>,
     now: Instant,
@@ -26,7 +26,7 @@ impl Track {
         Track { search: PathMtuSearch::new(at(0), limits), now: at(0), passes, probed: Vec::new() }
     }
 
-    /// The probe that is due leaves.
+    /// Sends the probe that is due.
     fn probe(&mut self, policy: &PathMtuPolicy) -> Option<u16> {
         let size = self.search.due(self.now, policy)?;
         self.search.on_probe_sent(size, ());
@@ -34,7 +34,7 @@ impl Track {
         Some(size)
     }
 
-    /// The probe under way arrives after a round trip, or is found to be lost after a second.
+    /// The probe in flight arrives after a round trip, or its loss is noticed after a second.
     fn settle(&mut self, policy: &PathMtuPolicy) {
         let (size, ()) = self.search.probe().unwrap();
         if size <= self.passes {
@@ -143,7 +143,7 @@ fn timeouts_as_the_policy_says_are_a_black_hole_and_lead_to_the_base_and_then_to
     assert_eq!(track.found(), (1172, PathMtuState::Base));
     track.search();
     assert_eq!(track.search.size(), 1180);
-    // From the base it is to the least, and from there nowhere.
+    // From the base the size falls to the least, and no further.
     let mut track = Track::new(1172, LIMITS);
     track.search();
     assert_eq!(track.found(), (1172, PathMtuState::SearchComplete));
@@ -193,7 +193,7 @@ fn what_a_router_says_below_the_size_in_use_leads_back_to_the_base() {
     track.probed.clear();
     track.search();
     assert_eq!((track.probed.as_slice(), track.search.size()), (&[1172, 1280][..], 1280));
-    // Below the base, at least what every path carries is left.
+    // Below the base, at least the size that every path carries remains.
     track.search.on_packet_too_big(track.now, 600, &POLICY);
     assert_eq!(track.found(), (548, PathMtuState::Error));
 }
@@ -257,7 +257,7 @@ fn common_sizes_are_climbed_until_one_is_lost() {
         let mut track = Track::new(passes, LIMITS);
         track.search_by(&policy);
         assert_eq!(track.probed, probed);
-        // After the loss of all, the last one that passed.
+        // After the loss of all, the last size that passed.
         let known = probed.iter().rev().find(|size| **size <= passes);
         assert_eq!(Some(&track.search.size()), known);
     }
@@ -336,7 +336,7 @@ proptest! {
 
 #[test]
 fn below_the_base_too_what_vanishes_is_noticed_and_the_least_is_used() {
-    // Not even the base passes; between the least and it a size is found.
+    // Even the base fails; a size between the least and the base is found.
     let passes = LIMITS.min + 40;
     let mut track = Track::new(passes, LIMITS);
     track.search();
@@ -345,7 +345,7 @@ fn below_the_base_too_what_vanishes_is_noticed_and_the_least_is_used() {
     assert_eq!(track.search.on_timeout(2, passes, &POLICY), Suspicion::Arisen);
     track.search.restart(track.now);
     assert_eq!(track.found(), (LIMITS.min, PathMtuState::Error));
-    // The least is never given up, and the search goes on below what vanished.
+    // The least size always remains, and the search continues below the size that vanished.
     assert_eq!(track.search.on_timeout(2, passes, &POLICY), Suspicion::None);
     let probed = track.probe(&POLICY).unwrap();
     assert!((LIMITS.min + 1..passes).contains(&probed), "{probed}");

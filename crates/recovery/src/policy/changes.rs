@@ -1,9 +1,9 @@
-//! Fields of a policy that take the place of what a preset says.
+//! Fields that replace values of a preset.
 
 use super::{Field, FieldError, Only, RecoveryPolicy};
 
-/// Fields with their values, in the order in which they are set. Read from a file (with the feature `serde`), it is
-/// a map of names to texts, numbers, and booleans for what is on or off; written to one, of names to texts.
+/// Fields with their values, in the order of setting. With the feature `serde` it is read from a map of names to
+/// strings, numbers or booleans (for switches), and written as a map of names to strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes(Vec<(&'static str, String)>);
 
@@ -16,25 +16,25 @@ impl Changes {
     /// Adds a field.
     ///
     /// # Errors
-    /// [`FieldError`] if there is none of this name, or the text is no value of it.
+    /// [`FieldError`] if no field has this name, or the text is no value of it.
     pub fn push(&mut self, name: &str, text: &str) -> Result<(), FieldError> {
         let field = Field::find(name).ok_or_else(|| FieldError::Unknown(name.to_owned()))?;
         field.check(text).map_err(|error| FieldError::Value(field.name, error))?;
-        // Details stand behind what they are details of, in whatever order they are given.
+        // Sub-fields follow their parent, in whatever order they are given.
         let behind = self.0.partition_point(|(other, _)| *other <= field.name);
         self.0.insert(behind, (field.name, text.to_owned()));
         Ok(())
     }
 
-    /// Whether nothing is changed.
+    /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Changes `policy`.
+    /// Applies the changes to `policy`.
     ///
     /// # Errors
-    /// [`FieldError`] if a detail is set of what is off, or the result contradicts itself.
+    /// [`FieldError`] if a sub-field's parent is off, or the result is contradictory.
     pub fn apply(&self, policy: &mut RecoveryPolicy) -> Result<(), FieldError> {
         for (name, text) in &self.0 {
             policy.set(name, text)?;
@@ -44,11 +44,11 @@ impl Changes {
 }
 
 impl Changes {
-    /// Changes `policy`, which is for `protocol`.
+    /// Applies the changes to `policy`, which is for `protocol`.
     ///
     /// # Errors
-    /// As [`Changes::apply`], and [`FieldError::Elsewhere`] for a field that has no effect on the protocol, whatever its
-    /// value.
+    /// As [`Changes::apply`], and [`FieldError::Elsewhere`] for a field without effect on the protocol, whatever
+    /// its value.
     pub fn apply_for(&self, protocol: Only, policy: &mut RecoveryPolicy) -> Result<(), FieldError> {
         let elsewhere = |name: &&str| Field::find(name).is_some_and(|field| !field.is_of(protocol));
         if let Some(name) = self.0.iter().map(|(name, _)| *name).find(|name| elsewhere(name)) {
@@ -67,7 +67,7 @@ mod as_map {
 
     use super::Changes;
 
-    /// A value as a file may write it.
+    /// A value of any type that a file may contain, as text.
     struct Text(String);
 
     impl<'de> Deserialize<'de> for Text {

@@ -1,21 +1,21 @@
-//! The presets that applications get unless they ask for others: a line for each protocol.
+//! The default presets of applications, a line for each protocol.
 
 use super::{Only, RecoveryPolicy};
 
-/// A preset: its name, and what makes its policy.
+/// A preset: its name, and the constructor of its policy.
 type Preset = (&'static str, fn() -> RecoveryPolicy);
 
 const SCTP: Preset = ("latency", RecoveryPolicy::sctp_latency);
 const TCP: Preset = ("latency", RecoveryPolicy::tcp_latency);
 
-/// Name of the preset that SCTP has unless another is asked for.
+/// Name of SCTP's default preset.
 pub const SCTP_DEFAULT: &str = SCTP.0;
 
-/// Name of the preset that TCP has unless another is asked for.
+/// Name of TCP's default preset.
 pub const TCP_DEFAULT: &str = TCP.0;
 
 impl Only {
-    /// Name of the preset that the protocol has unless another is asked for.
+    /// Name of the protocol's default preset.
     pub fn default_preset(self) -> &'static str {
         match self {
             Only::Sctp => SCTP_DEFAULT,
@@ -25,19 +25,19 @@ impl Only {
 }
 
 impl RecoveryPolicy {
-    /// What SCTP has unless another policy is asked for: the preset [`SCTP_DEFAULT`].
+    /// SCTP's default policy: the preset [`SCTP_DEFAULT`].
     pub fn sctp_default() -> Self {
         SCTP.1()
     }
 
-    /// What TCP has unless another policy is asked for: the preset [`TCP_DEFAULT`].
+    /// TCP's default policy: the preset [`TCP_DEFAULT`].
     pub fn tcp_default() -> Self {
         TCP.1()
     }
 }
 
 impl Default for RecoveryPolicy {
-    /// [`RecoveryPolicy::sctp_default`]. TCP's is [`RecoveryPolicy::tcp_default`].
+    /// SCTP's default, [`RecoveryPolicy::sctp_default`]. TCP's is [`RecoveryPolicy::tcp_default`].
     fn default() -> Self {
         RecoveryPolicy::sctp_default()
     }

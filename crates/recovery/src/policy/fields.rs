@@ -11,53 +11,53 @@ use super::{
 };
 use crate::rtt::{Deviation, Ratio};
 
-/// What a field is about.
+/// Subject of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
-    /// Timeouts, and what makes a stream thin.
+    /// Timeouts and thin-stream detection.
     Timeout,
-    /// How loss is told from delay.
+    /// Loss detection.
     Loss,
     /// Congestion control.
     Congestion,
-    /// What is sent more than once before anything is lost.
+    /// Data sent more than once before any evidence of loss.
     Redundancy,
-    /// When the receiver acknowledges, and when the sender asks it to.
+    /// Acknowledgements of the receiver, and the sender's requests for them.
     Acknowledgement,
-    /// How large packets are.
+    /// Packet sizes.
     PathMtu,
 }
 
-/// The protocol that a field is about, if it is not both.
+/// The protocol that a field is restricted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Only {
-    /// Only associations have the field.
+    /// The field has an effect on associations only.
     Sctp,
-    /// Only connections have the field.
+    /// The field has an effect on connections only.
     Tcp,
 }
 
-/// A field of a [`RecoveryPolicy`] that is read from and written as text.
+/// A field of a [`RecoveryPolicy`] in text form.
 #[derive(Debug)]
 pub struct Field {
-    /// Name of the field: words with hyphens between them.
+    /// Name of the field: lower-case words joined by hyphens.
     pub name: &'static str,
-    /// What stands for its value in a line of usage, such as `DURATION|off`.
+    /// Placeholder of its value in a line of usage, such as `DURATION|off`.
     pub value: &'static str,
-    /// What its values are, such as `a duration such as 50ms, or off`.
+    /// Description of its values, such as `a duration such as 50ms, or off`.
     pub expected: &'static str,
-    /// What it means, a sentence.
+    /// Meaning of the field, a sentence.
     pub meaning: &'static str,
-    /// What it is about.
+    /// Subject of the field.
     pub topic: Topic,
-    /// The protocol that it is about, if it is not both.
+    /// The protocol that the field is restricted to; `None`: both.
     pub only: Option<Only>,
     read: fn(&mut RecoveryPolicy, &str) -> Option<()>,
     write: fn(&RecoveryPolicy) -> Option<String>,
 }
 
 impl Field {
-    /// The field of this name; `_` is as good as `-`.
+    /// The field of this name, with `_` or `-` between words.
     pub fn find(name: &str) -> Option<&'static Field> {
         let same = |field: &&Field| {
             let differs = |(a, b): (u8, u8)| a != b && !(a == b'-' && b == b'_');
@@ -66,15 +66,16 @@ impl Field {
         FIELDS.iter().find(same)
     }
 
-    /// Whether its values are `on` and `off` alone.
+    /// Whether its only values are `on` and `off`.
     pub fn is_switch(&self) -> bool {
         self.value == <Switch as Form<bool>>::VALUE
     }
 
-    /// Sets it in `policy`.
+    /// Sets the field in `policy`.
     ///
     /// # Errors
-    /// [`FieldError::Value`] if the text is no value of it; [`FieldError::Off`] for details of what is off.
+    /// [`FieldError::Value`] if the text is no value of the field; [`FieldError::Off`] for sub-fields of a parent
+    /// that is off.
     pub fn set(&self, policy: &mut RecoveryPolicy, text: &str) -> Result<(), FieldError> {
         if (self.write)(policy).is_none() {
             return Err(FieldError::Off(self.name));
@@ -82,17 +83,17 @@ impl Field {
         (self.read)(policy, text).ok_or_else(|| FieldError::Value(self.name, self.wrong(text)))
     }
 
-    /// Whether a text is a value of it.
+    /// Checks that a text is a value of the field.
     ///
     /// # Errors
-    /// With what would be.
+    /// The expected values.
     pub fn check(&self, text: &str) -> Result<(), ParseQuantityError> {
         let mut policy = RecoveryPolicy::sctp_rfc();
         policy.redundancy.bundling = Some(BundlingPolicy::PAPER);
         (self.read)(&mut policy, text).ok_or_else(|| self.wrong(text))
     }
 
-    /// Value of the field in `policy`; none for details of what is off there.
+    /// Value of the field in `policy`; `None` for sub-fields of a parent that is off.
     pub fn get(&self, policy: &RecoveryPolicy) -> Option<String> {
         (self.write)(policy)
     }
@@ -102,20 +103,20 @@ impl Field {
     }
 }
 
-/// Why a field was not set.
+/// Reason why a field was not set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldError {
-    /// There is none of this name.
+    /// No field has this name.
     Unknown(String),
     /// The text is no value of the field of this name.
     Value(&'static str, ParseQuantityError),
-    /// The field of this name is a detail of copies that ride along, which are off.
+    /// The field of this name is a sub-field of bundling, which is off.
     Off(&'static str),
     /// The field of this name has no effect on this protocol.
     Elsewhere(&'static str, Only),
     /// This protocol has no preset of this name.
     Preset(String, Only),
-    /// The lower bound of the timeout, which stands first, is above the upper bound.
+    /// The lower bound of the timeout (the first value) is above the upper bound.
     Bounds(Duration, Duration),
 }
 
@@ -131,12 +132,13 @@ impl RecoveryPolicy {
         field.set(self, text)
     }
 
-    /// All fields with their values, in an order in which [`RecoveryPolicy::set`] makes this policy of any other.
+    /// All fields with their values, in an order in which [`RecoveryPolicy::set`] turns any other policy into this
+    /// one.
     pub fn fields(&self) -> impl Iterator<Item = (&'static Field, String)> + '_ {
         FIELDS.iter().filter_map(|field| Some((field, field.get(self)?)))
     }
 
-    /// Whether the values go together.
+    /// Checks that the values do not contradict each other.
     ///
     /// # Errors
     /// [`FieldError::Bounds`].
@@ -165,7 +167,7 @@ macro_rules! field {
     };
 }
 
-/// A detail of copies that ride along.
+/// A sub-field of bundling.
 macro_rules! detail {
     ($name:literal, $form:ident, $type:ty, $field:ident, $meaning:literal) => {
         Field {

@@ -1,4 +1,4 @@
-//! Values of a policy as people write them.
+//! Text forms of a policy's values.
 
 use base::{ByteCount, Duration};
 
@@ -10,39 +10,39 @@ use super::{
 };
 use crate::rtt::{Deviation, Ratio};
 
-/// How values of a type are written.
+/// Text form of the values of type `T`.
 pub(super) trait Form<T> {
-    /// What stands for a value in a line of usage.
+    /// Placeholder of a value in a line of usage.
     const VALUE: &'static str;
-    /// What a value is, for the message that says that a text is none.
+    /// Description of the values, for the error message about a text that is none.
     const EXPECTED: &'static str;
 
-    /// The value of a text.
+    /// Parses a text; `None` if it is no value.
     fn read(text: &str) -> Option<T>;
 
-    /// The text of a value, which `read` reads back.
+    /// Text of a value, which `read` parses back.
     fn write(value: &T) -> String;
 }
 
 /// A duration.
 pub(super) struct Time;
-/// A number from 1 on.
+/// An integer from 1.
 pub(super) struct Count;
-/// A number from 0 on.
+/// An integer from 0.
 pub(super) struct Number;
-/// A number of bytes, not above 65,535.
+/// A number of bytes, at most 65,535.
 pub(super) struct Bytes;
-/// A number of bytes, not 0.
+/// A number of bytes, at least 1.
 pub(super) struct Size;
-/// On or off.
+/// `on` or `off`.
 pub(super) struct Switch;
 /// A fraction between 0 and 1.
 pub(super) struct Gain;
-/// One of a few words.
+/// One of a list of words.
 pub(super) struct Words;
-/// Something of another form, or `off`.
+/// Another form, or `off`.
 pub(super) struct OrOff<F>(F);
-/// Copies that ride along: a set of values to begin with.
+/// Bundling: a named set of initial values.
 pub(super) struct Bundling;
 
 impl Form<Duration> for Time {
@@ -161,7 +161,7 @@ impl Form<Ratio> for Gain {
     }
 }
 
-/// `off` beside another form.
+/// A form with `off` as an additional value.
 macro_rules! or_off {
     ($form:ident, $type:ty, $value:literal, $expected:literal) => {
         impl Form<Option<$type>> for OrOff<$form> {
@@ -184,7 +184,7 @@ or_off!(Gain, Ratio, "RATIO|off", "a ratio between 0 and 1 such as 1/8 or 0.7, o
 or_off!(Count, u8, "N|off", "a number from 1 to 255, or off");
 or_off!(Size, u32, "SIZE|off", "a size from 1B to 4GB such as 4404B, or off");
 
-/// Types whose values have a word each.
+/// Types whose values have one word each.
 macro_rules! words {
     ($type:ident, $value:literal, $expected:literal, $($word:literal => $variant:ident),+) => {
         impl Form<$type> for Words {
@@ -380,7 +380,7 @@ impl Form<Option<BundlingPolicy>> for Bundling {
         }
     }
 
-    /// What to begin with; the fields behind it say the rest.
+    /// The initial values; the sub-fields that follow give the differences.
     fn write(value: &Option<BundlingPolicy>) -> String {
         let word = value.map_or("off", |policy| match policy {
             BundlingPolicy::LINUX => "linux",

@@ -1,7 +1,7 @@
-//! Policies of a protocol: its presets, and the fields that have no effect on it.
+//! Policies of a protocol: its presets, and the fields without effect on it.
 //!
-//! SCTP and TCP share one [`RecoveryPolicy`]. A value that a protocol would never look at is a mistake of the caller,
-//! so every way to set one refuses it: texts, plans, options and calls.
+//! SCTP and TCP share one [`RecoveryPolicy`]. Setting a value that the protocol never uses is a mistake of the
+//! caller, so texts, plans, options and calls all refuse it.
 
 use core::fmt;
 
@@ -17,7 +17,7 @@ impl fmt::Display for Only {
 }
 
 impl Only {
-    /// The names of its presets, with what they are.
+    /// The protocol's presets, each with its name and its description.
     pub fn presets(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Only::Sctp => &PRESETS,
@@ -38,12 +38,12 @@ impl Only {
 }
 
 impl Field {
-    /// Whether it has an effect on a protocol.
+    /// Whether the field has an effect on `protocol`.
     pub fn is_of(&self, protocol: Only) -> bool {
         self.only.is_none_or(|only| only == protocol)
     }
 
-    /// Why the other protocol has no use for it; empty if it has.
+    /// Reason why the other protocol does not use the field; empty if it does.
     fn reason(&self) -> &'static str {
         match self.name {
             "retransmission-path" => "a TCP connection has one path",
@@ -62,10 +62,11 @@ impl Field {
 }
 
 impl RecoveryPolicy {
-    /// Whether no field is set that has no effect on `protocol`, and the values go together ([`RecoveryPolicy::check`]).
+    /// Checks that no field is set which has no effect on `protocol`, and that the values do not contradict each
+    /// other ([`RecoveryPolicy::check`]).
     ///
     /// # Errors
-    /// [`FieldError::Elsewhere`] for the first field that is; [`FieldError::Bounds`].
+    /// [`FieldError::Elsewhere`] for the first such field; [`FieldError::Bounds`].
     pub fn check_for(&self, protocol: Only) -> Result<(), FieldError> {
         self.check()?;
         let plain = RecoveryPolicy::sctp_rfc();
@@ -77,10 +78,12 @@ impl RecoveryPolicy {
         }
     }
 
-    /// The policy of a text such as `thin;bundling=paper;rto-min=100ms`: a preset of `protocol`, and fields that differ.
+    /// Parses a policy such as `thin;bundling=paper;rto-min=100ms`: a preset of `protocol`, followed by fields that
+    /// differ.
     ///
     /// # Errors
-    /// [`FieldError`], if there is no such preset or field, a value is none, or the field has no effect on the protocol.
+    /// [`FieldError`] if the preset or a field is unknown, a value is invalid, or a field has no effect on the
+    /// protocol.
     pub fn parse(protocol: Only, text: &str) -> Result<Self, FieldError> {
         let (preset, fields) = text.split_once(';').unwrap_or((text, ""));
         let mut policy = RecoveryPolicy::of_preset(protocol, preset.trim())?;
@@ -93,10 +96,10 @@ impl RecoveryPolicy {
         Ok(policy)
     }
 
-    /// The preset of a protocol.
+    /// The protocol's preset of this name.
     ///
     /// # Errors
-    /// [`FieldError::Preset`] if it has none of this name.
+    /// [`FieldError::Preset`] if the protocol has none of this name.
     pub fn of_preset(protocol: Only, name: &str) -> Result<Self, FieldError> {
         let found = match protocol {
             Only::Sctp => RecoveryPolicy::preset(name),
@@ -134,7 +137,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// The error for a name that is no preset of a protocol; what to say instead, if the other one has.
+/// Writes the error for an unknown preset of a protocol, with a hint if the other protocol has it.
 fn write_no_preset(f: &mut fmt::Formatter<'_>, name: &str, protocol: Only) -> fmt::Result {
     if protocol.other().has_preset(name) {
         let other = protocol.other();

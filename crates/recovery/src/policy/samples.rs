@@ -1,8 +1,8 @@
-//! Values to try fields of a policy with, for fuzzing and soaks.
+//! Sample values of a policy's fields, for fuzzing and soak tests.
 
 use super::Field;
 
-/// A list for all fields together: each word, and some of each kind of number. A field takes some of them.
+/// One list for all fields: each word, and some numbers of each kind. A field takes some of them.
 const SAMPLES: &[&str] = &[
     // Switches, numbers, durations, sizes, gains.
     "on",
@@ -81,7 +81,7 @@ const SAMPLES: &[&str] = &[
 ];
 
 impl Field {
-    /// Values that the field takes, two at least, from a list for all fields: every word of a field of words.
+    /// Values that the field takes, at least two: for a field of words all of them.
     pub fn samples(&self) -> Vec<&'static str> {
         SAMPLES.iter().copied().filter(|text| self.check(text).is_ok()).collect()
     }

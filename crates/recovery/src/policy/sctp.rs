@@ -11,7 +11,7 @@ use super::{
 };
 use crate::rtt::{Deviation, Ratio};
 
-/// The names of SCTP's presets, with what they are.
+/// SCTP's presets, each with its name and its description.
 pub const PRESETS: [(&str, &str); 9] = [
     ("rfc", "RFC 9260 and nothing else"),
     (
@@ -36,7 +36,7 @@ pub const PRESETS: [(&str, &str); 9] = [
     ),
 ];
 
-/// How RFC 9260 finds losses without the timer: by three miss indications, once (section 7.2.4).
+/// Loss detection of RFC 9260 besides the timer: three miss indications, once (section 7.2.4).
 const LOSS: LossPolicy = LossPolicy {
     dup_threshold: 3,
     dup_threshold_while_thin: None,
@@ -56,27 +56,30 @@ const LOSS: LossPolicy = LossPolicy {
     forget_sack_at_timeout: true,
 };
 
-/// The least timeout of the `latency` presets while the stream is thin: what the clock can tell from the round trip.
+/// Least timeout of the `latency` presets while the stream is thin: the smallest difference from the round trip
+/// that the clock can tell.
 pub(super) const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
 
-/// A stream that waits for a lost packet has more of them in flight than before, and is as thin.
+/// A stream that waits for a lost packet has more packets in flight than before, and is still thin.
 pub(super) const FEW_OR_SLOW: ThinDetector =
     ThinDetector::FewOrSlow { least: Duration::from_millis(5) };
 
-/// Expiries of the timer of the set-up at which it does not double, as in Linux (`tcp_syn_linear_timeouts`).
+/// Expiries of the timer during set-up at which the timeout does not double, as in Linux
+/// (`tcp_syn_linear_timeouts`).
 pub(super) const LINEAR_SETUP: u8 = 4;
 
-/// Hosts that choose between addresses wait as long for the first before they try the second (RFC 8305, section 5).
+/// A host that chooses between addresses waits this long for the first before it tries the second (RFC 8305,
+/// section 5).
 pub(super) const FIRST_SETUP: Duration = Duration::from_millis(250);
 
-/// The round trip of a path changes by less than this, that of a path with a queue by more.
+/// The round trip of a path varies by less than this factor, that of a queue by more.
 pub(super) const LINEAR_QUEUE: u8 = 3;
 
-/// While an outage is young, the `latency` presets ask no more seldom than `thin` does, whose timeouts are not shorter.
+/// While an outage is young, the `latency` presets probe no less often than `thin`, whose timeouts are not shorter.
 pub(super) const LINEAR_STEP: Duration = Duration::from_millis(200);
 
 impl RecoveryPolicy {
-    /// What RFC 9260 says (section 16 for the values) and nothing else.
+    /// RFC 9260, with the values of its section 16, and nothing else.
     pub fn sctp_rfc() -> Self {
         RecoveryPolicy {
             rto: RtoPolicy {
@@ -135,7 +138,7 @@ impl RecoveryPolicy {
         }
     }
 
-    /// The Linux kernel's SCTP.
+    /// SCTP as the Linux kernel implements it.
     pub fn lksctp() -> Self {
         let mut policy = RecoveryPolicy::sctp_rfc();
         policy.rto.initial = Duration::from_secs(3);
@@ -151,15 +154,15 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// FreeBSD's SCTP with the early fast retransmit timer, at its default of 250 ms at least.
+    /// FreeBSD's SCTP with the early fast retransmit timer, at its default minimum of 250 ms.
     pub fn freebsd_efr() -> Self {
         let mut policy = RecoveryPolicy::freebsd();
         policy.loss.early_timer = Some(Duration::from_millis(250));
         policy
     }
 
-    /// `lksctp` with all modifications of Petlund et al. 2009, error counting that they do not upset, and
-    /// a request for prompt SACKs.
+    /// `lksctp` with all modifications of Petlund et al. 2009, with error counting that linear timeouts do not
+    /// affect, and with requests for prompt SACKs.
     pub fn sctp_thin_paper() -> Self {
         let mut policy = RecoveryPolicy::lksctp();
         policy.rto.min_while_thin = Some(Duration::from_millis(200));
@@ -167,16 +170,17 @@ impl RecoveryPolicy {
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
         policy.loss.dup_threshold_while_thin = Some(1);
-        // With a timeout of little more than a round trip the timer would not await what was sent again.
+        // With a timeout of little more than a round trip, the timer would expire before the retransmission's
+        // acknowledgement.
         policy.loss.fast_restarts_timer = true;
-        // A peer may delay its SACKs by as much as the minimum timeout: without this, each message of
-        // a thin stream on a short path would be sent twice.
+        // A peer may delay its SACKs by as much as the minimum timeout: otherwise each message of a thin stream on
+        // a short path would be sent twice.
         policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
         policy
     }
 
-    /// Thin streams never wait longer than with `sctp_rfc`, and mostly far less, without a copy of anything that is
-    /// not late. `docs/policies.md` tells the reason of each value.
+    /// Thin streams never wait longer than with `sctp_rfc`, and mostly far less, without a copy of data that is not
+    /// late. `docs/policies.md` gives the reason of each value.
     pub fn sctp_thin() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin_paper();
         policy.rto.initial = Duration::from_secs(1);
@@ -195,9 +199,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `sctp_thin` at the bound that the path sets: timeouts of little more than the measured round trip, and the data of
-    /// the last two packets along with each message that follows within a round trip, so that the next message repairs what
-    /// the one before lost. A brake ends the copies where they would fill a queue.
+    /// `sctp_thin` at the path's own bound: timeouts of little more than the measured round trip, and copies of the
+    /// last two packets' data in each message that follows within a round trip, so that the next message repairs
+    /// the loss of the previous one. A brake ends copies that would fill a queue.
     pub fn sctp_latency() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
@@ -207,8 +211,8 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) without copies: what a loss costs is a round trip from when it was
-    /// sent, for each packet that is in flight, which takes a prompt SACK for each.
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) without copies: a loss costs one round trip from its
+    /// transmission, for each packet in flight, provided that each has a prompt SACK.
     pub fn sctp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
@@ -219,15 +223,15 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) that sends what nothing follows twice: a single loss costs a seventh of the
-    /// round trip. A stream slower than that takes twice the packets.
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) with data that has no successor sent twice: a single loss
+    /// costs a seventh of the round trip. A stream slower than that sends twice as many packets.
     pub fn sctp_latency_max() -> Self {
         let mut policy = RecoveryPolicy::sctp_latency();
         policy.redundancy.bundling = Some(BundlingPolicy::MAX);
         policy
     }
 
-    /// The preset of this name, if there is one (see [`PRESETS`]).
+    /// The preset of this name; `None` if there is none (see [`PRESETS`]).
     pub fn preset(name: &str) -> Option<Self> {
         Some(match name {
             "rfc" => RecoveryPolicy::sctp_rfc(),

@@ -1,5 +1,5 @@
-//! Presets for TCP. Those of SCTP suit it only where they say nothing of its own: they have another
-//! controller, its bursts, and know nothing of SACK that may be forgotten.
+//! Presets for TCP. SCTP's presets do not suit it: they have another controller with its bursts, and no rule for
+//! SACK reports that may be forgotten.
 
 use base::Duration;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::rtt::Ratio;
 
-/// The names of TCP's presets, with what they are.
+/// TCP's presets, each with its name and its description.
 pub const TCP_PRESETS: [(&str, &str); 13] = [
     ("rfc", "RFC 5681, 6298, 3042, 6675: what the RFCs that TCP must or should follow say"),
     ("newreno", "rfc without SACK: RFC 6582"),
@@ -38,7 +38,7 @@ pub const TCP_PRESETS: [(&str, &str); 13] = [
 ];
 
 impl RecoveryPolicy {
-    /// The preset for TCP of this name, if there is one (see [`TCP_PRESETS`]).
+    /// TCP's preset of this name; `None` if there is none (see [`TCP_PRESETS`]).
     pub fn tcp_preset(name: &str) -> Option<Self> {
         Some(match name {
             "rfc" => RecoveryPolicy::tcp_rfc(),
@@ -58,8 +58,8 @@ impl RecoveryPolicy {
         })
     }
 
-    /// What the RFCs say: slow start and congestion avoidance (5681) with byte counting (3465) from ten
-    /// segments on (6928), timeout (6298), limited transmit (3042), SACK (6675), without it NewReno (6582).
+    /// The RFCs: slow start and congestion avoidance (5681) with byte counting (3465) from ten segments on (6928),
+    /// timeout (6298), limited transmit (3042), SACK (6675), without SACK NewReno (6582).
     pub fn tcp_rfc() -> Self {
         let mut policy = RecoveryPolicy::sctp_rfc();
         policy.congestion.controller = Controller::NewReno;
@@ -72,25 +72,25 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `tcp_rfc` that does not look at SACK (RFC 6582).
+    /// `tcp_rfc` without SACK (RFC 6582).
     pub fn tcp_newreno() -> Self {
         let mut policy = RecoveryPolicy::tcp_rfc();
         policy.loss.use_sack = false;
         policy
     }
 
-    /// `tcp_rfc` with the minimum timeout that deployed stacks have.
+    /// `tcp_rfc` with the minimum timeout of deployed stacks.
     pub fn tcp_sack() -> Self {
         let mut policy = RecoveryPolicy::tcp_rfc();
         policy.rto.min = Duration::from_millis(200);
         policy
     }
 
-    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper), whose expiries count towards giving up as those of an
-    /// exponential schedule do, so that linear timeouts end no connection sooner, whose timeout allows for
-    /// acknowledgements that the peer is seen to delay, and which tells loss by time (RACK), so that a retransmission
-    /// that is lost does not wait for the timer, and takes back what a loss that was none did to the window. After an
-    /// outage it is back within a second, as SCTP's `thin` is.
+    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper) with four additions. Errors count by an exponential
+    /// schedule, so that linear timeouts end no connection sooner. The timeout allows for acknowledgements that the
+    /// peer is seen to delay. Losses are detected by time (RACK), so that a lost retransmission does not wait for
+    /// the timer. Needless reductions of the window are undone. After an outage it is back within a second, as
+    /// SCTP's `thin` is.
     pub fn tcp_thin() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin_paper();
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
@@ -99,17 +99,17 @@ impl RecoveryPolicy {
         policy.rto.max_while_thin = Some(Duration::from_secs(1));
         policy.loss.rack = true;
         policy.loss.reordering_window = ReorderingWindow::Measured;
-        // What RACK waits for is not sent again before its time.
+        // Data that RACK waits for is not retransmitted early.
         policy.loss.rescue = false;
         policy.congestion.undo = true;
-        // RFC 9293, section 3.8.6.3: no acknowledgement is delayed by as much.
+        // RFC 9293, section 3.8.6.3: no acknowledgement is delayed by half a second.
         policy.rto.ack_delay = Some(Duration::from_millis(500));
         policy
     }
 
-    /// Linux's modifications for thin streams: linear timeouts for six expiries, fast retransmission at the
-    /// first duplicate while fewer than four packets are in flight; and RTO restart. Plans that reproduce the
-    /// papers rely on these values.
+    /// Linux's modifications for thin streams: linear timeouts for six expiries, fast retransmission at the first
+    /// duplicate while fewer than four packets are in flight; and RTO restart. Plans that reproduce the papers rely
+    /// on these values.
     pub fn tcp_thin_paper() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.backoff.while_thin = ThinBackoff::LinearFor(6);
@@ -118,9 +118,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `tcp_thin` whose packets carry what is in flight along, on retransmissions too: as far as it fits the
-    /// congestion window, and while the round trip stays within a quarter of its least, so that copies never
-    /// displace anything; losses that copies repair reduce the window where the peer's duplicate reports prove them.
+    /// `tcp_thin` with copies of data in flight in each packet, retransmissions included: as far as they fit the
+    /// congestion window, and while the round trip stays within a quarter of its minimum, so that copies never
+    /// displace other data. Losses that copies repair reduce the window if the peer's duplicate reports prove them.
     pub fn tcp_thin_rdb() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin();
         policy.redundancy = RecoveryPolicy::tcp_thin_rdb_paper().redundancy;
@@ -130,9 +130,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// [`tcp_latency_lean`](RecoveryPolicy::tcp_latency_lean) whose packets carry the data of the last two along, as
-    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) does, and which asks for the acknowledgement of a message that travels
-    /// alone: while the path loses packets and has room, where the peer is seen to delay.
+    /// [`tcp_latency_lean`](RecoveryPolicy::tcp_latency_lean) with copies of the last two packets' data, as in
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency), and with a request for the acknowledgement of each message
+    /// that travels alone: while the path loses packets and has room, if the peer is seen to delay.
     pub fn tcp_latency() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency_lean();
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
@@ -140,9 +140,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `tcp_thin` with timeouts of little more than the round trip, which is taken from the latest segment that was
-    /// delivered; an expiry that timestamps prove to have come too soon widens the margin. While timeouts are linear they ask,
-    /// and leave the window alone, so that new messages keep leaving behind a burst of losses.
+    /// `tcp_thin` with timeouts of little more than the round trip, which is measured on the latest delivered
+    /// segment; an expiry that timestamps prove early widens the margin. While timeouts are linear they are probes
+    /// and leave the window alone, so that new messages continue to leave after a burst of losses.
     pub fn tcp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
@@ -154,13 +154,14 @@ impl RecoveryPolicy {
         policy.thin = FEW_OR_SLOW;
         policy.backoff.linear_setup = LINEAR_SETUP;
         policy.backoff.first_setup = Some(FIRST_SETUP);
-        // The first repetition of a SYN tells more of the distance than of a loss.
+        // The first repetition of a SYN is evidence of a long distance rather than of a loss.
         policy.congestion.handshake_losses = 2;
         policy
     }
 
-    /// [`tcp_latency`](RecoveryPolicy::tcp_latency) with copies as [`sctp_latency_max`](RecoveryPolicy::sctp_latency_max) has
-    /// them: what arrives twice is acknowledged at once, so that nothing has to ask for it.
+    /// [`tcp_latency`](RecoveryPolicy::tcp_latency) with the copies of
+    /// [`sctp_latency_max`](RecoveryPolicy::sctp_latency_max): a duplicate is acknowledged at once, so that no
+    /// request is needed.
     pub fn tcp_latency_max() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency();
         policy.acknowledgement.request_immediate = ImmediateRequest::Never;
@@ -168,9 +169,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper) whose packets carry what is in flight along, as
-    /// [`tcp_thin_rdb`](RecoveryPolicy::tcp_thin_rdb) does, but without a brake. Plans that reproduce the papers
-    /// rely on these values.
+    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper) with copies of data in flight in each packet, as in
+    /// [`tcp_thin_rdb`](RecoveryPolicy::tcp_thin_rdb), but without a brake. Plans that reproduce the papers rely on
+    /// these values.
     pub fn tcp_thin_rdb_paper() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin_paper();
         policy.redundancy.bundling = Some(BundlingPolicy {
@@ -182,10 +183,10 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// What a Linux kernel of today does: CUBIC (RFC 9438), RACK-TLP (8985), F-RTO (5682), proportional rate
-    /// reduction (9937), undo, slow start without a limit, a window in packets that decays while idle;
-    /// acknowledgements that are not delayed at first, and then by 40 ms, the least and mostly the longest.
-    /// Without its HyStart, which is older than RFC 9406 and ends slow start at once.
+    /// A present-day Linux kernel: CUBIC (RFC 9438), RACK-TLP (8985), F-RTO (5682), proportional rate reduction
+    /// (9937), undo, slow start without a limit, a window in packets that decays while idle; acknowledgements that
+    /// are prompt at first, and then delayed by 40 ms, the kernel's minimum and usual maximum. Without its HyStart,
+    /// which is older than RFC 9406 and ends slow start at once.
     pub fn tcp_linux() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.rack = true;
@@ -199,7 +200,7 @@ impl RecoveryPolicy {
         policy.congestion.window_counts = WindowCounts::Packets;
         policy.congestion.idle_restart = IdleRestart::Halve;
         policy.congestion.handshake_losses = 2;
-        // The least timeout of Linux bounds the variation, not the sum (tcp_rtt_estimator).
+        // Linux's minimum timeout is a bound on the variation, not on the sum (tcp_rtt_estimator).
         policy.rto.min_variation = Duration::from_millis(200);
         policy.rto.max = Duration::from_secs(120);
         policy.acknowledgement.delay = Some(Duration::from_millis(40));
@@ -215,7 +216,7 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// TCP-ER with SACK, "SACK-ER" of Yin et al.
+    /// TCP-ER with SACK, called "SACK-ER" by Yin et al.
     pub fn tcp_er() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.fine_grained = FineGrainedTimer::On;

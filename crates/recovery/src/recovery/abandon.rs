@@ -1,4 +1,4 @@
-//! Data that is given up (partial reliability, RFC 3758).
+//! Abandoned data (partial reliability, RFC 3758).
 
 use core::ops::Range;
 
@@ -6,9 +6,8 @@ use super::Recovery;
 use crate::ledger::PathIndex;
 
 impl Recovery {
-    /// Gives up the units of `range`: they leave the flight and are not sent again. The window neither
-    /// grows nor shrinks by it. A timer without anything in flight stops: what remains to be told to
-    /// the peer has a timer of its own.
+    /// Abandons the units of `range`: they leave the flight and are not retransmitted. The window neither grows nor
+    /// shrinks. A timer without data in flight stops; the message that tells the peer has a timer of its own.
     pub fn abandon(&mut self, range: Range<u64>) {
         self.ledger.abandon(range);
         for (index, state) in self.paths.iter_mut().enumerate() {
@@ -26,7 +25,7 @@ impl Recovery {
         }
     }
 
-    /// Adds a unit that is given up before it was sent; see
+    /// Adds a unit that is abandoned before it was sent; see
     /// [`Ledger::append_abandoned`](crate::ledger::Ledger::append_abandoned).
     pub fn append_abandoned(&mut self) -> u64 {
         self.ledger.append_abandoned()
@@ -42,7 +41,7 @@ impl Recovery {
         self.paths.iter().any(|path| path.t3_rtx.is_some())
     }
 
-    /// The next new data is unit `unit`; nothing may be outstanding.
+    /// Makes `unit` the next new unit. No data may be outstanding.
     pub fn restart_at(&mut self, unit: u64) {
         self.discard();
         self.ledger.restart_at(unit);

@@ -1,4 +1,4 @@
-//! An acknowledgement is taken in: what arrived, what that measures, and what follows from it.
+//! Processing of an acknowledgement: arrivals, RTT samples, and their consequences.
 
 use base::{Duration, Instant};
 use smallvec::SmallVec;
@@ -15,17 +15,17 @@ use crate::path::{PathRecovery, RoundTrip};
 use crate::policy::ImmediateRequest;
 use crate::stats::Cause;
 
-/// A receiver that delays acknowledgements does so by this at least (Linux, `TCP_DELACK_MIN`).
+/// Least delay of a receiver that delays acknowledgements (Linux, `TCP_DELACK_MIN`).
 const LEAST_ACK_DELAY: Duration = Duration::from_millis(40);
-/// No acknowledgement is delayed by more (RFC 9293, section 3.8.6.3).
+/// Longest delay of an acknowledgement (RFC 9293, section 3.8.6.3).
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
 
-/// What a path did about losses before an acknowledgement.
+/// State of a path's repair before an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Before {
-    /// Fast recovery was in progress.
+    /// Whether fast recovery was in progress.
     was_recovering: bool,
-    /// An acknowledgement had come in it before.
+    /// Whether an acknowledgement had arrived in it before.
     was_heard: bool,
 }
 
@@ -36,12 +36,12 @@ impl Before {
     }
 }
 
-/// Units of the timestamps of TCP (RFC 7323, section 5.4).
+/// Tick of TCP's timestamps (RFC 7323, section 5.4).
 pub(super) const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
 impl Recovery {
-    /// Takes an acknowledgement in. `unsent_packets` is how many packets the data would fill that
-    /// waits to be sent and may be, as far as the peer's window goes.
+    /// Processes an acknowledgement. `unsent_packets`: number of packets that unsent data would fill, as far as the
+    /// peer's window allows.
     pub fn on_feedback(
         &mut self,
         now: Instant,
@@ -90,8 +90,8 @@ impl Recovery {
         outcome
     }
 
-    /// Whether an acknowledgement finds nothing that it could change: one of those that come with all data to a side
-    /// that has sent none lately.
+    /// Whether an acknowledgement cannot change anything: such acknowledgements accompany all data that arrives at
+    /// a side which has sent none recently.
     fn has_nothing_to_hear(&self, feedback: &Feedback<'_>) -> bool {
         self.ledger.is_empty()
             && feedback.needless.is_empty()
@@ -99,7 +99,7 @@ impl Recovery {
             && self.paths.iter().all(PathRecovery::waits_for_nothing)
     }
 
-    /// What an acknowledgement says of one path.
+    /// Processes the news of an acknowledgement about one path.
     fn on_news(
         &mut self,
         now: Instant,
@@ -109,8 +109,8 @@ impl Recovery {
         feedback: &Feedback<'_>,
         outcome: &mut AckOutcome,
     ) {
-        // Where reports add up, what was forgotten at a timeout counts as lost as well: that it is acknowledged
-        // is no sign of haste.
+        // Where reports add up, data whose reports were forgotten at a timeout counts as lost too: its
+        // acknowledgement is not evidence of an early loss.
         let adds_up = self.heard.silence == Silence::Nothing;
         let hasty = if adds_up { news.needless } else { news.spurious };
         if hasty > 0 {
@@ -132,8 +132,8 @@ impl Recovery {
         }
     }
 
-    /// Karn's rule leaves no sample from what was sent again; the echo of a timestamp tells which of its
-    /// transmissions arrived (RFC 7323, section 4). Only where the cumulative point advanced.
+    /// Takes an RTT sample from the echo of a timestamp, which identifies the transmission that arrived (RFC 7323,
+    /// section 4), where Karn's rule leaves no sample of retransmitted data. Only if the cumulative point advanced.
     fn sample_by_echo(
         &mut self,
         now: Instant,
@@ -146,10 +146,11 @@ impl Recovery {
         else {
             return false;
         };
-        // The echo is that of the oldest segment acknowledged, for which the peer waited; the latest tells what the path took.
+        // The echo is that of the oldest acknowledged segment, with which the peer waited; the latest segment shows
+        // the path's own time.
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh && self.samples_proven());
         let rtt = latest.map_or(rtt, |sent_at| rtt.min(now.since(sent_at)));
-        // Timestamps count milliseconds: of a shorter path they tell nothing.
+        // Timestamps count milliseconds, too coarse for a shorter path.
         let known = self.paths[usize::from(path)].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get());
         let rtt = least.map_or(rtt, |least| rtt.max(least));
@@ -172,7 +173,7 @@ impl Recovery {
         true
     }
 
-    /// The cumulative point advanced: the path's episode ends, or fast recovery goes on with the next hole.
+    /// The cumulative point advanced: the path's episode ends, or fast recovery continues with the next hole.
     fn on_advance(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
         let cumulative = self.ledger.cumulative();
         let (reports, flight) = (self.reports_gaps(), self.window_taken(path));
@@ -185,8 +186,8 @@ impl Recovery {
             let full = acked >= mss;
             state.episode.on_partial_ack(full, self.ledger.next_unit());
             if !reports {
-                // RFC 6582, section 3.2, step 3: deflate by what left, but by one packet less, which
-                // was the one sent again.
+                // RFC 6582, section 3.2, step 3: deflate by the data that left, less one packet, which is the
+                // retransmission.
                 state.episode.deflate(acked, if full { mss } else { 0 });
                 state.episode.exempt(Exempt::Other);
                 self.lose_next_hole(now, path);
@@ -198,13 +199,13 @@ impl Recovery {
             return;
         }
         if !reports {
-            // The same step's first choice: no burst of what waited behind the hole.
+            // First choice of the same step: no burst of the data that waited behind the hole.
             state.congestion.cap(flight.max(mss) + mss);
         }
         self.record_window(now, path);
     }
 
-    /// What stands at the cumulative point is the next hole: it is sent again.
+    /// Takes the unit at the cumulative point for lost: it is the next hole.
     fn lose_next_hole(&mut self, now: Instant, path: PathIndex) {
         let state = &mut self.paths[usize::from(path)];
         if self.ledger.lose_first(state.routes.fast, true, Cause::Fast) {
@@ -213,7 +214,7 @@ impl Recovery {
         }
     }
 
-    /// A duplicate acknowledgement: a packet left the network.
+    /// Processes a duplicate acknowledgement: a packet left the network.
     fn on_duplicate(&mut self) {
         self.heard.duplicates = self.heard.duplicates.saturating_add(1);
         if self.reports_gaps() {
@@ -222,7 +223,7 @@ impl Recovery {
         let limited = self.policy.congestion.limited_transmit && self.heard.duplicates <= 2;
         let limited = limited.then(|| self.ledger.unacknowledged_bytes());
         let cumulative = self.ledger.cumulative();
-        // It tells of what stands at the cumulative point.
+        // The duplicate concerns the unit at the cumulative point.
         let state = &mut self.paths[usize::from(self.ledger.first_path())];
         state.episode.on_duplicate(cumulative, state.congestion.mss(), limited);
     }
@@ -234,7 +235,7 @@ impl Recovery {
         delays.for_each(AckDelay::on_needless);
     }
 
-    /// The round trip of the latest packet found delivered, unless it was sent before: what it tells of the
+    /// Passes on the round trip of the latest delivered packet, unless that was sent before, as evidence of the
     /// peer's delay and of a queue.
     fn watch_round_trip(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
         let state = &mut self.paths[usize::from(path)];
@@ -252,8 +253,8 @@ impl Recovery {
             delay.on_round_trip(now, measured, alone, asked);
             in_vain = alone && asked && delay.requests.is_in_vain();
         }
-        // The last of several made the receiver acknowledge them, unless the acknowledgement of the others was lost: it was due
-        // long before. A single one may have waited for the next.
+        // The last of several packets made the receiver acknowledge them, unless the acknowledgement of the others
+        // was lost, which was due long before. A single packet may have waited for the next.
         let followed = news
             .before_sent_at
             .is_none_or(|before| state.rtt.srtt().is_none_or(|srtt| sent_at.since(before) < srtt));
@@ -262,20 +263,22 @@ impl Recovery {
             // The request was lost.
             _ if in_vain => return self.watch_queue(now, path, None),
             _ if prompt => Duration::ZERO,
-            // Nor would it have waited any longer: the next one came before any receiver gives up waiting for it.
+            // The next packet came before any receiver gives up waiting for it, so that the wait is not longer than
+            // that.
             Some(next) if next.since(sent_at) < LEAST_ACK_DELAY => Duration::ZERO,
             Some(next) => next.since(sent_at),
             None => return self.watch_queue(now, path, None),
         };
         let state = &mut self.paths[usize::from(path)];
-        // An acknowledgement that a copy brought about is longer than others, and would count for the copy's bytes.
+        // An acknowledgement that a copy brought about takes longer than others, which would be attributed to the
+        // copy's bytes.
         if let Some(worth) = state.copying.worth_mut().filter(|_| prompt) {
             worth.on_round_trip(news.largest_bytes, measured);
         }
         self.watch_queue(now, path, Some(RoundTrip { measured, delay }));
     }
 
-    /// Whether packets of `path` may be followed by requests for their acknowledgements, as the path is now.
+    /// Whether requests for acknowledgements may follow packets of `path` in its present state.
     pub(super) fn may_ask(&self, path: PathIndex) -> bool {
         match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => false,
@@ -284,21 +287,21 @@ impl Recovery {
         }
     }
 
-    /// Whether the peer delayed an acknowledgement that it would not have delayed if asked.
+    /// Whether the peer delayed an acknowledgement that it would have sent at once on request.
     fn waited(&self, path: PathIndex, news: &PathAck, measured: Duration) -> bool {
         let state = &self.paths[usize::from(path)];
         let delay = state.ack_delay.as_deref().filter(|_| self.may_ask(path));
         let (Some(delay), Some(packet)) = (delay, news.largest_packet) else { return false };
         let asked = state.was_asked_for(packet);
         let sent_at = news.largest_sent_at.unwrap_or_default();
-        // What followed late enough found it waiting.
+        // A packet that followed late enough found the acknowledgement waiting.
         let followed = self.ledger.next_sent_at(packet).map(|next| next.since(sent_at));
         let alone = followed.is_none_or(|after| delay.waited(after, asked));
         news.delivered == 1 && alone && delay.waited(measured, asked)
     }
 
-    /// Whether the timed packet travelled alone for a round trip, and is acknowledged with the next one all the same: the peer
-    /// waited for that, or the acknowledgement was lost.
+    /// Whether the timed packet travelled alone for a round trip and is acknowledged only with the next one: the
+    /// peer waited for that one, or the acknowledgement was lost.
     fn waited_for_next(&mut self, now: Instant, path: PathIndex, news: &PathAck) -> bool {
         let (may_ask, state) = (self.may_ask(path), &mut self.paths[usize::from(path)]);
         let delay = state.ack_delay.as_deref_mut().filter(|_| may_ask);
@@ -308,8 +311,8 @@ impl Recovery {
         })
     }
 
-    /// When something left that was sent once and whose acknowledgement is its own: the timed packet, or the latest one
-    /// acknowledged with it, if the acknowledgement of the timed one may have been lost.
+    /// Transmission of data that was sent once and whose acknowledgement is its own: the timed packet, or the
+    /// latest one acknowledged with it if the acknowledgement of the timed one may have been lost.
     fn trusted_timing(&mut self, now: Instant, path: PathIndex, news: &PathAck) -> Option<Instant> {
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh);
         if self.waited_for_next(now, path, news) {
@@ -329,7 +332,7 @@ impl Recovery {
         news.timed_sent_at
     }
 
-    /// Data on `path` was newly acknowledged.
+    /// Processes new acknowledgements of data on `path`.
     pub(super) fn on_path_acked(
         &mut self,
         now: Instant,
@@ -341,7 +344,7 @@ impl Recovery {
         let rtt = timed.map(|sent_at| now.since(sent_at));
         let backoff = self.policy.backoff;
         match rtt {
-            // It says nothing of the path, but that it is no longer than the peer's delay explains.
+            // The sample only shows that the path is no longer than the peer's delay explains.
             Some(sample) if self.waited(path, news, sample) => {
                 self.paths[usize::from(path)].backoff.on_sample();
             }
@@ -364,7 +367,7 @@ impl Recovery {
         if let Some(packet) = news.largest_packet {
             state.peak.on_delivered(packet, next_packet, flight_after);
         }
-        // Every packet's round trip, where the timeout's estimator takes one per round trip.
+        // Round trips of all packets; the timeout's estimator takes one per round trip.
         let clean = news.largest_sent_at.filter(|_| !news.largest_resent);
         let latest = clean.map(|sent_at| now.since(sent_at)).or(rtt);
         if news.proven {

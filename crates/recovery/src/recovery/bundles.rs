@@ -1,4 +1,4 @@
-//! Redundant data bundling: which copies ride along with a packet, and what is learned of them.
+//! Redundant data bundling: the choice of copies that ride along with a packet, and lessons from their fate.
 
 use base::Instant;
 use smallvec::SmallVec;
@@ -11,35 +11,35 @@ use crate::path::{Prospect, RoundTrip};
 use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
 use crate::rtt::Ratio;
 
-/// Units that are to ride along, and their weights.
+/// Units that ride along, with their weights.
 pub type Bundle = SmallVec<[(u64, u32); 2]>;
 
-/// How copies ride in a packet.
+/// Placement of copies in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ride {
-    /// In one run with the data beside them: they must touch, so that what was reported rides along, too.
+    /// In one run with the packet's own data: all units must touch, so that reported ones ride along too.
     Joined,
-    /// Each by itself: what was reported is left out.
+    /// Each by itself: reported units are left out.
     Apart,
 }
 
-/// One packet in this many is without copies while it is in doubt whether these pay.
+/// One packet in this many carries no copies while it is in doubt whether copies pay.
 const TRIED_WITHOUT: u64 = 61;
 
-/// What a packet has room for, besides what it is sent for.
+/// Room of a packet besides its own data.
 #[derive(Clone, Copy, Debug)]
 pub struct Space<C> {
-    /// Bytes.
+    /// Free bytes.
     pub room: u32,
-    /// How copies ride in it.
+    /// Placement of copies in the packet.
     pub ride: Ride,
-    /// The bytes of `room` that a unit of this length takes.
+    /// Bytes of `room` that a unit of a given length takes.
     pub cost: C,
 }
 
 impl Recovery {
-    /// Which units in flight on `path` are to ride along before new data that begins at unit `before` and has
-    /// `bytes` bytes, the nearest first.
+    /// Units in flight on `path` that ride along before new data, which begins at unit `before` and has `bytes`
+    /// bytes; the nearest first.
     pub fn bundle_before(
         &self,
         now: Instant,
@@ -54,8 +54,8 @@ impl Recovery {
         self.pick(path, policy, bytes, space, units)
     }
 
-    /// Which units in flight on `path` are to ride along behind data that is sent again, has `bytes` bytes and
-    /// ends at `from`.
+    /// Units in flight on `path` that ride along behind retransmitted data, which has `bytes` bytes and ends at
+    /// `from`.
     pub fn bundle_behind(
         &self,
         path: PathIndex,
@@ -72,10 +72,10 @@ impl Recovery {
         }
     }
 
-    /// The policy, if copies ride along now.
+    /// The bundling policy, if copies ride along at present.
     fn bundles_now(&self, path: PathIndex) -> Option<BundlingPolicy> {
         let policy = self.policy.redundancy.bundling?;
-        // Of a stream whose messages are further apart than a round trip, nothing is there to be copied.
+        // If messages are further apart than a round trip, no data is in flight to be copied.
         let pays = || self.copies_pay(path) || self.copies_pay_at_first(path);
         if self.ledger.is_empty() || !pays() {
             return None;
@@ -83,7 +83,7 @@ impl Recovery {
         self.detects_thin(policy.when, path).then_some(policy)
     }
 
-    /// How many packets back copies on `path` reach at most now, whatever the brake says.
+    /// How many packets back copies on `path` reach at most at present, apart from the brake.
     fn furthest_copy(&self, path: PathIndex) -> u8 {
         let packets = self.policy.redundancy.bundling.map_or(0, |policy| policy.packets);
         let furthest = if packets == 0 { u8::MAX } else { packets };
@@ -91,7 +91,7 @@ impl Recovery {
         if pays { self.furthest_worth(path, furthest) } else { 0 }
     }
 
-    /// Of `most` packets back on `path`, those whose copies do not cost more than they gain.
+    /// How many of `most` packets back on `path` have copies that do not cost more than they gain.
     fn furthest_worth(&self, path: PathIndex, most: u8) -> u8 {
         let state = &self.paths[usize::from(path)];
         let weighs = self.policy.redundancy.bundling.is_some_and(|policy| policy.weighed);
@@ -104,18 +104,18 @@ impl Recovery {
         }
     }
 
-    /// Whether `path` loses packets often enough for copies.
+    /// Whether `path` loses packets often enough for copies to pay.
     pub(super) fn copies_pay(&self, path: PathIndex) -> bool {
         let after_loss = self.policy.redundancy.after_loss();
         after_loss == 0 || self.paths[usize::from(path)].loss.is_recent(after_loss)
     }
 
-    /// Whether it may, as too few packets were sent to tell.
+    /// Whether it may lose that many: too few packets were sent to tell.
     fn copies_pay_at_first(&self, path: PathIndex) -> bool {
         self.paths[usize::from(path)].loss.is_new()
     }
 
-    /// Whether the last packet left within a share of the round trip.
+    /// Whether the last packet left within `share` of the round trip.
     fn is_young(&self, now: Instant, path: PathIndex, share: Option<Ratio>) -> bool {
         let Some(share) = share else { return true };
         let last = self.ledger.next_packet().checked_sub(1);
@@ -124,8 +124,8 @@ impl Recovery {
         left.zip(srtt).is_some_and(|(left, srtt)| now.since(left) <= share.of(srtt))
     }
 
-    /// How many packets back copies in `packet` may reach for what they are worth. None ride in one packet in
-    /// [`TRIED_WITHOUT`] while it is in doubt whether they gain more than they cost: its round trip tells.
+    /// How many packets back copies in `packet` may reach by their value. While that value is in doubt, one packet
+    /// in [`TRIED_WITHOUT`] carries none, and its round trip is compared.
     fn worthy(&self, path: PathIndex, packet: PacketNumber) -> u8 {
         let state = &self.paths[usize::from(path)];
         let Some(policy) = self.policy.redundancy.bundling.filter(|policy| policy.weighed) else {
@@ -148,7 +148,7 @@ impl Recovery {
         units: impl Iterator<Item = (u64, u32)>,
     ) -> Bundle {
         let state = &self.paths[usize::from(path)];
-        // A copy takes nothing of a window that counts packets.
+        // A copy takes no room in a window that counts packets.
         let charged = policy.charged && self.policy.congestion.window_counts == WindowCounts::Bytes;
         let held = self.ledger.flight(path).bytes + self.ledger.redundant_bytes(path);
         let most = if policy.packets == 0 { usize::MAX } else { usize::from(policy.packets) };
@@ -186,8 +186,8 @@ impl Recovery {
         true
     }
 
-    /// An acknowledgement for `path` came: whether a queue builds up there, for the brake. None: it came for a single packet
-    /// that no other followed, and the receiver may have waited with it.
+    /// Passes an acknowledgement for `path` to the brake, which watches for a queue. `None`: it acknowledged a
+    /// single packet without a successor, which the receiver may have delayed.
     pub(super) fn watch_queue(
         &mut self,
         now: Instant,
@@ -207,7 +207,7 @@ impl Recovery {
         brake.on_round_trip(now, share, round_trip, Prospect { furthest, gain });
     }
 
-    /// What an acknowledgement tells of copies that rode along on `path`.
+    /// Processes the news of an acknowledgement about copies that rode along on `path`.
     pub(super) fn on_bundles(&mut self, now: Instant, path: PathIndex, report: &AckReport) {
         let bundles = &report.bundles;
         if bundles.hits + bundles.misses == 0 {

@@ -1,4 +1,4 @@
-//! Loss told by time: RACK and tail loss probes (RFC 8985), the fine-grained timer of Vegas and TCP-ER.
+//! Loss detection by time: RACK and tail loss probes (RFC 8985), the fine-grained timer of Vegas and TCP-ER.
 
 use base::Instant;
 
@@ -13,10 +13,10 @@ use crate::policy::FineGrainedTimer;
 use crate::stats::Cause;
 
 impl Recovery {
-    /// An acknowledgement says what of a path was delivered.
+    /// Passes the delivered packets of a path to RACK.
     pub(super) fn watch_delivery(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
         let state = &mut self.paths[usize::from(path)];
-        // Before any data was acknowledged there is the handshake's measurement.
+        // Before the first acknowledgement of data there is the handshake's RTT sample.
         let srtt = state.rtt.srtt();
         let Some(mechanisms) = state.mechanisms.as_deref_mut() else { return };
         if let Some(sent_at) = news.reordered {
@@ -39,16 +39,16 @@ impl Recovery {
         mechanisms.rack.on_delivered(now, delivery, min_rtt);
     }
 
-    /// Whether RACK decides what is lost on acknowledgements of this kind.
+    /// Whether RACK detects losses on acknowledgements of this kind.
     pub(super) fn detects_by_time(&self) -> bool {
         self.policy.loss.rack && self.reports_gaps()
     }
 
-    /// Takes for lost what RACK says is (RFC 8985, section 6.2, step 5), and sets its timer for the next.
+    /// Takes for lost what RACK finds lost (RFC 8985, section 6.2, step 5), and sets its timer for the next packet.
     ///
-    /// The RFC sets it for the last of those that are waited for, so that it expires once; here it is that
-    /// of the first: each is sent again at its time.
-    /// `flight_before`: what was in flight before the input. Answers whether anything was lost.
+    /// The RFC sets the timer for the last of the waiting packets, so that it expires once; here it is set for the
+    /// first, and each is retransmitted at its own time. `flight_before`: flight before the input. Returns whether
+    /// any packet was lost.
     pub(super) fn detect_by_time(
         &mut self,
         now: Instant,
@@ -78,7 +78,7 @@ impl Recovery {
         overdue.packets > 0
     }
 
-    /// Runs the timers of RACK, of probes and of copies that are due. A probe of a closed window is not late.
+    /// Runs the due timers of RACK, probes and copies. A window probe is not late.
     pub(super) fn on_watch_timers(
         &mut self,
         now: Instant,
@@ -103,7 +103,7 @@ impl Recovery {
         }
     }
 
-    /// RACK's timer expired: acknowledgements have come to an end before the reordering window did.
+    /// RACK's timer expired: no acknowledgement arrived before the reordering window ended.
     pub(super) fn on_rack_timer(&mut self, now: Instant, path: PathIndex) {
         let flight_before = self.window_taken(path);
         self.detect_by_time(now, path, flight_before);
@@ -111,7 +111,7 @@ impl Recovery {
 
     // ---- tail loss probes ----------------------------------------------------------------------
 
-    /// Sets the probe's timer anew, or stops it (RFC 8985, section 7.2): nothing may be known to be missing.
+    /// Restarts or stops the probe timer (RFC 8985, section 7.2): no data may be known to be missing.
     pub(super) fn arm_probe(&mut self, now: Instant, path: PathIndex) {
         let Some(max_ack_delay) = self.policy.loss.tail_probe else { return };
         let flight = self.ledger.flight(path);
@@ -129,8 +129,8 @@ impl Recovery {
         mechanisms.probe.due = arms.then(|| probe_due(now, situation, rto_due));
     }
 
-    /// The probe is due: new data if only the window held it back, else the packet sent last once more
-    /// (section 7.3). The retransmission timer begins anew.
+    /// Sends a probe that is due: new data if only the window held it back, otherwise the last packet once more
+    /// (section 7.3). The retransmission timer restarts.
     pub(super) fn on_probe_timer(&mut self, now: Instant, path: PathIndex, unsent_packets: u32) {
         if self.ledger.flight(path).packets == 0 {
             return;
@@ -156,7 +156,7 @@ impl Recovery {
 
     // ---- the fine-grained timer ----------------------------------------------------------------
 
-    /// Whether what was sent at `sent_at` is older than a round trip should be.
+    /// Whether data sent at `sent_at` is older than a round trip should be.
     pub(super) fn is_overdue(&self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
         let state = &self.paths[usize::from(path)];
         let Some(mechanisms) = state.mechanisms.as_deref() else { return false };
@@ -168,8 +168,8 @@ impl Recovery {
         mechanisms.fine.is_expired(now, sent_at + margin, &state.rtt)
     }
 
-    /// Whether an acknowledgement makes the sender look: a duplicate one always, another one if it is among
-    /// the first two after a retransmission.
+    /// Whether an acknowledgement makes the sender check ages: every duplicate does, and the first two others after
+    /// a retransmission.
     pub(super) fn looks_at_age(&mut self, path: PathIndex, is_duplicate: bool) -> bool {
         if self.policy.loss.fine_grained == FineGrainedTimer::Off {
             return false;
@@ -178,7 +178,7 @@ impl Recovery {
         mechanisms.is_some_and(|mechanisms| is_duplicate || mechanisms.fine.on_advance())
     }
 
-    /// Something was sent again because of its age.
+    /// Data was retransmitted for its age.
     pub(super) fn on_overdue(&mut self, path: PathIndex, first: bool) {
         let outstanding = self.ledger.flight(path).packets;
         if let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() {
@@ -186,8 +186,8 @@ impl Recovery {
         }
     }
 
-    /// An acknowledgement that reports something missing makes the sender look at the packets reported missing,
-    /// all sent before packet `before`. Answers how many were lost.
+    /// Checks the age of the packets that an acknowledgement reports missing, all sent before packet `before`.
+    /// Returns the number of lost packets.
     pub(super) fn lose_by_age(&mut self, now: Instant, path: PathIndex, before: u64) -> u32 {
         if !self.looks_at_age(path, true) {
             return 0;
@@ -207,8 +207,8 @@ impl Recovery {
         lost
     }
 
-    /// The unit at the cumulative point is older than a round trip should be: it is sent again, even if it
-    /// was before, and even in recovery (Brakmo and Peterson 1995; Yin et al.).
+    /// Retransmits the unit at the cumulative point if it is older than a round trip should be, even if it was
+    /// retransmitted before, and even in recovery (Brakmo and Peterson 1995; Yin et al.).
     pub(super) fn lose_overdue_first(
         &mut self,
         now: Instant,

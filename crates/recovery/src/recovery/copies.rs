@@ -1,4 +1,5 @@
-//! Copies in packets of their own, ahead of any sign of a loss: when they leave, and what their acknowledgement tells.
+//! Copies in packets of their own, before any evidence of a loss: their deadlines, and the news of their
+//! acknowledgements.
 
 use base::{Duration, Instant};
 
@@ -12,12 +13,12 @@ use crate::loss::Mechanism;
 use crate::path::{Brake, RoundTrip};
 use crate::rtt::Ratio;
 
-/// The share of the round trip after which a copy leaves in a packet of its own where riding along does not pay: as
-/// [`BundlingPolicy::MAX`](crate::policy::BundlingPolicy::MAX) has it, a short burst of losses has passed.
+/// Share of the round trip after which a copy leaves in a packet of its own if riding along does not pay. A short
+/// burst of losses has passed by then, as in [`BundlingPolicy::MAX`](crate::policy::BundlingPolicy::MAX).
 const APART: Ratio = Ratio::new(1, 7);
 
 impl Recovery {
-    /// A packet with new data left on `path`: unless something follows, it is copied after a share of the round trip.
+    /// A packet with new data left on `path`: unless another follows, it is copied after a share of the round trip.
     pub(super) fn arm_copy(&mut self, now: Instant, path: PathIndex, packet: PacketNumber) {
         let Some(after) = self.copy_after(path) else { return };
         let granularity = self.policy.rto.granularity;
@@ -31,20 +32,20 @@ impl Recovery {
         }
     }
 
-    /// How long after a packet on `path` a copy of it leaves in a packet of its own, unless something follows: where the
-    /// policy says so, or copies that ride along would delay each message by more than they save.
+    /// Delay of a packet's copy in a packet of its own on `path`, unless another packet follows: if the policy has
+    /// such copies, or if copies that ride along would delay each message by more than they save.
     fn copy_after(&self, path: PathIndex) -> Option<Option<Duration>> {
         let bundling = self.policy.redundancy.bundling?;
         let srtt = self.paths[usize::from(path)].rtt.srtt().filter(|_| self.copies_pay(path));
         if let Some(share) = bundling.alone {
-            // Where more follows soon, copies ride along with that.
+            // If more data follows soon, copies ride along with it.
             let few = self.detects_few(self.policy.thin, path);
             return Some(srtt.filter(|_| few).map(|srtt| share.of(srtt)));
         }
         bundling.weighed.then(|| srtt.and_then(|srtt| self.apart(path, srtt)))
     }
 
-    /// How long after a packet on `path` its copy leaves in one of its own because riding along does not pay.
+    /// Delay of a packet's copy in a packet of its own on `path`, if riding along does not pay.
     pub(super) fn apart(&self, path: PathIndex, srtt: Duration) -> Option<Duration> {
         let bundling = self.policy.redundancy.bundling.filter(|bundling| bundling.weighed)?;
         let worth = self.paths[usize::from(path)].copying.worth()?;
@@ -52,13 +53,13 @@ impl Recovery {
         apart.then(|| worth.apart(APART.of(srtt))).flatten()
     }
 
-    /// Whether what left last on `path` is going to be copied.
+    /// Whether the last packet on `path` waits to be copied.
     pub(super) fn awaits_copy(&self, path: PathIndex) -> bool {
         let mechanisms = self.paths[usize::from(path)].mechanisms.as_deref();
         mechanisms.is_some_and(|mechanisms| mechanisms.copies.due().is_some())
     }
 
-    /// An acknowledgement was dealt with: with nothing in flight on `path`, nothing is left to copy.
+    /// An acknowledgement was processed: with nothing in flight on `path`, no packet is left to copy.
     pub(super) fn settle_copies(&mut self, path: PathIndex) {
         let rests = self.ledger.flight(path).packets == 0;
         let mechanisms = self.paths[usize::from(path)].mechanisms.as_deref_mut();
@@ -67,8 +68,8 @@ impl Recovery {
         }
     }
 
-    /// Nothing followed `packet`: its data is sent once more, if the window takes that. The retransmission timer counts
-    /// from the copy then.
+    /// No packet followed `packet`: sends its data once more, if the window allows it. The retransmission timer
+    /// then runs from the copy.
     pub(super) fn on_copy_due(&mut self, now: Instant, path: PathIndex, packet: PacketNumber) {
         let flight = self.ledger.flight(path);
         let state = &self.paths[usize::from(path)];
@@ -78,10 +79,11 @@ impl Recovery {
         }
     }
 
-    /// The round trip that the acknowledgement of something sent twice ahead of any sign of a loss measures, if the first
-    /// transmission arrived. It did if this comes sooner after the copy left than the path allows, if the echo of a
-    /// timestamp tells (RFC 3522, section 3), or if the peer reports a duplicate; the receiver may have waited with it until
-    /// the copy came. If a copy alone arrived, it may have waited after that.
+    /// Round trip that the acknowledgement of data sent twice, before any evidence of a loss, measures if the first
+    /// transmission arrived. It arrived if the acknowledgement comes sooner after the copy than the path allows, if
+    /// the echoed timestamp says so (RFC 3522, section 3), or if the peer reports a duplicate; the receiver may
+    /// have delayed the acknowledgement until the copy arrived. If only a copy arrived, the receiver may have
+    /// delayed it after that.
     pub(super) fn copy_trip(
         &self,
         now: Instant,
@@ -91,7 +93,7 @@ impl Recovery {
     ) -> Option<Duration> {
         let took = now.since(ahead.again_at);
         let state = &self.paths[usize::from(path)];
-        // The brake remembers it while nothing is outstanding.
+        // The brake remembers the minimum while nothing is outstanding.
         let known = || state.mechanisms.as_deref().and_then(|known| known.min_rtt.get());
         let least = state.copying.brake().and_then(Brake::base).or_else(known);
         let is_hasty = least.is_some_and(|least| took < least);
@@ -100,8 +102,8 @@ impl Recovery {
         first_arrived.then(|| if is_hasty { now.since(ahead.first_at) } else { took })
     }
 
-    /// What was sent twice ahead of any sign of a loss is acknowledged: if the first transmission did not arrive, the copy
-    /// repaired a loss.
+    /// Data sent twice before any evidence of a loss is acknowledged: if the first transmission did not arrive, the
+    /// copy repaired a loss.
     pub(super) fn on_copy_acked(
         &mut self,
         now: Instant,

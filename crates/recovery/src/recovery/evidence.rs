@@ -10,7 +10,7 @@ use crate::loss;
 use crate::stats::Cause;
 
 impl Recovery {
-    /// Finds what an acknowledgement shows to be lost on a path, and answers whether anything is.
+    /// Detects the losses on a path that an acknowledgement shows, and returns whether there are any.
     pub(super) fn detect(
         &mut self,
         now: Instant,
@@ -41,8 +41,8 @@ impl Recovery {
 
     // ---- by miss indications (RFC 9260, section 7.2.4) -----------------------------------------
 
-    /// What an acknowledgement does not name is missing: counts it against each transmission. Answers how many packets
-    /// are lost, and by what.
+    /// Counts units that the acknowledgement does not name as missing, for each transmission. Returns the number of
+    /// lost packets and the evidence.
     fn count_misses(
         &mut self,
         now: Instant,
@@ -80,8 +80,8 @@ impl Recovery {
         (packets > 0).then_some((packets, Cause::Early))
     }
 
-    /// Below which packet and unit an acknowledgement is evidence of loss: what it newly acknowledges
-    /// (HTNA); in fast recovery, when the cumulative point advances, all that it reports missing.
+    /// Packet and unit below which an acknowledgement is evidence of loss: those that it newly acknowledges (HTNA);
+    /// in fast recovery, when the cumulative point advances, all that it reports missing.
     fn missing_below(&self, news: &PathAck, recovering: bool) -> Option<(PacketNumber, u64)> {
         let (packet, unit) = (news.largest_packet?, news.highest_unit?);
         let highest = self.ledger.highest_reported().filter(|_| recovering);
@@ -90,8 +90,8 @@ impl Recovery {
 
     // ---- by position (RFC 5681, section 3.2; RFC 6675) -----------------------------------------
 
-    /// What an acknowledgement does not name may have arrived: counts duplicates, and what is reported above. Answers
-    /// how many packets are lost, and by what.
+    /// Counts duplicates, and reports above a unit, since a unit that the acknowledgement does not name may have
+    /// arrived. Returns the number of lost packets and the evidence.
     fn count_by_position(
         &mut self,
         path: PathIndex,
@@ -106,7 +106,8 @@ impl Recovery {
         let threshold = loss::dup_threshold(&self.policy.loss, thin);
         let limit = self.lost_limit(path, threshold);
         let enough = is_duplicate && self.duplicates() >= u32::from(threshold);
-        // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates of what a timeout resent say nothing.
+        // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates caused by retransmissions after a
+        // timeout are no evidence.
         let recovering = self.paths[usize::from(path)].episode.is_recovering();
         let may_enter = !recovering && !self.has_dealt_with(path, self.ledger.cumulative());
         let (limit, first, cause) = if limit.is_some() || (enough && may_enter) {
@@ -137,14 +138,15 @@ impl Recovery {
             && loss::early_retransmit_by_bytes(outstanding, mss, duplicates, reported, can_send_new)
     }
 
-    /// Below which unit the reports mean loss, if that is above the cumulative point.
+    /// Unit below which the reports mean loss, if that is above the cumulative point.
     fn lost_limit(&self, path: PathIndex, threshold: u8) -> Option<u64> {
         let mss = self.paths[usize::from(path)].congestion.mss();
         let limit = self.ledger.lost_below(threshold, mss).filter(|_| self.reports_gaps());
         limit.filter(|limit| *limit > self.ledger.cumulative())
     }
 
-    /// What is missing below `limit` is lost, and the first unit too if `first`. Answers how many packets that are.
+    /// Takes for lost what is missing below `limit`, and the first unit if `first`. Returns the number of lost
+    /// packets.
     fn lose_by_position(
         &mut self,
         path: PathIndex,

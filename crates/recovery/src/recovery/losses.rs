@@ -1,4 +1,4 @@
-//! What follows from a loss: fast recovery, and how often the window falls.
+//! Response to a loss: fast recovery, and when the window falls.
 
 use base::Instant;
 
@@ -9,36 +9,36 @@ use crate::event::Event;
 use crate::ledger::{PacketNumber, PathIndex};
 use crate::stats::Cause;
 
-/// What an acknowledgement may tell of losses on a path.
+/// Facts of an acknowledgement that may be evidence of losses on a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// What it says beside.
+    /// The parts that do not concern single paths.
     pub(super) context: AckContext,
-    /// A packet left the network, and the cumulative point stands still.
+    /// Whether a packet left the network while the cumulative point stayed.
     pub(super) is_duplicate: bool,
-    /// Fast recovery was in progress before.
+    /// Whether fast recovery was in progress before.
     pub(super) was_recovering: bool,
-    /// What was in flight before, as the window counts it.
+    /// Flight before the acknowledgement, as the window counts it.
     pub(super) flight_before: u64,
 }
 
-/// What was taken for lost, by acknowledgements or short timers.
+/// Packets found lost by acknowledgements or short timers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
-    /// How many packets.
+    /// Number of lost packets.
     pub(super) packets: u32,
-    /// By what.
+    /// Evidence of the loss.
     pub(super) cause: Cause,
-    /// The latest of them that carried something again, where that is looked at.
+    /// The latest of them that carried a retransmission, if that is relevant.
     pub(super) resent: Option<PacketNumber>,
-    /// What was in flight, as the window counts it, before the input that told of them.
+    /// Flight before the input that revealed the loss, as the window counts it.
     pub(super) flight_before: u64,
 }
 
 impl Recovery {
-    /// Packets were lost on `path`: fast recovery begins, unless it is in progress or this window of data has
-    /// been dealt with. The window falls once for that, and once more with each retransmission lost that left
-    /// since, be it in fast recovery or in what follows a timeout.
+    /// Responds to lost packets on `path`: fast recovery begins, unless it is in progress or this window of data
+    /// has been dealt with. The window falls once for that, and once more for each lost retransmission that left
+    /// since, whether in fast recovery or after a timeout.
     pub(super) fn on_loss(&mut self, now: Instant, path: PathIndex, lost: Lost) {
         let Lost { packets, cause, resent, flight_before } = lost;
         self.events.record(now, || Event::Lost { path, packets, cause });
@@ -71,8 +71,8 @@ impl Recovery {
         self.record_window(now, path);
     }
 
-    /// Something tells of congestion that is no loss to be repaired: the window falls, unless it did already for
-    /// what is outstanding; true if it did.
+    /// Lowers the window for congestion without a loss to repair, unless it fell already for the outstanding data.
+    /// Returns whether it fell.
     pub(super) fn reduce_window(&mut self, now: Instant, path: PathIndex, signal: Signal) -> bool {
         let state = &self.paths[usize::from(path)];
         let covered = state.episode.fallen().covers_signal(self.ledger.cumulative());
@@ -84,9 +84,9 @@ impl Recovery {
         true
     }
 
-    /// The peer says that a packet on `path` met congestion on its way (RFC 3168, section 6.1.2): the window falls, once
-    /// per window of data, and true is answered if it did. If it had fallen for that data already, because of a
-    /// loss, it does not rise again should the loss turn out to have been none.
+    /// The peer reports a congestion mark on `path` (RFC 3168, section 6.1.2): the window falls once per window of
+    /// data. Returns whether it fell. If it had fallen for that data because of a loss, that reduction is no longer
+    /// undone should the loss prove needless.
     pub fn on_ecn_echo(&mut self, now: Instant, path: PathIndex) -> bool {
         if self.paths[usize::from(path)].episode.fallen().covers_mark(self.ledger.cumulative()) {
             return false;
@@ -96,7 +96,7 @@ impl Recovery {
         reduced
     }
 
-    /// Whether a loss at the cumulative point is one of a window of data that `path` has dealt with.
+    /// Whether a loss at the cumulative point belongs to a window of data that `path` has dealt with.
     pub(super) fn has_dealt_with(&self, path: PathIndex, cumulative: u64) -> bool {
         let episode = &self.paths[usize::from(path)].episode;
         self.heard.has_one_episode_a_window()

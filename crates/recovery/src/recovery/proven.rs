@@ -1,4 +1,4 @@
-//! What acknowledgements tell of data that was sent again: round trips that are proven, and timeouts that came too soon.
+//! News of acknowledgements about retransmitted data: proven round trips, and timeouts that were early.
 
 use base::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use crate::policy::{RtoMargin, RttSamples};
 use crate::rto::compute_rto;
 
 impl Recovery {
-    /// Measures the round trip of what was sent again and is proven to have arrived when it was sent first. Answers how
-    /// long ago that was if the acknowledgement came too soon to be for the second transmission.
+    /// Takes the RTT sample of retransmitted data whose first transmission is proven to have arrived. Returns the
+    /// first transmission's age if the acknowledgement is too early for the retransmission.
     pub(super) fn take_proven(
         &mut self,
         now: Instant,
@@ -30,13 +30,13 @@ impl Recovery {
             if early.is_some_and(|sent_at| !self.overtook(path, sent_at)) {
                 self.paths[index].backoff.on_early();
             }
-            // A copy that left ahead of any sign of a loss proves a round trip, and nothing of the timer.
+            // A copy that left before any evidence of a loss proves a round trip, but nothing about the timer.
             if early.is_some() && news.proven_rtt.is_some() {
                 self.paths[index].margin.on_early();
             }
         }
         if self.heard.silence == Silence::Nothing {
-            // Timestamps measure, and units split and join.
+            // Timestamps take the samples, since units split and join.
             if learned {
                 self.learn_by_echo(now, report, echo);
             }
@@ -60,20 +60,21 @@ impl Recovery {
         once.map(|once| now.since(once.first_at))
     }
 
-    /// What was sent again is acknowledged with the timestamp of its first transmission (RFC 3522, section 3): the timer
-    /// expired too soon.
+    /// Retransmitted data is acknowledged with the timestamp of its first transmission (RFC 3522, section 3): the
+    /// timer expired early.
     fn learn_by_echo(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
         let latest = report.again.latest.zip(echo);
         let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
         let path = report.paths.iter().position(|news| news.acked_bytes > 0);
         let Some(((again, age), path)) = early.zip(path) else { return };
-        // What arrived left less than a round trip before: its timer had not expired, another packet's had.
+        // The data left less than a round trip before: another packet's timer had expired, not its own.
         let known = self.paths[path].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get()).unwrap_or_default();
         if age < now.since(again.again_at) + least {
             return;
         }
-        // A peer that is not asked may have waited with the acknowledgement: its delay is allowed for by other means.
+        // Without a request, the peer may have delayed the acknowledgement, for which the timeout has an allowance
+        // of its own.
         let delays = !self.may_ask(path as PathIndex) && self.paths[path].ack_delay.is_some();
         if delays || self.is_excused(now, path as PathIndex, again.first_at) {
             return;
@@ -81,14 +82,14 @@ impl Recovery {
         if !self.overtook(path as PathIndex, again.first_at) {
             self.paths[path].backoff.on_early();
         }
-        // The peer's report of the duplicate is about the same expiry.
+        // The peer's duplicate report concerns the same expiry.
         if let Some(delay) = self.paths[path].ack_delay.as_deref_mut() {
             delay.excuse(again.first_at);
         }
         self.paths[path].margin.on_early();
     }
 
-    /// Whether the peer's delay explains that the timer expired before what was sent first at `sent_at` was acknowledged.
+    /// Whether the peer's delay explains an expiry before the acknowledgement of data first sent at `sent_at`.
     fn is_excused(&mut self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
         let state = &mut self.paths[usize::from(path)];
         let (most, smoothed) = (self.policy.rto.ack_delay, state.rtt.srtt());
@@ -99,12 +100,12 @@ impl Recovery {
             .is_some_and(|(delay, most)| delay.excuses(sent_at, now.since(sent_at), most, smoothed))
     }
 
-    /// Whether a round trip counts for what it proves of the path.
+    /// Whether the policy takes proven round trips as RTT samples.
     pub(super) fn samples_proven(&self) -> bool {
         self.policy.rto.samples == RttSamples::Proven
     }
 
-    /// A round trip that is proven, or believed although it is in doubt.
+    /// Takes a round trip that is proven, or believed although doubtful.
     fn take_proven_of(&mut self, path: PathIndex, news: &PathAck) {
         let proven = news.proven_rtt.filter(|trip| !self.overtook(path, trip.sent_at));
         let state = &mut self.paths[usize::from(path)];
@@ -121,13 +122,13 @@ impl Recovery {
         if let Some(sample) = doubted {
             let longest = self.paths[usize::from(path)].rtt.longest();
             self.on_rtt_sample(path, sample);
-            // The round trip may be that of what was sent again.
+            // The round trip may be that of the retransmission.
             self.paths[usize::from(path)].rtt.set_longest(longest);
         }
     }
 
-    /// Whether something sent once on `path` after `sent_at` had a round trip within the timeout: then the path did not
-    /// become longer than that, and what was sent at `sent_at` says nothing of it.
+    /// Whether data sent once on `path` after `sent_at` had a round trip within the timeout: then the path is not
+    /// longer than that, and the data sent at `sent_at` is no evidence.
     fn overtook(&self, path: PathIndex, sent_at: Instant) -> bool {
         let state = &self.paths[usize::from(path)];
         let clean = state.mechanisms.as_ref().and_then(|known| known.doubts.clean_after(sent_at));

@@ -1,4 +1,4 @@
-//! What fast recovery sends again though nothing says that it was lost (RFC 6675, section 4, NextSeg, rules 3 and 4).
+//! Retransmissions of fast recovery without evidence of a loss (RFC 6675, section 4, NextSeg, rules 3 and 4).
 
 use base::Instant;
 
@@ -8,13 +8,13 @@ use crate::ledger::PathIndex;
 use crate::stats::Cause;
 
 impl Recovery {
-    /// What may be sent again though nothing says that it was lost: in fast recovery, when there is room
-    /// and neither lost nor new data. To be put into a packet by [`Recovery::draft_double`].
+    /// The next unit that may be retransmitted without evidence of a loss: in fast recovery, if there is room and
+    /// neither lost nor new data. [`Recovery::draft_double`] adds it to a packet.
     ///
-    /// Below what is reported that is what is missing there, once (RFC 6675, section 4, NextSeg, rule 3).
-    /// Above it, the last packet's, once (rule 4): but only after a partial acknowledgement that left
-    /// nothing to repair. The rule's letter would resend the tail of every flight whose first loss is
-    /// repaired, since the tail's reports are still on their way then.
+    /// Below the highest report, it is each missing unit, once (RFC 6675, section 4, NextSeg, rule 3). Above that,
+    /// it is the last packet's data, once (rule 4), but only after a partial acknowledgement that left nothing to
+    /// repair. Taken literally, the rule would retransmit the tail of every flight whose first loss is repaired,
+    /// since the tail's reports are still under way then.
     pub fn next_rescue(&mut self, path: PathIndex) -> Option<(u64, u32)> {
         let wanted = self.policy.loss.rescue && self.reports_gaps();
         let episode = &mut self.paths[usize::from(path)].episode;
@@ -27,7 +27,7 @@ impl Recovery {
         self.ledger.last_in_flight().filter(|_| episode.lacks_rescue())
     }
 
-    /// Adds a unit that is in flight to the packet being put together, without taking it for lost.
+    /// Adds a unit in flight to the packet being built, without taking it for lost.
     pub fn draft_double(
         &mut self,
         now: Instant,

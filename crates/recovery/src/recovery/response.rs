@@ -1,5 +1,5 @@
-//! What follows from a loss beyond the controller's verdict, and what is taken back: F-RTO (RFC 5682), undo
-//! (RFC 3708, 3522, 4015), the pace of recovery (RFC 9937), the window of TCP-ER.
+//! Responses to a loss besides the controller's, and their undo: F-RTO (RFC 5682), undo (RFC 3708, 3522, 4015), the
+//! pace of recovery (RFC 9937), the window of TCP-ER.
 
 use core::num::NonZeroU64;
 
@@ -21,14 +21,14 @@ use crate::stats::Cause;
 pub(super) struct AckContext {
     /// The cumulative point advanced.
     pub(super) advanced: bool,
-    /// The age of the timestamp that it echoes.
+    /// Age of the timestamp that it echoes.
     pub(super) echo_age: Option<Duration>,
-    /// Packets that the data would fill that waits and may be sent.
+    /// Number of packets that sendable data would fill.
     pub(super) unsent_packets: u32,
 }
 
 impl Recovery {
-    /// What an acknowledgement means for what was done about losses before it.
+    /// Judges earlier responses to losses by an acknowledgement.
     pub(super) fn judge(
         &mut self,
         now: Instant,
@@ -41,8 +41,8 @@ impl Recovery {
         self.judge_loss(now, path, news, context);
     }
 
-    /// Is the probe's story over (RFC 8985, section 7.4.2)? A duplicate that no probe explains widens RACK's
-    /// window.
+    /// Decides whether the probe is over (RFC 8985, section 7.4.2). A duplicate that no probe explains widens
+    /// RACK's window.
     fn judge_probe(&mut self, now: Instant, path: PathIndex, news: &PathAck, context: AckContext) {
         let cumulative = self.ledger.cumulative();
         let next_packet = self.ledger.next_packet();
@@ -67,7 +67,7 @@ impl Recovery {
         }
     }
 
-    /// Was the last timeout needless (RFC 5682)?
+    /// Decides whether the last timeout was needless (RFC 5682).
     fn judge_timeout(
         &mut self,
         now: Instant,
@@ -97,7 +97,7 @@ impl Recovery {
         }
     }
 
-    /// Was what fast retransmission or a timeout sent again not lost (RFC 3708, 3522)?
+    /// Decides whether what fast retransmission or a timeout retransmitted had not been lost (RFC 3708, 3522).
     fn judge_loss(&mut self, now: Instant, path: PathIndex, news: &PathAck, context: AckContext) {
         if !self.policy.congestion.undo {
             return;
@@ -109,11 +109,11 @@ impl Recovery {
         }
     }
 
-    /// The window is what it was before it fell in vain.
+    /// Restores the window from before a needless fall.
     fn undo(&mut self, now: Instant, path: PathIndex) {
         let state = &mut self.paths[usize::from(path)];
         let Some(before) = state.episode.take_back() else { return };
-        // What a timer took for lost is on its way after all; nothing more of it is sent again.
+        // Data that a timer took for lost is in flight after all, and is not retransmitted any further.
         self.ledger.revive(now, path);
         state.backoff.on_sample();
         state.congestion.undo(before);
@@ -122,7 +122,7 @@ impl Recovery {
         self.record_window(now, path);
     }
 
-    /// The window is about to fall: what it is may have to be given back.
+    /// Keeps the window before it falls, in case the fall proves needless.
     pub(super) fn keep_for_undo(&mut self, path: PathIndex) {
         if self.policy.congestion.undo || self.policy.loss.frto {
             let (cumulative, next_unit) = (self.ledger.cumulative(), self.ledger.next_unit());
@@ -131,7 +131,7 @@ impl Recovery {
         }
     }
 
-    /// A unit is sent again, because of its loss on `path`.
+    /// Records the retransmission of a unit that was lost on `path`.
     pub(super) fn watch_again(&mut self, now: Instant, path: PathIndex, unit: u64, cause: Cause) {
         if cause != Cause::Probe
             && let Some(state) = self.paths.get_mut(usize::from(path))
@@ -140,7 +140,7 @@ impl Recovery {
         }
     }
 
-    /// The timer expired: was it needless? Not if it is for the same data as the last time.
+    /// The timer expired: F-RTO suspects it, unless it expired for the same data before (`again`).
     pub(super) fn enter_timeout(&mut self, path: PathIndex, again: bool) {
         let next_unit = self.ledger.next_unit();
         let suspects = self.policy.loss.frto && !again;
@@ -152,14 +152,14 @@ impl Recovery {
         state.episode.enter(Entry::Timeout { suspected }, next_unit);
     }
 
-    /// Whether retransmissions on `path` wait for what new data shows.
+    /// Whether retransmissions on `path` wait for the result of sending new data.
     pub(super) fn holds_back(&self, path: PathIndex) -> bool {
         self.paths.get(usize::from(path)).is_some_and(|state| state.episode.holds_back())
     }
 
     // ---- the window during recovery ------------------------------------------------------------
 
-    /// Fast recovery begins, and the window has fallen, if it `falls`: how it gets there.
+    /// Begins fast recovery. If the window falls (`falls`), chooses how the flight gets there.
     pub(super) fn begin_recovery(
         &mut self,
         path: PathIndex,
@@ -179,9 +179,9 @@ impl Recovery {
             state.congestion.on_early_retransmission(inflated.window);
             inflation = (window_in_recovery(inflated, mss, gaps) - inflated.window) as i64;
             if gaps {
-                // At once leaves what the window allows that recovery ends with, as it would without the
-                // inflation; that waits for the next acknowledgement, as in ns-2: the queue that dropped
-                // one has no room for three, but a retransmission alone has nothing to tell of its loss.
+                // At once only as much leaves as the final window allows, without the inflation, which waits for
+                // the next acknowledgement as in ns-2: the queue that dropped one packet has no room for three, but
+                // a retransmission alone could not reveal its own loss.
                 state.burst_end = NonZeroU64::new(inflated.window.max(in_flight.saturating_add(1)));
             }
         }
@@ -192,7 +192,8 @@ impl Recovery {
         state.episode.enter(Entry::Loss { inflation }, next_unit);
     }
 
-    /// The window fell to what recovery is to end with; `flight_before` was in flight before the input that told of it.
+    /// Paces the flight to the window that recovery ends with; `flight_before` was in flight before the input that
+    /// revealed the loss.
     pub(super) fn begin_pacing(&mut self, path: PathIndex, flight_before: u64) {
         if !self.policy.congestion.prr || !self.reports_gaps() {
             return;
@@ -200,12 +201,12 @@ impl Recovery {
         let in_flight = self.window_taken(path);
         let state = &mut self.paths[usize::from(path)];
         let (target, mss) = (state.congestion.cwnd(), state.congestion.mss());
-        // Where a timer told of the loss there is no acknowledgement to make the first quota.
+        // If a timer revealed the loss, no acknowledgement provides the first quota.
         state.episode.pace(flight_before.max(in_flight), target, in_flight + mss);
     }
 
-    /// An acknowledgement has been dealt with: what may leave now. `was_heard`: one was before in the fast recovery in
-    /// progress then.
+    /// Updates the pace after an acknowledgement was processed. `was_heard`: an earlier acknowledgement arrived in
+    /// the same fast recovery.
     fn pace(&mut self, path: PathIndex, news: &PathAck, safe: bool, was_heard: bool) {
         let (delivered, in_flight) = (self.delivered(path, news), self.window_taken(path));
         let state = &mut self.paths[usize::from(path)];
@@ -217,8 +218,8 @@ impl Recovery {
         }
     }
 
-    /// An acknowledgement has been dealt with, and the retransmission timer set. `lost`: something was found lost by it;
-    /// `was_heard` as for the pace.
+    /// Finishes an acknowledgement after the retransmission timer is set. `lost`: it revealed a loss; `was_heard`:
+    /// as in `pace`.
     pub(super) fn settle_ack(
         &mut self,
         now: Instant,
@@ -233,8 +234,8 @@ impl Recovery {
             self.arm_probe(now, path);
         }
         self.settle_copies(path);
-        // Where the timeout allows for the peer's delay, streams are thin, and the smoothed round trip is as good as the
-        // shortest: connections that rest are many, and none keeps what it can do without.
+        // If the timeout allows for the peer's delay, streams are thin, and the smoothed round trip replaces the
+        // shortest: idle connections are numerous, and keep only what they need.
         if self.ledger.is_empty() {
             let state = &mut self.paths[usize::from(path)];
             if self.policy.rto.ack_delay.is_some() {
@@ -244,7 +245,7 @@ impl Recovery {
         }
     }
 
-    /// A packet with `bytes` of data left.
+    /// A packet with `bytes` bytes of data left.
     pub(super) fn watch_sent(&mut self, now: Instant, path: PathIndex, bytes: u64, is_new: bool) {
         let flight = self.window_taken(path);
         let sent = self.counted(path, Flight { packets: 1, bytes });
@@ -256,7 +257,7 @@ impl Recovery {
         }
     }
 
-    /// A mark of the network came for data for which the window fell: nothing takes that back.
+    /// The network marked data for which the window fell: the fall is not undone any more.
     pub(super) fn heed_mark(&mut self, path: PathIndex) {
         let state = &mut self.paths[usize::from(path)];
         state.episode.on_mark(&state.congestion);

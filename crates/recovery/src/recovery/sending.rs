@@ -1,4 +1,4 @@
-//! Putting packets together: what may leave, and that it left.
+//! Building packets: which data may leave, and that it left.
 
 use core::num::NonZeroU64;
 
@@ -13,12 +13,12 @@ use crate::policy::{ImmediateRequest, ThinDetector, TimerRestart, WindowCounts};
 use crate::stats::Cause;
 
 impl Recovery {
-    /// An input arrived: a new burst may begin.
+    /// An input arrived: a new burst begins.
     pub fn begin_burst(&mut self) {
         self.paths.iter_mut().for_each(|path| path.burst_end = None);
     }
 
-    /// The lowest unit at or after `from` that waits to be sent again on `path`, and its weight.
+    /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
     pub fn next_again(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
         self.ledger.next_lost(path, from).filter(|_| !self.holds_back(path))
     }
@@ -28,8 +28,8 @@ impl Recovery {
         self.room(now, path, load) > 0
     }
 
-    /// Bytes that may leave on `path` in a packet with this load now; without limit for one that may leave
-    /// whatever the window says, or whatever it carries.
+    /// Bytes that may leave on `path` now in a packet with this load; `u64::MAX` for a packet that is exempt from
+    /// the window or may have any size.
     pub fn room(&mut self, now: Instant, path: PathIndex, load: Load) -> u64 {
         let flight = self.window_taken(path);
         let rto = self.rto(path);
@@ -49,25 +49,25 @@ impl Recovery {
         }
         let mut room = state.window().saturating_sub(flight);
         if self.policy.congestion.window_counts == WindowCounts::Packets {
-            // One packet at least where none is on its way, however large they became since.
+            // At least one packet while none is in flight, however large packets have become.
             let fits = flight == 0 || room >= state.congestion.mss();
             room = if fits { u64::MAX } else { 0 };
         }
         if room == 0 && load == Load::New && state.episode.allows_extra() {
             return state.congestion.mss();
         }
-        // RFC 9260, section 6.1, rule B: what begins inside the window may end beyond it; its controller
-        // grows only when it does.
+        // RFC 9260, section 6.1, rule B: data that begins inside the window may end beyond it; its controller only
+        // grows in that case.
         let overlaps = room > 0 && matches!(state.congestion, Congestion::Rfc9260(_));
         if overlaps { room.max(state.congestion.mss()) } else { room }
     }
 
-    /// Whether new data on `path` is to ask the peer for an immediate acknowledgement, which the next packet then does.
-    /// `last`: nothing waits to be sent behind it.
+    /// Whether new data on `path` asks the peer for an immediate acknowledgement, which the next packet then does.
+    /// `last`: no data is queued behind it.
     pub fn asks_for_ack(&mut self, path: PathIndex, last: bool) -> bool {
         let asks = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => false,
-            // Not where the stream is thin for being slow alone: further packets come within a round trip, and a gap
+            // Not if the stream is thin for being slow only: further packets follow within a round trip, and a gap
             // makes the peer answer at once.
             ImmediateRequest::WhileThin => last && self.detects_few(self.policy.thin, path),
             ImmediateRequest::Always => true,
@@ -79,8 +79,8 @@ impl Recovery {
         asks
     }
 
-    /// Whether a request for its acknowledgement is to follow the last packet, which left on `path` at `now`: for protocols
-    /// that have no flag for it. Not if a copy follows, which is acknowledged at once as well.
+    /// Whether a request for its acknowledgement follows the last packet, which left on `path` at `now`, for
+    /// protocols without a flag for it. Not if a copy follows, which is acknowledged at once as well.
     pub fn asks_behind(&self, now: Instant, path: PathIndex) -> bool {
         let delay = || self.paths[usize::from(path)].ack_delay.as_ref();
         let brake = || self.paths[usize::from(path)].copying.brake();
@@ -89,7 +89,7 @@ impl Recovery {
             ImmediateRequest::WhileThin => {
                 delay().is_some_and(|delay| delay.requests.is_wanted())
                     && self.detects_few(self.policy.thin, path)
-                    // Further ones make the peer answer.
+                    // Further packets make the peer answer.
                     && self.detects_few(ThinDetector::FewerThanFour, path)
                     && self.copies_pay(path)
                     && brake().is_none_or(|brake| brake.reach(self.ledger.next_packet()) > 0)
@@ -103,8 +103,8 @@ impl Recovery {
             && !self.awaits_copy(path)
     }
 
-    /// A packet is about to leave: if the one before it travels alone for longer than the peer takes to answer, the peer
-    /// delays its acknowledgement.
+    /// A packet is about to leave: if the previous one has travelled alone for longer than the peer takes to
+    /// answer, the peer delays its acknowledgement.
     fn note_delayed_ack(&mut self, now: Instant, path: PathIndex) {
         let alone = self.ledger.flight(path).packets == 1;
         if !alone || self.asked_for_last(path) {
@@ -123,7 +123,7 @@ impl Recovery {
         self.paths[usize::from(path)].was_asked_for(last)
     }
 
-    /// A request for its acknowledgement follows the last packet: the timer need not allow for the peer's delay.
+    /// A request for its acknowledgement follows the last packet: the timer no longer allows for the peer's delay.
     pub fn on_asked_behind(&mut self, now: Instant, path: PathIndex) {
         let last = self.ledger.next_packet().wrapping_sub(1);
         let state = &mut self.paths[usize::from(path)];
@@ -133,32 +133,32 @@ impl Recovery {
         }
     }
 
-    /// Adds new data of `len` steps and `weight` bytes to the packet being put together for `path`.
+    /// Adds new data of `len` steps and `weight` bytes to the packet being built for `path`, and returns its unit.
     pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
         self.draft.new += 1;
         self.draft.bytes += weight;
         self.ledger.draft_new(path, len, weight)
     }
 
-    /// Adds new data to the packet being put together that was sent earlier outside of this reckoning: its
-    /// round trip is not to be measured.
+    /// Adds new data to the packet being built that was sent before without an entry in the ledger: its round trip
+    /// is not measured.
     pub fn draft_untimed(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
         self.draft.new += 1;
         self.draft.bytes += weight;
         self.ledger.draft_untimed(path, len, weight)
     }
 
-    /// Cuts a unit that waits to be sent again so that its first `len` bytes stand alone.
+    /// Cuts a unit that waits for retransmission after its first `len` bytes.
     pub fn cut_lost(&mut self, unit: u64, len: u32) -> bool {
         self.ledger.cut_lost(unit, len)
     }
 
-    /// Bytes of data in the packet being put together.
+    /// Bytes of data in the packet being built.
     pub fn drafted_bytes(&self) -> u64 {
         self.draft.bytes.into()
     }
 
-    /// Adds a unit that waits to be sent again to the packet being put together for `path`.
+    /// Adds a unit that waits for retransmission to the packet being built for `path`.
     pub fn draft_again(&mut self, now: Instant, path: PathIndex, unit: u64, weight: u32) {
         if let Some((cause, order)) = self.ledger.draft_again(path, unit) {
             self.draft.again += 1;
@@ -176,7 +176,7 @@ impl Recovery {
                 if let Some(worth) = self.paths[usize::from(path)].copying.worth_mut() {
                     worth.on_copy(weight);
                 }
-                // What arrives twice is acknowledged at once.
+                // A duplicate is acknowledged at once.
                 let packet = self.ledger.next_packet();
                 self.paths[usize::from(path)].on_asked(packet);
                 return;
@@ -186,7 +186,7 @@ impl Recovery {
         }
     }
 
-    /// The packet put together left on `path`.
+    /// The packet being built left on `path`; returns its number.
     pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
         let Draft { new, again, bytes, along, resends_oldest, mends_oldest } =
             core::mem::take(&mut self.draft);
@@ -207,15 +207,15 @@ impl Recovery {
         if beyond_window && again == 0 {
             state.episode.use_extra();
         }
-        // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer; where the timer goes by
-        // the age of the oldest, not the first of a recovery only: its age is nothing again.
+        // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer. If the timer depends
+        // on the age of the oldest data, so does each further one, since that age begins at zero again.
         let fast = state.episode.exempted() == Some(Exempt::Fast);
         let by_age = matches!(self.policy.timer_restart, TimerRestart::LessOldestAge { .. });
         let restarts = self.policy.loss.fast_restarts_timer
             && (resends_oldest && fast || mends_oldest && by_age);
         if again > 0 {
             state.episode.end_exemption();
-            // What fills a hole is acknowledged at once (RFC 5681, section 4.2).
+            // Data that fills a hole is acknowledged at once (RFC 5681, section 4.2).
             if self.ledger.has_reports() {
                 state.on_asked(number);
             }

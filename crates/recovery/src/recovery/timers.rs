@@ -15,17 +15,17 @@ use crate::policy::{ThinTimeout, TimeoutResends};
 use crate::rto::{Expiry, compute_rto};
 use crate::stats::Cause;
 
-/// Where as many packets are lost, the packet that a timeout repeats takes everything outstanding along: what is young
-/// was lost often enough.
+/// Loss rate from which the packet that a timeout retransmits takes everything outstanding along: with such losses,
+/// young data was often lost too.
 const OFTEN_LOST: Probability = Probability::from_ratio(1, 12);
 
 impl Recovery {
-    /// Starts the retransmission timer of `path` anew.
+    /// Restarts the retransmission timer of `path`.
     pub(super) fn start_timer(&mut self, now: Instant, path: PathIndex) {
         self.set_timer(now, path, now + self.rto(path));
     }
 
-    /// Timers of `path` were not heeded for a while: a retransmission timer that was due meanwhile begins anew.
+    /// The timers of `path` were suspended for a while: a retransmission timer that became due meanwhile restarts.
     pub fn resume_timer(&mut self, now: Instant, path: PathIndex) {
         let timer = self.paths.get(usize::from(path)).and_then(|state| state.t3_rtx);
         if timer.is_some_and(|timer| timer.due <= now) {
@@ -33,14 +33,14 @@ impl Recovery {
         }
     }
 
-    /// The retransmission timer of `path` is due at this moment, or at the tick that follows.
+    /// Sets the retransmission timer of `path` to `due`, or to the next tick.
     fn set_timer(&mut self, now: Instant, path: PathIndex, due: Instant) {
         let due = due.round_up(self.policy.rto.tick);
         self.paths[usize::from(path)].t3_rtx = Some(RunningTimer { started_at: now, due });
         self.events.record(now, || Event::TimerSet { path, due });
     }
 
-    /// An acknowledgement was dealt with: what becomes of the retransmission timer (RFC 9260, section 6.3.2).
+    /// Updates the retransmission timer after an acknowledgement (RFC 9260, section 6.3.2).
     pub(super) fn update_timer(
         &mut self,
         now: Instant,
@@ -53,9 +53,9 @@ impl Recovery {
         let state = &self.paths[usize::from(path)];
         let (timer, oldest) = (state.t3_rtx, self.ledger.oldest_sent_at(path));
         let (Some(timer), Some(oldest_sent_at)) = (timer, oldest) else {
-            // Rule R2: nothing outstanding. Rule R4 (reneging) starts a timer that does not run.
+            // Rule R2: nothing is outstanding. Rule R4 (reneging) starts a stopped timer.
             if timer.is_some() && self.goes_on_for_lost(path) {
-                // Rule R3 holds all the same: what is still missing gets a whole timeout.
+                // Rule R3 applies nevertheless: data that is still missing gets a full timeout.
                 if news.cumulative {
                     self.start_timer(now, path);
                 }
@@ -86,8 +86,8 @@ impl Recovery {
         self.restart_early_timer(now, path);
     }
 
-    /// A packet was sent behind one that travelled alone until then: the peer acknowledges both at once, so that the
-    /// timer need not allow for its delay any more.
+    /// A packet was sent behind one that had travelled alone: the peer acknowledges both at once, so the timer no
+    /// longer allows for its delay.
     pub(super) fn hasten_timer(&mut self, now: Instant, path: PathIndex) {
         let delays = self.policy.rto.ack_delay.is_some();
         if !delays || self.ledger.flight(path).packets != 2 {
@@ -102,7 +102,7 @@ impl Recovery {
         timer.due = timer.due.min(due.round_up(self.policy.rto.tick));
     }
 
-    /// The timer expires: perhaps for the acknowledgement of a packet that travelled alone, which the peer delays.
+    /// The timer expires, perhaps because the peer delays the acknowledgement of a packet that travelled alone.
     fn suspect_ack_delay(&mut self, path: PathIndex) {
         let alone = self.ledger.flight(path).packets == 1 && !self.asked_for_last(path);
         let delay = self.paths[usize::from(path)].ack_delay.as_deref_mut();
@@ -111,15 +111,15 @@ impl Recovery {
         }
     }
 
-    /// Whether the timer covers what is about to be retransmitted fast, too: where that does not restart it, it must
-    /// not be stopped in between either.
+    /// Whether the timer also covers data about to be fast-retransmitted: if that does not restart the timer, the
+    /// timer must not stop in between.
     fn goes_on_for_lost(&self, path: PathIndex) -> bool {
         let to = self.paths[usize::from(path)].routes.fast;
         !self.policy.loss.fast_restarts_timer && self.ledger.next_lost(to, 0).is_some()
     }
 
-    /// Whether the peer reported all that is in flight and yet the cumulative point stands still: then the
-    /// timer alone goes on.
+    /// Whether the peer reported everything in flight while the cumulative point stays unchanged, so that only the
+    /// timer continues.
     fn waits_for_cumulative(&self, path: PathIndex) -> bool {
         self.heard.may_stall()
             && !self.ledger.is_empty()
@@ -136,7 +136,7 @@ impl Recovery {
         }
     }
 
-    /// Runs while data is in flight and does not fill the window.
+    /// Restarts the early timer, which runs while data is in flight and does not fill the window.
     fn restart_early_timer(&mut self, now: Instant, path: PathIndex) {
         let Some(least) = self.policy.loss.early_timer else { return };
         let (flight, taken) = (self.ledger.flight(path), self.window_taken(path));
@@ -166,7 +166,7 @@ impl Recovery {
 
     // ---- time ----------------------------------------------------------------------------------
 
-    /// The next instant at which a timer is due.
+    /// Earliest deadline of all timers.
     pub fn next_timeout(&self) -> Option<Instant> {
         let due = |path: &PathRecovery| {
             let t3_rtx = path.t3_rtx.map(|timer| timer.due);
@@ -176,16 +176,15 @@ impl Recovery {
         self.paths.iter().filter_map(due).min()
     }
 
-    /// The smallest packet on `path` that the peer has not reported within a round trip, if it reports what arrives.
+    /// The smallest packet on `path` that the peer has not reported within a round trip, if the peer reports gaps.
     fn smallest_missing(&self, now: Instant, path: PathIndex) -> Option<Missing> {
         let srtt = self.srtt(path).filter(|_| self.reports_gaps())?;
         self.ledger.smallest_sent_by(path, now.before(srtt))
     }
 
-    /// Time has come to `now`: runs the timers that are due and answers which retransmission timer
-    /// expired, one at a time, until there is none. `probing`: the peer's window is closed, and what is
-    /// in flight probes it; such probes are backed off whatever the policy (RFC 9260, section 6.1).
-    /// `unsent_packets` as for an acknowledgement.
+    /// Runs the timers that are due at `now`. Returns one expired retransmission timer per call, until there is
+    /// none. `probing`: the peer's window is closed, and the data in flight probes it; such probes back off
+    /// whatever the policy (RFC 9260, section 6.1). `unsent_packets`: as in [`Recovery::on_feedback`].
     pub fn on_timeout(
         &mut self,
         now: Instant,
@@ -201,7 +200,7 @@ impl Recovery {
             self.on_watch_timers(now, path, probing, unsent_packets);
             if self.paths[index].early_timer.is_some_and(|due| due <= now) {
                 self.paths[index].early_timer = None;
-                // A probe of a closed window is not late: the back-off of T3-rtx alone repeats it.
+                // A window probe is not late: only T3-rtx with its back-off repeats it.
                 if !probing {
                     self.on_early_timer(now, path);
                 }
@@ -214,10 +213,10 @@ impl Recovery {
         None
     }
 
-    /// The retransmission timer expired (T3-rtx of RFC 9260, section 6.3.3; RFC 6298, section 5). Answers whether this counts
-    /// as an error of the path.
+    /// Handles an expiry of the retransmission timer (T3-rtx of RFC 9260, section 6.3.3; RFC 6298, section 5).
+    /// Returns whether it counts as an error of the path.
     fn on_expiry(&mut self, now: Instant, path: PathIndex, probing: bool) -> bool {
-        // Before anything is taken out of flight: what counts is how the stream was.
+        // Before any data leaves the flight, since the stream's past counts.
         let thin = self.is_thin(path);
         self.paths[usize::from(path)].t3_rtx = None;
         self.suspect_ack_delay(path);
@@ -231,7 +230,8 @@ impl Recovery {
         state.margin.on_expiry();
         let may_stay = thin && !probing && !queued;
         state.backoff.set_probing(probing);
-        // What was too young when the timer last asked gets a timeout of its own, which says nothing new of the path.
+        // Data that was too young at the last probe gets a timeout of its own, which is not new evidence about the
+        // path.
         let same_round = may_stay
             && state
                 .mechanisms
@@ -258,7 +258,7 @@ impl Recovery {
         self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
         self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
         self.record_window(now, path);
-        // What was too young to be resent still needs a timer.
+        // Data that was too young for retransmission still needs a timer.
         match young {
             Some(oldest) => self.set_timer(now, path, (oldest + rto).max(now)),
             None if self.ledger.flight(path).packets > 0 => self.start_timer(now, path),
@@ -267,7 +267,7 @@ impl Recovery {
         expiry.counts_as_error
     }
 
-    /// Whether the smoothed round trip is so far above the least one that it is a queue's.
+    /// Whether the smoothed round trip is so far above the minimum that it contains a queue.
     fn has_queue(&self, path: PathIndex) -> bool {
         let state = &self.paths[usize::from(path)];
         let most = u64::from(self.policy.backoff.linear_queue);
@@ -276,14 +276,14 @@ impl Recovery {
         most > 0 && above
     }
 
-    /// Whether a timeout is a question for now: not if another path repairs what it tells of.
+    /// Whether a timeout is a probe at present: not if another path repairs the losses.
     pub(super) fn asks_by_timeout(&self, path: PathIndex) -> bool {
         let stays = self.paths[usize::from(path)].routes.timeout == path;
         self.policy.timeout_while_thin == ThinTimeout::Probe && stays
     }
 
-    /// Sends again what should have been acknowledged by now; everything, if this happens `again` with nothing acknowledged
-    /// in between. What becomes of the window is for acknowledgements to say. Answers how many packets are taken for
+    /// Retransmits data that should have been acknowledged by now, or everything if the previous expiry brought no
+    /// acknowledgement (`again`). Acknowledgements decide about the window. Returns the number of packets taken for
     /// lost; `rto` is the timeout without back-off.
     fn ask_by_timeout(
         &mut self,
@@ -307,7 +307,7 @@ impl Recovery {
         }
         let mut packets =
             self.ledger.lose_sent_by(path, path, sent_by, Cause::Timeout, Cause::Bundled);
-        // The packet has room for what is young, which has its own turn all the same.
+        // The packet has room for young data, which nevertheless gets its own turn.
         let next = self.ledger.oldest_sent_at(path);
         if often && copies {
             packets += self.ledger.lose_sent_by(path, path, now, Cause::Timeout, Cause::Bundled);
@@ -318,7 +318,7 @@ impl Recovery {
         (packets, next)
     }
 
-    /// The window falls, and every recovery ends.
+    /// Lowers the window for a timeout, and ends every recovery.
     fn time_window_out(&mut self, now: Instant, path: PathIndex, probing: bool) {
         let flight_size = self.flight_size(path);
         let cumulative = self.ledger.cumulative();
@@ -331,7 +331,7 @@ impl Recovery {
         self.reduced = true;
     }
 
-    /// Takes for lost what the policy says, and answers how many packets that are. `rto`: the timeout without back-off.
+    /// Takes for lost what the policy says, and returns the number of packets. `rto`: the timeout without back-off.
     fn lose_by_timeout(&mut self, now: Instant, path: PathIndex, rto: Duration) -> u32 {
         let state = &self.paths[usize::from(path)];
         let target = state.routes.timeout;

@@ -1,4 +1,4 @@
-//! Copies in packets of their own: what nothing followed is sent once more, ahead of any sign of a loss.
+//! Copies in packets of their own: data without a successor is sent once more, before any evidence of a loss.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// A sender of units of 100 bytes whose round trip of 100 ms was measured by the first, and that copies after a fifth of it.
+/// A sender of units of 100 bytes, whose first unit measured the round trip of 100 ms, and which copies after a
+/// fifth of it.
 struct Sender {
     recovery: Recovery,
 }
@@ -30,17 +31,17 @@ impl Sender {
             Sender { recovery: Recovery::new(Arc::new(policy), Silence::Missing, 1000, 0) };
         sender.send(0);
         sender.acknowledge(100, 1, &[]);
-        // The copy of that was not due: nothing had been measured.
+        // The copy of the first unit was not due, since nothing had been measured.
         sender
     }
 
-    /// New data leaves.
+    /// Sends new data.
     fn send(&mut self, now: u64) {
         self.recovery.draft_new(0, 1, 100);
         self.recovery.on_sent(at(now), 0);
     }
 
-    /// What waits to be sent again by `now` leaves: how many units.
+    /// Sends the copies and retransmissions that are due by `now`; returns the number of units.
     fn send_again(&mut self, now: u64) -> usize {
         let mut again = 0;
         while self.recovery.on_timeout(at(now), false, 0).is_some() {}
@@ -65,7 +66,7 @@ impl Sender {
         self.recovery.snapshot(0).ssthresh
     }
 
-    /// The next timer, in milliseconds.
+    /// The deadline of the next timer, in milliseconds.
     fn due(&self) -> Option<u64> {
         self.recovery.next_timeout().map(|due| due.since(Instant::ZERO).as_millis())
     }
@@ -119,7 +120,7 @@ fn an_acknowledgement_sooner_than_the_copy_can_cause_measures_the_first_transmis
     sender.acknowledge(1108, 2, &[]);
     assert_eq!(sender.recovery.latest_rtt(0), Some(Duration::from_millis(108)));
     assert_eq!((sender.repairs(), sender.threshold()), ((1, 0, 0), threshold));
-    // The duplicate that is reported then was no needless retransmission.
+    // The duplicate that is reported then was not a needless retransmission.
     sender.acknowledge(1120, 2, &[1..2]);
     assert_eq!(sender.recovery.stats().spurious, 0);
 }

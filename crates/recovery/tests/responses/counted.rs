@@ -1,4 +1,5 @@
-//! What of the congestion window a packet takes: its bytes (RFC 5681), or a packet whatever it carries (Linux).
+//! The share of the congestion window that a packet takes: its bytes (RFC 5681), or a packet whatever its size
+//! (Linux).
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ fn policy(window_counts: WindowCounts) -> RecoveryPolicy {
     policy
 }
 
-/// Messages of 30 bytes.
+/// A line with messages of 30 bytes.
 fn thin(window_counts: WindowCounts, cwnd: u64) -> Line {
     Line::new(policy(window_counts), cwnd).of(30)
 }
@@ -22,7 +23,7 @@ fn thin(window_counts: WindowCounts, cwnd: u64) -> Line {
 fn a_window_in_packets_is_full_with_small_ones() {
     let mut line = thin(WindowCounts::Packets, 3);
     assert_eq!(line.send(0, 5).len(), 3);
-    // One arrived: slow start makes it four, and two are on their way.
+    // One packet arrived: slow start opens the window to four, and two packets are in flight.
     assert_eq!(line.ack(100, 1, &[]).len(), 2);
     assert_eq!(line.windows().0, 4);
 
@@ -62,7 +63,7 @@ fn it_falls_from_what_it_was_where_bytes_fall_from_what_was_in_flight() {
         line.windows()
     };
     assert_eq!(fallen(WindowCounts::Packets), (7, 7));
-    // 150 bytes are less than two segments, the least.
+    // 150 bytes are less than two segments, the minimum.
     assert_eq!(fallen(WindowCounts::Bytes), (2, 2));
 }
 

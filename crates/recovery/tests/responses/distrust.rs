@@ -1,4 +1,4 @@
-//! Peers that take back what they reported, or report parts of segments: what it costs is bounded.
+//! Peers that revoke reports, or report parts of segments: their cost is bounded.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ fn acknowledge(recovery: &mut Recovery, cumulative: u64, block: Option<(u64, u64
     recovery.on_feedback(Instant::from_millis(100), &ack, 0);
 }
 
-/// Packets that appear in the books when the peer of a chunk sender reports everything but the first, takes it
-/// back, and does so over and over.
+/// Packets recorded when the peer of a chunk sender reports everything but the first packet, revokes the report,
+/// and repeats both.
 fn taken_back(packets: u64, times: u64) -> u64 {
     let policy = Arc::new(RecoveryPolicy::sctp_rfc());
     let mut recovery =
@@ -50,10 +50,10 @@ fn taken_back(packets: u64, times: u64) -> u64 {
 
 #[test]
 fn reports_that_are_taken_back_over_and_over_are_believed_no_more() {
-    // Once for each packet, and what is tolerated beyond; not a hundred times.
+    // Once for each packet, and the tolerated excess, but not a hundred times.
     assert_eq!(taken_back(10_000, 100), 9_999);
     assert!(taken_back(100, 100) <= 256 + 99);
-    // A few that are overtaken do no harm.
+    // A few reports that are overtaken do no harm.
     assert_eq!(taken_back(3, 20), 40);
 }
 
@@ -64,19 +64,19 @@ fn segments_whose_reports_are_taken_back_are_reported_once() {
     for step in 0..100 {
         let first = 1 + step * 1000;
         acknowledge(&mut recovery, first, Some((first + 1000, end)));
-        // An acknowledgement into what was reported: it was discarded.
+        // An acknowledgement in the middle of a reported range: the peer discarded the range.
         acknowledge(&mut recovery, first + 1000, None);
     }
     assert_eq!(recovery.ledger().next_packet() - 10_000, 9_999);
     let flight = recovery.ledger().flight(0);
     assert_eq!(flight.bytes, (10_000 - 100) * 1000, "all of it is in flight again");
-    // What was sent later is believed.
+    // Reports of data sent later are believed.
     let recovery = &mut recovery;
     recovery.draft_new(0, 1000, 1000);
     recovery.on_sent(Instant::from_millis(101), 0);
     acknowledge(recovery, 1 + 100 * 1000, Some((end, end + 1000)));
     assert_eq!(recovery.ledger().flight(0).bytes, (10_000 - 100) * 1000);
-    // And all else once the cumulative point has passed what was taken back.
+    // All other reports are believed once the cumulative point has passed the revoked ones.
     acknowledge(recovery, end, None);
     assert!(recovery.ledger().flight(0).bytes <= 1000);
 }

@@ -13,7 +13,7 @@ fn policy(timer: FineGrainedTimer) -> RecoveryPolicy {
     policy
 }
 
-/// Two segments 90 ms apart, the first lost: the acknowledgement of the second comes at this time.
+/// Two segments 90 ms apart, the first of which is lost: the acknowledgement of the second arrives at this time.
 fn one_duplicate(
     timer: FineGrainedTimer,
     at: u64,
@@ -47,7 +47,7 @@ fn the_first_duplicate_resends_what_is_older_than_the_fine_grained_timer() {
 fn a_small_window_becomes_two_and_lets_four_be_in_flight_until_recovery_ends() {
     let (mut line, _) = one_duplicate(FineGrainedTimer::On, 190, true);
     assert_eq!(line.windows(), (2, 2));
-    // One in flight, the retransmission: three more may leave.
+    // The retransmission is in flight: three more may leave.
     assert_eq!(line.send(191, 10).len(), 3);
     line.ack(290, 2, &[]);
     assert_eq!(line.windows(), (2, 2));
@@ -59,10 +59,10 @@ fn the_inflation_waits_for_the_acknowledgement_behind_the_one_that_began_recover
     let mut line = Line::new(policy(FineGrainedTimer::On), 3);
     line.send(0, 13);
     assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true)], "though four may be in flight");
-    // What was lost is in flight alone now.
+    // Only the retransmission is in flight now.
     let left = line.ack(191, 0, &[1..3]);
     assert_eq!(left, [(191, 3, false), (191, 4, false), (191, 5, false)]);
-    // Without reports the window is inflated by what a duplicate says, and opens at once.
+    // Without reports a duplicate inflates the window, which opens at once.
     let mut line = Line::new(policy(FineGrainedTimer::On), 3).without_sack();
     line.send(0, 13);
     assert_eq!(line.ack(190, 0, &[]), [(190, 0, true), (190, 3, false)]);
@@ -70,7 +70,8 @@ fn the_inflation_waits_for_the_acknowledgement_behind_the_one_that_began_recover
 
 #[test]
 fn a_retransmission_has_new_data_behind_it_where_the_window_allows_it() {
-    // All but what was lost has arrived: alone, it would be lost without anybody to tell of it.
+    // Everything but the lost segment has arrived: if the retransmission were lost alone, no acknowledgement would
+    // reveal it.
     let mut line = Line::new(policy(FineGrainedTimer::On), 2);
     line.send(0, 13);
     assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true), (190, 2, false)]);
@@ -82,7 +83,7 @@ fn a_retransmission_has_new_data_behind_it_where_the_window_allows_it() {
 fn without_reports_it_is_inflated_by_two_less_the_duplicates() {
     let (mut line, _) = one_duplicate(FineGrainedTimer::On, 190, false);
     assert_eq!(line.windows(), (2, 2));
-    // Two in flight as far as anyone knows, one of which the duplicate says has arrived; 2 + 1 + 1.
+    // Two segments appear to be in flight, one of which has arrived according to the duplicate; 2 + 1 + 1.
     assert_eq!(line.send(191, 10).len(), 2);
 }
 
@@ -96,7 +97,7 @@ fn a_window_of_four_is_halved() {
 
 #[test]
 fn the_next_two_acknowledgements_look_too() {
-    // Two holes: the partial acknowledgement of the first shows the second, older than the timer.
+    // Two holes: the partial acknowledgement of the first reveals the second, which is older than the timer.
     let mut line = Line::new(policy(FineGrainedTimer::On), 8).without_sack();
     line.send(0, 4);
     assert_eq!(line.ack(190, 0, &[]), [(190, 0, true)]);
@@ -109,7 +110,7 @@ fn robust_to_reordering_it_waits_longer_once_the_peer_reported_a_needless_one() 
     let run = |timer| {
         let mut line = Line::new(policy(timer), 8);
         line.send(0, 2);
-        // The first was only late, by 90 ms.
+        // The first segment was only late, by 90 ms.
         assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true)]);
         line.ack(191, 2, &[]);
         line.twice(0..1).ack(290, 2, &[]);

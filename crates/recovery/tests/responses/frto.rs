@@ -1,4 +1,4 @@
-//! F-RTO (RFC 5682): ten segments leave at 0, the path holds everything up, and the timer expires at 1 s.
+//! F-RTO (RFC 5682): ten segments leave at 0, the path delays all of them, and the timer expires at 1 s.
 
 use recovery::RecoveryPolicy;
 
@@ -22,16 +22,16 @@ fn timed_out(frto: bool) -> Line {
 #[test]
 fn what_was_only_late_is_not_sent_again_and_the_window_comes_back() {
     let mut line = timed_out(true);
-    // The first original's acknowledgement: new data goes instead of retransmissions.
+    // The acknowledgement of the first original: new data is sent instead of retransmissions.
     assert_eq!(line.ack(1010, 1, &[]), [(1010, 10, false), (1010, 11, false)]);
-    // The second original's: nothing was lost. All ten are in flight again, less two.
+    // The acknowledgement of the second original: nothing was lost. All ten are in flight again, less two.
     let left = line.ack(1011, 2, &[]);
     assert!(left.iter().all(|(_, _, again)| !again), "{left:?}");
     assert_eq!(line.windows().0, 10);
     assert_eq!(line.recovery.stats().undone, 1);
     assert_eq!(line.recovery.next_again(0, 0), None);
     assert_eq!(line.flight(), 10);
-    // The rest are acknowledged as they come, and never sent again.
+    // The rest are acknowledged as they arrive, and never retransmitted.
     for acked in 3..=12 {
         let left = line.ack(1010 + acked, acked, &[]);
         assert!(left.iter().all(|(_, _, again)| !again), "{left:?}");
@@ -52,7 +52,7 @@ fn without_it_all_that_was_late_is_sent_again() {
 fn a_report_of_new_data_alone_means_that_the_timeout_was_right() {
     let mut line = timed_out(true);
     assert_eq!(line.ack(1100, 1, &[]), [(1100, 10, false), (1100, 11, false)]);
-    // The new data arrived, what was before it did not: retransmissions go on.
+    // The new data arrived and the earlier data did not: retransmissions continue.
     let left = line.ack(1200, 1, &[10..11]);
     assert_eq!(left, [(1200, 1, true)]);
     assert_eq!(line.windows(), (2, 5));

@@ -9,16 +9,16 @@ use recovery::{Feedback, GapRanges, Load, Recovery, RecoveryPolicy, Silence};
 
 pub(crate) const MSS: u64 = 1000;
 
-/// A segment that left: when, which one, counted from 0, and whether again.
+/// A segment that left: its time in milliseconds, its number from 0, and whether it is a retransmission.
 pub(crate) type Left = (u64, u64, bool);
 
 pub(crate) struct Line {
     pub(crate) recovery: Recovery,
-    /// Milliseconds.
+    /// The present, in milliseconds.
     pub(crate) now: u64,
-    /// Segments that wait to be sent for the first time.
+    /// Number of segments that wait to be sent for the first time.
     pub(crate) unsent: u64,
-    /// Bytes in each.
+    /// Bytes in each segment.
     size: u64,
     has_sack: bool,
     needless: Option<Range<u64>>,
@@ -38,7 +38,7 @@ fn at(millis: u64) -> Instant {
 }
 
 impl Line {
-    /// A line with a window of `cwnd` segments whose round trip was measured as 100 ms, twice.
+    /// A line with a window of `cwnd` segments whose round trip was measured twice as 100 ms.
     pub(crate) fn new(policy: RecoveryPolicy, cwnd: u64) -> Line {
         let mut recovery = Recovery::new(Arc::new(policy), Silence::Nothing, MSS, MSS);
         for _ in 0..2 {
@@ -63,19 +63,19 @@ impl Line {
         self
     }
 
-    /// The first unit of a segment: data begins behind what opens a connection.
+    /// The first unit of a segment: data begins after the unit that opens a connection.
     fn position(&self, segment: u64) -> u64 {
         MSS + segment * self.size
     }
 
-    /// The peer does not report what arrives out of order.
+    /// Makes the peer report no gaps.
     pub(crate) fn without_sack(mut self) -> Line {
         self.has_sack = false;
         self.recovery.set_reports(false);
         self
     }
 
-    /// `count` segments more are there to be sent; what may leave does.
+    /// Queues `count` more segments; returns the segments that leave.
     pub(crate) fn send(&mut self, at_millis: u64, count: u64) -> Vec<Left> {
         self.advance(at_millis);
         self.unsent += count;
@@ -83,7 +83,7 @@ impl Line {
         self.flush()
     }
 
-    /// Time comes to `millis`: what timers let leave on the way.
+    /// Advances the time to `millis`; returns the segments that timers release on the way.
     pub(crate) fn wait(&mut self, millis: u64) -> Vec<Left> {
         let mut left = Vec::new();
         while let Some(due) = self.recovery.next_timeout().filter(|due| *due <= at(millis)) {
@@ -102,13 +102,13 @@ impl Line {
         assert!(left.is_empty(), "a timer expired meanwhile: {left:?}");
     }
 
-    /// The peer reports these segments to have come twice, with the next acknowledgement.
+    /// Makes the peer's next acknowledgement report these segments as duplicates.
     pub(crate) fn twice(&mut self, segments: Range<u64>) -> &mut Line {
         self.needless = Some(self.position(segments.start)..self.position(segments.end));
         self
     }
 
-    /// The next acknowledgement echoes the timestamp of what was sent then.
+    /// Makes the next acknowledgement echo the timestamp of a segment sent at `sent_millis`.
     pub(crate) fn echo(&mut self, sent_millis: u64) -> &mut Line {
         self.echoed = Some(sent_millis);
         self

@@ -1,4 +1,5 @@
-//! Fast recovery without reports (RFC 6582): what duplicates let leave while hole after hole is repaired.
+//! Fast recovery without reports (RFC 6582): segments that duplicates release while one hole after the other is
+//! repaired.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,8 +7,8 @@ use recovery::policy::PartialAck;
 
 use crate::line::{Line, plain};
 
-/// Twenty segments of which `lost` are lost, more waiting, round trips of 100 ms: how many new segments leave in each
-/// round trip of the recovery.
+/// Number of new segments that leave in each round trip of the recovery, when `lost` of twenty segments are lost,
+/// more wait, and round trips take 100 ms.
 fn new_by_round(lost: &[u64]) -> Vec<usize> {
     let mut policy = plain();
     policy.congestion.limited_transmit = false;
@@ -35,7 +36,7 @@ fn new_by_round(lost: &[u64]) -> Vec<usize> {
 #[test]
 fn each_duplicate_lets_one_more_leave_in_all_round_trips_of_a_recovery() {
     assert_eq!(new_by_round(&[0]), [9]);
-    // What left anew in a round trip causes the next one's duplicates; each hole that is repaired adds one.
+    // New segments of a round trip cause the duplicates of the next; each repaired hole adds one.
     assert_eq!(new_by_round(&[0, 5, 10, 15]), [6, 7, 8, 9]);
 }
 
@@ -47,7 +48,7 @@ fn duplicates_that_no_segment_can_have_caused_let_nothing_leave() {
     (0..1000).for_each(|_| drop(line.ack(100, 0, &[])));
     // Half of twenty, and twenty.
     assert_eq!(line.flight(), 30);
-    // One round trip later as many again as were outstanding, and not more.
+    // One round trip later at most as many new segments have left as were outstanding.
     line.ack(200, 5, &[]);
     (0..1000).for_each(|_| drop(line.ack(200, 5, &[])));
     assert_eq!(line.flight(), 35);
@@ -63,12 +64,12 @@ fn a_recovery_that_was_needless_leaves_no_partial_acknowledgements_behind() {
     for duplicate in 100..103 {
         line.ack(duplicate, 0, &[]);
     }
-    // Two partial acknowledgements; the third one echoes the original: nothing had been lost.
+    // Two partial acknowledgements; the third echoes the original: nothing was lost.
     line.ack(103, 1, &[]);
     line.ack(104, 2, &[]);
     line.echo(0).ack(105, 3, &[]);
     assert_eq!(line.recovery.stats().undone, 1);
-    // From then on acknowledgements restart the timer again, of one second.
+    // From then on acknowledgements restart the timer of one second.
     for (at, cumulative) in [(110, 4), (120, 5)] {
         line.ack(at, cumulative, &[]);
         let due = line.recovery.snapshot(0).t3_rtx;

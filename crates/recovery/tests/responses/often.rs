@@ -1,4 +1,4 @@
-//! Paths that lose much: what a timeout repeats there, and which round trips count.
+//! Paths with frequent losses: the retransmissions of a timeout, and the round trips that count.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use recovery::{Feedback, GapRanges, Recovery, RecoveryPolicy, Silence};
 
 use crate::line::{Line, plain};
 
-/// Timeouts of a thin stream are probes, and little more than a round trip.
+/// A policy whose timeouts are probes while the stream is thin, after little more than a round trip.
 fn probing() -> RecoveryPolicy {
     let mut policy = plain();
     policy.rto.min_while_thin = Some(Duration::from_millis(1));
@@ -18,8 +18,8 @@ fn probing() -> RecoveryPolicy {
     policy
 }
 
-/// After `losses` of as many segments one is lost at 0 ms, and another one leaves 150 ms later: whether what the timer
-/// repeats at 250 ms has room for that too, and the next instant at which a timer repeats anything.
+/// After `losses` losses of as many segments, one segment is lost at 0 ms and another leaves at 150 ms. Returns
+/// whether the retransmission of the timeout at 250 ms carries both, and the instant of the next retransmission.
 fn repeated(policy: RecoveryPolicy, losses: u64) -> (bool, u64) {
     let mut line = Line::new(policy, 10).of(100);
     for segment in 0..losses {
@@ -53,8 +53,8 @@ fn with_copies_what_a_probe_took_along_is_asked_for_at_its_own_time_too() {
 
 const ORIGIN: u64 = 1 << 32;
 
-/// The timeout of a chunk sender after as many acknowledgements as `alone` says, each of two packets, 50 ms apart,
-/// if not of one; the round trip is 60 ms.
+/// Timeout of a chunk sender after one acknowledgement per element of `alone`, of one packet if the element is
+/// true, otherwise of two packets 50 ms apart; the round trip is 60 ms.
 fn timeout_after(alone: &[bool]) -> u64 {
     let mut policy = RecoveryPolicy::sctp_latency_lean();
     policy.acknowledgement.request_immediate = recovery::policy::ImmediateRequest::Never;
@@ -77,7 +77,7 @@ fn timeout_after(alone: &[bool]) -> u64 {
 #[test]
 fn a_lost_acknowledgement_does_not_make_the_round_trip_longer() {
     assert_eq!(timeout_after(&[true]), 61);
-    // The next acknowledgement covers both: the second packet tells how long the path is.
+    // The next acknowledgement covers both packets: the second shows how long the path is.
     assert_eq!(timeout_after(&[false]), 61);
     assert_eq!(timeout_after(&[true, false, true, false, true]), 61);
 }
@@ -113,8 +113,8 @@ fn an_echo_of_less_than_a_millisecond_makes_no_path_shorter_than_it_was_measured
     }
 }
 
-/// The timeout, in milliseconds, once a segment that left three times over 100 ms, the last time 50 ms after the second, is
-/// acknowledged with the timestamp of its first transmission, or of the second.
+/// Timeout in milliseconds after the acknowledgement of a segment that left three times over 100 ms, the last time
+/// 50 ms after the second. The acknowledgement carries the timestamp of its first transmission, or of the second.
 fn timeout_after_echo_of(first: bool) -> u64 {
     let millis = Duration::from_millis;
     let mut recovery =

@@ -11,13 +11,13 @@ fn policy(prr: bool) -> RecoveryPolicy {
     policy
 }
 
-/// Bytes that each of the nineteen acknowledgements releases, the second one instead of `lost` segments.
+/// Bytes that each of the nineteen acknowledgements releases; the second one stands for `lost` lost segments.
 fn run(prr: bool, lost: u64) -> (Line, Vec<Vec<u64>>) {
     let mut line = Line::new(policy(prr), 20);
     line.send(0, 20);
     let segments = |left: Vec<Left>| left.into_iter().map(|(_, segment, _)| segment).collect();
     let ack = |last| {
-        // New data comes with the third report: before it, each one lets a segment go.
+        // New data arrives with the third report; before that, each report releases a segment.
         line.unsent += if last == lost + 2 { 100 } else { 0 };
         segments(line.ack(100 + last, 0, &[lost..last + 1]))
     };
@@ -52,14 +52,15 @@ fn without_it_half_a_window_passes_in_silence_first() {
 
 #[test]
 fn heavy_loss_is_repaired_one_for_one_and_not_in_a_burst() {
-    // Fifteen of twenty are lost: the third report finds two in flight, where ten might be.
+    // Fifteen of twenty are lost: the third report finds two in flight, where ten are allowed.
     let (_, left) = run(true, 15);
     assert_eq!(counts(&left), [0, 0, 1, 1, 1]);
     let (_, left) = run(false, 15);
     assert_eq!(counts(&left), [0, 0, 8, 1, 1]);
 }
 
-/// A message of 30 bytes each 24 ms, at a round trip of 130 ms; the third one is lost. What leaves from 48 ms on.
+/// Segments that leave from 48 ms on, of a message of 30 bytes every 24 ms with a round trip of 130 ms, when the
+/// third is lost.
 fn thin(prr: bool, window_counts: WindowCounts) -> Vec<Left> {
     let mut policy = RecoveryPolicy::tcp_linux();
     policy.congestion.window_counts = window_counts;
@@ -69,7 +70,7 @@ fn thin(prr: bool, window_counts: WindowCounts) -> Vec<Left> {
     for step in 0..12u64 {
         left.extend(line.wait(24 * step));
         left.extend(line.send(24 * step, 1));
-        // Before the next message the acknowledgement comes of what was sent 130 ms ago.
+        // Before the next message, the acknowledgement of the segment sent 130 ms ago arrives.
         let Some(arrived) = (24 * step + 10).checked_sub(130).map(|sent| sent / 24) else {
             continue;
         };
@@ -84,7 +85,7 @@ fn thin(prr: bool, window_counts: WindowCounts) -> Vec<Left> {
     left
 }
 
-/// When retransmissions and new messages leave.
+/// The times of retransmissions and of new messages.
 fn times(left: Vec<Left>) -> (Vec<Left>, Vec<u64>) {
     let (again, new): (Vec<Left>, Vec<Left>) = left.into_iter().partition(|left| left.2);
     (again, new.iter().map(|(at, ..)| *at).collect())
@@ -93,9 +94,9 @@ fn times(left: Vec<Left>) -> (Vec<Left>, Vec<u64>) {
 #[test]
 fn a_thin_stream_sends_each_message_at_its_time_while_a_loss_is_repaired() {
     for prr in [true, false] {
-        // The report of the fourth message comes at 202 ms. The third one is lost a round trip and a quarter of
-        // the shortest, the handshake's 100 ms, after it left: 48 + 130 + 25. What PRR lets go is a full segment
-        // at least, dozens of such messages.
+        // The report of the fourth message arrives at 202 ms. The third is lost a round trip and a quarter of the
+        // shortest one, the handshake's 100 ms, after it left: 48 + 130 + 25. PRR releases at least a full segment,
+        // which holds dozens of such messages.
         let (again, new) = times(thin(prr, WindowCounts::Bytes));
         assert_eq!(again, [(203, 2, true)]);
         assert_eq!(new, (2..12).map(|step| 24 * step).collect::<Vec<_>>(), "{prr}");
@@ -104,12 +105,12 @@ fn a_thin_stream_sends_each_message_at_its_time_while_a_loss_is_repaired() {
 
 #[test]
 fn where_the_window_counts_packets_a_message_waits_for_the_next_acknowledgement() {
-    // The retransmission was what PRR let go: each message behind it waits for the report of another one, which
-    // comes 10 ms after it was written.
+    // PRR released the retransmission: each message behind it waits for the report of another, which arrives 10 ms
+    // after the message was written.
     let (again, new) = times(thin(true, WindowCounts::Packets));
     assert_eq!(again, [(203, 2, true)]);
     assert_eq!(new, [48, 72, 96, 120, 144, 168, 192, 226, 250, 274]);
-    // Seven of ten are left by CUBIC, and six are in flight.
+    // CUBIC leaves seven of ten, and six are in flight.
     let (_, new) = times(thin(false, WindowCounts::Packets));
     assert_eq!(new, (2..12).map(|step| 24 * step).collect::<Vec<_>>());
 }

@@ -6,8 +6,8 @@ use base::Instant;
 use recovery::policy::BundlingPolicy;
 use recovery::{Bundle, Feedback, GapRanges, Recovery, RecoveryPolicy, Ride, Silence, Space};
 
-/// Of four units of `len` bytes in packets of their own, from 1000 on, the third is reported: what rides along with the
-/// next.
+/// Units that ride along with the next packet, when the third of four units of `len` bytes in separate packets,
+/// from 1000 on, is reported.
 fn rides(len: u32, ride: Ride) -> Bundle {
     let mut policy = RecoveryPolicy::tcp_thin_paper();
     policy.redundancy.bundling = Some(BundlingPolicy::PAPER);

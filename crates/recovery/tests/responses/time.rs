@@ -24,7 +24,7 @@ fn the_reordering_timer_expires_a_round_trip_and_a_quarter_after_the_segment_lef
 
 #[test]
 fn the_shortest_round_trip_is_that_of_the_handshake_if_no_later_one_is_shorter() {
-    // The line's handshake took 100 ms, the second segment 140.
+    // The line's handshake took 100 ms, the second segment 140 ms.
     let mut line = Line::new(policy(), 10);
     line.send(0, 1);
     line.send(10, 1);
@@ -38,15 +38,15 @@ fn segments_that_overtake_each_other_keep_the_window_open_in_recovery() {
     let mut line = Line::new(policy(), 10);
     line.send(0, 4);
     line.ack(101, 0, &[1..2]);
-    // The first one arrives after all, 5 ms late: reordering.
+    // The first segment arrives after all, 5 ms late: reordering.
     assert_eq!(line.ack(105, 2, &[]), []);
     line.ack(106, 4, &[]);
     line.send(200, 5);
-    // Four reports would be proof enough where nothing was ever reordered.
+    // Four reports would be sufficient evidence without any reordering seen.
     for last in 6..9 {
         assert_eq!(line.ack(296 + last, 4, &[5..last + 1]), []);
     }
-    // A round trip of 104 ms, the last one's, and a quarter of 100 ms, the shortest.
+    // A round trip of 104 ms, that of the last segment, and a quarter of 100 ms, the shortest.
     assert_eq!(line.wait(400), [(329, 4, true)]);
 }
 
@@ -107,7 +107,7 @@ fn a_full_window_is_probed_with_new_data() {
     assert_eq!(line.send(0, 6).len(), 4);
     assert_eq!(line.wait(200), [(200, 4, false)]);
     assert_eq!(line.recovery.stats().probes, 1);
-    // The retransmission timer begins anew with the probe, and there is no second probe.
+    // The retransmission timer restarts with the probe, and there is no second probe.
     assert_eq!(line.wait(1200), [(1200, 0, true)]);
 }
 
@@ -118,7 +118,7 @@ fn a_timeout_with_rack_repairs_a_lost_retransmission_without_another_timeout() {
     line.wait(200); // the probe, lost as well
     let left = line.wait(1200);
     assert_eq!(left.first().map(|left| left.1), Some(0));
-    // Its repetition arrives, that of the second does not, that of the third does.
+    // The retransmission of the first segment arrives, that of the second does not, that of the third does.
     let left = line.ack(1300, 1, &[]);
     assert_eq!(left, [(1300, 1, true), (1300, 2, true)]);
     let left = line.ack(1400, 1, &[2..3]);

@@ -1,5 +1,4 @@
-//! Taking back what a loss that was none did to the window: duplicate reports (RFC 3708), timestamps
-//! (RFC 3522).
+//! Undo of a window reduction when nothing was lost: duplicate reports (RFC 3708), timestamps (RFC 3522).
 
 use recovery::RecoveryPolicy;
 
@@ -11,7 +10,7 @@ fn policy(undo: bool) -> RecoveryPolicy {
     policy
 }
 
-/// Ten segments, of which the first is overtaken by three: it is sent again at 103 ms.
+/// Ten segments, of which three overtake the first: the first is retransmitted at 103 ms.
 fn retransmitted(undo: bool) -> Line {
     let mut line = Line::new(policy(undo), 10);
     line.send(0, 10);
@@ -39,7 +38,7 @@ fn a_duplicate_report_of_half_of_it_gives_nothing_back() {
     line.send(0, 10);
     line.ack(101, 0, &[2..3]);
     line.ack(102, 0, &[2..4]);
-    // Two are taken for lost; five may be in flight, and there are five: one leaves whatever the window says.
+    // Two are taken for lost; five may be in flight, and five are: one leaves exempt from the window.
     line.ack(103, 0, &[2..5]);
     line.ack(104, 0, &[2..6]);
     line.ack(105, 0, &[2..7]);
@@ -77,7 +76,7 @@ fn what_a_needless_timeout_took_for_lost_is_not_sent_again() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
     assert_eq!(line.wait(1000), [(1000, 0, true)]);
-    // The original's acknowledgement comes 10 ms after its repetition.
+    // The acknowledgement of the original arrives 10 ms after its retransmission.
     assert_eq!(line.echo(0).ack(1010, 1, &[]), []);
     assert_eq!(line.windows().0, 10);
     assert_eq!((line.flight(), line.recovery.next_again(0, 0)), (9, None));
@@ -92,13 +91,13 @@ fn a_needless_retransmission_of_later_says_nothing_about_an_earlier_loss() {
     line.send(300, 1);
     line.ack(400, 11, &[]);
     line.send(500, 1);
-    // Something is reported to have come twice long after the loss is over.
+    // A segment is reported as a duplicate long after the recovery is over.
     line.twice(0..1).ack(600, 12, &[]);
     assert_eq!(line.recovery.stats().undone, 0);
     assert!(line.windows().0 < 10);
 }
 
-/// Ten segments, the first of which was thought lost in vain; then the fifth is lost.
+/// Ten segments, of which the first is needlessly taken for lost; then the fifth is lost.
 fn lost_behind_a_false_alarm() -> Line {
     let mut line = retransmitted(true);
     line.ack(110, 4, &[]);
@@ -165,11 +164,11 @@ fn nor_is_one_that_came_while_a_false_loss_was_repaired() {
         }
         line.ack(110, 4, &[]);
         line.twice(0..1).ack(203, 4, &[]);
-        // The repair is over at once all the same.
+        // The repair is over at once nevertheless.
         assert_eq!(line.recovery.stats().undone, 1);
         assert!(!line.recovery.is_recovering(0));
         assert_eq!(line.windows().0, if marked { 5 } else { 10 });
-        // The peer, which was told of the loss's reduction, says no more of it; what it does say is old.
+        // The peer was informed of the reduction for the loss and has stopped its echo; the present echo is old.
         assert_eq!(line.recovery.on_ecn_echo(base::Instant::from_millis(204), 0), !marked);
     }
 }
@@ -181,7 +180,7 @@ fn nor_one_that_came_behind_a_needless_timeout() {
     line.wait(1000);
     assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(1005), 0));
     assert_eq!(line.echo(0).ack(1010, 1, &[]), []);
-    // What the timer took for lost is on its way, and the window opens anew.
+    // The segments that the timer took for lost are in flight, and the window opens again.
     assert_eq!((line.flight(), line.recovery.next_again(0, 0)), (9, None));
     assert!(line.windows().0 <= 2);
     assert_eq!(line.windows().1, 5);

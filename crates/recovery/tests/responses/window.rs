@@ -1,5 +1,5 @@
-//! How often the window falls: once per window of data, whatever tells of congestion (RFC 3168, section 6.1.2;
-//! RFC 5681, section 4.3; RFC 6675, section 5).
+//! The window falls once per window of data, whatever the evidence of congestion (RFC 3168, section 6.1.2; RFC
+//! 5681, section 4.3; RFC 6675, section 5).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn ecn_echo(line: &mut Line, millis: u64) -> bool {
     line.recovery.on_ecn_echo(Instant::from_millis(millis), 0)
 }
 
-/// Reports that the first segment from `lost` on is missing, until it is sent again.
+/// Reports the first segment from `lost` on as missing until it is retransmitted.
 fn lose(line: &mut Line, at: u64, lost: u64) {
     for last in 1..4 {
         line.ack(at + last, lost, &[lost + 1..lost + 1 + last]);
@@ -41,7 +41,7 @@ fn a_loss_in_the_next_window_of_data_makes_it_fall_again() {
     assert_eq!(line.windows(), (2, 2));
 }
 
-/// Ten segments of which the first is lost; then five, of which the first is.
+/// Ten segments of which the first is lost; then five of which the first is lost.
 fn two_windows(mut line: Line) -> Line {
     line.send(0, 10);
     lose(&mut line, 100, 0);
@@ -82,7 +82,7 @@ fn marks_of_data_that_a_timeout_was_about_say_nothing_new() {
         assert!(!ecn_echo(&mut line, millis));
     }
     line.ack(1100, 20, &[]);
-    // The peer hears of it with the first new data only.
+    // The peer learns of it with the first new data only.
     assert!(!ecn_echo(&mut line, 1110));
     assert_eq!(line.windows().1, 10);
     line.send(1200, 2);
@@ -112,7 +112,7 @@ fn whatever_makes_it_fall_is_told() {
     assert!(line.recovery.take_reduced(), "a timeout");
 }
 
-/// Twenty segments, the first of which is lost, and lost again.
+/// Twenty segments of which the first is lost, and its retransmission too.
 fn lost_retransmission() -> Line {
     let mut policy = plain();
     policy.loss.rack = true;
@@ -132,13 +132,13 @@ fn a_retransmission_that_is_lost_is_another_sign_of_congestion() {
     let mut line = lost_retransmission();
     let left = line.ack(205, 0, &[1..22]);
     assert_eq!(left.first(), Some(&(205, 0, true)));
-    // Half of ten in flight, of the window in any case.
+    // Half of the ten in flight, or half of the window.
     assert_eq!(line.windows(), (5, 5));
     assert_eq!(line.recovery.stats().fast_recoveries, 1);
 }
 
-/// Twenty segments, a timeout, and of what slow start sends again the fourth segment is lost, and with it `more`
-/// of those that left with it. What leaves when that is heard.
+/// Twenty segments and a timeout; of the retransmissions in slow start, the fourth segment is lost, and `more` of
+/// those that left with it. Returns the segments that leave when this is reported.
 fn lost_after_timeout(more: u64) -> (Line, Vec<Left>) {
     let mut policy = plain();
     policy.loss.rack = true;

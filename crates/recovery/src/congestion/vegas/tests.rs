@@ -9,7 +9,7 @@ fn vegas(cwnd: u64, ssthresh: u64) -> Vegas {
     vegas
 }
 
-/// Acknowledges rounds of a full window with these round-trip times; the window after each.
+/// Acknowledges rounds of a full window with these round-trip times; returns the window after each.
 fn rounds(vegas: &mut Vegas, millis: &[u64]) -> Vec<u64> {
     let mut cumulative = 0;
     let round = |rtt: &u64| {

@@ -21,7 +21,7 @@ struct Byte {
     doubled: bool,
 }
 
-/// Bytes from 1 on; those below `cumulative` are done with.
+/// Bytes from 1 on; those below `cumulative` are acknowledged.
 #[derive(Default)]
 struct Model {
     bytes: Vec<Byte>,
@@ -51,7 +51,7 @@ impl Model {
         }
     }
 
-    /// What RFC 6675, section 4, says: ranges and bytes reported above each byte, counted anew.
+    /// IsLost of RFC 6675, section 4, computed anew: ranges and bytes reported above each byte.
     fn is_lost(&self, at: usize, threshold: usize, mss: usize) -> bool {
         let above: Vec<bool> =
             (at..self.bytes.len()).map(|at| self.bytes[at].fate == Fate::Reported).collect();
@@ -83,7 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Ledger and model, fed alike.
+/// Ledger and model with the same input.
 struct Twin {
     ledger: Ledger,
     model: Model,
@@ -130,7 +130,7 @@ impl Twin {
         }
     }
 
-    /// Sends up to `most` lost bytes again, the lowest unit cut if it is larger.
+    /// Retransmits up to `most` lost bytes; the lowest unit is cut if it is larger.
     fn again(&mut self, most: u32) {
         let Some((unit, weight)) = self.ledger.next_lost(0, 0) else { return };
         let len = weight.min(most);
@@ -168,7 +168,7 @@ impl Twin {
         let unacked: u64 = (before..model.cumulative)
             .filter(|at| model.bytes[*at].fate != Fate::Reported)
             .count() as u64;
-        // The receiver discarded what it reported.
+        // The receiver discarded data that it had reported.
         if model.cumulative > before {
             let mut at = model.cumulative;
             if at < model.bytes.len() && model.bytes[at].fate == Fate::Reported {
@@ -201,7 +201,7 @@ impl Twin {
 
     fn judge(&mut self, threshold: u8, mss: u64) {
         let limit = self.ledger.lost_below(threshold, mss);
-        // By the RFC's words for each byte that is missing.
+        // The RFC's definition, for each missing byte.
         for at in self.model.cumulative..self.model.bytes.len() {
             if self.model.bytes[at].fate != Fate::Reported {
                 let lost = self.model.is_lost(at, threshold.into(), mss as usize);

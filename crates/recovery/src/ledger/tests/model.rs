@@ -30,14 +30,14 @@ enum Fate {
     Acked,
 }
 
-/// A packet as the model sees it: nothing but what rode in it.
+/// The model's packet: only the units that it carried.
 #[derive(Clone, Debug)]
 struct ModelPacket {
     path: PathIndex,
     sent_at: Instant,
     units: Vec<u64>,
     misses: u32,
-    /// All its units went for the first time.
+    /// All its units were sent for the first time.
     clean: bool,
 }
 
@@ -90,13 +90,13 @@ impl Model {
     }
 }
 
-/// Ledger and model, fed alike.
+/// Ledger and model with the same input.
 struct Twin {
     ledger: Ledger,
     model: Model,
     now: Instant,
     last_ack: AckReport,
-    /// Model's number of the latest packet that the last acknowledgement found delivered, per path.
+    /// The model's number of the latest packet that the last acknowledgement found delivered, per path.
     last_largest: [Option<usize>; 2],
     reneged: bool,
 }
@@ -104,7 +104,7 @@ struct Twin {
 /// One step of a run. Numbers are choices, brought into range where they are used.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A packet: resends up to `again` lost units, then carries `new` new ones of `len` steps.
+    /// A packet: up to `again` retransmissions of lost units, then `new` new units of `len` steps.
     Send {
         path: u8,
         again: u8,
@@ -112,15 +112,15 @@ enum Step {
         len: u8,
         weight: u16,
     },
-    /// The cumulative point advances by up to `advance` units; beyond it each set bit of `gaps` is a
-    /// unit that arrived; what was reported before and is not in `gaps` is reneged if `renege`.
+    /// The cumulative point advances by up to `advance` units; each set bit of `gaps` is a unit that arrived beyond
+    /// it. If `renege`, earlier reports that are not in `gaps` are revoked.
     Ack {
         advance: u8,
         gaps: u32,
         renege: bool,
         duplicates: u8,
     },
-    /// The last acknowledgement again: nothing new.
+    /// The last acknowledgement again, without news.
     Repeat,
     Misses {
         threshold: u8,
@@ -191,7 +191,7 @@ impl Twin {
             let Fate::Lost(cause) = unit.fate else { panic!("{unit:?} is not lost") };
             let (why, order) = self.ledger.draft_again(path, *start).unwrap();
             assert_eq!(why, cause);
-            // A duplicate report takes one transmission off the count.
+            // A duplicate report removes one transmission from the count.
             assert!((1..=unit.transmissions).contains(&order.into()), "order {order}");
             unit.fate = Fate::Outstanding;
             unit.packet = packet;
@@ -257,7 +257,7 @@ impl Twin {
         self.last_ack = report;
     }
 
-    /// What is believed of these reports.
+    /// The part of these reports that the ledger believes.
     fn believed(&self, gaps: &GapRanges, cumulative: u64) -> GapRanges {
         let from = self.ledger.distrusted_below.max(cumulative);
         let known = gaps.iter().map(|gap| gap.start.max(from)..gap.end);
@@ -324,7 +324,7 @@ impl Twin {
         }
     }
 
-    /// Units of which the peer took back its reports: what rode together is in flight together again.
+    /// The peer revoked the reports of these units: units of the same packet are in flight together again.
     fn take_back(&mut self, revoked: Vec<u64>) {
         let mut last = None;
         for start in revoked {
@@ -383,7 +383,7 @@ impl Twin {
             }
             assert_eq!(found, expected);
         }
-        // The numbers of an acknowledgement are good for one judgement only.
+        // The numbers of an acknowledgement are valid for one judgement only.
         self.last_ack = AckReport::default();
     }
 
@@ -403,7 +403,7 @@ impl Twin {
         self.last_ack = AckReport::default();
     }
 
-    /// Lets the peer take back and give one gap report so often that the ledger compacts its packets.
+    /// Lets the peer revoke and repeat one gap report until the ledger compacts its packets.
     fn force_compaction(&mut self) -> bool {
         let Some(last) = self.ledger.reports.iter().last() else { return false };
         let Some(unit) = self.model.units.iter().find(|unit| unit.start == last.start).copied()
@@ -422,7 +422,7 @@ impl Twin {
                 let now = self.now;
                 let view = Feedback::of_all(cumulative, gaps);
                 let before = [self.model.flight(0), self.model.flight(1)];
-                // As if enough were sent between for the peer to be believed all the same.
+                // As if enough packets were sent in between for the peer to be believed.
                 self.ledger.reneged = 0;
                 let believed = self.believed(gaps, cumulative);
                 let report = self.ledger.on_feedback(now, &view);
@@ -433,7 +433,7 @@ impl Twin {
         true
     }
 
-    /// Every answer of the ledger is the model's, and its own lists agree with each other.
+    /// Compares every answer of the ledger with the model's, and the ledger's lists with each other.
     fn compare(&self) {
         for path in 0..2 {
             assert_eq!(self.ledger.flight(path), self.model.flight(path), "path {path}");
@@ -458,8 +458,8 @@ impl Twin {
         }
     }
 
-    /// No unit is forgotten: each that the cumulative point has not passed is in a packet in flight,
-    /// reported by gap, or waits to be sent again.
+    /// No unit is forgotten: each unit that the cumulative point has not passed is in a packet in flight, reported
+    /// by gap, or waiting for retransmission.
     fn check_units(&self) {
         let open: Vec<&ModelUnit> =
             self.model.units.iter().filter(|unit| unit.fate != Fate::Acked).collect();
@@ -486,7 +486,7 @@ impl Twin {
         }
     }
 
-    /// The list of packets in flight is the same from both ends and in sending order.
+    /// The list of packets in flight is the same from both ends, and in sending order.
     fn check_list(&self, path: PathIndex) {
         let Some(list) = self.ledger.paths.get(usize::from(path)) else { return };
         let (mut forward, mut cursor) = (Vec::new(), list.head());
@@ -507,7 +507,7 @@ impl Twin {
         assert_eq!(forward.len(), list.flight.packets as usize);
     }
 
-    /// Packets since the oldest in flight of which not everything was lost.
+    /// Number of packets since the oldest in flight of which not everything was lost.
     fn model_outstanding(&self) -> usize {
         let Some(oldest) = (0..2).filter_map(|path| self.model.live(path).first().copied()).min()
         else {
@@ -536,7 +536,7 @@ proptest! {
                 twin.compare();
             }
         }
-        // Whatever happened, acknowledging everything leaves nothing behind.
+        // Acknowledging everything leaves nothing behind.
         let (cumulative, now) = (twin.ledger.next_unit(), twin.now);
         let nothing = GapRanges::new();
         let all = Feedback::of_all(cumulative, &nothing);
@@ -547,7 +547,7 @@ proptest! {
     }
 }
 
-/// Where the model sends again what is lost on `path`: on the other of the two.
+/// Path on which the model retransmits losses of `path`: the other of the two.
 fn target(path: PathIndex) -> PathIndex {
     1 - path
 }

@@ -42,7 +42,7 @@ fn what_is_missing_below_a_part_that_was_delivered_is_lost_as_if_sent_before_it(
     rack.on_delivered(at(110), part, MIN_RTT);
     assert_eq!(rack.deadline(1, at(10), Duration::ZERO), Some(at(110)));
     assert_eq!(rack.deadline(2, at(10), Duration::ZERO), None, "sent after it");
-    // One packet more that is reported beyond a hole.
+    // One more packet is reported beyond a hole.
     for (gap_acked, window) in [(1, 20), (2, 0)] {
         assert_eq!(rack.reordering_window(situation(false, gap_acked), MIN_RTT), millis(window));
     }
@@ -62,7 +62,7 @@ fn three_reports_or_a_recovery_close_the_window_where_nothing_was_ever_reordered
     }
 }
 
-/// The packet sent last of those delivered.
+/// The last-sent of the delivered packets.
 fn newest(rack: &Rack) -> Option<PacketNumber> {
     rack.newest.map(|newest| newest.packet)
 }
@@ -79,7 +79,7 @@ fn a_measured_window_is_an_eighth_more_than_the_latest_was_late_and_a_quarter_at
     let mut rack = Rack::default();
     let measured = Situation { policy: ReorderingWindow::Measured, ..situation(true, 9) };
     rack.on_delivered(at(110), delivery(1, 10, false), MIN_RTT);
-    // Packet 0 left at 5 ms and would have come by 105 ms.
+    // Packet 0 left at 5 ms and was expected by 105 ms.
     rack.on_reordering(at(113), at(5));
     assert_eq!(rack.reordering_window(measured, MIN_RTT), millis(9));
     assert_eq!(rack.reordering_window(situation(true, 9), MIN_RTT), millis(20));
@@ -105,7 +105,7 @@ fn an_acknowledgement_too_soon_after_a_retransmission_is_not_its_own() {
 #[test]
 fn a_retransmission_that_is_lost_is_found_by_what_was_sent_after_it() {
     let mut rack = Rack::default();
-    // Packet 0 is lost, repeated as packet 4 at 120 ms, and lost again; packet 5 of 130 ms arrives.
+    // Packet 0 is lost, retransmitted as packet 4 at 120 ms, and lost again; packet 5, sent at 130 ms, arrives.
     rack.on_delivered(at(230), delivery(5, 130, false), MIN_RTT);
     assert_eq!(rack.deadline(4, at(120), Duration::ZERO), Some(at(220)));
 }

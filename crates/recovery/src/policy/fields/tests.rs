@@ -1,7 +1,7 @@
 use super::*;
 use crate::policy::{PRESETS, TCP_PRESETS, VegasPolicy, WindowCounts};
 
-/// Every preset, and a policy of which no field is as in any of them.
+/// Every preset, and a policy with no field as in any preset.
 fn policies() -> Vec<RecoveryPolicy> {
     let sctp = PRESETS.iter().map(|(name, _)| RecoveryPolicy::preset(name).unwrap());
     let tcp = TCP_PRESETS.iter().map(|(name, _)| RecoveryPolicy::tcp_preset(name).unwrap());
@@ -91,8 +91,8 @@ fn the_fields_of_a_policy_make_it_of_any_other() {
     }
 }
 
-/// The parts between the names of the fields in what `Debug` writes are fields, too: a field added to a policy
-/// and not to the table changes their number.
+/// Whatever stands between the names of the fields in the output of `Debug` is a field too: a field that is added
+/// to a policy but not to the table changes the number.
 #[test]
 fn no_field_is_missing_from_the_table() {
     let written = format!("{:?}", strange());
@@ -104,7 +104,7 @@ fn no_field_is_missing_from_the_table() {
     let count = |words: &[&str]| -> usize {
         words.iter().map(|word| written.matches(&format!("{word} {{")).count()).sum()
     };
-    // Two numbers each of five ratios, two of a detector, three of Vegas, one of an interval.
+    // Two numbers each in five ratios, two in a detector, three in Vegas, one in an interval.
     assert_eq!(count(&values), 8);
     let nested = count(&structs) + count(&more) - 1;
     // A policy's name stands before the struct that it is, but for that of the bundling, which is a field.
