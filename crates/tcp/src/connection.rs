@@ -46,27 +46,27 @@ use crate::rx::{Receiver, ack_timing};
 use crate::tx::Sender;
 use crate::wire::{SeqNumber, SequenceMap};
 
-/// What a connection has for its application.
+/// Result of reading from a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     /// The next bytes in order.
     Data(Bytes),
-    /// Nothing yet: [`Event::Readable`] follows.
+    /// No data at present; [`Event::Readable`] follows.
     Nothing,
-    /// The peer finished, and everything was read.
+    /// The peer sent FIN, and all data was read.
     Finished,
 }
 
-/// Why a connection takes no data.
+/// Why a connection accepts no data to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
-    /// This side has finished.
+    /// This side has sent FIN.
     Finished,
     /// The connection failed.
     Failed(Failure),
 }
 
-/// Why a connection gives no data.
+/// Why a connection delivers no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
     /// The application closed it.
@@ -97,20 +97,20 @@ impl fmt::Display for ConnectionError {
 
 impl core::error::Error for ConnectionError {}
 
-/// What names a connection, and the numbers with which it begins.
+/// Addresses of a connection, and its initial numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
     /// Initial send sequence number (RFC 9293, section 3.4.1).
     pub(crate) iss: SeqNumber,
-    /// What is added to the clock of its timestamps.
+    /// Offset of this connection's timestamp clock.
     pub(crate) timestamp_offset: u32,
 }
 
 impl Identity {
-    /// Moves the sequence numbers behind those of an older connection, which ended at `old`
-    /// (RFC 9293, section 3.6.1).
+    /// Moves the initial sequence number after those of an older connection, which ended at `old` (RFC 9293,
+    /// section 3.6.1).
     pub(crate) fn after(self, old: SeqNumber) -> Identity {
         let is_after = self.iss.is_after(old);
         let iss = if is_after { self.iss } else { old.advance(u32::from(u16::MAX) + 2) };
@@ -118,7 +118,8 @@ impl Identity {
     }
 }
 
-/// A connection, to ask; the [`Endpoint`](crate::Endpoint) has the calls that change one.
+/// A connection, read only; [`Endpoint::connection_mut`](crate::Endpoint::connection_mut) lends it for calls that
+/// change it.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) options: Arc<ConnectionOptions>,
@@ -126,44 +127,44 @@ pub struct Connection {
     pub(crate) remote: SocketAddr,
     pub(crate) state: State,
     failure: Option<Failure>,
-    /// From ISS: the sequence numbers of this side.
+    /// Sequence numbers of this side, relative to ISS.
     outgoing: SequenceMap,
-    /// From IRS: those of the peer.
+    /// Sequence numbers of the peer, relative to IRS.
     incoming: SequenceMap,
     echoes: Echoes,
     negotiated: Negotiated,
-    /// Until it is established.
+    /// State of the handshake, until the connection is established.
     handshake: Option<Box<Handshake>>,
     tx: Sender,
     rx: Receiver,
     path_mtu: PathMtu,
-    /// The MSS of the peer's SYN.
+    /// MSS option of the peer's SYN.
     peer_mss: u16,
-    /// Congestion was seen and is echoed until the peer says that it heard (RFC 3168, section 6.1.3).
+    /// Whether a congestion mark is echoed, until the peer confirms with CWR (RFC 3168, section 6.1.3).
     echoes_congestion: bool,
-    /// The application has closed both directions.
+    /// Whether the application has closed both directions.
     closed: bool,
     /// Whether a keep-alive probe is to be sent.
     probes: bool,
-    /// When data was last sent, and when it last came.
+    /// Instants of the latest data sent, and of the latest data received.
     data_sent_at: Instant,
     data_received_at: Instant,
-    /// When the peer was last heard.
+    /// Silence of the peer since its last segment.
     silence: Silence,
-    /// The user timeout that the peer told (RFC 5482).
+    /// The peer's user timeout option (RFC 5482).
     peer_user_timeout: Option<Seconds>,
-    /// Whether the next segment tells it this side's.
+    /// Whether the next segment carries this side's user timeout option.
     tells_user_timeout: bool,
-    /// When what is outstanding last became less.
+    /// Instant at which the amount outstanding last shrank.
     progress_at: Instant,
-    /// When a state ends that must not last: lingering, FIN-WAIT-2.
+    /// End of a state of limited duration: lingering, FIN-WAIT-2.
     ends_at: Option<Instant>,
     throttle: Throttle,
     reset: Option<PendingReset>,
     events: Pending,
-    /// Whether the application was told that there is something to read and has not read since.
+    /// Whether the application was notified of readable data and has not read since.
     readable_told: bool,
-    /// Whether recovery writes down what it does.
+    /// Whether recovery records events.
     records_events: bool,
     tally: NarrowCounters,
 }
@@ -212,7 +213,7 @@ impl Connection {
         }
     }
 
-    // ---- to ask --------------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
     /// The options in force.
     pub fn options(&self) -> &ConnectionOptions {
@@ -234,12 +235,12 @@ impl Connection {
         self.state
     }
 
-    /// Why it failed, if it did.
+    /// Reason of the failure; `None` while the connection has not failed.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// Whether the application closed both directions: what is left to send goes in the background.
+    /// Whether the application closed both directions; remaining data is sent in the background.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
@@ -258,7 +259,7 @@ impl Connection {
         }
     }
 
-    /// Bytes that can be written now; where there are none, the application is to be told when there are.
+    /// Bytes that can be written now; if 0, [`Event::Writable`] is due once there is room.
     pub(crate) fn room_to_send(&mut self) -> Result<usize, SendError> {
         match self.failure {
             Some(failure) => return Err(SendError::Failed(failure)),
@@ -272,14 +273,14 @@ impl Connection {
         Ok(room)
     }
 
-    /// What it holds of the memory that connections share.
+    /// Memory that the connection holds, of the endpoint's budget.
     pub fn buffered(&self) -> Buffered {
         let queued = self.handshake.as_ref().map_or(0, |handshake| handshake.queued_bytes);
         let to_send = self.tx.held() + queued;
         Buffered { to_send, unread: self.rx.held_unread(), behind_holes: self.rx.held_behind() }
     }
 
-    /// Bytes in front of the last urgent byte, while it is ahead of what was read (SIOCATMARK: 0).
+    /// Bytes before the last urgent byte, or `None` once it was read (SIOCATMARK: 0).
     pub fn urgent_mark(&self) -> Option<u64> {
         self.rx.to_mark()
     }
@@ -300,7 +301,7 @@ impl Connection {
             return Err(SendError::Finished);
         }
         Ok(match &mut self.handshake {
-            // Section 3.10.2: it is kept until the connection is established.
+            // Section 3.10.2: queued until the connection is established.
             Some(handshake) => {
                 let asked = data.len();
                 data.truncate(self.tx.room().saturating_sub(handshake.queued_bytes));
@@ -351,24 +352,24 @@ impl Connection {
         self.tx.set_share(share);
     }
 
-    /// How far it got: offsets behind what was acknowledged, and behind what was read.
+    /// Progress of the connection: offsets after the acknowledged and after the read data.
     pub(crate) fn progress(&self) -> Progress {
         Progress { acked: self.tx.snd_una(), read: self.rx.rcv_nxt() - self.rx.readable() }
     }
 
-    /// Gives up what came out of order, and answers how much that was; the peer sends it again.
+    /// Drops data received out of order, which the peer sends again, and returns its bytes.
     pub(crate) fn give_up_behind_holes(&mut self) -> u64 {
         self.rx.give_up_behind_holes()
     }
 
-    /// There may be room for what could not be written: the application is told if there is.
+    /// Notifies the application if a send buffer that refused data has room again.
     pub(crate) fn tell_writable(&mut self) {
         if self.tx.take_writable() {
             self.events.add(Event::Writable);
         }
     }
 
-    /// Options were changed.
+    /// Applies changed options to both directions.
     pub(crate) fn apply_options(&mut self) {
         self.rx.set_buffer(self.options.receive_buffer as u64);
         self.rx.set_ack_timing(ack_timing(&self.options.policy.acknowledgement));
@@ -384,21 +385,21 @@ impl Connection {
         self.tx.recovery_mut().set_events_enabled(enabled);
     }
 
-    /// The oldest recovery event not fetched yet.
+    /// Removes and returns the oldest recovery event.
     pub(crate) fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.tx.recovery_mut().poll_event()
     }
 
-    /// The next event.
+    /// Removes and returns the next event.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }
 
     // ---- numbers -------------------------------------------------------------------------------
 
-    /// What this side's SYN asks for (RFC 9293, section 3.7.1): what its link takes. What ICMP says is of the
-    /// way to the peer; with IPv6, where no router makes large packets smaller, it is taken for the way back
-    /// too.
+    /// The MSS option of this side's SYN (RFC 9293, section 3.7.1): the segment size of its link. An MTU reported
+    /// by ICMP applies to the way to the peer. With IPv6, where routers do not fragment, it is assumed for the way
+    /// back too.
     fn advertised_mss(&self) -> u16 {
         let is_ipv6 = self.local.is_ipv6();
         let mtu = if is_ipv6 { self.path_mtu.get() } else { self.options.path_mtu };

@@ -1,4 +1,4 @@
-//! An endpoint: gives each segment to its connection, answers what needs no state, and drives all
+//! An endpoint: dispatches each segment to its connection, answers segments that need no state, and drives all
 //! connections with one clock and one outbox.
 //!
 //! Inputs: [`Endpoint::handle_datagram`](base::Machine::handle_datagram),
@@ -51,38 +51,38 @@ use crate::memory::{MemoryLimits, MemoryState};
 use crate::options::{ConnectionOptions, EndpointOptions};
 use crate::wire::{Pseudo, Segment};
 
-/// Answers without a connection that may wait to be sent, each no longer than a header; more are not worth the memory.
+/// Maximum number of queued answers without a connection, each no longer than a header.
 const ANSWERS: usize = 256;
 
 /// A TCP endpoint: any number of connections and listeners on any of its addresses.
 #[derive(Debug)]
 pub struct Endpoint {
     options: EndpointOptions,
-    /// Options of the connection opened last, which the next one has, too, as a rule.
+    /// Options of the latest connection, shared with the next one if they are equal.
     shared_options: Arc<ConnectionOptions>,
     random: RandomStream,
     secrets: Secrets,
     table: Table,
     listeners: Listeners,
     time_waits: TimeWaits,
-    /// Connections by the time at which they want to be called.
+    /// Deadlines of the connections.
     deadlines: Deadlines,
-    /// Connections that may have something to send.
+    /// Connections that may have data to send.
     turns: Turns<ConnectionId>,
     memory: Memory,
     events: Fifo<(ConnectionId, Event)>,
     replies: Answers,
     resets: ResetLimit,
-    /// Connections that are half open.
+    /// Number of half-open connections.
     half_open: usize,
-    /// Until when a SYN cookie may come back.
+    /// Instant until which a SYN cookie may return.
     cookies_until: Instant,
     stats: EndpointStats,
 }
 
 impl Endpoint {
-    /// An endpoint whose initial sequence numbers, ports and keys come from `random`: seed it from the
-    /// system unless the run is to be repeated.
+    /// An endpoint whose initial sequence numbers, ports and keys come from `random`: seed it from the system
+    /// unless the run must be reproducible.
     pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
         Endpoint {
             shared_options: Arc::new(ConnectionOptions::default()),
@@ -104,17 +104,17 @@ impl Endpoint {
         }
     }
 
-    /// A connection, to ask.
+    /// A connection, read only.
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.table.get(id)
     }
 
-    /// A connection, to use; none if the endpoint has no such connection (any more).
+    /// A connection, for calls that change it; `None` if the endpoint does not have it.
     pub fn connection_mut(&mut self, id: ConnectionId) -> Option<ConnectionMut<'_>> {
         ConnectionMut::new(self, id)
     }
 
-    /// All connections, to ask, in no particular order; half open ones are among them, and those in TIME-WAIT
+    /// All connections, read only, in no particular order. These include half-open ones, and those in TIME-WAIT
     /// that were not released.
     pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
         self.table.iter().map(|(id, slot)| (id, &slot.connection))
@@ -125,7 +125,7 @@ impl Endpoint {
         self.events.pop_front()
     }
 
-    /// Counters of what had no connection.
+    /// Counters of segments without a connection.
     pub fn stats(&self) -> EndpointStats {
         self.stats
     }
@@ -135,29 +135,28 @@ impl Endpoint {
         &self.options
     }
 
-    /// Connections that exist, those that are over but not released included, TIME-WAIT not.
+    /// Number of connections, including ended ones that were not released, but not TIME-WAIT.
     pub fn connection_count(&self) -> usize {
         self.table.len()
     }
 
-    /// Bytes that all connections together hold, with what keeping them costs (see [`EndpointOptions::memory`]).
+    /// Bytes held by all connections, with overhead (see [`EndpointOptions::memory`]).
     pub fn buffered_bytes(&self) -> usize {
         self.memory.budget().held()
     }
 
-    /// Replaces [`EndpointOptions::memory`] from now on; connections may come to be up to `reserve` bytes beyond the
-    /// limit, which is an eighth of it otherwise. What connections hold already they keep, as far as the limits let
-    /// them at what happens next.
+    /// Replaces [`EndpointOptions::memory`]. New connections may exceed the limit by `reserve` bytes, by default an
+    /// eighth of the limit. Memory held at present is reclaimed by later inputs as far as the new limits require.
     pub fn set_memory_limits(&mut self, limits: MemoryLimits, reserve: usize) {
         self.memory.budget_mut().set_limits(limits, reserve);
     }
 
-    /// How much memory is left for connections.
+    /// State of the memory budget.
     pub fn memory_state(&self) -> MemoryState {
         self.memory.budget().state()
     }
 
-    /// Connections in TIME-WAIT.
+    /// Number of connections in TIME-WAIT.
     pub fn time_wait_count(&self) -> usize {
         self.time_waits.len()
     }

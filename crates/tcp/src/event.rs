@@ -1,45 +1,45 @@
-//! What the application should know of a connection.
+//! Events of a connection for the application.
 
 use core::fmt;
 
-/// Names a listener of an endpoint. Never used twice.
+/// Identifies a listener of an endpoint. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListenerId(pub(crate) u32);
 
-/// Something happened to a connection.
+/// An event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A connection that this side opened is established.
     Established,
-    /// A connection that a peer opened is established: [`Endpoint::accept`](crate::Endpoint::accept)
-    /// gives it.
+    /// A connection that a peer opened is established: [`Endpoint::accept`](crate::Endpoint::accept) returns it.
     Incoming {
         /// Listener whose queue holds the connection.
         listener: ListenerId,
     },
-    /// Data, or the peer's FIN, waits to be read.
+    /// Data or the peer's FIN can be read.
     Readable,
-    /// The send buffer, full before, has room again.
+    /// The send buffer, which was full, has room again.
     Writable,
     /// The peer announced urgent data (RFC 9293, section 3.8.5).
     Urgent,
-    /// Something hinders the connection, which goes on (RFC 9293, section 3.9.1.8); told unless
+    /// A soft error: the connection continues (RFC 9293, section 3.9.1.8). Reported unless
     /// [`ConnectionOptions::soft_errors`](crate::ConnectionOptions::soft_errors) is off.
     SoftError(SoftError),
-    /// Both sides finished and everything was acknowledged.
+    /// Both sides sent FIN, and all data was acknowledged.
     Closed,
-    /// The connection is gone.
+    /// The connection failed.
     Failed(Failure),
 }
 
-/// What hinders a connection that goes on.
+/// A condition that hinders a connection without ending it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoftError {
-    /// ICMP reported an unreachable port or protocol at the peer. An attempt to open ends with that
-    /// ([`Failure::NobodyThere`]); an established connection does not, since a stranger may say it (RFC 5927,
+    /// ICMP reported an unreachable port or protocol at the peer. This ends an attempt to open
+    /// ([`Failure::NobodyThere`]), but not an established connection, since an attacker may forge it (RFC 5927,
     /// section 5.2).
     NobodyThere,
-    /// ICMP said that a segment did not reach the peer: no route, a host that is down, a header that a router refuses.
+    /// ICMP reported that a segment did not reach the peer: no route, a host that is down, a header that a router
+    /// rejects.
     Unreachable,
     /// The retransmission timer expired [`SoftError::R1`] times in a row without progress (R1 of RFC 9293, section
     /// 3.8.3).
@@ -47,8 +47,8 @@ pub enum SoftError {
 }
 
 impl SoftError {
-    /// Retransmissions of a segment, or of a SYN, after which the application hears of
-    /// [`SoftError::Retransmissions`]: R1, three at least (RFC 9293, section 3.8.3).
+    /// R1: the number of retransmissions of a segment or SYN after which [`SoftError::Retransmissions`] is
+    /// reported, at least three (RFC 9293, section 3.8.3).
     pub const R1: u8 = 3;
 }
 
@@ -69,24 +69,24 @@ pub enum Failure {
     Refused,
     /// The peer reset the connection.
     Reset,
-    /// The peer did not answer the SYN, or not the SYN ACK.
+    /// The peer did not answer the SYN, or the SYN ACK.
     NoAnswer,
     /// ICMP reported an unreachable port or protocol at the peer.
     NobodyThere,
-    /// The peer did not answer, and ICMP said that it cannot be reached.
+    /// The peer did not answer, and ICMP reported it as unreachable.
     Unreachable,
     /// The peer stopped acknowledging.
     TimedOut,
     /// The peer stopped answering keep-alive probes ([`keep_alive`](crate::ConnectionOptions::keep_alive),
     /// [`dead_after`](crate::ConnectionOptions::dead_after)).
     KeepAlive,
-    /// Data stayed unacknowledged for as long as the user timeout allows.
+    /// Data stayed unacknowledged for longer than the user timeout.
     UserTimeout,
     /// This side's application aborted, or closed with unread data or without lingering.
     Aborted,
-    /// All connections together held as much as they may, and this one made no progress for a minute.
+    /// The connections together held more memory than the limit allows, and this one made no progress for a minute.
     NoMemory,
-    /// The peer did not finish in the time that a connection without application is given.
+    /// The peer did not send FIN within the time allowed to a connection without an application.
     FinWait2,
 }
 

@@ -1,26 +1,26 @@
-//! Keep-alive (RFC 9293, section 3.8.4): when to ask a silent peer whether it is still there.
+//! Keep-alive (RFC 9293, section 3.8.4): when to probe a silent peer.
 
 use base::Instant;
 
 use crate::options::KeepAlive;
 
-/// How long the peer has been silent, and how often it was asked.
+/// The peer's silence, and the number of probes in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Silence {
-    /// When the last segment of the peer arrived, later by the time that this process was stopped since.
+    /// Arrival of the peer's last segment, moved later by any time for which this process was suspended.
     since: Instant,
-    /// Probes since.
+    /// Number of probes since.
     probes: u8,
 }
 
-/// What is due.
+/// The action that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// No probe is due.
+    /// No action.
     Nothing,
     /// A probe is to be sent.
     Probe,
-    /// The peer is taken for gone.
+    /// The peer counts as gone.
     GiveUp,
 }
 
@@ -29,29 +29,29 @@ impl Silence {
         Silence { since: now, probes: 0 }
     }
 
-    /// The peer was heard.
+    /// A segment of the peer arrived.
     pub(crate) fn on_heard(&mut self, now: Instant) {
         *self = Silence::new(now);
     }
 
-    /// When the peer was heard last.
+    /// Arrival of the peer's last segment.
     pub(crate) fn since(&self) -> Instant {
         self.since
     }
 
-    /// Probes that have not been answered.
+    /// Number of unanswered probes.
     pub(crate) fn probes(&self) -> u8 {
         self.probes
     }
 
-    /// When something is due: the first probe after the idle time, the others at their interval, and one
-    /// interval after the last of them the end.
+    /// Instant of the next action: the first probe after the idle time, further ones at their interval, and the end
+    /// one interval after the last.
     pub(crate) fn due(&self, options: &KeepAlive) -> Instant {
         self.since + options.idle + options.interval * u64::from(self.probes)
     }
 
-    /// What is due at `now`; a probe counts as sent. A process that was stopped probes the peer for as long as any other
-    /// before it gives it up: silence that it could not hear does not count.
+    /// The action due at `now`; a probe counts as sent. A process that was suspended probes the peer for as long as
+    /// any other before it gives up, since it could not receive during the suspension.
     pub(crate) fn on_timeout(&mut self, now: Instant, options: &KeepAlive) -> Due {
         let due = self.due(options);
         if now < due {
@@ -61,7 +61,7 @@ impl Silence {
         if late > options.interval {
             self.since += late;
             if last {
-                // The answer to the last probe may have come meanwhile.
+                // The answer to the last probe may have arrived meanwhile.
                 self.since += options.interval;
                 return Due::Nothing;
             }
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(silence.on_timeout(at(5_000), &options), Due::Probe);
         assert_eq!(silence.due(&options), at(5_010));
         assert_eq!(silence.on_timeout(at(5_010), &options), Due::Probe);
-        // Stopped again: what it asked may have been answered.
+        // Suspended again: the answer to the probe may have arrived.
         assert_eq!(silence.on_timeout(at(9_000), &options), Due::Nothing);
         assert_eq!(silence.on_timeout(at(9_009), &options), Due::Nothing);
         assert_eq!(silence.on_timeout(at(9_010), &options), Due::GiveUp);

@@ -10,9 +10,9 @@
 //! - [`rx`]: the receiving side: reassembly, window, acknowledgements.
 //! - [`tx`]: the sending side: buffer, segments, and the recovery that it shares with SCTP.
 //! - [`Connection`]: one connection and its states.
-//! - [`Endpoint`]: which connection a segment belongs to, listeners, and what needs no state.
-//! - [`ConnectionOptions`], [`ListenOptions`], [`EndpointOptions`], [`ConnectionInfo`]: what can be chosen
-//!   and seen.
+//! - [`Endpoint`]: dispatch of segments to connections, listeners, and answers without a connection.
+//! - [`ConnectionOptions`], [`ListenOptions`], [`EndpointOptions`]: the settings; [`ConnectionInfo`]: a snapshot of
+//! a connection's state.
 //!
 //! Inside, sequence numbers are offsets of 64 bits that never wrap: SYN has offset 0, data begins at 1.
 //!

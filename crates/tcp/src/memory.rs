@@ -1,30 +1,30 @@
-//! What a connection holds of the memory that all share; the limits are those of [`::endpoint::memory`].
+//! Memory that a connection holds of the endpoint's budget; the limits are those of [`::endpoint::memory`].
 
 pub(crate) use ::endpoint::memory::LEAST;
 pub use ::endpoint::memory::{MemoryLimits, MemoryState};
 
-/// How far a connection got, in offsets.
+/// Progress of a connection, in offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Behind what the peer acknowledged.
+    /// Offset after the last byte that the peer acknowledged.
     pub(crate) acked: u64,
-    /// Behind what the application read.
+    /// Offset after the last byte that the application read.
     pub(crate) read: u64,
 }
 
-/// What a connection holds: bytes, with what keeping them costs.
+/// Memory of a connection in bytes, including overhead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {
-    /// To be sent, or sent and not acknowledged.
+    /// Data queued, or sent and not acknowledged.
     pub to_send: usize,
-    /// In order and not read.
+    /// Data received in order and not read.
     pub unread: usize,
-    /// Received beyond a hole, and not in order yet.
+    /// Data received out of order.
     pub behind_holes: usize,
 }
 
 impl Buffered {
-    /// All of it.
+    /// Sum of all parts, in bytes.
     pub fn total(self) -> usize {
         self.to_send + self.unread + self.behind_holes
     }

@@ -1,4 +1,4 @@
-//! What an application may choose for an endpoint, for its listeners and for each connection.
+//! Options of an endpoint, of its listeners and of each connection.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
@@ -9,35 +9,35 @@ use recovery::RecoveryPolicy;
 use crate::memory::MemoryLimits;
 use crate::tx::{Nagle, WindowProbe};
 
-/// Options of a connection. Those that are negotiated count until the connection is opened; the others
-/// may change in its life ([`ConnectionMut::set_options`](crate::ConnectionMut::set_options)).
+/// Options of a connection. Negotiated options take effect when the connection is opened; the others may change at
+/// any time ([`ConnectionMut::set_options`](crate::ConnectionMut::set_options)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionOptions {
-    /// Everything that decides when to resend what, and when to acknowledge.
+    /// Recovery policy: every decision about what to retransmit and when, and when to acknowledge.
     pub policy: Arc<RecoveryPolicy>,
     /// Send small segments at once instead of waiting for the acknowledgement of earlier ones
     /// (RFC 9293, section 3.7.4; TCP_NODELAY).
     pub no_delay: bool,
-    /// Which small segments wait if not.
+    /// Which small segments wait if `no_delay` is off.
     pub nagle: Nagle,
-    /// The longest that data waits because [more](SendFlags::more) was announced.
+    /// Longest time for which data waits because [more](SendFlags::more) was announced.
     pub hold: Duration,
-    /// What probes a window that the peer has closed.
+    /// Content of a probe of a window that the peer has closed.
     pub window_probe: WindowProbe,
-    /// Bytes that may wait to be sent or acknowledged.
+    /// Most bytes waiting to be sent or acknowledged.
     pub send_buffer: usize,
-    /// Bytes that may wait for the application to read them; what the window advertises.
+    /// Most bytes waiting for the application to read them, which the window advertises.
     pub receive_buffer: usize,
-    /// Bytes to which the receive buffer may grow by itself for a fast connection on a long path; no
-    /// more than `receive_buffer` switches that off. The window's scale is chosen for it.
+    /// Bytes to which the receive buffer may grow for a fast connection on a long path; a value of at most
+    /// `receive_buffer` disables growth. It determines the window scale.
     pub receive_buffer_max: usize,
-    /// Largest segment sent and asked for, bytes of payload without options (TCP_MAXSEG); none: what the
-    /// path MTU gives (RFC 9293, section 3.7.1).
+    /// Largest segment sent and asked for, in bytes of payload without options (TCP_MAXSEG); `None`: derived from
+    /// the path MTU (RFC 9293, section 3.7.1).
     pub max_segment: Option<u16>,
     /// Whether to offer the window scale option (RFC 7323, section 2).
     pub window_scaling: bool,
-    /// The shift to offer, 14 at most (RFC 7323, section 2.3: a larger one counts as 14); none: the least that the
-    /// receive buffer's maximum needs.
+    /// The offered shift, at most 14 (RFC 7323, section 2.3: a larger one counts as 14); `None`: the smallest that
+    /// suffices for the largest receive buffer.
     pub window_shift: Option<u8>,
     /// Whether to offer timestamps (RFC 7323, section 3).
     pub timestamps: bool,
@@ -45,79 +45,78 @@ pub struct ConnectionOptions {
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: EcnMode,
-    /// Whether a reset must carry the very number that is expected; others within the window are answered by
-    /// a challenge ACK (RFC 5961, section 3). Without, any reset within the window counts.
+    /// Whether a reset must carry exactly the expected number, others within the window being answered by a
+    /// challenge ACK (RFC 5961, section 3). If off, any reset within the window counts.
     pub strict_resets: bool,
-    /// Whether a SYN in mid-connection is answered by a challenge ACK (RFC 5961, section 4). Without, one
-    /// within the window resets the connection.
+    /// Whether a SYN in mid-connection is answered by a challenge ACK (RFC 5961, section 4). If off, a SYN within
+    /// the window resets the connection.
     pub strict_syns: bool,
-    /// ACKs to segments that are not acceptable, challenge ACKs among them, this many at once
-    /// (RFC 5961, section 7).
+    /// Most ACKs in answer to unacceptable segments, challenge ACKs included, per `challenge_ack_interval` (RFC
+    /// 5961, section 7).
     pub challenge_acks: u8,
-    /// The time for which that number holds.
+    /// Interval in which at most `challenge_acks` are sent.
     pub challenge_ack_interval: Duration,
-    /// Whether segments without timestamps are taken where these were agreed; RFC 7323, section 3.2, has them
-    /// dropped.
+    /// Whether segments without timestamps are accepted after timestamps were negotiated; RFC 7323, section 3.2,
+    /// requires that they are dropped.
     pub tolerate_missing_timestamps: bool,
-    /// Probes of an idle connection; none sends none (RFC 9293, section 3.8.4).
+    /// Probes of an idle connection (RFC 9293, section 3.8.4); `None`: no probes.
     pub keep_alive: Option<KeepAlive>,
     /// Silence of the peer after which the connection ends with [`Failure::KeepAlive`](crate::Failure::KeepAlive),
-    /// idle or not, whatever `retries` and `user_timeout` say. A peer that is silent for a third of it is probed, beside
-    /// outstanding data too, each thirtieth ([`KeepAlive::within`]): on an idle connection a packet without data and its
-    /// answer per third. Outages up to two thirds of it are survived, and up to nearly all of it where the connection
-    /// was not idle before. Never less than four round trips, each with four times its variation. `keep_alive` has no
-    /// effect beside it. None leaves a dead peer to `keep_alive`, `user_timeout` and `retries`.
+    /// idle or not, whatever `retries` and `user_timeout` say. After a third of it the peer is probed at intervals
+    /// of a thirtieth ([`KeepAlive::within`]), even while data is outstanding: an idle connection exchanges one
+    /// packet without data and its answer per third. Outages of up to two thirds of it are survived, and of nearly
+    /// all of it if the connection was not idle before. Never less than four round trips, each with four times its
+    /// variation. `keep_alive` has no effect beside it. `None` leaves the detection of a dead peer to `keep_alive`,
+    /// `user_timeout` and `retries`.
     pub dead_after: Option<Duration>,
-    /// How long data may stay unacknowledged before the connection is given up (RFC 9293, section 3.8.3;
-    /// TCP_USER_TIMEOUT); none: `retries` decides alone.
+    /// Longest time for which data may stay unacknowledged before the connection fails (RFC 9293, section 3.8.3;
+    /// TCP_USER_TIMEOUT); `None`: only `retries` limits it.
     pub user_timeout: Option<Duration>,
-    /// Whether to tell the peer the user timeout and, where none is chosen here, to heed the one it tells
-    /// (RFC 5482).
+    /// Whether to send the user timeout to the peer, and to adopt the peer's if none is set here (RFC 5482).
     pub user_timeout_option: bool,
-    /// What becomes of what was not sent at [`ConnectionMut::close`](crate::ConnectionMut::close) (SO_LINGER):
-    /// none sends it in the background, zero resets the connection, another span resets it when that
-    /// has passed.
+    /// Treatment of unsent data at [`ConnectionMut::close`](crate::ConnectionMut::close) (SO_LINGER): `None` sends
+    /// it in the background, zero resets the connection, any other duration resets it once that has passed.
     pub linger: Option<Duration>,
-    /// Path MTU to begin with: bytes of an IP packet.
+    /// Initial path MTU: bytes of an IP packet.
     pub path_mtu: u16,
-    /// Whether segments are sent not to be fragmented, and ICMP and lost large segments may lower the
-    /// path MTU (RFC 1191, RFC 8201, RFC 4821).
+    /// Whether segments are sent with fragmentation forbidden, and ICMP and lost large segments may lower the path
+    /// MTU (RFC 1191, RFC 8201, RFC 4821).
     pub path_mtu_discovery: bool,
-    /// Differentiated services codepoint of what is sent, 0 to 63; may change at any time (RFC 9293, section 3.9.1.9).
-    /// What answers for a connection after the application let go of it has 0.
+    /// Differentiated services codepoint of sent segments, 0 to 63; may change at any time (RFC 9293, section
+    /// 3.9.1.9). Answers for a connection that the application has released have 0.
     pub dscp: u8,
-    /// Time to live or hop limit of what is sent, 1 to 255 (RFC 9293, section 3.9.2); 0 counts as 1.
+    /// Time to live or hop limit of sent segments, 1 to 255 (RFC 9293, section 3.9.2); 0 counts as 1.
     pub hop_limit: u8,
-    /// Whether [`Event::SoftError`](crate::Event::SoftError) tells of what hinders a connection without ending it (RFC
-    /// 9293, section 3.9.1.8).
+    /// Whether [`Event::SoftError`](crate::Event::SoftError) reports conditions that hinder a connection without
+    /// ending it (RFC 9293, section 3.9.1.8).
     pub soft_errors: bool,
-    /// Whether urgent data is delivered among the rest, as RFC 6093 wants; else its last byte is taken
-    /// out of the stream (SO_OOBINLINE off).
+    /// Whether urgent data is delivered in the stream, as RFC 6093 recommends; otherwise its last byte is removed
+    /// from the stream (SO_OOBINLINE off).
     pub urgent_inline: bool,
-    /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
+    /// Duration of TIME-WAIT: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
     pub time_wait: Duration,
-    /// How long a connection that the application let go of may wait for the peer's FIN; none: for ever.
+    /// Longest wait of a released connection for the peer's FIN; `None`: unlimited.
     pub fin_wait_2: Option<Duration>,
-    /// How long a connection that the application let go of may go without progress in what it still has to
-    /// send: a peer that keeps its window closed would keep it for ever. None: as long as the peer answers.
+    /// Longest time without progress of a released connection that still has data to send: a peer that keeps its
+    /// window closed would otherwise keep it for ever. `None`: as long as the peer answers.
     pub orphan_timeout: Option<Duration>,
-    /// SYNs sent again at most by a side that opens (R2 for SYN of RFC 9293, section 3.8.3, which wants three
-    /// minutes at least).
+    /// Most retransmissions of the SYN of a side that opens (R2 for SYN of RFC 9293, section 3.8.3, which requires
+    /// at least three minutes).
     pub syn_retries: u8,
-    /// How long opening may take in all; none: `syn_retries` decides alone.
+    /// Longest duration of opening; `None`: only `syn_retries` limits it.
     pub syn_time_limit: Option<Duration>,
-    /// SYNs sent again that still ask for ECN; then it might be why there is no answer (RFC 3168, section
-    /// 6.1.1.1).
+    /// Number of SYN retransmissions that still ask for ECN, which might be the reason for the missing answer (RFC
+    /// 3168, section 6.1.1.1).
     pub ecn_syn_retries: u8,
-    /// SYNs sent again by a side that opens that still have options beside the MSS; none: all.
+    /// Number of SYN retransmissions by a side that opens that still carry options besides the MSS; `None`: all.
     pub option_syn_retries: Option<u8>,
-    /// SYNs sent again at most by a side that accepts.
+    /// Most retransmissions of a SYN ACK.
     pub syn_ack_retries: u8,
-    /// Expiries of the retransmission timer in a row after which the connection is given up (R2).
+    /// Consecutive expiries of the retransmission timer after which the connection fails (R2).
     pub retries: u8,
     /// Timeout of the first SYN; doubled each time (RFC 6298, section 2.1).
     pub syn_timeout: Duration,
-    /// What is added to every timeout of a SYN but the first.
+    /// Addition to every timeout of a SYN except the first.
     pub syn_timeout_slack: Duration,
     /// Upper bound of the doubled timeout of SYNs.
     pub syn_timeout_max: Duration,
@@ -173,7 +172,7 @@ impl Default for ConnectionOptions {
 }
 
 impl ConnectionOptions {
-    /// What IP headers ask of the network.
+    /// The IP header fields that the options determine.
     pub(crate) fn service(&self) -> IpService {
         IpService { dscp: self.dscp & 0x3f, hop_limit: self.hop_limit.max(1) }
     }
@@ -182,12 +181,12 @@ impl ConnectionOptions {
 /// Explicit congestion notification (RFC 3168, section 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum EcnMode {
-    /// Neither asked for nor granted.
+    /// ECN is neither requested nor granted.
     Off,
-    /// Granted to a peer that asks for it.
+    /// ECN is granted to a peer that requests it.
     #[default]
     Passive,
-    /// Asked for, too.
+    /// ECN is requested as well.
     Active,
 }
 
@@ -198,38 +197,38 @@ pub struct KeepAlive {
     pub idle: Duration,
     /// Time between probes.
     pub interval: Duration,
-    /// Probes without an answer after which the connection is given up.
+    /// Unanswered probes after which the connection fails.
     pub probes: u8,
 }
 
 impl Default for KeepAlive {
-    /// Two hours, as the RFC demands at least; then Linux's nine probes each 75 s.
+    /// Two hours, the minimum of the RFC; then nine probes at 75 s, as in Linux.
     fn default() -> Self {
         KeepAlive { idle: Duration::from_secs(7200), interval: Duration::from_secs(75), probes: 9 }
     }
 }
 
 impl KeepAlive {
-    /// Probes that find a peer dead once it has been silent for `span`: after a third of it, then each thirtieth. All
-    /// twenty are lost of a living peer behind 30 % of loss each way once in 700,000 silences.
+    /// Probes that find a peer dead after a silence of `span`: the first after a third of it, then one per
+    /// thirtieth. With 30 % of loss each way, all twenty probes of a living peer are lost once in 700,000 silences.
     pub fn within(span: Duration) -> KeepAlive {
         KeepAlive { idle: span / 3, interval: span / 30, probes: 20 }
     }
 }
 
-/// How data is to be sent.
+/// Options of one call to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SendFlags {
-    /// More follows: a segment that is not full may wait (MSG_MORE, TCP_CORK).
+    /// More data follows: a segment that is not full may wait (MSG_MORE, TCP_CORK).
     pub more: bool,
-    /// The urgent pointer points behind the last of these bytes (RFC 6093).
+    /// The urgent pointer points after the last of these bytes (RFC 6093).
     pub urgent: bool,
 }
 
 /// Options of a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// Established connections that may wait to be accepted.
+    /// Most established connections waiting to be accepted.
     pub backlog: usize,
     /// Options of connections that peers open.
     pub accepted: ConnectionOptions,
@@ -241,7 +240,7 @@ impl Default for ListenOptions {
     }
 }
 
-/// When a SYN is answered without keeping anything of it (RFC 4987, section 3.6).
+/// When a SYN is answered without storing state (RFC 4987, section 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SynCookies {
     /// Never: SYNs beyond the backlog are dropped.
@@ -249,32 +248,32 @@ pub enum SynCookies {
     /// When the backlog is full.
     #[default]
     WhenFull,
-    /// Always, but for a connection that is opened anew in TIME-WAIT.
+    /// Always, except for a connection that is reopened from TIME-WAIT.
     Always,
 }
 
 /// Limits and defaults of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointOptions {
-    /// Connections that may exist at once, TIME-WAIT not counted.
+    /// Maximum number of connections, not counting TIME-WAIT.
     pub max_connections: usize,
-    /// Bytes that all connections together may hold.
+    /// Limits on the bytes that all connections together hold.
     pub memory: MemoryLimits,
-    /// Connections of all listeners that may be half open.
+    /// Maximum number of half-open connections of all listeners.
     pub syn_backlog: usize,
-    /// What happens to a SYN when they are.
+    /// Treatment of a SYN beyond that number.
     pub syn_cookies: SynCookies,
-    /// Connections in TIME-WAIT that may be remembered; the oldest gives way.
+    /// Maximum number of connections in TIME-WAIT; beyond it the oldest ends.
     pub max_time_wait: usize,
-    /// Resets a second to one host for segments that belong to no connection.
+    /// Most resets per second to one host for segments without a connection.
     pub resets_per_second: u32,
     /// Ephemeral ports (RFC 6056, section 3.2).
     pub ephemeral_ports: RangeInclusive<u16>,
-    /// The initial sequence number of every connection, for replays and tests such as of numbers that wrap;
-    /// none computes it as RFC 6528 says, as it should be: one that strangers can guess is half of a
-    /// forged segment.
+    /// The initial sequence number of every connection, for replays and for tests such as of wrapping numbers;
+    /// `None`, the secure value, computes it by RFC 6528: a number that an attacker can guess is half of a forged
+    /// segment.
     pub initial_sequence: Option<u32>,
-    /// The timestamp clock's offset in every connection, likewise.
+    /// The timestamp clock's offset in every connection, for replays and tests; `None`: derived from a key.
     pub timestamp_offset: Option<u32>,
 }
 

@@ -1,12 +1,12 @@
-//! Writes segments that leave into the driver's buffer, with or without a copy of their data.
+//! Writes outgoing segments into the driver's buffer, with or without a copy of their data.
 
 use base::TransmitBuffer;
 use bytes::Bytes;
 
 use crate::wire::{Pseudo, Segment};
 
-/// Writes a segment with the data in `pieces`; answers how many bytes went to the buffer's head. A single piece goes to the
-/// tail where there is one, and no checksum is computed then. Several are copied, with a checksum.
+/// Writes a segment with the data in `pieces`, and returns the bytes in the buffer's head. A single piece goes to
+/// the tail if the buffer has one, without a checksum. Several are copied, with a checksum.
 pub(crate) fn put(
     buffer: &mut dyn TransmitBuffer,
     segment: &Segment,
@@ -31,7 +31,7 @@ pub(crate) fn put(
     head.len() - start
 }
 
-/// Bytes of the datagram just written that are not in the buffer's head.
+/// Bytes of the datagram in the buffer's tail.
 pub(crate) fn tail_size(buffer: &mut dyn TransmitBuffer) -> usize {
     buffer.tail().map_or(0, |tail| tail.len())
 }

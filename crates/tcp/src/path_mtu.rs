@@ -1,8 +1,8 @@
-//! The path MTU of a connection (RFC 1191, RFC 8201), and its search where no router says anything (RFC 4821; the
-//! terms are RFC 8899's; black holes: RFC 2923).
+//! The path MTU of a connection (RFC 1191, RFC 8201), and its search if no router reports it (RFC 4821; the terms
+//! are RFC 8899's; black holes: RFC 2923).
 //!
-//! Segments are as large as the link takes to begin with. ICMP lowers that, or large segments that vanish while small ones
-//! arrive; then the path MTU is searched from below, and a larger segment of queued data is the probe.
+//! Initially segments are as large as the link allows. ICMP lowers that, and so do large segments that vanish while
+//! small ones arrive; then the path MTU is searched from below, with a larger segment of queued data as the probe.
 
 use core::ops::Range;
 
@@ -10,20 +10,20 @@ use base::Instant;
 use recovery::path_mtu::{PathMtuSearch, SizeLimits, Suspicion};
 use recovery::policy::{IPV4_MIN_MTU, IPV6_MIN_MTU, PathMtuPolicy};
 
-/// IPv4 packets smaller than this are rather fragmented than made smaller still: a router that asks for less
-/// is as likely a stranger.
+/// IPv4 packets smaller than this are fragmented rather than made smaller: a message that asks for less is more
+/// likely forged than a router's.
 const SMALLEST_WHOLE: u16 = 552;
 
 /// The path MTU of a connection: bytes of an IP packet.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
-    /// The link's, with which it began.
+    /// The link's MTU, the initial value.
     largest: u16,
     is_ipv6: bool,
-    /// Whether packets may be fragmented on their way.
+    /// Whether routers may fragment packets.
     may_fragment: bool,
-    /// Present once something suggests that the path carries less than the link. A probe is known by the offsets of its
-    /// first byte and behind its last one.
+    /// The search, once there is evidence that the path carries less than the link. A probe is identified by the
+    /// range of its bytes.
     search: Option<Box<PathMtuSearch<Range<u64>>>>,
 }
 
@@ -43,7 +43,7 @@ impl PathMtu {
         self.may_fragment && size <= usize::from(self.get())
     }
 
-    /// The search, which begins if there is none.
+    /// The search, started if there is none.
     fn begun(&mut self, policy: &PathMtuPolicy) -> &mut PathMtuSearch<Range<u64>> {
         let base = policy.base_mtu(self.is_ipv6);
         let max = self.largest;
@@ -51,16 +51,16 @@ impl PathMtu {
         self.search.get_or_insert_with(|| Box::new(PathMtuSearch::complete(limits)))
     }
 
-    /// There is nothing to search once packets as large as the link takes pass whole.
+    /// Ends the search once packets of the link's size pass whole.
     fn end_at_largest(&mut self) {
         self.search.take_if(|search| !self.may_fragment && search.is_at_max());
     }
 
     // ---- smaller -------------------------------------------------------------------------------
 
-    /// ICMP, verified, says that a packet was too big for a link that takes `mtu`; 0 if the router does not
-    /// say (RFC 1191, section 5). `packet`: bytes of the packet that was quoted, at most. True if the MTU
-    /// is another now.
+    /// A verified ICMP message reports that a packet was too big for a link with MTU `mtu`, 0 if the router does
+    /// not report it (RFC 1191, section 5). `packet`: upper bound of the quoted packet's bytes. Returns whether the
+    /// MTU changed.
     pub(crate) fn on_too_big(
         &mut self,
         now: Instant,
@@ -76,7 +76,7 @@ impl PathMtu {
             return self.on_larger_too_big(now, mtu, policy);
         }
         if self.is_ipv6 {
-            // RFC 8201, section 4: less than the least that every link takes is no MTU.
+            // RFC 8201, section 4: an MTU below the minimum of every link is ignored.
             return mtu >= IPV6_MIN_MTU && self.lower(now, mtu, policy);
         }
         let small = mtu < SMALLEST_WHOLE && self.largest > SMALLEST_WHOLE;
@@ -92,9 +92,9 @@ impl PathMtu {
         self.get() < before
     }
 
-    /// A segment that makes packets of `packet` bytes was given up `expiries` times in a row. Its size may be why, and
-    /// no ICMP may come; but more often there is no path at all (RFC 4821, section 7.7). So small ones and
-    /// large ones take turns, and which of them arrives tells.
+    /// A segment that makes packets of `packet` bytes was lost `expiries` times in a row. Its size may be the
+    /// reason, and no ICMP may arrive; but more often the whole path is down (RFC 4821, section 7.7). Hence small
+    /// and large segments alternate, and the result is which of them arrives.
     pub(crate) fn on_expiry(
         &mut self,
         expiries: u8,
@@ -106,11 +106,11 @@ impl PathMtu {
         suspicion
     }
 
-    /// Something arrived; true if that shows that large segments vanish because they are large.
+    /// Data was acknowledged. Returns whether this proves that large segments vanish because of their size.
     pub(crate) fn on_progress(&mut self, now: Instant, policy: &PathMtuPolicy) -> bool {
         let search = self.search.as_mut().filter(|search| search.is_suspected());
         search.is_some_and(|search| {
-            // Or the path came back just now, which the search finds out soon.
+            // The path may also have just recovered, which the search soon finds out.
             search.restart(now);
             search.on_confirmed(now, search.size(), policy);
             true
@@ -119,24 +119,24 @@ impl PathMtu {
 
     // ---- larger --------------------------------------------------------------------------------
 
-    /// The size of packet to try now, if one is due.
+    /// Packet size of the probe that is due, if any.
     pub(crate) fn due(&mut self, now: Instant, policy: &PathMtuPolicy) -> Option<u16> {
         self.search.as_mut()?.due(now, policy)
     }
 
-    /// Whether a probe has been due for so long that it need not wait for data to follow it.
+    /// Whether a probe has waited so long that it need not wait for data to follow it.
     pub(crate) fn is_overdue(&self, now: Instant, policy: &PathMtuPolicy) -> bool {
         self.search.as_ref().is_some_and(|search| search.is_overdue(now, policy))
     }
 
-    /// A probe of this size left, with the data between these offsets.
+    /// A probe of this packet size left, with the data in `range`.
     pub(crate) fn on_probe_sent(&mut self, size: u16, range: Range<u64>) {
         if let Some(search) = &mut self.search {
             search.on_probe_sent(size, range);
         }
     }
 
-    /// All before offset `acked` arrived. True if a larger MTU is in use now.
+    /// All data before offset `acked` arrived. Returns whether a larger MTU is in use now.
     pub(crate) fn on_acked(&mut self, now: Instant, acked: u64, policy: &PathMtuPolicy) -> bool {
         let probe = self.search.as_ref().and_then(|search| search.probe());
         let arrived = probe.filter(|(_, range)| range.end <= acked).map(|(size, _)| size);
@@ -146,7 +146,7 @@ impl PathMtu {
         arrived.is_some()
     }
 
-    /// Packets of this size pass, or no segment will ever be so large.
+    /// Records that packets of this size pass, or that no segment will ever be as large.
     pub(crate) fn on_confirmed(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         if let Some(search) = &mut self.search {
             search.on_confirmed(now, size, policy);
@@ -155,7 +155,7 @@ impl PathMtu {
         self.end_at_largest();
     }
 
-    /// What lies between these offsets is sent again. If the probe does, it is lost, for its size or by chance.
+    /// Data between these offsets is retransmitted: a probe among it is lost, because of its size or by chance.
     pub(crate) fn on_sent_again(
         &mut self,
         now: Instant,
@@ -169,8 +169,9 @@ impl PathMtu {
         }
     }
 
-    /// A router says that a packet larger than those in use was too big for a link that takes `mtu`. If that was the
-    /// probe, it is the next size; if large ones were under suspicion, it tells. True if the MTU changed.
+    /// A router reports that a packet larger than those in use was too big for a link with MTU `mtu`. If that was
+    /// the probe, `mtu` is the next size; if large packets were suspected, it confirms the suspicion. Returns
+    /// whether the MTU changed.
     fn on_larger_too_big(&mut self, now: Instant, mtu: u16, policy: &PathMtuPolicy) -> bool {
         let Some(search) = &mut self.search else { return false };
         let before = search.size();
@@ -183,7 +184,7 @@ impl PathMtu {
     }
 }
 
-/// The next smaller size that links have (RFC 1191, section 7).
+/// The next smaller common MTU of links (RFC 1191, section 7).
 fn plateau_below(packet: u16) -> u16 {
     const PLATEAUS: [u16; 10] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68];
     PLATEAUS.into_iter().find(|plateau| *plateau < packet).unwrap_or(68)

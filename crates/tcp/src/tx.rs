@@ -1,12 +1,12 @@
-//! The sending side of a connection: what the application wrote, the segments that carry it, the peer's
-//! window, and the recovery that it shares with SCTP.
+//! The sending side of a connection: the written data, the segments that carry it, the peer's window, and the
+//! recovery that it shares with SCTP.
 //!
-//! - [`Sender`]: all of it, in offsets: SYN has offset 0, data begins at 1, FIN takes one.
-//! - `buffer`: bytes from the oldest not acknowledged on.
-//! - `segmenter`: what goes next and how much of it: retransmissions, new data (Nagle, SWS avoidance, PSH,
-//!   FIN), what may ride along.
-//! - `output`: a segment, or the probe of a closed window; `persist`: when that is due.
-//! - `acknowledge`: what an acknowledgement changes.
+//! - [`Sender`]: the whole sending side, in offsets: SYN has offset 0, data begins at 1, FIN takes one.
+//! - `buffer`: data from the oldest unacknowledged byte on.
+//! - `segmenter`: choice and size of the next segment: retransmissions, new data (Nagle, SWS avoidance, PSH, FIN),
+//! copies that ride along.
+//! - `output`: a segment, or a window probe; `persist`: when that probe is due.
+//! - `acknowledge`: effects of an acknowledgement.
 
 mod acknowledge;
 mod buffer;

@@ -1,7 +1,7 @@
 //! Segments on the wire (RFC 9293, section 3.1): parsed without a copy, emitted with their checksum.
 //!
-//! Sequence numbers are wrapping only here: [`SequenceMap`] turns them into the offsets of 64 bits with
-//! which everything else reckons, and back.
+//! Sequence numbers only wrap here: [`SequenceMap`] converts them to the offsets of 64 bits that all other code
+//! uses, and back.
 
 mod checksum;
 mod error;

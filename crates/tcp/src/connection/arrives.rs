@@ -11,15 +11,15 @@ use crate::rx::{Arrival, Incoming, SackRanges};
 use crate::tx::{AckResult, Acknowledgement};
 use crate::wire::{SackBlock, Segment, UserTimeout};
 
-/// A segment may be overtaken for so long at least, however short the timeout is.
+/// Shortest time by which a segment may be overtaken, however short the timeout is.
 const LEAST_REORDERING: Duration = Duration::from_secs(1);
-/// What was sent before the segment that overtook an acknowledgement lies within as many bytes at least.
+/// Least distance in bytes within which data sent before an overtaking segment lies.
 const LEAST_WINDOW: u64 = 1 << 16;
 
-/// What the ACK field of a segment leads to.
+/// Consequence of a segment's ACK field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckVerdict {
-    /// The rest of the segment counts, too.
+    /// The rest of the segment is processed.
     GoOn,
     /// The segment is dropped.
     Drop,
@@ -39,7 +39,7 @@ impl Connection {
         }
     }
 
-    /// Section 3.10.7.4.
+    /// Processes a segment in a synchronized state (section 3.10.7.4).
     fn on_segment_when_synchronized(&mut self, now: Instant, segment: Segment, ce: bool) {
         let start = self.incoming.unwrap(self.rx.rcv_nxt(), segment.seq);
         if segment.flags.rst() {
@@ -51,7 +51,7 @@ impl Connection {
         if !self.has_good_timestamp(now, start, &segment) {
             return;
         }
-        // Fourth in the RFC, but RFC 5961, section 4.2, wants the challenge whatever the number.
+        // Fourth check in the RFC, but RFC 5961, section 4.2, requires the challenge whatever the number.
         if segment.flags.syn() {
             return self.on_syn_in_mid_connection(now, start);
         }
@@ -69,13 +69,13 @@ impl Connection {
         }
     }
 
-    /// First check: not within the window. An acknowledgement answers, which tells an honest peer where we
-    /// are; a probe of a closed window is such a segment. What it acknowledges still counts if it begins
-    /// where we wait ("special allowance").
+    /// First check: the segment is outside the window. It is answered by an acknowledgement, which tells an honest
+    /// peer the present state; a window probe is such a segment. Its own acknowledgement still counts if it begins
+    /// at RCV.NXT ("special allowance").
     fn on_unacceptable(&mut self, now: Instant, start: u64, segment: Segment) {
         self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
         let (next, end) = (self.rx.rcv_nxt(), start + u64::from(segment.length()));
-        // One that is all old begins where we wait once that is taken off: a FIN that is sent again, say.
+        // An entirely old segment begins at RCV.NXT once its old part is removed, such as a retransmitted FIN.
         let is_probe = (start == next || end == next) && segment.flags.ack();
         if is_probe {
             self.silence.on_heard(now);
@@ -86,24 +86,24 @@ impl Connection {
         self.note_duplicate(now, start, segment);
     }
 
-    /// What lies outside the window is acknowledged: data always, as the peer waits for that; what holds
-    /// none so often only, as it might be the answer to such an acknowledgement (RFC 5961, section 7).
+    /// Acknowledges a segment outside the window: always if it carries data, since the peer waits for that;
+    /// otherwise at a limited rate, since it might be the answer to such an acknowledgement (RFC 5961, section 7).
     fn note_duplicate(&mut self, now: Instant, start: u64, segment: Segment) {
         if segment.payload.is_empty() && !segment.flags.fin() {
             return self.challenge(now);
         }
         let fin = segment.flags.fin();
         let payload = segment.payload;
-        // The receiving side reports what came twice (RFC 2883).
+        // The receiving side reports duplicates (RFC 2883).
         self.rx.on_segment(now, Incoming { start, payload, fin, ..Incoming::default() });
         self.rx.request_ack(now);
     }
 
-    /// Second check (section 3.10.7.4; RFC 5961, section 3.2): whether a reset counts. Only one with the very number
-    /// that is expected does; one elsewhere in the window might be a stranger's, and the peer is asked.
+    /// Second check (section 3.10.7.4; RFC 5961, section 3.2): whether a reset is valid. It must carry exactly the
+    /// expected number; another one in the window might be forged, and is challenged.
     fn takes_reset(&mut self, now: Instant, start: u64) -> bool {
         let next = self.rx.rcv_nxt();
-        // A connection whose FIN came expects the number after it, but the peer may not know that.
+        // A connection that received FIN expects the number after it, which the peer may not know.
         let in_window = start == next || (start > next && start < self.rx.window_edge());
         if !in_window {
             self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
@@ -116,7 +116,7 @@ impl Connection {
         counts
     }
 
-    /// Fourth check (RFC 5961, section 4.2).
+    /// Fourth check (RFC 5961, section 4.2): a SYN in mid-connection.
     fn on_syn_in_mid_connection(&mut self, now: Instant, start: u64) {
         let in_window = start >= self.rx.rcv_nxt() && start < self.rx.window_edge();
         if self.options.strict_syns || !in_window {
@@ -125,7 +125,7 @@ impl Connection {
         self.abort_with(Failure::Reset);
     }
 
-    /// An acknowledgement for a segment out of place, if the limit allows one more.
+    /// Sends a challenge ACK for an unacceptable segment, if the limit allows it.
     pub(super) fn challenge(&mut self, now: Instant) {
         let (limit, interval) = (self.options.challenge_acks, self.options.challenge_ack_interval);
         if self.throttle.take(now, limit, interval) {
@@ -134,8 +134,8 @@ impl Connection {
         }
     }
 
-    /// PAWS (RFC 7323, section 5.3). A segment without the timestamps that were agreed is dropped without a
-    /// word (section 3.2). Of an acknowledgement that a later segment overtook nothing counts but its reports.
+    /// PAWS (RFC 7323, section 5.3). A segment without the negotiated timestamps is dropped silently (section 3.2).
+    /// Of an acknowledgement that a later segment overtook, only the SACK blocks count.
     fn has_good_timestamp(&mut self, now: Instant, start: u64, segment: &Segment) -> bool {
         if !self.negotiated.timestamps {
             return true;
@@ -160,9 +160,9 @@ impl Connection {
         good
     }
 
-    /// Whether a segment whose timestamp is old may be an acknowledgement that the network delayed until after a
-    /// segment that the peer sent later. One of an earlier turn of the sequence numbers it is not: it echoes a
-    /// timestamp of the last moments, and it acknowledges nothing that is not acknowledged already.
+    /// Whether a segment with an old timestamp may be an acknowledgement that was overtaken by a later segment. It
+    /// must echo a recent timestamp and acknowledge nothing new, so that it cannot stem from an earlier turn of the
+    /// sequence numbers.
     fn is_overtaken_ack(&self, now: Instant, start: u64, segment: &Segment) -> bool {
         let (next, una) = (self.rx.rcv_nxt(), self.tx.snd_una());
         let ack = self.outgoing.unwrap(una, segment.ack);
@@ -175,7 +175,8 @@ impl Connection {
         bare && sent_before && acks_old && age.is_some_and(|age| age <= recent)
     }
 
-    /// The SACK blocks of an old segment may report what no later acknowledgement does, such as a duplicate (RFC 2883).
+    /// The SACK blocks of an overtaken segment may contain a report that no later acknowledgement repeats, such as
+    /// a duplicate (RFC 2883).
     fn on_overtaken_ack(&mut self, now: Instant, start: u64, segment: &Segment) {
         let una = self.tx.snd_una();
         let ack = Acknowledgement {
@@ -193,10 +194,10 @@ impl Connection {
         self.on_ack_result(now, result);
     }
 
-    /// What the SACK blocks of a segment name, near what is outstanding.
+    /// The ranges of a segment's SACK blocks, as offsets near the outstanding data.
     fn sack_ranges(&self, una: u64, segment: &Segment) -> SackRanges {
         let blocks = &segment.options.sack;
-        // Mostly there are none, and collecting none is not for nothing.
+        // There are mostly none, and collecting them has a cost.
         if blocks.is_empty() {
             return SackRanges::new();
         }
@@ -216,8 +217,8 @@ impl Connection {
     fn on_ack(&mut self, now: Instant, start: u64, segment: &Segment) -> AckVerdict {
         let una = self.tx.snd_una();
         let ack = self.outgoing.unwrap(una, segment.ack);
-        // What was not sent cannot be acknowledged; and no peer that has seen the connection acknowledges
-        // less than the window that it gave allowed to be outstanding.
+        // Unsent data cannot be acknowledged; nor does a genuine peer acknowledge data further back than its
+        // largest window.
         if ack > self.tx.snd_max() || ack + self.tx.max_window() < una {
             self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
             self.challenge(now);
@@ -248,7 +249,7 @@ impl Connection {
         AckVerdict::GoOn
     }
 
-    /// The timestamp that a segment echoes.
+    /// The timestamp that a segment echoes; `None` without timestamps.
     fn echo(&self, segment: &Segment) -> Option<u32> {
         let stamps = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
         stamps.map(|stamps| stamps.echo)
@@ -264,8 +265,8 @@ impl Connection {
         }
     }
 
-    /// The peer told its user timeout (RFC 5482, section 3.1): it counts where the application has chosen
-    /// none, within what RFC 1122, section 4.2.3.5, has for R2 and what one can bear.
+    /// The peer's user timeout option arrived (RFC 5482, section 3.1). It applies if the application has set none,
+    /// within the limits of RFC 1122, section 4.2.3.5, for R2 and of this implementation.
     pub(super) fn on_peer_user_timeout(&mut self, told: Option<Duration>) {
         if let Some(told) = told.filter(|_| self.options.user_timeout_option) {
             let told = (told.as_millis() / 1000).clamp(100, 3600) as u32;
@@ -274,7 +275,7 @@ impl Connection {
         }
     }
 
-    /// Sixth to eighth: urgent pointer, text and FIN.
+    /// Sixth to eighth checks: urgent pointer, text and FIN.
     fn on_text(&mut self, now: Instant, start: u64, segment: Segment, ce: bool) {
         if segment.flags.cwr() {
             self.echoes_congestion = false;
@@ -282,7 +283,7 @@ impl Connection {
         if ce && self.negotiated.ecn_echo {
             self.echoes_congestion = true;
         }
-        // Once the peer has finished, nothing can follow.
+        // No data can follow the peer's FIN.
         if !self.state.may_receive() {
             return;
         }
@@ -294,8 +295,9 @@ impl Connection {
         if has_text {
             self.tally.data_segments_received += 1;
         }
-        // No application is there to read it (section 3.6.1; RFC 2525, section 2.17). The reset has the number that the
-        // peer expects, whatever it lacks of ours: another one it would challenge (RFC 5961, section 3.2).
+        // No application will read the data (section 3.6.1; RFC 2525, section 2.17). The reset carries the number
+        // that the peer expects, whatever it has not received: the peer would challenge another one (RFC 5961,
+        // section 3.2).
         if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
             self.reset = Some(PendingReset::Answer(segment.ack));
             return self.fail(Failure::Aborted);
@@ -303,7 +305,7 @@ impl Connection {
         self.on_arrival(now, Incoming { start, payload, fin, urgent, ce, round_trip });
     }
 
-    /// Text or FIN for the receiving side.
+    /// Passes text or FIN to the receiving side.
     fn on_arrival(&mut self, now: Instant, incoming: Incoming) {
         let Arrival { readable, finished, urgent, .. } = self.rx.on_segment(now, incoming);
         if readable > 0 {

@@ -2,7 +2,7 @@
 
 use base::Instant;
 
-/// TSval at `now`: milliseconds, from an offset that each connection has of its own.
+/// TSval at `now`: milliseconds plus the connection's offset.
 pub(crate) fn timestamp(now: Instant, offset: u32) -> u32 {
     ((now.as_nanos() / 1_000_000) as u32).wrapping_add(offset)
 }

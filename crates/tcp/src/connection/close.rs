@@ -8,7 +8,7 @@ use super::{Connection, State};
 use crate::event::{Event, Failure};
 
 impl Connection {
-    /// This side has nothing more to send.
+    /// Finishes this side's direction: FIN follows the data.
     pub(crate) fn shutdown_write(&mut self) {
         match self.state {
             State::SynSent | State::SynReceived => {
@@ -27,7 +27,7 @@ impl Connection {
         self.state = state;
     }
 
-    /// The application is done with both directions.
+    /// The application closes both directions.
     pub(crate) fn close(&mut self, now: Instant) {
         if core::mem::replace(&mut self.closed, true) {
             return;
@@ -38,8 +38,8 @@ impl Connection {
             State::Closed | State::TimeWait => {}
             // Section 3.10.4: nothing was promised to the peer yet.
             State::SynSent => self.enter_closed(),
-            // Data that the application will not read was not delivered: the peer must hear of it (RFC 2525, section 2.17).
-            // Without lingering, nothing is to be waited for.
+            // Unread data was not delivered to the application, which the peer must learn (RFC 2525, section 2.17).
+            // With a linger time of zero, no data is waited for.
             _ if unread || linger.is_some_and(|span| span.is_zero()) => {
                 self.abort_with(Failure::Aborted);
             }
@@ -52,14 +52,14 @@ impl Connection {
         }
     }
 
-    /// The application released it: unread data of an ended connection stays unread.
+    /// The application released the connection: unread data of an ended connection stays unread.
     pub(crate) fn forget_unread(&mut self) {
         if matches!(self.state, State::Closed | State::TimeWait) {
             self.rx.discard();
         }
     }
 
-    /// The application gives the connection up.
+    /// The application aborts the connection.
     pub(crate) fn abort(&mut self) {
         self.closed = true;
         match self.state {
@@ -69,8 +69,8 @@ impl Connection {
         }
     }
 
-    /// Gives up a connection without progress that holds memory others need: resets it if it is established, and answers whether
-    /// it was (RFC 6429 for those whose peer's window stays closed).
+    /// Ends a connection that made no progress, for its memory: resets it if it is established, and returns whether
+    /// it did (RFC 6429, for a peer whose window stays closed).
     pub(crate) fn evict(&mut self) -> bool {
         let holds = self.state.is_synchronized() && self.state != State::TimeWait;
         if holds {
@@ -79,13 +79,14 @@ impl Connection {
         holds
     }
 
-    /// Resets the connection.
+    /// Resets the connection for the reason `failure`.
     pub(super) fn abort_with(&mut self, failure: Failure) {
         self.reset = Some(PendingReset::Abort);
         self.fail(failure);
     }
 
-    /// The connection is gone; what was not read of it stays readable unless the peer reset it.
+    /// Ends the connection for the reason `failure`; received data stays readable unless the peer reset the
+    /// connection.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.events.add(Event::Failed(failure));
@@ -96,14 +97,14 @@ impl Connection {
         self.stop();
     }
 
-    /// Both sides have finished.
+    /// Enters CLOSED: both sides have sent FIN.
     pub(super) fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.events.add(Event::Closed);
         self.stop();
     }
 
-    /// Nothing will be sent any more but a reset.
+    /// Stops both directions: only a reset may still be sent.
     fn stop(&mut self) {
         self.handshake = None;
         self.ends_at = None;
@@ -111,7 +112,7 @@ impl Connection {
         self.tx.discard();
     }
 
-    /// The peer's FIN was reached.
+    /// The peer's FIN was received in order.
     pub(super) fn on_fin(&mut self) {
         self.state = match self.state {
             State::Established => State::CloseWait,
@@ -135,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// A peer that never finishes must not keep a released connection alive.
+    /// Limits FIN-WAIT-2, so that a peer that never sends FIN does not keep a released connection alive.
     fn limit_fin_wait_2(&mut self, now: Instant) {
         if self.state == State::FinWait2 && self.closed {
             self.ends_at = self.options.fin_wait_2.map(|span| now + span);
@@ -148,7 +149,7 @@ impl Connection {
         self.stop();
     }
 
-    /// What the endpoint keeps of it in TIME-WAIT.
+    /// The state that the endpoint keeps in TIME-WAIT.
     pub(crate) fn time_wait(&self) -> TimeWait {
         let echo = self.rx.timestamp_to_echo().filter(|_| self.negotiated.timestamps);
         TimeWait {

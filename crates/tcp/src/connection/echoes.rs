@@ -1,19 +1,19 @@
-//! Which of this side's timestamps a segment may echo (RFC 7323, section 4.1): what was never sent, or was
-//! sent before anything that is outstanding, is a mistake or a lie, and no measure of the round trip.
+//! Timestamps of this side that a segment may echo (RFC 7323, section 4.1): one that was never sent, or was sent
+//! before all outstanding data, is an error or a forgery, and gives no RTT sample.
 
 use base::{Duration, Instant};
 
 use super::clock::timestamp;
 
-/// Bounds of the timestamps that can be echoed. All are of this connection's clock.
+/// Bounds of valid echoes, in this connection's timestamp clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Echoes {
     offset: u32,
-    /// Nothing of this connection left before.
+    /// Nothing of this connection was sent before.
     began: u32,
-    /// Nothing of what is outstanding left before.
+    /// No outstanding data was sent before.
     oldest: u32,
-    /// What lies from `mark` on did not leave before this.
+    /// Data from `mark` on was not sent before.
     marked: u32,
     mark: u64,
 }
@@ -24,22 +24,22 @@ impl Echoes {
         Echoes { offset, began: clock, oldest: clock, marked: clock, mark: 0 }
     }
 
-    /// TSval of what is sent now.
+    /// TSval of a segment sent at `now`.
     pub(super) fn clock(&self, now: Instant) -> u32 {
         timestamp(now, self.offset)
     }
 
-    /// What this side adds to the clock that all its connections share.
+    /// Offset of this connection's clock from the one that all connections share.
     pub(super) fn offset(&self) -> u32 {
         self.offset
     }
 
-    /// Something is sent while nothing is outstanding.
+    /// Data is sent while none is outstanding.
     pub(super) fn on_sent_first(&mut self, now: Instant) {
         self.oldest = self.clock(now);
     }
 
-    /// All below `acked` was acknowledged, and nothing from `next` on was sent yet.
+    /// All data below `acked` is acknowledged, and none from `next` on is sent yet.
     pub(super) fn on_advanced(&mut self, now: Instant, acked: u64, next: u64) {
         if acked >= self.mark {
             self.oldest = self.marked;
@@ -48,13 +48,13 @@ impl Echoes {
         }
     }
 
-    /// Time since `echo` was sent, if this connection sent it.
+    /// Time since `echo` was sent; `None` if this connection did not send it.
     pub(super) fn age(&self, now: Instant, echo: u32) -> Option<Duration> {
         self.age_since(now, echo, self.began)
     }
 
-    /// Time since `echo` was sent, as an acknowledgement of something outstanding tells it: the peer echoes what came
-    /// with the oldest that it had not acknowledged, or with something later.
+    /// Time since `echo` was sent, for an acknowledgement of outstanding data: the peer echoes the timestamp of the
+    /// oldest segment that it had not acknowledged, or a later one.
     pub(super) fn age_of_acked(&self, now: Instant, echo: u32) -> Option<Duration> {
         self.age_since(now, echo, self.oldest)
     }
@@ -74,7 +74,7 @@ mod tests {
         Instant::from_millis(millis)
     }
 
-    /// An offset that makes the clock wrap.
+    /// An offset at which the clock wraps.
     const OFFSET: u32 = 0u32.wrapping_sub(1500);
 
     fn echo(millis: u64) -> u32 {
@@ -93,12 +93,12 @@ mod tests {
     #[test]
     fn an_acknowledgement_echoes_nothing_from_before_what_it_acknowledges() {
         let mut echoes = Echoes::new(at(0), OFFSET);
-        // 1..101 after a long silence, 101..201 a little later.
+        // 1..101 is sent after a long silence, 101..201 a little later.
         echoes.on_sent_first(at(5000));
         assert_eq!(echoes.age_of_acked(at(5100), echo(4999)), None);
         assert_eq!(echoes.age_of_acked(at(5100), echo(5000)), Some(Duration::from_millis(100)));
         echoes.on_advanced(at(5100), 101, 201);
-        // 201..301 leaves; 101..201 is still on its way.
+        // 201..301 is sent while 101..201 is in flight.
         echoes.on_advanced(at(5200), 201, 301);
         assert_eq!(echoes.age_of_acked(at(5300), echo(5099)), None);
         assert_eq!(echoes.age_of_acked(at(5300), echo(5100)), Some(Duration::from_millis(200)));

@@ -1,4 +1,4 @@
-//! A connection becomes ESTABLISHED: both sides begin to work on what was agreed.
+//! A connection becomes ESTABLISHED: both directions apply the negotiated options.
 
 use base::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use crate::wire::Segment;
 /// Bytes that the timestamps option takes in every segment (RFC 7323, appendix A).
 const TIMESTAMPS_LENGTH: u16 = 12;
 
-/// The least payload of a segment, whatever the peer's MSS and the path: less would not be worth its header,
-/// and a peer could make a little data cost a lot of work.
+/// Least payload of a full segment, whatever the peer's MSS and the path MTU: a smaller one is not worth its
+/// header, and would let a peer make a little data cost a lot of work.
 const MIN_MSS: u16 = 36;
 
 impl Connection {
@@ -39,7 +39,7 @@ impl Connection {
             Some(listener) => Event::Incoming { listener },
             None => Event::Established,
         });
-        // What was taken is kept, even if less would be taken by now.
+        // Accepted data is kept, even if less would be accepted now.
         let usual = *self.tx.options();
         let buffer = usual.buffer.max(handshake.queued_bytes);
         self.tx.set_options(SenderOptions { buffer, ..usual });
@@ -58,8 +58,7 @@ impl Connection {
         }
     }
 
-    /// The first round-trip time: that of a SYN which left once (Karn), or the one that an echoed timestamp
-    /// tells (RFC 7323, section 4.1).
+    /// The first RTT sample: that of a SYN sent once (Karn), or of an echoed timestamp (RFC 7323, section 4.1).
     fn handshake_rtt(
         &self,
         now: Instant,
@@ -68,7 +67,7 @@ impl Connection {
     ) -> Option<Duration> {
         let echo = segment.options.timestamps.map(|stamps| stamps.echo);
         match echo.filter(|echo| self.negotiated.timestamps && *echo != 0) {
-            // A cookie's timestamp is not when it left.
+            // A cookie's timestamp is not its transmission time.
             _ if handshake.sent == 0 => None,
             _ if handshake.sent == 1 => Some(now.since(handshake.sent_at)),
             Some(echo) => self.echoes.age(now, echo),
@@ -76,18 +75,18 @@ impl Connection {
         }
     }
 
-    /// The peer's window as it is meant.
+    /// The peer's window in bytes, scaled.
     pub(super) fn scaled_window(&self, field: u16) -> u64 {
         u64::from(field) << self.negotiated.window_scale.map_or(0, |(shift, _)| shift)
     }
 
-    /// Bytes of data in a full-sized segment: what the peer takes and the path carries, less the options
-    /// that every segment has (RFC 9293, section 3.7.1; RFC 6691).
+    /// Bytes of data in a full segment: limited by the peer's MSS and the path MTU, less the options of every
+    /// segment (RFC 9293, section 3.7.1; RFC 6691).
     pub(super) fn send_mss(&self) -> u16 {
         self.mss_in(self.path_mtu.get())
     }
 
-    /// The MSS, should the path carry packets of `mtu` bytes.
+    /// Bytes of data in a full segment if the path carries packets of `mtu` bytes.
     pub(super) fn mss_in(&self, mtu: u16) -> u16 {
         let options = if self.negotiated.timestamps { TIMESTAMPS_LENGTH } else { 0 };
         let own = mss_of(&self.options, mtu, self.local.is_ipv6());

@@ -1,8 +1,8 @@
-//! Events that wait to be told: each at most once, so that a set is enough.
+//! Pending events: each at most once, so that a set suffices.
 
 use crate::event::{Event, Failure, ListenerId, SoftError};
 
-/// Which events wait.
+/// Set of pending events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
     kinds: u8,
@@ -20,7 +20,7 @@ const RETRANSMISSIONS: u8 = 1 << 6;
 const CLOSED: u8 = 1 << 7;
 
 impl Pending {
-    /// An event is to be told.
+    /// Adds an event.
     pub(super) fn add(&mut self, event: Event) {
         match event {
             Event::Established => self.kinds |= ESTABLISHED,
@@ -36,7 +36,7 @@ impl Pending {
         }
     }
 
-    /// The next event, in the order in which an application wants to hear of them.
+    /// Removes and returns the next event, in the order useful to an application.
     pub(super) fn pop(&mut self) -> Option<Event> {
         if let Some(listener) = self.listener.take() {
             return Some(Event::Incoming { listener });

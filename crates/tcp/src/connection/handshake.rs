@@ -1,5 +1,5 @@
-//! How a connection comes about: SYNs, what they negotiate, and their timer (RFC 9293, section 3.5;
-//! RFC 7323, 2018, 3168; RFC 6298, section 5).
+//! The opening of a connection: SYNs, negotiation, and the SYN timer (RFC 9293, section 3.5; RFC 7323, 2018, 3168;
+//! RFC 6298, section 5).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::event::ListenerId;
 use crate::options::{ConnectionOptions, EcnMode, SendFlags};
 use crate::wire::{Flags, MAX_WINDOW_SCALE, Options, Segment, Timestamps, UserTimeout};
 
-/// MSS of a peer that names none (RFC 9293, section 3.7.1: 536 and 1220).
+/// Default MSS of a peer without the option (RFC 9293, section 3.7.1: 536 and 1220).
 pub(crate) const DEFAULT_MSS: [u16; 2] = [536, 1220];
 
 /// Bytes of the IP header, of IPv4 and of IPv6.
@@ -22,10 +22,10 @@ pub(crate) fn headers(is_ipv6: bool) -> u16 {
     IP_HEADERS[usize::from(is_ipv6)] + 20
 }
 
-/// What a SYN of the peer said.
+/// Content of the peer's SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PeerSyn {
-    /// Largest segment that it takes.
+    /// Largest segment that the peer accepts.
     pub(crate) mss: u16,
     pub(crate) window_scale: Option<u8>,
     pub(crate) sack: bool,
@@ -33,14 +33,14 @@ pub(crate) struct PeerSyn {
     pub(crate) timestamp: Option<u32>,
     /// The SYN's window in bytes, which is never scaled.
     pub(crate) window: u16,
-    /// Whether it asked for ECN, or granted it.
+    /// Whether the SYN asked for ECN, or granted it.
     pub(crate) ecn: bool,
-    /// The user timeout that it tells.
+    /// The user timeout option.
     pub(crate) user_timeout: Option<Duration>,
 }
 
 impl PeerSyn {
-    /// Reads a SYN or SYN ACK.
+    /// Parses a SYN or SYN ACK.
     pub(crate) fn read(segment: &Segment, is_ipv6: bool) -> PeerSyn {
         let options = &segment.options;
         let ecn = segment.flags.without(Flags::from_bits(!0x00c0));
@@ -58,23 +58,24 @@ impl PeerSyn {
     }
 }
 
-/// What both sides agreed on.
+/// Options that both sides agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Negotiated {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
-    /// Segments may say that they can be marked, and what the peer echoes counts: all SYNs and SYN ACKs, whichever
-    /// of them arrived, agree on it (RFC 3168, section 6.1.1).
+    /// Whether segments may be sent as markable and echoed marks count: all SYNs and SYN ACKs agree on it,
+    /// whichever of them arrived (RFC 3168, section 6.1.1).
     pub(crate) ecn: bool,
-    /// Marks are echoed: the peer may believe in ECN, since one of this side's SYNs or SYN ACKs did.
+    /// Whether marks are echoed: one of this side's SYNs or SYN ACKs negotiated ECN, so that the peer may rely on
+    /// it.
     pub(crate) ecn_echo: bool,
-    /// Shift of the peer's windows, and of this side's.
+    /// Shifts of the peer's and of this side's window.
     pub(crate) window_scale: Option<(u8, u8)>,
 }
 
 impl Negotiated {
-    /// What is used of what the peer's SYN offers or, if it is the answer to this side's, grants.
-    /// `asked`: which of this side's SYNs asked for ECN, if it is the answer to one.
+    /// Options in force after the peer's SYN, which offers them or, as an answer to this side's SYN, grants them.
+    /// `asked`: which of this side's SYNs asked for ECN.
     pub(crate) fn of(
         options: &ConnectionOptions,
         own_shift: u8,
@@ -99,24 +100,24 @@ impl Negotiated {
 /// Which of this side's SYNs asked for ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EcnAsked {
-    /// All that left.
+    /// Whether all SYNs sent asked.
     pub(crate) by_all: bool,
-    /// At least one that left.
+    /// Whether at least one SYN sent asked.
     pub(crate) by_any: bool,
 }
 
 impl EcnAsked {
-    /// Before one left.
+    /// State before the first SYN.
     const NONE: EcnAsked = EcnAsked { by_all: true, by_any: false };
 
-    /// A SYN leaves.
+    /// A SYN was sent; `asks`: it asked for ECN.
     pub(crate) fn on_sent(&mut self, asks: bool) {
         self.by_all &= asks;
         self.by_any |= asks;
     }
 }
 
-/// The user timeout to tell the peer (RFC 5482, section 3).
+/// The user timeout option for the peer (RFC 5482, section 3).
 pub(crate) fn user_timeout_option(options: &ConnectionOptions) -> Option<UserTimeout> {
     let told = options.user_timeout.filter(|_| options.user_timeout_option);
     told.map(UserTimeout::from_duration)
@@ -146,40 +147,40 @@ pub(crate) fn syn_options(
     }
 }
 
-/// What a connection has until it is established.
+/// State of a connection until it is established.
 #[derive(Debug)]
 pub(crate) struct Handshake {
-    /// The options with which it began: what was offered does not change.
+    /// The initial options: an offer does not change.
     pub(crate) offered: Arc<ConnectionOptions>,
     /// The listener that accepted it, if a peer opened it.
     pub(crate) listener: Option<ListenerId>,
-    /// What the peer's SYN said, once it came.
+    /// Content of the peer's SYN, once it arrived.
     pub(crate) peer: Option<PeerSyn>,
-    /// Whether a SYN is to be sent now.
+    /// Whether a SYN must be sent now.
     pub(crate) wants_send: bool,
-    /// When the timer expires, once a SYN was sent.
+    /// Deadline of the SYN timer, once a SYN was sent.
     pub(crate) due: Option<Instant>,
     timeout: Duration,
-    /// When opening has taken too long.
+    /// Deadline of opening.
     pub(crate) ends_at: Option<Instant>,
-    /// SYNs of this side that left.
+    /// Number of this side's SYNs sent.
     pub(crate) sent: u8,
-    /// When the latest of them left.
+    /// Transmission of the latest of them.
     pub(crate) sent_at: Instant,
     /// Which of them asked for ECN.
     pub(crate) ecn_asked: EcnAsked,
-    /// What the application sent already.
+    /// Data that the application has sent so far.
     pub(crate) queued: Vec<(Bytes, SendFlags)>,
     pub(crate) queued_bytes: usize,
-    /// Whether it could not send all that it wanted.
+    /// Whether the application was refused data.
     pub(crate) was_full: bool,
-    /// Whether the application has finished already.
+    /// Whether the application has finished its direction.
     pub(crate) finish: bool,
-    /// Text of the peer's SYN, and whether FIN follows it: delivered once the connection is established.
+    /// Text of the peer's SYN, and whether FIN follows it, to be delivered once the connection is established.
     pub(crate) early: Option<(Bytes, bool)>,
-    /// What ICMP says.
+    /// Reason reported by ICMP.
     pub(crate) hint: Option<Failure>,
-    /// How often the timer expired.
+    /// Number of expiries of the SYN timer.
     pub(crate) expiries: u8,
 }
 
@@ -207,8 +208,8 @@ impl Handshake {
         }
     }
 
-    /// A SYN leaves. Each is given twice the time of the one before (RFC 6298, section 5.5), but for as many of this side's
-    /// own as the policy's `linear_setup` says.
+    /// A SYN was sent. Each timeout is twice the previous one (RFC 6298, section 5.5), except for the number of
+    /// this side's own SYNs that the policy's `linear_setup` names.
     pub(crate) fn on_sent(&mut self, now: Instant, options: &ConnectionOptions) {
         if self.sent == 0 {
             self.ends_at = options.syn_time_limit.map(|limit| now + limit);
@@ -216,7 +217,7 @@ impl Handshake {
         self.wants_send = false;
         self.sent = self.sent.saturating_add(1);
         self.sent_at = now;
-        // One that answers the peer's SYN once more, out of turn, leaves the timer alone.
+        // A SYN ACK sent in answer to a repeated SYN leaves the timer unchanged.
         if self.due.is_none() {
             let slack = if self.expiries == 0 { Duration::ZERO } else { options.syn_timeout_slack };
             self.due = Some(now + self.timeout.min(options.syn_timeout_max) + slack);
@@ -228,17 +229,17 @@ impl Handshake {
         }
     }
 
-    /// Expiries at which the timeout does not double: none for an answer to a SYN, whose sender asks again itself.
+    /// Expiries at which the timeout does not double: none for a SYN ACK, whose peer repeats its SYN itself.
     pub(crate) fn linear_timeouts(&self, options: &ConnectionOptions) -> u8 {
         if self.listener.is_none() { options.policy.backoff.linear_setup } else { 0 }
     }
 
-    /// When something is due.
+    /// Earliest deadline of the handshake.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         Instant::earliest(&[self.due, self.ends_at])
     }
 
-    /// Whether the timer expired.
+    /// Whether the timer expired by `now`; if so, counts it.
     pub(crate) fn expire(&mut self, now: Instant) -> bool {
         let expired = self.due.is_some_and(|due| due <= now);
         if expired {

@@ -21,7 +21,7 @@ pub struct Counters {
     pub segments_received: u64,
     /// Segments with data that arrived.
     pub data_segments_received: u64,
-    /// Bytes that arrived in order, for the first time.
+    /// Bytes that arrived in order, without duplicates.
     pub bytes_received: u64,
     /// Bytes that the peer acknowledged.
     pub bytes_acked: u64,
@@ -39,7 +39,7 @@ pub struct Counters {
     pub path_mtu_reductions: u64,
 }
 
-/// What a connection counts itself: narrow where little happens, since every idle connection has it.
+/// Counters that a connection keeps itself: narrow where events are rare, since every idle connection has them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NarrowCounters {
     pub(super) segments_sent: u64,
@@ -55,54 +55,54 @@ pub(super) struct NarrowCounters {
     pub(super) path_mtu_reductions: u16,
 }
 
-/// Everything an application or a researcher may want to know of a connection.
+/// Snapshot of a connection's state, for applications and research.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionInfo {
     /// State by the names of RFC 9293, section 3.3.2.
     pub state: State,
     /// Counters since the beginning.
     pub counters: Counters,
-    /// Retransmissions by cause and order, timeouts, spurious ones.
+    /// Retransmissions by cause and order, timeouts, spurious retransmissions.
     pub recovery: RecoveryStats,
-    /// Round-trip time, timeout, window, what is in flight.
+    /// Round-trip time, timeout, window, flight.
     pub path: PathSnapshot,
     /// Whether timestamps are used (RFC 7323).
     pub timestamps: bool,
     /// Whether selective acknowledgements are used (RFC 2018).
     pub sack: bool,
-    /// Shifts of the peer's window and of the own one, if scaling is used (RFC 7323).
+    /// Shifts of the peer's and of this side's window, if scaling is used (RFC 7323).
     pub window_scale: Option<(u8, u8)>,
     /// Whether congestion notification is used (RFC 3168).
     pub ecn: bool,
-    /// Largest segment sent, bytes of payload with the usual options taken off.
+    /// Largest segment sent: bytes of payload, with the usual options deducted.
     pub send_mss: u32,
-    /// The MSS that this side asked for.
+    /// MSS option of this side.
     pub advertised_mss: u16,
     /// Path MTU in use: bytes of an IP packet.
     pub path_mtu: u16,
-    /// The peer's window: bytes from snd_una on.
+    /// The peer's window: bytes from SND.UNA on.
     pub send_window: u64,
-    /// The window advertised last.
+    /// The last advertised window.
     pub receive_window: u64,
-    /// Bytes that wait to be sent for the first time (SIOCOUTQNSD).
+    /// Bytes queued that were never sent (SIOCOUTQNSD).
     pub unsent_bytes: u64,
     /// Bytes sent and not acknowledged.
     pub unacked_bytes: u64,
-    /// Bytes in order that wait for the application (SIOCINQ).
+    /// Bytes in order that the application can read (SIOCINQ).
     pub readable_bytes: u64,
     /// Expiries of the retransmission timer since the last progress.
     pub consecutive_timeouts: u32,
-    /// Zero-window or keep-alive probes without an answer.
+    /// Unanswered window or keep-alive probes.
     pub unanswered_probes: u32,
-    /// Time since data was sent last, or since the beginning.
+    /// Time since data was last sent, or since the beginning.
     pub since_data_sent: Duration,
-    /// Time since data arrived last, or since the beginning.
+    /// Time since data last arrived, or since the beginning.
     pub since_data_received: Duration,
     /// Time since the last acknowledgement, or since the beginning.
     pub since_ack_received: Duration,
-    /// Round-trip time as the receiving side sees it; estimated only where the receive buffer may grow.
+    /// Round-trip time estimated by the receiving side, only if the receive buffer may grow.
     pub receive_round_trip: Option<Duration>,
-    /// Segments that did not simply continue what had come.
+    /// Counts of segments that did not continue the data in order.
     pub receiving: ReceiverStats,
 }
 
@@ -128,7 +128,7 @@ impl Connection {
         }
     }
 
-    /// A snapshot at `now`. What is agreed only with the peer's SYN says nothing before it comes.
+    /// A snapshot at `now`. Negotiated values are defaults until the peer's SYN arrives.
     pub fn info(&self, now: Instant) -> ConnectionInfo {
         let tx = &self.tx;
         let window = self.rx.window_edge().saturating_sub(self.rx.rcv_nxt());

@@ -37,8 +37,8 @@ impl Connection {
         connection
     }
 
-    /// A connection whose SYN was answered by a cookie, which `peer` was read from: SYN-RECEIVED, the ACK
-    /// still to be processed.
+    /// A connection from a valid SYN cookie, from which `peer` was read: SYN-RECEIVED, with the ACK still to be
+    /// processed.
     pub(crate) fn accept_cookie(
         now: Instant,
         options: Arc<ConnectionOptions>,
@@ -48,7 +48,7 @@ impl Connection {
         peer: PeerSyn,
     ) -> Self {
         let mut handshake = Handshake::new(Some(listener), Arc::clone(&options));
-        // Should this ACK not do: the SYN ACK again, and then the end.
+        // If this ACK is unacceptable, the SYN ACK is repeated, and then the connection ends.
         handshake.wants_send = false;
         handshake.due = Some(now + options.syn_timeout);
         let mut connection = Connection::blank(options, identity, State::SynReceived, now);
@@ -58,12 +58,12 @@ impl Connection {
         connection
     }
 
-    /// The listener that it is for, as long as it is not established.
+    /// The connection's listener, until it is established.
     pub(crate) fn listener(&self) -> Option<ListenerId> {
         self.handshake.as_ref()?.listener
     }
 
-    /// The peer's SYN came: IRS is known, and what it offers or grants.
+    /// The peer's SYN arrived: sets IRS, and applies its offers or grants.
     pub(super) fn on_peer_syn(&mut self, now: Instant, syn: &Segment) {
         self.incoming = SequenceMap::new(syn.seq);
         let peer = PeerSyn::read(syn, self.local.is_ipv6());
@@ -82,7 +82,7 @@ impl Connection {
         self.on_peer_user_timeout(peer.user_timeout);
         options.duplicate_sack = self.negotiated.sack;
         self.rx = Receiver::new(&options, 1);
-        // What the SYN advertised is not taken back.
+        // The window that the SYN advertised is not reduced.
         self.rx.set_buffer(self.options.receive_buffer as u64);
         self.rx.set_ack_timing(ack_timing(&self.options.policy.acknowledgement));
         self.rx.set_urgent_inline(self.options.urgent_inline);
@@ -101,7 +101,8 @@ impl Connection {
             None => self.options.syn_retries,
         };
         let Some(handshake) = &mut self.handshake else { return };
-        // As Linux counts them (`tcp_syn_linear_timeouts`): an attempt takes no less time than with doubled timeouts.
+        // As in Linux (`tcp_syn_linear_timeouts`): linear timeouts come in addition, so that an attempt takes no
+        // less time than with doubled timeouts.
         let limit = limit.saturating_add(handshake.linear_timeouts(&self.options));
         let too_long = handshake.ends_at.is_some_and(|at| at <= now);
         if !handshake.expire(now) && !too_long {

@@ -1,4 +1,4 @@
-//! What a connection sends.
+//! Segments that a connection sends.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::wire::{
     sack_blocks_that_fit,
 };
 
-/// A reset that is to be sent.
+/// A reset that is due, with its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PendingReset {
     /// The reset ends this connection.
     Abort,
-    /// The reset answers a segment that acknowledged something never sent; this connection goes on.
+    /// The reset answers a segment that acknowledged unsent data; this connection continues.
     Answer(SeqNumber),
 }
 
 impl Connection {
-    /// The next segment.
+    /// Writes the next segment into `buffer`; `None` if there is none.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -42,9 +42,9 @@ impl Connection {
             State::SynSent | State::SynReceived => {
                 self.poll_syn(now, buffer).or_else(|| self.poll_ack(now, buffer))
             }
-            // The last acknowledgement.
+            // The last acknowledgement, in TIME-WAIT.
             State::TimeWait => self.poll_ack(now, buffer),
-            // What holes there are need room of their own: a full segment of data has none.
+            // SACK blocks need a segment of their own, since a full segment of data has no room for them.
             _ if self.has_sack_to_tell(now) => self.poll_ack(now, buffer),
             _ => self
                 .poll_data(now, buffer)
@@ -53,13 +53,13 @@ impl Connection {
         }
     }
 
-    /// Whether reading made it want to send.
+    /// Whether reading made a segment due.
     pub(crate) fn wants_transmit(&self, now: Instant) -> bool {
         self.rx.wants_ack(now)
     }
 
-    /// `segment` acknowledges what was not sent: a reset answers it, and nothing changes here
-    /// (section 3.5.2, group 2).
+    /// Answers a segment that acknowledges unsent data with a reset, without any other effect (section 3.5.2, group
+    /// 2).
     pub(super) fn send_reset_for(&mut self, segment: &Segment) {
         self.reset = Some(PendingReset::Answer(segment.ack));
     }
@@ -71,10 +71,10 @@ impl Connection {
             PendingReset::Answer(seq) => segment.seq = seq,
             PendingReset::Abort => {
                 segment.seq = self.outgoing.wrap(self.tx.snd_nxt());
-                // Section 3.10.5 has no ACK here; with one it is believed by more.
+                // Section 3.10.5 has no ACK here; with one, more hosts accept the reset.
                 segment.flags |= Flags::ACK;
                 segment.ack = self.incoming.wrap(self.rx.rcv_nxt());
-                // RFC 7323, section 3.2: they should be there.
+                // RFC 7323, section 3.2: timestamps should be present.
                 segment.options.timestamps = self.timestamps(now);
             }
         }
@@ -84,7 +84,7 @@ impl Connection {
     fn poll_syn(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         let handshake = self.handshake.as_mut().filter(|handshake| handshake.wants_send)?;
         let peer = handshake.peer;
-        // A SYN that may have been dropped for its ECN bits goes without them (RFC 3168, section 6.1.1.1).
+        // A SYN that may have been dropped for its ECN bits is repeated without them (RFC 3168, section 6.1.1.1).
         let with_ecn = handshake.expiries <= self.options.ecn_syn_retries;
         let ecn = with_ecn
             && match &peer {
@@ -92,12 +92,12 @@ impl Connection {
                 Some(_) => self.negotiated.ecn,
             };
         let limit = self.options.option_syn_retries.unwrap_or(u8::MAX);
-        // What answers the peer keeps to what was agreed.
+        // An answer to the peer keeps to the negotiated options.
         let with_options = peer.is_some() || handshake.expiries <= limit;
         match peer {
             None => handshake.ecn_asked.on_sent(ecn),
-            // The peer may get this one and believe that there is no ECN: nothing may be marked then, as it would
-            // echo no mark (RFC 3168, section 6.1.1).
+            // The peer may receive this SYN ACK and conclude that there is no ECN: then it would echo no mark, so
+            // no segment may be sent as markable (RFC 3168, section 6.1.1).
             Some(_) => self.negotiated.ecn &= ecn,
         }
         handshake.on_sent(now, &self.options);
@@ -120,7 +120,7 @@ impl Connection {
             }
         }
         if ecn {
-            // Asking: ECE and CWR; granting: ECE.
+            // A request for ECN sets ECE and CWR, a grant sets ECE.
             let setup = if peer.is_some() { Flags::ECE } else { Flags::ECE | Flags::CWR };
             segment.flags |= setup;
         }
@@ -153,13 +153,13 @@ impl Connection {
             self.tally.data_segments_sent += 1;
             self.data_sent_at = now;
         }
-        // Only new data that the window takes may say that it may be marked (RFC 3168, sections 6.1.4 to 6.1.6).
+        // Only new data within the window may be sent as markable (RFC 3168, sections 6.1.4 to 6.1.6).
         let markable = self.negotiated.ecn && bytes > 0 && !retransmission && !window_probe;
         let ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
         Some(self.emit(&segment, &pieces, ecn, buffer))
     }
 
-    /// Whether an acknowledgement is due that has SACK blocks.
+    /// Whether an acknowledgement with SACK blocks is due.
     fn has_sack_to_tell(&self, now: Instant) -> bool {
         self.negotiated.sack && self.rx.has_sack() && self.rx.wants_ack(now)
     }
@@ -172,8 +172,8 @@ impl Connection {
         Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 
-    /// A keep-alive probe: a number that was acknowledged long ago, so that the peer answers (RFC 9293,
-    /// section 3.8.4), whatever else is outstanding.
+    /// Writes a keep-alive probe: an old, acknowledged number makes the peer answer (RFC 9293, section 3.8.4),
+    /// whatever is outstanding.
     fn poll_probe(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         if !core::mem::take(&mut self.probes) {
             return None;
@@ -183,8 +183,8 @@ impl Connection {
         Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
     }
 
-    /// A segment that begins at `start`, has room for `bytes` of data and acknowledges all that came. Options
-    /// that not every segment has go as far as they fit beside the data.
+    /// A segment at `start` with room for `bytes` bytes of data, which acknowledges all received data. Optional TCP
+    /// options are added as far as they fit beside the data.
     fn acknowledging(&mut self, now: Instant, start: u64, bytes: usize) -> Segment {
         let mut left = usize::from(self.send_mss()).saturating_sub(bytes);
         let user_timeout = self.user_timeout_to_tell().filter(|_| left >= 4);
@@ -212,7 +212,7 @@ impl Connection {
         };
         segment.options = Options {
             timestamps: self.timestamps(now),
-            // Mostly there are none, and collecting none costs as much as writing the rest.
+            // There are mostly none, and collecting them costs as much as writing the rest.
             sack: if sack.is_empty() {
                 Default::default()
             } else {
@@ -229,12 +229,12 @@ impl Connection {
         Some(Timestamps { value: self.echoes.clock(now), echo })
     }
 
-    /// The user timeout, if it is news to the peer.
+    /// The user timeout option, if the peer does not know it yet.
     fn user_timeout_to_tell(&self) -> Option<UserTimeout> {
         user_timeout_option(&self.options).filter(|_| self.tells_user_timeout)
     }
 
-    /// The window field of the last acknowledgement, for TIME-WAIT.
+    /// Window field of the last acknowledgement, for TIME-WAIT.
     pub(super) fn window_field(&self) -> u16 {
         let shift = self.negotiated.window_scale.map_or(0, |(_, shift)| shift);
         let window = self.rx.window_edge().saturating_sub(self.rx.rcv_nxt());
@@ -259,7 +259,7 @@ impl Connection {
     }
 }
 
-/// A datagram between two TCP addresses, of the usual service: over IP there are no ports.
+/// Describes a datagram between two addresses with the usual IP service: over IP the ports are 0.
 pub(crate) fn transmit(
     local: SocketAddr,
     remote: SocketAddr,

@@ -1,4 +1,4 @@
-//! What a connection's two sides are made of: its options, as the sending and the receiving side have them.
+//! Options of a connection's two directions, derived from those of the connection.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) fn mss_of(options: &ConnectionOptions, mtu: u16, is_ipv6: bool) -> u1
     mtu.saturating_sub(headers(is_ipv6)).min(options.max_segment.unwrap_or(u16::MAX)).max(1)
 }
 
-/// How the receiving side behaves under these options.
+/// Options of the receiving side.
 pub(crate) fn receiver_options(options: &ConnectionOptions, is_ipv6: bool) -> ReceiverOptions {
     ReceiverOptions {
         buffer: options.receive_buffer as u64,
@@ -27,14 +27,14 @@ pub(crate) fn receiver_options(options: &ConnectionOptions, is_ipv6: bool) -> Re
     }
 }
 
-/// Whole seconds, in four bytes.
+/// Whole seconds, in four bytes of memory.
 pub(super) type Seconds = core::num::NonZeroU32;
 
 fn seconds(span: Seconds) -> Duration {
     Duration::from_secs(u64::from(span.get()))
 }
 
-/// How the sending side behaves under these options.
+/// Options of the sending side.
 pub(super) fn sender_options(
     options: &ConnectionOptions,
     peer_user_timeout: Option<Seconds>,
@@ -50,7 +50,7 @@ pub(super) fn sender_options(
     }
 }
 
-/// The sending side at its beginning.
+/// Initial state of the sending side.
 pub(super) fn new_sender(
     options: &ConnectionOptions,
     peer_user_timeout: Option<Seconds>,
@@ -66,7 +66,7 @@ pub(super) fn new_sender(
     )
 }
 
-/// The shift of this side's windows that a SYN offers.
+/// Window shift that this side's SYN offers.
 pub(crate) fn window_shift(options: &ConnectionOptions, is_ipv6: bool) -> u8 {
     let shift = options.window_shift.map(|shift| shift.min(MAX_WINDOW_SCALE));
     shift.unwrap_or_else(|| receiver_options(options, is_ipv6).window_scale())

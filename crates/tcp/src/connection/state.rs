@@ -1,6 +1,6 @@
 //! The states of a connection (RFC 9293, section 3.3.2).
 
-/// State of a connection. A listener is none of them: LISTEN belongs to the endpoint.
+/// State of a connection. LISTEN is not among them: listeners belong to the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// This side sent a SYN.
@@ -9,24 +9,24 @@ pub enum State {
     SynReceived,
     /// Data flows both ways.
     Established,
-    /// This side finished; the peer has not acknowledged that.
+    /// This side sent FIN, which the peer has not acknowledged.
     FinWait1,
-    /// This side finished, and the peer knows.
+    /// This side sent FIN, which the peer acknowledged.
     FinWait2,
-    /// The peer finished.
+    /// The peer sent FIN.
     CloseWait,
-    /// Both finished at once.
+    /// Both sides sent FIN at once.
     Closing,
-    /// The peer finished, then this side; the peer has not acknowledged that.
+    /// The peer sent FIN, then this side, whose FIN is not acknowledged.
     LastAck,
-    /// Both finished; old segments may still arrive.
+    /// Both sides sent FIN; old segments may still arrive.
     TimeWait,
-    /// Over.
+    /// The connection has ended.
     Closed,
 }
 
 impl State {
-    /// The name as RFC 9293 spells it.
+    /// The state's name in RFC 9293.
     pub fn name(self) -> &'static str {
         match self {
             State::SynSent => "SYN-SENT",

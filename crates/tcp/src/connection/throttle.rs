@@ -1,9 +1,9 @@
-//! The limit of ACKs that segments out of place may ask for (RFC 5961, section 7). Each connection has its
-//! own: a limit that connections share tells strangers about each other's (Cao et al. 2016).
+//! Rate limit of ACKs in answer to unacceptable segments (RFC 5961, section 7). Each connection has its own: a
+//! shared limit would reveal other connections to an attacker (Cao et al. 2016).
 
 use base::{Duration, Instant};
 
-/// How many there were in the present interval.
+/// Number of ACKs in the present interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Throttle {
     began: Instant,
@@ -11,7 +11,7 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Whether one more may be sent at `now`; it then counts.
+    /// Whether one more ACK may be sent at `now`; if so, counts it.
     pub(crate) fn take(&mut self, now: Instant, limit: u8, interval: Duration) -> bool {
         if self.count == 0 || now.since(self.began) >= interval {
             *self = Throttle { began: now, count: 0 };

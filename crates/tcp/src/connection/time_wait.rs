@@ -1,4 +1,5 @@
-//! TIME-WAIT (RFC 9293, section 3.10.7.4, eighth; RFC 6191): what is left of a connection whose sides have both finished.
+//! TIME-WAIT (RFC 9293, section 3.10.7.4, eighth; RFC 6191): the remaining state of a connection that both sides
+//! have finished.
 
 use core::net::SocketAddr;
 
@@ -7,32 +8,32 @@ use base::{Duration, Instant};
 use super::clock::timestamp;
 use crate::wire::{Flags, Segment, SeqNumber, Timestamps};
 
-/// What is kept of a connection in TIME-WAIT.
+/// State of a connection in TIME-WAIT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TimeWait {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
     pub(crate) snd_nxt: SeqNumber,
     pub(crate) rcv_nxt: SeqNumber,
-    /// The window field of acknowledgements.
+    /// Window field of its acknowledgements.
     pub(crate) window: u16,
     /// TS.Recent and this side's offset, if timestamps are used.
     pub(crate) timestamps: Option<(u32, u32)>,
-    /// How long it lasts, each time that it begins.
+    /// Duration from each restart.
     pub(crate) lasts: Duration,
 }
 
-/// What a segment means to a connection in TIME-WAIT.
+/// Response to a segment in TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The segment is dropped.
     Nothing,
-    /// The segment is to be acknowledged.
+    /// The segment is acknowledged.
     Acknowledge,
-    /// The peer's FIN again: to be acknowledged, and TIME-WAIT begins anew.
+    /// The peer repeated its FIN: it is acknowledged, and TIME-WAIT restarts.
     Restart,
-    /// A new connection that cannot be mistaken for the old one. Its own sequence numbers must begin after
-    /// these.
+    /// A new connection that cannot be confused with the old one. Its initial sequence number must follow the old
+    /// one's last.
     NewConnection {
         /// SND.NXT of the old one.
         after: SeqNumber,
@@ -40,8 +41,8 @@ pub(crate) enum Verdict {
 }
 
 impl TimeWait {
-    /// What to do with `segment`; `listens`: whether a new connection is wanted. Resets do nothing: an old one, or a
-    /// stranger's, must not end the state that keeps old segments away (RFC 1337, section 3, fix F1).
+    /// Response to `segment`; `listens`: a listener accepts new connections. Resets have no effect: an old or
+    /// forged one must not end the state that keeps old segments away (RFC 1337, section 3, fix F1).
     pub(crate) fn judge(&self, segment: &Segment, listens: bool) -> Verdict {
         let flags = segment.flags;
         if flags.rst() {
@@ -50,7 +51,7 @@ impl TimeWait {
         if listens && flags.syn() && !flags.ack() && self.is_newer(segment) {
             return Verdict::NewConnection { after: self.snd_nxt };
         }
-        // Fifth check: what does not acknowledge is dropped.
+        // Fifth check: a segment without ACK is dropped.
         if !flags.ack() && !flags.syn() {
             return Verdict::Nothing;
         }
@@ -63,8 +64,8 @@ impl TimeWait {
         Verdict::Acknowledge
     }
 
-    /// Whether a SYN is later than all of the old connection (RFC 6191, section 2): by its timestamp, or
-    /// else by its sequence number.
+    /// Whether a SYN is newer than all segments of the old connection (RFC 6191, section 2): by its timestamp, or
+    /// without one by its sequence number.
     fn is_newer(&self, syn: &Segment) -> bool {
         let by_number = syn.seq.is_after(self.rcv_nxt);
         match (self.timestamps, syn.options.timestamps) {
@@ -76,7 +77,7 @@ impl TimeWait {
         }
     }
 
-    /// The acknowledgement that it sends, at `now`.
+    /// The acknowledgement sent in TIME-WAIT at `now`.
     pub(crate) fn acknowledgement(&self, now: Instant) -> Segment {
         let mut ack = Segment::new(self.local.port(), self.remote.port());
         ack.seq = self.snd_nxt;

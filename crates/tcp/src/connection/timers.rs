@@ -1,4 +1,4 @@
-//! What time brings about (RFC 9293, sections 3.8.3, 3.8.4 and 3.10.8).
+//! Timers of a connection (RFC 9293, sections 3.8.3, 3.8.4 and 3.10.8).
 
 use base::Instant;
 
@@ -9,7 +9,7 @@ use crate::options::KeepAlive;
 use crate::tx::GiveUp;
 
 impl Connection {
-    /// When it wants to be called next.
+    /// Earliest deadline of the connection.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match self.state {
             State::Closed | State::TimeWait => None,
@@ -28,7 +28,7 @@ impl Connection {
         }
     }
 
-    /// Time has come to `now`.
+    /// Runs the timers due at `now`.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.ends_at.is_some_and(|at| at <= now) {
             return self.on_end();
@@ -46,7 +46,7 @@ impl Connection {
         }
     }
 
-    /// A state that must not last has lasted: FIN-WAIT-2 ends quietly, lingering with a reset.
+    /// Ends a state of limited duration: FIN-WAIT-2 silently, lingering with a reset.
     fn on_end(&mut self) {
         self.ends_at = None;
         match self.state {
@@ -55,7 +55,7 @@ impl Connection {
         }
     }
 
-    /// The timers of the sending side: what was not acknowledged in time.
+    /// Runs the timers of the sending side.
     fn on_sender_timeout(&mut self, now: Instant) {
         let before = self.tx.timeouts();
         let result = self.tx.on_timeout(now);
@@ -72,14 +72,14 @@ impl Connection {
         }
     }
 
-    /// When a released connection has been without progress for too long.
+    /// Deadline of a released connection without progress.
     fn orphan_due(&self) -> Option<Instant> {
         let waits = self.closed && self.state.is_synchronized() && !self.tx.is_fin_acked();
         Some(self.progress_at + self.options.orphan_timeout.filter(|_| waits)?)
     }
 
-    /// How a silent peer is probed now: by `dead_after` always; by `keep_alive` while no data is outstanding, whose
-    /// retransmissions ask as well.
+    /// Present keep-alive probing: by `dead_after` always; by `keep_alive` only while no data is outstanding, since
+    /// retransmissions probe as well.
     fn probing(&self) -> Option<KeepAlive> {
         if !self.state.is_synchronized() || self.state == State::TimeWait {
             return None;
@@ -90,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// When a keep-alive probe is due.
+    /// Deadline of the next keep-alive probe.
     fn keep_alive_due(&self) -> Option<Instant> {
         Some(self.silence.due(&self.probing()?))
     }

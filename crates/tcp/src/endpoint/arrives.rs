@@ -1,5 +1,5 @@
-//! Which connection a segment belongs to, and what becomes of one that belongs to none (RFC 9293, sections
-//! 3.10.7.1 and 3.10.7.2).
+//! Dispatch of segments to connections, and treatment of segments without one (RFC 9293, sections 3.10.7.1 and
+//! 3.10.7.2).
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::options::{ConnectionOptions, SynCookies};
 use crate::wire::{Flags, ParseError, Segment, SeqNumber, SequenceMap};
 
 impl Endpoint {
-    /// A datagram came, of which this was made.
+    /// Processes a datagram, parsed as `segment`.
     pub(super) fn on_datagram(
         &mut self,
         now: Instant,
@@ -52,8 +52,7 @@ impl Endpoint {
 
     fn on_segment_of(&mut self, now: Instant, id: ConnectionId, segment: Segment, ecn: Ecn) {
         let Some(connection) = self.table.get(id) else { return };
-        // An ACK that would be one connection too many is as good as lost: the peer's next segment may
-        // find room.
+        // An ACK that would complete one connection too many is dropped: the peer's next segment may find room.
         let full = connection.listener().is_some_and(|listener| self.is_full(listener));
         let flags = segment.flags;
         if full && flags.ack() && !flags.rst() {
@@ -63,13 +62,13 @@ impl Endpoint {
         self.with(now, id, |connection| connection.on_segment(now, segment, ecn == Ecn::Ce));
     }
 
-    /// Whether a listener exists and has as many connections as may wait to be accepted.
+    /// Whether the listener exists and its queue of established connections is full.
     fn is_full(&self, listener: ListenerId) -> bool {
         let listener = self.listeners.get(listener);
         listener.is_some_and(|listener| listener.queue.len() >= listener.backlog)
     }
 
-    /// Whether there is room for one more connection of a listener; else its opening is dropped.
+    /// Whether there is room for one more connection of a listener; if not, its opening is dropped.
     fn has_room(&mut self, listener: ListenerId) -> bool {
         if self.is_full(listener) || self.table.len() >= self.options.max_connections {
             self.stats.syns_dropped += 1;
@@ -80,7 +79,7 @@ impl Endpoint {
         has_memory
     }
 
-    /// Section 3.10.7.1: CLOSED.
+    /// Processes a segment in CLOSED (section 3.10.7.1).
     fn refuse(&mut self, now: Instant, local: SocketAddr, remote: SocketAddr, segment: &Segment) {
         self.stats.no_connection += 1;
         let Some(reset) = reset_for(segment) else { return };
@@ -91,7 +90,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether the segment was TIME-WAIT's; a SYN that opens a new connection ends it and is not.
+    /// Processes a segment in TIME-WAIT; returns whether it did. A SYN that opens a new connection ends TIME-WAIT
+    /// and is not processed here.
     fn on_segment_in_time_wait(
         &mut self,
         now: Instant,
@@ -116,9 +116,9 @@ impl Endpoint {
         true
     }
 
-    /// A SYN opens a connection anew whose sequence numbers ended at `after`. Its own must begin behind those
-    /// (section 3.6.1), which a cookie cannot promise; where there is no room for it, TIME-WAIT goes on, and the SYN
-    /// is as good as lost.
+    /// A SYN reopens a connection whose sequence numbers ended at `after`. The new ones must follow (section
+    /// 3.6.1), which a cookie cannot guarantee; without room for the connection, TIME-WAIT continues, and the SYN
+    /// is dropped.
     fn reopen(
         &mut self,
         now: Instant,
@@ -140,14 +140,14 @@ impl Endpoint {
         self.open_passively(now, options, identity, listener, syn);
     }
 
-    /// Ends what is left in TIME-WAIT of a connection between these addresses.
+    /// Ends TIME-WAIT of a connection between these addresses.
     pub(super) fn end_old(&mut self, local: SocketAddr, remote: SocketAddr) {
         if let Some(id) = self.time_waits.take(local, remote) {
             self.end_time_wait(id);
         }
     }
 
-    /// Section 3.10.7.2: LISTEN.
+    /// Processes a segment in LISTEN (section 3.10.7.2).
     fn on_segment_in_listen(
         &mut self,
         now: Instant,
@@ -216,7 +216,7 @@ impl Endpoint {
         self.settle(now, id);
     }
 
-    /// Answers a SYN with a cookie: as the connection would, as far as a cookie can keep what was agreed.
+    /// Answers a SYN with a cookie, as a connection would, as far as a cookie can store the negotiated options.
     fn send_cookie(
         &mut self,
         now: Instant,
@@ -251,7 +251,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether an ACK brought a cookie back; then there is a connection.
+    /// Creates a connection if an ACK returns a valid cookie; returns whether it did.
     fn on_cookie(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Connections that the application opens, and the addresses and numbers with which one begins.
+//! Active open: connections that the application opens, and the initial addresses and numbers of a connection.
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -11,17 +11,17 @@ use crate::connection::{Connection, Identity};
 use crate::options::ConnectionOptions;
 use crate::wire::SeqNumber;
 
-/// Why no connection can be opened.
+/// Why a connection cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
-    /// There is one between these addresses and ports already.
+    /// A connection between these addresses and ports exists.
     Exists,
-    /// There was one between these addresses and ports lately, and what it left on its way could be mistaken for a new
-    /// one's: TIME-WAIT must end first (RFC 9293, section 3.6.1).
+    /// A connection between these addresses and ports existed recently, whose old segments could be confused with
+    /// the new one's: TIME-WAIT must end first (RFC 9293, section 3.6.1).
     TimeWait,
-    /// The endpoint has as many connections as it may.
+    /// The endpoint has its maximum number of connections.
     TooMany,
-    /// The peer's port is 0, or its address is none that a connection can have.
+    /// The peer's port is 0, or its address cannot have a connection.
     BadRemote,
     /// This side's address is unspecified, or of another family than the peer's.
     BadLocal,
@@ -47,10 +47,10 @@ impl fmt::Display for ConnectError {
 impl core::error::Error for ConnectError {}
 
 impl Endpoint {
-    /// Opens a connection from `local` to `remote`; with port 0, from an ephemeral port (RFC 6056). Data
-    /// may be sent at once; it goes when the peer has answered. An earlier connection between the same
-    /// addresses and ports in TIME-WAIT gives way a second after its end if both have timestamps, by which
-    /// old segments are told from new ones.
+    /// Opens a connection from `local` to `remote`; with port 0, from an ephemeral port (RFC 6056). Data may be
+    /// sent at once; it leaves when the peer has answered. A connection between the same addresses and ports in
+    /// TIME-WAIT ends a second after its last segment if both have timestamps, which distinguish old segments from
+    /// new ones.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -84,8 +84,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// `local` with a port that is free; or with one that TIME-WAIT can give up since `stamped` segments are told
-    /// from old ones, and where the old one's sequence numbers ended.
+    /// `local` with a free port, or with one that TIME-WAIT can release, since the segments are `stamped` and so
+    /// differ from old ones; with the end of the old connection's sequence numbers.
     fn choose_local(
         &mut self,
         now: Instant,
@@ -117,7 +117,7 @@ impl Endpoint {
         Ok((local, reusable(local)))
     }
 
-    /// The numbers with which a connection between these addresses begins now.
+    /// Initial numbers of a connection between these addresses at `now`.
     pub(super) fn identity(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> Identity {
         Identity {
             local,
@@ -127,7 +127,7 @@ impl Endpoint {
         }
     }
 
-    /// The options as they are kept: thousands of connections with the same need them once.
+    /// Shares equal options: thousands of connections with the same options store them once.
     fn share(&mut self, options: Arc<ConnectionOptions>) -> Arc<ConnectionOptions> {
         if self.shared_options != options {
             self.shared_options = options;
@@ -136,14 +136,14 @@ impl Endpoint {
     }
 }
 
-/// The address as segments name it: an IPv4 address mapped into IPv6 is one of IPv4.
+/// The address in segments: an IPv4-mapped IPv6 address becomes an IPv4 address.
 pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Whether a connection can have this address (RFC 9293, section 3.9.2.3, MUST-46 and MUST-57): neither groups have,
-/// nor what is reserved (240.0.0.0/4 with the broadcast address: RFC 6890, section 2.2.2). Broadcast addresses of
-/// networks only those know who know the networks.
+/// Whether a connection can have this address (RFC 9293, section 3.9.2.3, MUST-46 and MUST-57): neither a multicast
+/// nor a reserved one (240.0.0.0/4 with the broadcast address: RFC 6890, section 2.2.2). Broadcast addresses of
+/// subnets are unknown here.
 pub(super) fn is_unicast(ip: IpAddr) -> bool {
     let reserved = matches!(ip, IpAddr::V4(ip) if ip.octets()[0] >= 240);
     !(ip.is_unspecified() || ip.is_multicast() || reserved)

@@ -1,4 +1,4 @@
-//! A connection lent to the application: its calls, and what the endpoint notes once they are over.
+//! A connection lent to the application: its calls, and the endpoint's updates after them.
 
 use std::sync::Arc;
 
@@ -10,38 +10,37 @@ use super::{ConnectionId, Endpoint};
 use crate::connection::{Connection, ConnectionError, Received, SendError};
 use crate::options::{ConnectionOptions, SendFlags};
 
-/// A connection of an endpoint, to be used: [`Endpoint::connection_mut`] lends it.
+/// A connection of an endpoint, for calls that change it: [`Endpoint::connection_mut`] lends it.
 ///
-/// Each call acts at once. The endpoint takes note of the last one (events, memory, what there is to send) when the handle is
-/// dropped, and of the others when the next follows. A handle that is not used changes nothing.
+/// Each call takes effect at once. The endpoint updates its tables (events, memory, data to send) for the last call
+/// when the handle is dropped, and for earlier calls when the next follows. An unused handle changes nothing.
 #[derive(Debug)]
 pub struct ConnectionMut<'a> {
     endpoint: &'a mut Endpoint,
     id: ConnectionId,
-    /// When the last call was made and what it changed, as long as the endpoint has not taken note of it.
+    /// Instant and effect of the last call, until the endpoint has updated its tables.
     unsettled: Option<(Instant, Changed)>,
 }
 
-/// What a call changed of a connection.
+/// Effect of a call on a connection.
 #[derive(Clone, Copy, Debug)]
 enum Changed {
-    /// Only how much memory it holds.
+    /// Only the memory that it holds changed.
     Held,
     Anything,
 }
 
 impl<'a> ConnectionMut<'a> {
-    /// None for a connection that the endpoint does not have.
+    /// `None` if the endpoint does not have the connection.
     pub(super) fn new(endpoint: &'a mut Endpoint, id: ConnectionId) -> Option<ConnectionMut<'a>> {
         endpoint.table.get(id)?;
         Some(ConnectionMut { endpoint, id, unsettled: None })
     }
 
-    /// Gives the connection data to send: the number of bytes that it took, from the front. Fewer than all
-    /// means that the send buffer is full, or that all connections together hold as much as they may
-    /// ([`EndpointOptions::memory`](crate::EndpointOptions::memory));
-    /// [`Event::Writable`](crate::Event::Writable) says when to try again. No data at all, without the flag `more`,
-    /// lets go of what waits for more.
+    /// Queues data to send, and returns the number of bytes accepted, from the front. Fewer than all means that the
+    /// send buffer is full, or that all connections together hold the maximum
+    /// ([`EndpointOptions::memory`](crate::EndpointOptions::memory)); [`Event::Writable`](crate::Event::Writable)
+    /// follows when there is room. Empty data without the flag `more` releases data that waits for more.
     ///
     /// # Errors
     /// [`SendError`].
@@ -56,16 +55,15 @@ impl<'a> ConnectionMut<'a> {
         if taken < asked {
             self.endpoint.await_memory(self.id);
         }
-        // No data at all still says whether more follows.
+        // Empty data still determines whether more follows.
         if taken > 0 || asked == 0 {
             self.unsettled = Some((now, Changed::Anything));
         }
         Ok(taken)
     }
 
-    /// Bytes that [`ConnectionMut::send`] would take now. Where it would take none,
-    /// [`Event::Writable`](crate::Event::Writable) tells when it takes some again. For an application that fetches data
-    /// only where there is room for it.
+    /// Bytes that [`ConnectionMut::send`] would accept now. If 0, [`Event::Writable`](crate::Event::Writable)
+    /// follows when there is room. For applications that fetch data only when there is room.
     ///
     /// # Errors
     /// As [`ConnectionMut::send`].
@@ -77,15 +75,15 @@ impl<'a> ConnectionMut<'a> {
         Ok(room)
     }
 
-    /// Takes up to `limit` bytes that arrived, from the front: one piece of them, so ask again.
+    /// Reads up to `limit` bytes from the front: one contiguous piece, so call it until there is no data.
     ///
     /// # Errors
-    /// [`ConnectionError`], once everything that arrived before the failure was read, unless it was a
-    /// reset, which drops what was not read (RFC 9293, section 3.10.7.4).
+    /// [`ConnectionError`], once everything that arrived before the failure was read. A reset drops unread data
+    /// (RFC 9293, section 3.10.7.4).
     pub fn receive(&mut self, now: Instant, limit: usize) -> Result<Received, ConnectionError> {
         let connection = self.informed().ok_or(ConnectionError::Closed)?;
         let received = connection.receive(now, limit)?;
-        // Reading may open the window, of which the peer must hear.
+        // Reading may open the window, which the peer must learn.
         if connection.wants_transmit(now) {
             self.unsettled = Some((now, Changed::Anything));
         } else if matches!(received, Received::Data(_)) {
@@ -94,20 +92,20 @@ impl<'a> ConnectionMut<'a> {
         Ok(received)
     }
 
-    /// The urgent byte, once it has come, where it is not part of the stream
-    /// ([`ConnectionOptions::urgent_inline`] off); only once.
+    /// The urgent byte, if it arrived and is not part of the stream ([`ConnectionOptions::urgent_inline`] off);
+    /// returned only once.
     pub fn receive_urgent(&mut self) -> Option<u8> {
         self.endpoint.table.get_mut(self.id)?.receive_urgent()
     }
 
-    /// Finishes this side's direction: a FIN follows what was sent. The peer may go on.
+    /// Finishes this side's direction: FIN follows the queued data. The peer may continue.
     pub fn shutdown_write(&mut self, now: Instant) {
         self.run(now, Connection::shutdown_write);
     }
 
-    /// Closes both directions. What was sent still arrives, as the option `linger` says; what arrives
-    /// from now on, or was not read, makes a reset (RFC 9293, section 3.6.1). [`Event::Closed`](crate::Event::Closed)
-    /// or [`Event::Failed`](crate::Event::Failed) follows.
+    /// Closes both directions. Queued data still arrives, subject to the option `linger`; unread data, and data
+    /// that arrives later, causes a reset (RFC 9293, section 3.6.1). [`Event::Closed`](crate::Event::Closed) or
+    /// [`Event::Failed`](crate::Event::Failed) follows.
     pub fn close(&mut self, now: Instant) {
         self.run(now, |connection| connection.close(now));
     }
@@ -122,7 +120,7 @@ impl<'a> ConnectionMut<'a> {
         self.set_options(now, |options| options.policy = policy);
     }
 
-    /// Changes options in mid-life. What was negotiated when the connection was opened keeps its effect.
+    /// Changes options during the connection's life. Negotiated options keep their effect.
     pub fn set_options(&mut self, now: Instant, change: impl FnOnce(&mut ConnectionOptions)) {
         self.run(now, |connection| {
             change(Arc::make_mut(&mut connection.options));
@@ -130,7 +128,7 @@ impl<'a> ConnectionMut<'a> {
         });
     }
 
-    /// Acknowledges what arrived at once, although it could be delayed (TCP_QUICKACK).
+    /// Sends a delayed acknowledgement at once (TCP_QUICKACK).
     pub fn acknowledge_now(&mut self, now: Instant) {
         self.run(now, |connection| connection.acknowledge_now(now));
     }
@@ -142,12 +140,12 @@ impl<'a> ConnectionMut<'a> {
         }
     }
 
-    /// The oldest recovery event not fetched yet.
+    /// Removes and returns the oldest recovery event.
     pub fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.endpoint.table.get_mut(self.id)?.poll_recovery_event()
     }
 
-    /// Makes a call, of which the endpoint is to take note.
+    /// Makes a call after which the endpoint updates its tables.
     fn run(&mut self, now: Instant, input: impl FnOnce(&mut Connection)) {
         if let Some(connection) = self.informed() {
             input(connection);
@@ -155,13 +153,14 @@ impl<'a> ConnectionMut<'a> {
         }
     }
 
-    /// The connection, after the endpoint took note of the last call. Always some: nothing takes it away while it is lent.
+    /// The connection, after the endpoint's updates for the last call. Never `None`, since a lent connection is not
+    /// removed.
     fn informed(&mut self) -> Option<&mut Connection> {
         self.settle();
         self.endpoint.informed(self.id)
     }
 
-    /// Lets the endpoint take note of the last call, if it has not yet.
+    /// Updates the endpoint's tables for the last call, if that is still to be done.
     #[inline]
     fn settle(&mut self) {
         match self.unsettled.take() {

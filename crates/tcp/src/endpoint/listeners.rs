@@ -13,12 +13,12 @@ use crate::connection::Connection;
 use crate::event::ListenerId;
 use crate::options::{ConnectionOptions, ListenOptions};
 
-/// Why nothing can be listened for.
+/// Why a listener cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenError {
-    /// There is a listener on this address and port already.
+    /// This address and port has a listener.
     AddressInUse,
-    /// Port 0 is no port.
+    /// Port 0 cannot be listened on.
     ZeroPort,
 }
 
@@ -37,7 +37,7 @@ impl core::error::Error for ListenError {}
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) local: SocketAddr,
-    /// Whether it takes new connections.
+    /// Whether it accepts new connections.
     pub(super) listening: bool,
     pub(super) backlog: usize,
     pub(super) accepted: Arc<ConnectionOptions>,
@@ -48,7 +48,7 @@ pub(super) struct Listener {
 /// All listeners of an endpoint.
 #[derive(Debug, Default)]
 pub(super) struct Listeners {
-    /// Boxed, since a node of the map has room for many and there is mostly one.
+    /// Boxed, since a node of the map has room for many entries and there is mostly one.
     by_id: BTreeMap<ListenerId, Box<Listener>>,
     by_address: BTreeMap<SocketAddr, ListenerId>,
     next: u32,
@@ -94,7 +94,7 @@ impl Listeners {
         self.by_id.get_mut(&id).map(|listener| &mut **listener)
     }
 
-    /// The listener for a segment to `local`: that of the very address comes before that of any address.
+    /// The listener for a segment to `local`: one for exactly this address before one for any address.
     pub(super) fn find(&self, local: SocketAddr) -> Option<ListenerId> {
         let any = match local.ip() {
             IpAddr::V4(_) => IpAddr::from([0u8; 4]),
@@ -107,7 +107,7 @@ impl Listeners {
 }
 
 impl Endpoint {
-    /// Takes connections to `local` from now on; an unspecified address stands for any of its family.
+    /// Accepts connections to `local` from now on; an unspecified address stands for any of its family.
     ///
     /// # Errors
     /// [`ListenError`].
@@ -119,23 +119,23 @@ impl Endpoint {
         self.listeners.open(canonical(local), options)
     }
 
-    /// Whether a listener takes new connections from now on; SYNs are refused while it does not. Those
-    /// that exist, half open ones included, go on.
+    /// Sets whether a listener accepts new connections; SYNs are refused while it does not. Existing connections,
+    /// half-open ones included, continue.
     pub fn set_listening(&mut self, id: ListenerId, listening: bool) {
         if let Some(listener) = self.listeners.get_mut(id) {
             listener.listening = listening;
         }
     }
 
-    /// Replaces the options of connections that a listener takes from now on.
+    /// Replaces the options of connections that a listener accepts from now on.
     pub fn set_accepted_options(&mut self, id: ListenerId, options: ConnectionOptions) {
         if let Some(listener) = self.listeners.get_mut(id) {
             listener.accepted = Arc::new(options);
         }
     }
 
-    /// Ends a listener. Its connections that were not accepted are reset (RFC 9293, section 3.10.4); the
-    /// others go on.
+    /// Ends a listener. Its connections that were not accepted are reset (RFC 9293, section 3.10.4); others
+    /// continue.
     pub fn close_listener(&mut self, now: Instant, id: ListenerId) {
         let Some(listener) = self.listeners.close(id) else { return };
         for id in listener.queue {
@@ -144,8 +144,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes the next established connection of a listener's queue. From then on it is the application's
-    /// to [release](Endpoint::release).
+    /// Removes and returns the next established connection of a listener's queue. The application must
+    /// [release](Endpoint::release) it eventually.
     pub fn accept(&mut self, id: ListenerId) -> Option<ConnectionId> {
         self.listeners.get_mut(id)?.queue.pop_front()
     }

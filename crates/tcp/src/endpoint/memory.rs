@@ -1,4 +1,4 @@
-//! What all connections hold together, and who is to give something back when that is too much: the budget is that of
+//! Memory of all connections, and which of them release some when it exceeds the limit: the budget is that of
 //! [`::endpoint::memory`].
 
 use ::endpoint::memory::{Direction, Held, Holder, MemoryState, Pool, Reason, Reclaim};
@@ -7,10 +7,10 @@ use base::{Host, Instant};
 use super::table::Slot;
 use super::{ConnectionId, Endpoint};
 
-/// The memory of all connections.
+/// The memory budget of all connections.
 pub(super) type Memory = Pool<ConnectionId>;
 
-/// Takes note of what a connection holds.
+/// Records the memory that a connection holds.
 pub(super) fn note(memory: &mut Memory, id: ConnectionId, slot: &mut Slot) {
     let (connection, account) = (&slot.connection, &mut slot.account);
     let held = connection.buffered();
@@ -20,7 +20,7 @@ pub(super) fn note(memory: &mut Memory, id: ConnectionId, slot: &mut Slot) {
     memory.budget_mut().note(id.row(), account, held, || Host::from(connection.remote().ip()));
 }
 
-/// What a connection holds, and how far it got.
+/// A connection's memory and progress.
 fn holder(id: ConnectionId, slot: &Slot) -> Holder<ConnectionId> {
     let (held, progress) = (slot.connection.buffered(), slot.connection.progress());
     let directions = [
@@ -31,14 +31,14 @@ fn holder(id: ConnectionId, slot: &Slot) -> Holder<ConnectionId> {
 }
 
 impl Endpoint {
-    /// Takes note of what a connection holds now.
+    /// Records the present memory of a connection.
     pub(super) fn note_memory(&mut self, id: ConnectionId) {
         if let Some(slot) = self.table.slot_mut(id) {
             note(&mut self.memory, id, slot);
         }
     }
 
-    /// A connection is about to be forgotten.
+    /// Removes a connection from the budget, before it is forgotten.
     pub(super) fn forget_memory(&mut self, id: ConnectionId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         let Slot { connection, account, .. } = slot;
@@ -46,13 +46,13 @@ impl Endpoint {
         self.memory.budget_mut().note(id.row(), account, Held::default(), host);
     }
 
-    /// Takes back what is too much, and wakes those that waited for memory.
+    /// Reclaims memory beyond the limit, and wakes connections that waited for memory.
     #[inline]
     pub(super) fn balance_memory(&mut self, now: Instant) {
         self.balance(now);
     }
 
-    /// A connection's application could not write all it wanted: it is told when there is memory again.
+    /// The application could not write all its data: it is notified when memory is free again.
     pub(in crate::endpoint) fn await_memory(&mut self, id: ConnectionId) {
         if self.memory.budget().state() != MemoryState::Full {
             return;

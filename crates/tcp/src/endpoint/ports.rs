@@ -1,10 +1,10 @@
-//! Ephemeral ports (RFC 6056, section 3.3.1, algorithm 1): one at random, or else the next one free.
+//! Ephemeral ports (RFC 6056, section 3.3.1, algorithm 1): a random one, or the next free one after it.
 
 use core::ops::RangeInclusive;
 
 use base::RandomStream;
 
-/// A port of `range` that `is_free` says is free; none if no port is.
+/// A free port of `range`, as judged by `is_free`; `None` if there is none.
 pub(super) fn choose(
     range: &RangeInclusive<u16>,
     random: &mut RandomStream,

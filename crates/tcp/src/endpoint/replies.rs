@@ -1,4 +1,4 @@
-//! Answers that need no connection: resets, SYN cookies, what TIME-WAIT says.
+//! Answers without a connection: resets, SYN cookies, acknowledgements of TIME-WAIT.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,7 @@ use crate::connection::output::transmit;
 use crate::wire::{Flags, Pseudo, Segment};
 
 impl Endpoint {
-    /// Queues an answer; false if there was no room for it.
+    /// Queues an answer; returns false if the queue is full.
     pub(super) fn reply(
         &mut self,
         local: SocketAddr,
@@ -33,14 +33,14 @@ fn emit(
 ) -> Transmit {
     let start = buffer.len();
     answer.emit(Pseudo::new(local.ip(), remote.ip()), buffer);
-    // It is never large enough to be fragmented, and then its IP header needs no identification, which would
-    // tell strangers how many there were (RFC 6864, section 4).
+    // An answer is never large enough to be fragmented, so its IP header needs no identification, which would
+    // reveal the number of answers (RFC 6864, section 4).
     let size = buffer.len() - start;
     Transmit { service, ..transmit(local, remote, Ecn::NotEct, true, size) }
 }
 
-/// The reset for a segment that belongs to no connection (RFC 9293, section 3.5.2, group 1, and section
-/// 3.10.7.1); none for a reset.
+/// The reset that answers a segment without a connection (RFC 9293, section 3.5.2, group 1, and section 3.10.7.1);
+/// `None` for a reset.
 pub(super) fn reset_for(segment: &Segment) -> Option<Segment> {
     if segment.flags.rst() {
         return None;
@@ -56,18 +56,18 @@ pub(super) fn reset_for(segment: &Segment) -> Option<Segment> {
     Some(reset)
 }
 
-/// Places of counters.
+/// Number of counters.
 const COUNTERS: u64 = 1024;
 
-/// Limits resets to a number a second for each host. A limit that hosts shared would tell one of them, which counts the resets that
-/// he gets himself, what segments with another's address met (Cao et al. 2016). Hosts whose counters happen to
-/// be the same one are others each second, and which ones is a secret.
+/// Limits resets per second for each host. A limit shared by hosts would tell one of them, by the resets that it
+/// receives, whether segments with another's address were answered (Cao et al. 2016). Hosts that share a counter
+/// change every second, and are secret.
 #[derive(Debug)]
 pub(super) struct ResetLimit {
     key: HashKey,
-    /// When the present second began.
+    /// Beginning of the present second.
     began: Instant,
-    /// Resets of this second by the hash of where they went; empty until there is one.
+    /// Resets in this second, by the hash of their destination; empty until the first.
     counts: Vec<u32>,
 }
 
@@ -76,7 +76,7 @@ impl ResetLimit {
         ResetLimit { key, began: Instant::ZERO, counts: Vec::new() }
     }
 
-    /// Whether one more may go to `remote`; it then counts.
+    /// Whether one more reset may go to `remote`; if so, counts it.
     pub(super) fn take(&mut self, now: Instant, remote: IpAddr, per_second: u32) -> bool {
         if self.counts.is_empty() || now.since(self.began) >= Duration::from_secs(1) {
             self.began = now;

@@ -1,4 +1,4 @@
-//! Numbers that strangers must not guess, made from addresses and keys without keeping anything.
+//! Numbers that an attacker must not guess, computed from addresses and keys without state.
 
 use core::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use base::{HashKey, Instant, RandomStream};
 use crate::options::EndpointOptions;
 use crate::wire::SeqNumber;
 
-/// The keys of an endpoint, and what replays fix.
+/// Keys of an endpoint, and values that replays fix.
 #[derive(Debug)]
 pub(super) struct Secrets {
     sequence: HashKey,
@@ -29,9 +29,9 @@ impl Secrets {
         }
     }
 
-    /// The initial sequence number of a connection (RFC 6528, section 3): a clock of four microseconds
-    /// plus a keyed hash of its addresses, so that a later connection between the same addresses begins
-    /// after the earlier one, and one between others says nothing about it.
+    /// The initial sequence number of a connection (RFC 6528, section 3): a clock of four microseconds plus a keyed
+    /// hash of its addresses, so that a later connection between the same addresses begins after the earlier one,
+    /// and other connections reveal nothing about it.
     pub(super) fn initial_sequence(
         &self,
         now: Instant,
@@ -43,9 +43,9 @@ impl Secrets {
         SeqNumber(self.fixed_sequence.unwrap_or_else(|| clock.wrapping_add(hashed())))
     }
 
-    /// What is added to the clock of a connection's timestamps, so that they do not tell how long the
-    /// machine has been running (RFC 7323, section 5.4). The same for every connection between the same
-    /// addresses: their timestamps never go back (RFC 6191), and a SYN cookie need not keep it.
+    /// The offset of a connection's timestamp clock, which hides the machine's uptime (RFC 7323, section 5.4).
+    /// Equal for all connections between the same addresses, so that their timestamps never go back (RFC 6191), and
+    /// a SYN cookie need not store it.
     pub(super) fn timestamp_offset(&self, local: SocketAddr, remote: SocketAddr) -> u32 {
         let hashed = || self.timestamps.hash_addresses(local, remote, 0) as u32;
         self.fixed_offset.unwrap_or_else(hashed)
@@ -84,7 +84,7 @@ mod tests {
             secrets.initial_sequence(Instant::ZERO, local, remote).0
         };
         let mut numbers: Vec<u32> = (0..1000).map(first).collect();
-        // All over the space: none tells anything of another.
+        // The numbers are spread over the whole space: none reveals another.
         numbers.sort_unstable();
         numbers.dedup();
         assert!(numbers.len() > 995);

@@ -1,4 +1,4 @@
-//! What inputs change: who has something to send and by when, who is told of it, and who is forgotten.
+//! Updates of the endpoint after inputs: data to send, deadlines, events, and removal of connections.
 
 use base::{Host, Instant, Transmit, TransmitBuffer};
 
@@ -9,8 +9,8 @@ use crate::event::Event;
 use crate::outbox;
 
 impl Endpoint {
-    /// The application forgets a connection: it is closed, if it was not, and goes on closing by itself.
-    /// Every connection that was accepted or opened must be released in the end.
+    /// Releases a connection: it is closed, if it was not, and finishes closing by itself. Every connection that
+    /// was accepted or opened must be released eventually.
     pub fn release(&mut self, now: Instant, id: ConnectionId) {
         self.with(now, id, |connection| connection.close(now));
         let Some(slot) = self.table.slot_mut(id) else { return };
@@ -23,7 +23,7 @@ impl Endpoint {
         self.settle(now, id);
     }
 
-    /// Runs an input of a connection and takes note of what it changed.
+    /// Runs an input of a connection and updates the endpoint's tables.
     pub(super) fn with(
         &mut self,
         now: Instant,
@@ -36,7 +36,7 @@ impl Endpoint {
         }
     }
 
-    /// A connection that is to do something, and knows how much memory there is for it.
+    /// A connection, with its share of the memory updated.
     pub(super) fn informed(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         let (budget, connections) = (self.memory.budget(), self.table.len());
         let connection = self.table.get_mut(id)?;
@@ -45,14 +45,14 @@ impl Endpoint {
         Some(connection)
     }
 
-    /// After an input.
+    /// Updates the tables after an input.
     pub(super) fn settle(&mut self, now: Instant, id: ConnectionId) {
         self.take_note(now, id);
         self.balance_memory(now);
     }
 
-    /// What an input changed: events, what it holds, and that there may be something to send. The deadline is
-    /// set once it was sent.
+    /// Handles the effects of an input: events, memory, and possible data to send. The deadline is set after
+    /// sending.
     pub(super) fn take_note(&mut self, now: Instant, id: ConnectionId) {
         self.take_events(id);
         let Some(slot) = self.table.slot_mut(id) else { return };
@@ -79,11 +79,11 @@ impl Endpoint {
                         listener.queue.push_back(id);
                         slot.announced = true;
                     }
-                    // It was closed meanwhile: no application will accept the connection.
+                    // The listener was closed meanwhile: no application will accept the connection.
                     None => slot.connection.abort(),
                 }
             }
-            // No application owns the connection, and none was told of it: it ends without an event.
+            // No application owns the connection or knows it: it ends without an event.
             if slot.announced && !slot.released {
                 self.events.push_back((id, event));
             }
@@ -107,7 +107,7 @@ impl Endpoint {
         }
     }
 
-    /// The next segment of those who have something to send.
+    /// The next segment of the connections with data to send.
     pub(super) fn poll_into(
         &mut self,
         now: Instant,
@@ -129,12 +129,12 @@ impl Endpoint {
         None
     }
 
-    /// A connection has nothing more to send: sets its deadline, or forgets it once it is no longer needed.
+    /// A connection has no more data to send: sets its deadline, or removes it if it is no longer needed.
     pub(super) fn put_to_rest(&mut self, now: Instant, id: ConnectionId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         slot.dirty = false;
         let over = matches!(slot.connection.state, State::Closed | State::TimeWait);
-        // A half-open one that failed was never announced to anybody.
+        // A half-open connection that failed was never announced.
         if over && (slot.released || !slot.announced) {
             self.forget_memory(id);
             self.table.remove(id);

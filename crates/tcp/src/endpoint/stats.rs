@@ -1,13 +1,13 @@
-//! What an endpoint counts besides its connections.
+//! Counters of an endpoint, apart from its connections.
 
 /// Counters of what the endpoint dropped or answered without a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EndpointStats {
     /// Segments received.
     pub segments: u64,
-    /// Datagrams that were no segment: too short, wrong checksum, port 0, impossible addresses.
+    /// Datagrams that are no segment: too short, wrong checksum, port 0, impossible addresses.
     pub malformed: u64,
-    /// Segments for which there was neither connection nor listener.
+    /// Segments with neither connection nor listener.
     pub no_connection: u64,
     /// Resets sent for them.
     pub resets: u64,
@@ -15,28 +15,28 @@ pub struct EndpointStats {
     pub syns: u64,
     /// SYNs dropped because the backlog or the queue of established connections was full.
     pub syns_dropped: u64,
-    /// SYNs, and ACKs with cookies, dropped because connections held more memory than they may.
+    /// SYNs, and ACKs with cookies, dropped because of the memory limit.
     pub syns_without_memory: u64,
-    /// Bytes that had come out of order and were given up for want of memory.
+    /// Bytes received out of order and dropped because of the memory limit.
     pub pruned_bytes: u64,
-    /// Connections that their applications had closed and that were reset for want of memory.
+    /// Connections closed by their application and reset because of the memory limit.
     pub orphans_reset: u64,
-    /// Others that were reset for want of memory, as they held much and made no progress.
+    /// Other connections reset because of the memory limit, since they held much memory without progress.
     pub stalled_reset: u64,
     /// SYN cookies sent.
     pub cookies_sent: u64,
-    /// Connections that came of a SYN cookie.
+    /// Connections created from a SYN cookie.
     pub cookies_accepted: u64,
-    /// ACKs that might have carried a SYN cookie and did not.
+    /// ACKs without a valid SYN cookie, where one was possible.
     pub cookies_refused: u64,
     /// Challenge ACKs not sent because of their limit (RFC 5961, section 7).
     pub challenge_acks_limited: u64,
-    /// Answers without a connection that were not sent, since 256 waited already.
+    /// Answers without a connection that were dropped, since 256 were queued.
     pub answers_dropped: u64,
-    /// Segments that TIME-WAIT answered or swallowed.
+    /// Segments that TIME-WAIT answered or dropped.
     pub time_wait: u64,
-    /// ICMP messages that proved to be about a segment of a connection.
+    /// ICMP messages proved to be about a segment of a connection.
     pub icmp: u64,
-    /// ICMP messages that did not.
+    /// ICMP messages without that proof.
     pub icmp_ignored: u64,
 }

@@ -1,4 +1,4 @@
-//! SYN cookies (RFC 4987, section 3.6): a connection whose SYN is answered without keeping anything of it.
+//! SYN cookies (RFC 4987, section 3.6): a SYN is answered without storing state.
 //!
 //! The initial sequence number is the cookie: 29 bits of a keyed hash over addresses, the peer's initial
 //! sequence number, a clock of 64 seconds and the peer's MSS; three bits say which of eight sizes that MSS
@@ -11,17 +11,17 @@ use base::{Duration, HashKey, Instant};
 
 use crate::wire::SeqNumber;
 
-/// The clock's step. A cookie is good in the step in which it was made and in the next one.
+/// Step of the clock. A cookie is valid in the step in which it was made and in the next one.
 const STEP: Duration = Duration::from_secs(64);
 
-/// How long a cookie may be good.
+/// Longest validity of a cookie.
 pub(super) const LIFE: Duration = Duration::from_secs(128);
 
-/// Sizes that an MSS is rounded down to: the least of all, those of IPv4's and IPv6's smallest paths, of
-/// tunnels, of Ethernet and of its large frames.
+/// Sizes to which an MSS is rounded down: a minimum, those of the smallest IPv4 and IPv6 paths, of tunnels, of
+/// Ethernet and of its large frames.
 const SIZES: [u16; 8] = [64, 536, 1220, 1360, 1400, 1440, 1460, 8960];
 
-/// What six bits of a timestamp keep.
+/// The options stored in six bits of a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Features {
     pub(super) window_scale: Option<u8>,
@@ -29,24 +29,24 @@ pub(super) struct Features {
     pub(super) ecn: bool,
 }
 
-/// No window scale; the largest is 14.
+/// Code for no window scale; the largest scale is 14.
 const UNSCALED: u32 = 15;
 const SACK: u32 = 1 << 4;
 const ECN: u32 = 1 << 5;
 const MASK: u32 = (1 << 6) - 1;
 
 impl Features {
-    /// The latest timestamp not after `clock` whose low bits say this.
+    /// The latest timestamp, no later than `clock`, whose low bits contain these options.
     pub(super) fn into_timestamp(self, clock: u32) -> u32 {
         let bits = self.window_scale.map_or(UNSCALED, |scale| u32::from(scale).min(14))
             | if self.sack { SACK } else { 0 }
             | if self.ecn { ECN } else { 0 };
         let stamp = clock & !MASK | bits;
-        // Timestamps must not run ahead: what follows would seem old.
+        // Timestamps must not run ahead: later segments would seem old.
         if bits > clock & MASK { stamp.wrapping_sub(MASK + 1) } else { stamp }
     }
 
-    /// What an echoed timestamp says.
+    /// The options in an echoed timestamp.
     pub(super) fn from_timestamp(echo: u32) -> Features {
         Features {
             window_scale: Some(echo & 15).filter(|scale| *scale != UNSCALED).map(|s| s as u8),
@@ -70,19 +70,19 @@ impl Subject {
         key.hash_addresses(self.local, self.remote, number) as u32
     }
 
-    /// Which low bits stand for index 0: they hide the index from onlookers.
+    /// Low bits that stand for index 0, so that the index is hidden from observers.
     fn mask(&self, key: HashKey) -> u32 {
         self.hash(key, u64::MAX, 15) & 7
     }
 
-    /// The cookie for a SYN that came now.
+    /// The cookie for a SYN that arrived at `now`.
     pub(super) fn cookie(&self, key: HashKey, now: Instant, mss: u16) -> SeqNumber {
         let index = SIZES.iter().rposition(|size| *size <= mss).unwrap_or(0) as u32;
         let step = now.as_nanos() / STEP.as_nanos();
         SeqNumber(self.hash(key, step, index) & !7 | index ^ self.mask(key))
     }
 
-    /// The MSS that `cookie` keeps, if it is one of ours for this connection and still good.
+    /// The MSS stored in `cookie`, if it was made here for this connection and is still valid.
     pub(super) fn verify(&self, key: HashKey, now: Instant, cookie: SeqNumber) -> Option<u16> {
         let index = (cookie.0 & 7) ^ self.mask(key);
         let step = now.as_nanos() / STEP.as_nanos();

@@ -1,4 +1,4 @@
-//! The endpoint's connections: by name and by addresses.
+//! The endpoint's connections, by id and by addresses.
 
 use core::net::SocketAddr;
 
@@ -9,43 +9,43 @@ use hashbrown::HashTable;
 
 use crate::connection::Connection;
 
-/// Names a connection of an endpoint. Never used twice.
+/// Identifies a connection of an endpoint. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(Name);
 
 impl ConnectionId {
-    /// The row of the table.
+    /// Row in the table.
     pub(super) fn row(self) -> u32 {
         self.0.row()
     }
 }
 
-/// A connection and what the endpoint remembers beside it.
+/// A connection and the endpoint's own data about it.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) connection: Connection,
-    /// Whether it waits to be asked for segments.
+    /// Whether it waits for a turn to send.
     pub(super) dirty: bool,
-    /// Whether segments find it.
+    /// Whether the lookup by addresses finds it.
     pub(super) listed: bool,
-    /// Whether the application has let go of it.
+    /// Whether the application has released it.
     pub(super) released: bool,
     /// Whether the application knows of it.
     pub(super) announced: bool,
     /// Whether it counts as half open.
     pub(super) half_open: bool,
-    /// What it holds.
+    /// The connection's account of memory.
     pub(super) account: Account,
 }
 
 #[derive(Debug)]
 pub(super) struct Table {
     slots: table::Table<Slot>,
-    /// Peers choose their ports and with IPv6 their addresses: the hash has a key that they do not know.
+    /// Peers choose their ports and, with IPv6, their addresses: the hash has a secret key.
     key: HashKey,
-    /// Every segment asks here. Never walked, so that the order of its rows does not matter.
+    /// Looked up for every segment. Never iterated, so that the order of its rows does not matter.
     by_addresses: HashTable<(u64, ConnectionId)>,
-    /// How often a connection was looked at.
+    /// Number of connections examined.
     #[cfg(test)]
     looks: core::cell::Cell<u64>,
 }
@@ -81,7 +81,7 @@ impl Table {
         id
     }
 
-    /// Segments find the connection no more.
+    /// Removes the connection from the lookup by addresses.
     pub(super) fn unlist(&mut self, id: ConnectionId) {
         let Some(slot) = self.slot_mut(id) else { return };
         if !core::mem::take(&mut slot.listed) {
@@ -136,7 +136,7 @@ impl Table {
         let is_it = |(_, id): &(u64, ConnectionId)| {
             self.get(*id).is_some_and(|own| own.local == local && own.remote == remote)
         };
-        // Where there is only one, as on a host of a virtual network, there is nothing to look up.
+        // With a single connection, as on a host of a virtual network, there is no lookup.
         if self.slots.rows() == 1 {
             let id = self.id(0).filter(|id| self.slot(*id).is_some_and(|slot| slot.listed));
             return id.filter(|id| is_it(&(0, *id)));
@@ -148,7 +148,7 @@ impl Table {
         self.key.hash_addresses(local, remote, 0)
     }
 
-    /// Work that must not grow with the number of connections.
+    /// Counts work that must not grow with the number of connections.
     fn count_look(&self) {
         #[cfg(test)]
         self.looks.set(self.looks.get() + 1);

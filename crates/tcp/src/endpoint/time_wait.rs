@@ -1,4 +1,4 @@
-//! All connections in TIME-WAIT ([`TimeWait`]), in a few words each.
+//! All connections in TIME-WAIT ([`TimeWait`]), each in a few words of memory.
 
 use core::net::SocketAddr;
 
@@ -10,25 +10,25 @@ use crate::connection::throttle::Throttle;
 use crate::connection::time_wait::{TimeWait, Verdict};
 use crate::wire::{Segment, SeqNumber};
 
-/// Acknowledgements a second to what holds no data.
+/// Most acknowledgements per second of segments without data.
 const ANSWERS: u8 = 5;
 
-/// How long this side waits before it opens a new connection between the same addresses: its timestamps are then
-/// larger, and earlier segments of the peer have arrived.
+/// Least wait before this side reopens a connection between the same addresses: its timestamps are larger by then,
+/// and earlier segments of the peer have arrived.
 const REST: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 struct Row {
     state: TimeWait,
-    /// The connection, if the application has not let go of it.
+    /// The connection, if the application has not released it.
     id: Option<ConnectionId>,
     hash: u64,
     throttle: Throttle,
-    /// When it last may have said something with a timestamp.
+    /// Latest instant at which it may have sent a timestamp.
     answered_at: Instant,
 }
 
-/// Connections in TIME-WAIT. Opening, ending and asking for one costs no more with many of them.
+/// Connections in TIME-WAIT. The cost of opening, ending and looking up does not grow with their number.
 #[derive(Debug)]
 pub(super) struct TimeWaits {
     rows: Vec<Option<Box<Row>>>,
@@ -57,8 +57,8 @@ impl TimeWaits {
         self.find(local, remote).is_some()
     }
 
-    /// A connection enters TIME-WAIT; `id` if the application still holds it. If there are `max` already, the one
-    /// that would end first ends now.
+    /// Adds a connection; `id` if the application still holds it. If there are `max`, the one that would end first
+    /// ends now.
     pub(super) fn insert(
         &mut self,
         now: Instant,
@@ -91,27 +91,27 @@ impl TimeWaits {
         ended.flatten()
     }
 
-    /// When the next one ends.
+    /// Deadline of the next one.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.deadlines.next()
     }
 
-    /// Ends the next one that is due; returns its id if the application still holds it, and none if none is
-    /// due.
+    /// Ends the next one that is due. Returns `None` if none is due, otherwise its id if the application still
+    /// holds it.
     pub(super) fn end_first(&mut self, now: Instant) -> Option<Option<ConnectionId>> {
         let row = self.deadlines.pop(now)?;
         Some(self.remove(row).and_then(|row| row.id))
     }
 
-    /// Ends the one between these addresses; returns its id if the application still holds it.
+    /// Ends the one between these addresses. Returns its id if the application still holds it.
     pub(super) fn take(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<ConnectionId> {
         let row = self.find(local, remote)?;
         self.remove(row)?.id
     }
 
-    /// Where the numbers of a connection between these addresses ended, if this side may open one anew now: its
-    /// timestamps must be later than all of the old one's, as those of the peer then are (RFC 6191, section 2, has the
-    /// same for a side that is asked; RFC 7323, appendix B.2).
+    /// End of the sequence numbers of a connection between these addresses, if this side may reopen it now: its
+    /// timestamps must be later than all of the old one's, and so are the peer's (RFC 6191, section 2, has this
+    /// rule for the passive side; RFC 7323, appendix B.2).
     pub(super) fn reusable(
         &self,
         now: Instant,
@@ -123,8 +123,8 @@ impl TimeWaits {
         (rested && row.state.timestamps.is_some()).then_some(row.state.snd_nxt)
     }
 
-    /// What to do with a segment between these addresses, and the acknowledgement if that is to be sent;
-    /// none if there is none in TIME-WAIT. `listens`: whether a listener accepts new connections.
+    /// Response to a segment between these addresses, with the acknowledgement if one is to be sent; `None` if
+    /// there is no such TIME-WAIT. `listens`: a listener accepts new connections.
     pub(super) fn on_segment(
         &mut self,
         now: Instant,
@@ -140,8 +140,8 @@ impl TimeWaits {
         if verdict == Verdict::Restart {
             self.deadlines.set(row, Some(now + state.lasts));
         }
-        // What holds no data might itself answer such an acknowledgement: so often only, or two sides that
-        // disagree would go on for ever.
+        // A segment without data might itself answer such an acknowledgement: the rate is limited, or two sides
+        // that disagree would continue for ever.
         let answers = match verdict {
             Verdict::Restart => true,
             Verdict::Acknowledge => {
@@ -155,7 +155,7 @@ impl TimeWaits {
         Some((verdict, answers.then(|| state.acknowledgement(now))))
     }
 
-    /// The application has released the connection.
+    /// The application released the connection.
     pub(super) fn on_released(&mut self, local: SocketAddr, remote: SocketAddr) {
         let row = self.find(local, remote);
         let row = row.and_then(|row| self.rows.get_mut(row as usize)?.as_mut());

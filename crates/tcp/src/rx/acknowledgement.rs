@@ -4,23 +4,23 @@ use base::{Duration, Instant};
 use recovery::policy::AcknowledgementPolicy;
 use recovery::{AckTiming, DelayedAck};
 
-/// No acknowledgement is delayed by half a second, whatever the policy says (RFC 9293, section 3.8.6.3).
+/// Longest delay of an acknowledgement, whatever the policy says: less than half a second (RFC 9293, section
+/// 3.8.6.3).
 const LONGEST_DELAY: Duration = Duration::from_millis(499);
 
-/// The receiving side's part of the policy.
+/// Timing of acknowledgements by the policy.
 pub(crate) fn ack_timing(policy: &AcknowledgementPolicy) -> AckTiming {
     AckTiming::of(policy, LONGEST_DELAY)
 }
 
-/// No segment smaller than this counts as full-sized: the MSS that every host can receive (RFC 9293,
-/// section 3.7.1).
+/// Least size of a full-sized segment: the MSS that every host can receive (RFC 9293, section 3.7.1).
 const LEAST_FULL_SIZED: u32 = 536;
 
-/// The delayed acknowledgement of one connection: what TCP wants acknowledged at once.
+/// The delayed acknowledgement of one connection, with TCP's reasons for immediate ones.
 #[derive(Clone, Debug)]
 pub(super) struct Acknowledgement {
     delayed: DelayedAck,
-    /// The largest payload so far: what a full-sized segment is, whatever the MSS would allow.
+    /// Largest payload so far: the size of a full-sized segment, whatever the MSS allows.
     full_sized: u32,
 }
 
@@ -29,34 +29,35 @@ impl Acknowledgement {
         Acknowledgement { delayed: DelayedAck::new(timing), full_sized: LEAST_FULL_SIZED }
     }
 
-    /// Changes the timing; what waits already keeps its time.
+    /// Changes the timing; a pending acknowledgement keeps its deadline.
     pub(super) fn set_timing(&mut self, timing: AckTiming) {
         self.delayed.set_timing(timing);
     }
 
-    /// A segment of `length` bytes came in order; nothing about it calls for haste. `unacknowledged`:
-    /// bytes since the last acknowledgement, this segment included; `mss`: what a segment may hold.
+    /// A segment of `length` bytes arrived in order, without a reason for an immediate acknowledgement.
+    /// `unacknowledged`: bytes since the last acknowledgement, this segment included; `mss`: largest payload of a
+    /// segment.
     pub(super) fn on_in_order(&mut self, now: Instant, length: u64, unacknowledged: u64, mss: u64) {
         let length = u32::try_from(length.min(mss)).unwrap_or(u32::MAX);
         self.full_sized = self.full_sized.max(length);
         let every = self.delayed.timing().every;
-        // One segment may be several that were put together on their way to us. Small ones count like large
-        // ones, which RFC 5681, section 4.2, does not ask for: the sender of a thin stream is told as soon.
+        // One segment may have been merged from several on its way. Small segments count like large ones, which RFC
+        // 5681, section 4.2, does not demand: the sender of a thin stream gets its acknowledgement as soon.
         let delayable = u64::from(every.saturating_sub(1)) * u64::from(self.full_sized);
         self.delayed.on_packet(now, unacknowledged > delayable);
     }
 
-    /// Bytes of a full-sized segment, as far as what came tells.
+    /// Size of a full-sized segment in bytes, as far as received segments show.
     pub(super) fn full_sized(&self) -> u32 {
         self.full_sized
     }
 
-    /// An acknowledgement is due at `at`, or earlier if it is already.
+    /// Makes an acknowledgement due at `at`; an earlier deadline stays.
     pub(super) fn request(&mut self, at: Instant) {
         self.delayed.request(at);
     }
 
-    /// When it is due.
+    /// Deadline of the pending acknowledgement.
     pub(super) fn due(&self) -> Option<Instant> {
         self.delayed.due()
     }

@@ -1,67 +1,66 @@
-//! A segment that arrives, and what it was to the receiving side.
+//! An arriving segment, and its outcome in the receiving side.
 
 use base::Duration;
 use bytes::Bytes;
 
-/// A segment as far as the receiving side looks at it.
+/// The fields of a segment that the receiving side uses.
 #[derive(Clone, Debug, Default)]
 pub struct Incoming {
-    /// Offset of the first byte of data: behind the SYN, if there is one.
+    /// Offset of the first byte of data, after the SYN if there is one.
     pub start: u64,
     /// The data.
     pub payload: Bytes,
-    /// FIN follows the data.
+    /// Whether FIN follows the data.
     pub fin: bool,
     /// The urgent pointer, relative to `start`, if the segment has one.
     pub urgent: Option<u16>,
-    /// The packet was marked *congestion experienced*.
+    /// Whether the packet was marked *congestion experienced*.
     pub ce: bool,
-    /// Time since this side sent the timestamp that the segment echoes, if it echoes one.
+    /// Time since this side sent the echoed timestamp; `None` without an echo.
     pub round_trip: Option<Duration>,
 }
 
-/// What a segment was to the receiving side.
+/// Outcome of a segment in the receiving side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// The segment holds neither data nor FIN.
     #[default]
     Empty,
-    /// The segment begins at RCV.NXT or before and ends after it.
+    /// The segment begins at or before RCV.NXT and ends after it.
     InOrder,
     /// The segment leaves a hole before it, and some of its data is kept.
     OutOfOrder,
-    /// All of it had come before.
+    /// The whole segment had arrived before.
     Duplicate,
-    /// All of it lies outside the window, such as a probe of a closed one.
+    /// The whole segment lies outside the window, as a window probe does.
     OutsideWindow,
-    /// Nothing of it could be kept without taking too much memory: as good as lost.
+    /// No data of the segment could be kept within the memory limit: it counts as lost.
     Dropped,
 }
 
-/// What [`Receiver::on_segment`](super::Receiver::on_segment) did.
+/// Result of [`Receiver::on_segment`](super::Receiver::on_segment).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// What the segment was.
+    /// Outcome of the segment.
     pub outcome: Outcome,
     /// Bytes that the application can read now and could not before.
     pub readable: u64,
-    /// FIN has been reached: nothing more will come.
+    /// Whether FIN has been reached, so that no data follows.
     pub finished: bool,
-    /// Urgent data has been announced that had not been.
+    /// Whether new urgent data was announced.
     pub urgent: bool,
 }
 
-/// Counts of segments with data or FIN that did not simply continue what had come. They stop at the largest
-/// number.
+/// Counts of segments with data or FIN that did not continue the data in order. They saturate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStats {
-    /// Behind a hole.
+    /// Segments after a hole.
     pub out_of_order: u32,
-    /// Everything in them had come before.
+    /// Segments that had arrived completely before.
     pub duplicates: u32,
     /// Segments that carry nothing within the receive window.
     pub outside_window: u32,
-    /// Something of them was dropped for want of memory.
+    /// Segments of which data was dropped because of the memory limit.
     pub dropped: u32,
 }
 
@@ -71,7 +70,7 @@ impl ReceiverStats {
             Outcome::OutOfOrder => &mut self.out_of_order,
             Outcome::Duplicate => &mut self.duplicates,
             Outcome::OutsideWindow => &mut self.outside_window,
-            // What was dropped is counted where it was.
+            // Dropped data is counted where it is dropped.
             Outcome::Empty | Outcome::InOrder | Outcome::Dropped => return,
         };
         *counter = counter.saturating_add(1);

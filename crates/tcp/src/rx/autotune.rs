@@ -1,51 +1,51 @@
-//! A receive buffer that grows with what the application takes from it.
+//! A receive buffer that grows with the application's reading rate.
 
 use base::{Duration, Instant};
 
-/// Dynamic right-sizing (Fisk and Feng 2001): what the application reads in the time in which the peer can
-/// use up a window, which is a round-trip time at the least, should fit the buffer twice, so that the peer's
-/// window can double each round trip.
+/// Dynamic right-sizing (Fisk and Feng 2001): the buffer should hold twice the data that the application reads
+/// while the peer uses up a window, which takes at least a round trip, so that the peer's window can double each
+/// round trip.
 #[derive(Clone, Debug)]
 pub(super) struct Autotune {
     /// The size that the application chose.
     chosen: u64,
     limit: u64,
-    /// The running measurement, from the first data on.
+    /// The measurement in progress, from the first data on.
     measurement: Option<Measurement>,
     round_trip: Option<Duration>,
-    /// The round-trip time was measured by data that came, not by the handshake.
+    /// Whether the round-trip time was measured by data, not only by the handshake.
     measured: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Measurement {
     since: Instant,
-    /// The right edge when it began: data behind it was sent a round trip later.
+    /// The right edge at its beginning: data beyond it was sent a round trip later.
     edge: u64,
     /// Offset up to which the application had read.
     read: u64,
 }
 
 impl Autotune {
-    /// Grows from the size that the application chose up to `limit` bytes.
+    /// Begins with the size that the application chose, and grows up to `limit` bytes.
     pub(super) fn new(chosen: u64, limit: u64) -> Autotune {
         Autotune { chosen, limit, measurement: None, round_trip: None, measured: false }
     }
 
-    /// The application chooses a size; answers whether it is another one than before.
+    /// Sets the size that the application chose; returns whether it changed.
     pub(super) fn choose(&mut self, size: u64) -> bool {
         core::mem::replace(&mut self.chosen, size) != size
     }
 
-    /// The round-trip time of the handshake: a peer that takes much longer to use up the window is not held
-    /// up by it.
+    /// Sets the round-trip time of the handshake: a peer that takes much longer to use up the window is not limited
+    /// by it.
     pub(super) fn set_round_trip(&mut self, round_trip: Duration) {
         if !self.measured {
             self.round_trip = Some(round_trip);
         }
     }
 
-    /// A full-sized segment echoed what was sent so long ago.
+    /// A full-sized segment echoed a timestamp of age `sample`.
     pub(super) fn on_echo(&mut self, sample: Duration) {
         self.round_trip = Some(match self.round_trip.filter(|_| self.measured) {
             Some(known) => known.scale(7, 8) + sample.scale(1, 8),
@@ -54,13 +54,13 @@ impl Autotune {
         self.measured = true;
     }
 
-    /// The round-trip time as data that came tells it.
+    /// The round-trip time measured by received data.
     pub(super) fn round_trip(&self) -> Option<Duration> {
         self.round_trip.filter(|_| self.measured)
     }
 
-    /// Data up to `rcv_nxt` has come, and the application has read up to `read`; answers the buffer's new
-    /// size if it should grow.
+    /// Data up to `rcv_nxt` has arrived, and the application has read up to `read`. Returns the buffer's new size
+    /// if it should grow.
     pub(super) fn on_data(
         &mut self,
         now: Instant,
@@ -76,7 +76,7 @@ impl Autotune {
         }
         self.measurement = Some(next);
         let elapsed = now.since(begun.since);
-        // A window takes a round trip at the least, and longer where the peer is not held up by it.
+        // A window takes at least a round trip, and longer if the peer is not limited by it.
         if !self.measured || self.round_trip.is_none_or(|known| elapsed < known) {
             self.round_trip = Some(self.round_trip.map_or(elapsed, |known| known.min(elapsed)));
             self.measured = true;
@@ -99,7 +99,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// One whose first data came at 0 ms, with a buffer of 10,000 bytes from offset 1 on.
+    /// A measurement whose first data arrived at 0 ms, with a buffer of 10,000 bytes from offset 1 on.
     fn tune() -> Autotune {
         let mut tune = Autotune::new(10_000, 30_000);
         assert_eq!(tune.on_data(at(0), 1_001, 1, 10_001, 10_000), None);

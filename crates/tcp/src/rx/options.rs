@@ -1,26 +1,26 @@
-//! How a receiver behaves.
+//! Options of a receiver.
 
 use recovery::AckTiming;
 
 use super::window::unscaled;
 use crate::wire::MAX_WINDOW_SCALE;
 
-/// How a [`Receiver`](super::Receiver) behaves.
+/// Options of a [`Receiver`](super::Receiver).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverOptions {
-    /// Bytes that may wait for the application.
+    /// Most bytes waiting for the application.
     pub buffer: u64,
-    /// Largest size, in bytes, to which the buffer grows while the application reads as fast as data arrives; no more
-    /// than [`ReceiverOptions::buffer`]: it does not grow.
+    /// Largest size, in bytes, to which the buffer grows while the application reads as fast as data arrives; a
+    /// value of at most [`ReceiverOptions::buffer`] disables growth.
     pub buffer_limit: u64,
-    /// Bytes of data in a full-sized segment, as far as our MSS option allows.
+    /// Bytes of data in a full-sized segment that this side's MSS option allows.
     pub mss: u32,
     /// When to acknowledge.
     pub acknowledgement: AckTiming,
-    /// Duplicates are reported in the first SACK block (RFC 2883), where the peer takes SACK.
+    /// Whether duplicates are reported in the first SACK block (RFC 2883), if the peer accepts SACK.
     pub duplicate_sack: bool,
-    /// The urgent byte stays in the stream, as RFC 6093, section 3.4, recommends; else it is left out and
-    /// read by [`Receiver::read_urgent`](super::Receiver::read_urgent).
+    /// Whether the urgent byte stays in the stream, as RFC 6093, section 3.4, recommends; otherwise it is left out,
+    /// and [`Receiver::read_urgent`](super::Receiver::read_urgent) returns it.
     pub urgent_inline: bool,
 }
 
@@ -38,12 +38,12 @@ impl Default for ReceiverOptions {
 }
 
 impl ReceiverOptions {
-    /// The window field of our SYN, which is never scaled (RFC 7323, section 2.2).
+    /// Window field of this side's SYN, which is never scaled (RFC 7323, section 2.2).
     pub fn syn_window(&self) -> u16 {
         unscaled(self.buffer)
     }
 
-    /// The smallest shift count with which the largest buffer can be advertised (RFC 7323, section 2.3).
+    /// Smallest shift with which the largest buffer can be advertised (RFC 7323, section 2.3).
     pub fn window_scale(&self) -> u8 {
         let largest = self.buffer.max(self.buffer_limit);
         let fits = |scale: &u8| largest >> scale <= u64::from(u16::MAX);

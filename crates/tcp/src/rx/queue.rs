@@ -1,27 +1,27 @@
-//! Bytes in order that wait for the application.
+//! Received bytes in order that wait for the application.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Payloads up to this length are copied where they are kept: each is a slice of its datagram, and may be
-/// a small part of it.
+/// Longest payload that is copied when it is kept: each payload is a slice of its datagram, possibly a small part
+/// of it.
 pub(super) const SMALL: usize = 512;
 
-/// Small payloads are copied together up to this length.
+/// Longest block into which small payloads are copied together.
 const BLOCK: usize = 2048;
 
-/// Pieces that may wait before small ones are copied together. An application that reads what each segment
-/// brought never pays for a copy.
+/// Number of pieces that may wait before small ones are copied together. An application that reads after each
+/// segment never pays for a copy.
 const UNCOPIED: usize = 16;
 
-/// Bytes that each piece is taken to cost beside its own.
+/// Overhead of each piece, in bytes.
 const PIECE_COST: u64 = 64;
 
-/// Pieces for which an idle queue keeps its memory.
+/// Number of pieces for which an idle queue keeps its memory.
 const IDLE_CAPACITY: usize = 1;
 
-/// Appends `next` to `last` if both together are a block at most and `next` is small; else gives it back.
+/// Appends `next` to `last` if both together are at most a block and `next` is small; otherwise returns `next`.
 pub(super) fn join(last: &mut Bytes, next: Bytes) -> Option<Bytes> {
     if next.len() > SMALL || last.len() + next.len() > BLOCK {
         return Some(next);
@@ -35,25 +35,25 @@ pub(super) fn join(last: &mut Bytes, next: Bytes) -> Option<Bytes> {
     None
 }
 
-/// `piece` in memory of its own, if it is small.
+/// Copies `piece` into memory of its own if it is small.
 pub(super) fn detached(piece: Bytes) -> Bytes {
     if piece.len() <= SMALL { Bytes::copy_from_slice(&piece) } else { piece }
 }
 
-/// `piece` in memory of its own, if it is less than half of the `whole` bytes that it is a slice of: a peer
-/// whose segments overlap would have us keep much more than its window.
+/// Copies `piece` into memory of its own if it is less than half of the `whole` bytes that it is a slice of: a peer
+/// with overlapping segments would otherwise make this side keep much more than its window.
 pub(super) fn not_much_more(piece: Bytes, whole: usize) -> Bytes {
     if piece.len() < whole / 2 { Bytes::copy_from_slice(&piece) } else { piece }
 }
 
-/// The queue; it knows the offset of its first byte.
+/// The queue, which knows the offset of its first byte.
 #[derive(Debug)]
 pub(super) struct Queue {
     /// Offset of the next byte that the application reads.
     start: u64,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     end: u64,
-    /// Each with its offset, so that a byte is found by bisection.
+    /// Pieces with their offsets, so that a byte is found by bisection.
     pieces: VecDeque<(u64, Bytes)>,
 }
 
@@ -68,22 +68,22 @@ impl Queue {
         self.start
     }
 
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Bytes that wait.
+    /// Number of bytes in the queue.
     pub(super) fn len(&self) -> u64 {
         self.end - self.start
     }
 
-    /// What they take.
+    /// Bytes with overhead.
     pub(super) fn held(&self) -> u64 {
         self.len() + self.pieces.len() as u64 * PIECE_COST
     }
 
-    /// Puts bytes to the end.
+    /// Appends bytes.
     pub(super) fn push(&mut self, mut bytes: Bytes) {
         if bytes.is_empty() {
             return;
@@ -102,7 +102,7 @@ impl Queue {
         self.pieces.push_back((start, bytes));
     }
 
-    /// Takes up to `limit` bytes that lie together in memory; none when none wait.
+    /// Removes up to `limit` contiguous bytes from the front; `None` if the queue is empty.
     pub(super) fn pop(&mut self, limit: u64) -> Option<Bytes> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         if limit == 0 {
@@ -122,14 +122,14 @@ impl Queue {
         Some(bytes)
     }
 
-    /// The byte at `offset`, if it waits.
+    /// The byte at `offset`, if it is in the queue.
     pub(super) fn byte(&self, offset: u64) -> Option<u8> {
         let at = self.pieces.partition_point(|(start, _)| *start <= offset).checked_sub(1)?;
         let (start, bytes) = self.pieces.get(at)?;
         bytes.get(usize::try_from(offset - start).ok()?).copied()
     }
 
-    /// Throws all away; it counts as read.
+    /// Drops all bytes; they count as read.
     pub(super) fn clear(&mut self) {
         self.pieces = VecDeque::new();
         self.start = self.end;

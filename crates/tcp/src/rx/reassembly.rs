@@ -1,4 +1,4 @@
-//! What arrived out of order.
+//! Data received out of order.
 
 use std::collections::BTreeMap;
 
@@ -8,55 +8,55 @@ use super::queue::{Queue, detached, join, not_much_more};
 use super::sack::Recent;
 use core::ops::Range;
 
-/// What a piece takes beside its bytes: its places in two trees, and the allocator's share of a block. A
-/// buffer's worth of holes one byte apart would otherwise take a hundred times the buffer.
+/// Overhead of a piece in bytes: its entries in two trees, and the allocator's share of a block. Without this
+/// charge, a buffer's worth of holes one byte apart would take a hundred times the buffer.
 pub(super) const PIECE_OVERHEAD: u64 = 128;
 
-/// What became of a segment's bytes.
+/// Result of inserting a segment's bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Insertion {
-    /// Bytes kept that were not there before.
+    /// Number of new bytes kept.
     pub(super) new: u64,
-    /// The lowest of the runs of bytes that were there already.
+    /// The lowest run of bytes that had arrived before.
     pub(super) duplicate: Option<Range<u64>>,
-    /// Bytes were thrown away for want of memory.
+    /// Whether bytes were dropped because of the memory limit.
     pub(super) dropped: bool,
 }
 
-/// Pieces of data behind a hole. Those of one range touch each other; data that came first stays.
+/// Pieces of data after a hole. The pieces of a range touch each other; the data that arrived first stays.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
     pieces: BTreeMap<u64, Bytes>,
-    /// From start to end: what is there; apart from each other.
+    /// Ranges of received data from start to end, which do not touch each other.
     ranges: BTreeMap<u64, u64>,
-    /// Which ranges changed last.
+    /// The ranges that changed last.
     recent: Recent,
     bytes: u64,
 }
 
 impl Reassembly {
-    /// What the pieces take.
+    /// Bytes with overhead.
     pub(super) fn charge(&self) -> u64 {
         self.bytes + self.pieces.len() as u64 * PIECE_OVERHEAD
     }
 
-    /// Bytes kept.
+    /// Number of bytes kept.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Offset behind the last byte that is there.
+    /// Offset after the last byte; `None` if there is none.
     pub(super) fn end(&self) -> Option<u64> {
         self.ranges.last_key_value().map(|(_, end)| *end)
     }
 
-    /// The range that holds `offset`.
+    /// The range that contains `offset`.
     fn covering(&self, offset: u64) -> Option<Range<u64>> {
         let (start, end) = self.ranges.range(..=offset).next_back()?;
         (*end > offset).then_some(*start..*end)
     }
 
-    /// Keeps what is new of a segment, as long as no more than `limit` is taken.
+    /// Keeps the new bytes of a segment, as far as `limit` bytes allow.
     pub(super) fn insert(&mut self, start: u64, payload: &Bytes, limit: u64) -> Insertion {
         let end = start + payload.len() as u64;
         let mut result = Insertion::default();
@@ -83,7 +83,7 @@ impl Reassembly {
         result
     }
 
-    /// The range that holds `offset` is the one to be told first (RFC 2018, section 4).
+    /// Makes the range that contains `offset` the first one to be reported (RFC 2018, section 4).
     fn touch(&mut self, offset: u64) {
         if let Some(range) = self.covering(offset) {
             self.recent.touch(range);
@@ -131,8 +131,8 @@ impl Reassembly {
         debug_assert!(start < end);
     }
 
-    /// The segment's `payload` begins where `queue` ends: moves it there, and whatever of the pieces
-    /// follows. Answers which bytes of the payload were there already.
+    /// Moves `payload`, which begins where `queue` ends, and the pieces that follow it to the queue. Returns the
+    /// bytes of the payload that had arrived before.
     pub(super) fn fill(&mut self, queue: &mut Queue, mut payload: Bytes) -> Option<Range<u64>> {
         let end = queue.end() + payload.len() as u64;
         let mut duplicate: Option<Range<u64>> = None;
@@ -147,7 +147,7 @@ impl Reassembly {
                 if overlap > 0 {
                     payload = payload.slice(overlap as usize..);
                     let range = duplicate.get_or_insert(at..at);
-                    // Pieces that touch are one run.
+                    // Pieces that touch form one run.
                     if range.end == at {
                         range.end = at + overlap;
                     }
@@ -164,7 +164,7 @@ impl Reassembly {
         duplicate
     }
 
-    /// Drops the ranges that end at `offset` or before.
+    /// Drops the ranges that end at or before `offset`.
     fn forget_before(&mut self, offset: u64) {
         while let Some(first) = self.ranges.first_entry()
             && *first.get() <= offset
@@ -173,12 +173,12 @@ impl Reassembly {
         }
     }
 
-    /// Whether nothing is there.
+    /// Whether there is no data.
     pub(super) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Up to `room` ranges: those that changed last, last first, then the lowest ones.
+    /// Reports up to `room` ranges: the last changed ones first, then the lowest.
     pub(super) fn report(&self, room: usize, mut tell: impl FnMut(Range<u64>)) {
         let told = self.recent.iter().filter_map(|offset| self.covering(offset)).take(room);
         let mut count = 0;

@@ -21,35 +21,35 @@ use super::urgent::Urgent;
 use super::window::Window;
 use crate::memory::MemoryState;
 
-/// Pieces out of order for which there is room however small the buffer is.
+/// Least number of pieces out of order that have room, however small the buffer is.
 const MIN_PIECES: u64 = 64;
 
 /// The receiving side of one connection, from the peer's SYN on.
 #[derive(Debug)]
 pub struct Receiver {
-    /// What the application has not read; its end is RCV.NXT, but for FIN.
+    /// Data that the application has not read; its end is RCV.NXT, apart from FIN.
     queue: Queue,
-    /// What came out of order; there while there are holes.
+    /// Data received out of order; `None` without holes.
     behind: Option<Box<Reassembly>>,
     window: Window,
     acknowledgement: Acknowledgement,
     last_ack_sent: u64,
-    /// Where FIN stands, once it came.
+    /// Offset of FIN, once it arrived.
     fin: Option<u64>,
-    /// FIN has been reached.
+    /// Whether FIN has been reached.
     finished: bool,
-    /// The last packet was marked *congestion experienced*.
+    /// Whether the last packet was marked *congestion experienced*.
     ce: bool,
     duplicate_sack: bool,
     urgent_inline: bool,
-    /// Discards arriving data: the application does not read.
+    /// Whether arriving data is discarded, since the application does not read.
     discards: bool,
-    /// The duplicate to be reported.
+    /// The duplicate to report.
     duplicate: Option<Box<Range<u64>>>,
     timestamp: Option<RecentTimestamp>,
     urgent: Option<Box<Urgent>>,
     autotune: Option<Box<Autotune>>,
-    /// How much memory is left for connections.
+    /// State of the memory budget.
     memory: MemoryState,
     stats: ReceiverStats,
 }
@@ -57,7 +57,7 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that waits for the byte at `first_offset`, the one after the peer's SYN.
     ///
-    /// The peer may send what [`ReceiverOptions::syn_window`] allows from there on.
+    /// The peer may send the bytes that [`ReceiverOptions::syn_window`] allows from there on.
     pub fn new(options: &ReceiverOptions, first_offset: u64) -> Receiver {
         let window = Window::new(options.buffer, options.mss, first_offset);
         let autotune = (options.buffer_limit > options.buffer)
@@ -88,18 +88,18 @@ impl Receiver {
         self.queue.end() + u64::from(self.finished)
     }
 
-    /// Offset behind the last byte that the peer was ever allowed to send: RCV.NXT + RCV.WND.
+    /// Offset after the last byte that the peer was ever allowed to send: RCV.NXT + RCV.WND.
     pub fn window_edge(&self) -> u64 {
         self.window.edge().max(self.rcv_nxt())
     }
 
-    /// Whether a segment that takes `start..end` of the sequence space, SYN and FIN included, may be
-    /// processed (RFC 9293, section 3.10.7.4, first check).
+    /// Whether a segment that takes `start..end` of the sequence space, SYN and FIN included, may be processed (RFC
+    /// 9293, section 3.10.7.4, first check).
     ///
-    /// Beside what the table there allows, a segment that begins at RCV.NXT passes a closed window: what it
-    /// acknowledges counts, as that section allows, and so does a bare FIN; data in it does not. So does what
-    /// an empty segment acknowledges that stands at the right edge itself: a peer that has filled the
-    /// window with data that was lost can send no other (docs/exceptions.md).
+    /// In addition to that section's table, a segment that begins at RCV.NXT passes a closed window: as the section
+    /// allows, its acknowledgement counts, and so does a bare FIN, but not its data. The acknowledgement of an
+    /// empty segment at the right edge counts too: a peer that has filled the window with data that was lost can
+    /// send no other segment (docs/exceptions.md).
     pub fn is_acceptable(&self, start: u64, end: u64) -> bool {
         let (next, edge) = (self.rcv_nxt(), self.window_edge());
         if start == end || edge == next {
@@ -108,7 +108,7 @@ impl Receiver {
         start < edge && end > next
     }
 
-    /// A segment that [`Receiver::is_acceptable`] came, or one of which that was not asked.
+    /// Processes a segment, whether [acceptable](Receiver::is_acceptable) or not.
     ///
     /// Makes an acknowledgement due whenever the segment holds data or FIN.
     pub fn on_segment(&mut self, now: Instant, segment: Incoming) -> Arrival {
@@ -118,8 +118,8 @@ impl Receiver {
         }
         let before = (self.queue.end(), self.finished);
         let marked = core::mem::replace(&mut self.ce, segment.ce) != segment.ce;
-        // What had been acknowledged came again: the peer may have taken it for lost without need, and
-        // learns of it by the duplicate that is reported.
+        // Acknowledged data arrived again: the peer may have retransmitted it needlessly, and learns so from the
+        // reported duplicate.
         let repeated = segment.start < self.last_ack_sent;
         let hurried = marked || repeated || self.behind.is_some();
         let (length, round_trip) = (segment.payload.len() as u64, segment.round_trip);
@@ -129,9 +129,9 @@ impl Receiver {
             let unacknowledged = self.rcv_nxt() - self.last_ack_sent;
             self.acknowledgement.on_in_order(now, length, unacknowledged, self.window.mss());
         } else {
-            // Out of order, a duplicate, or it fills a hole: at once (RFC 5681, section 4.2). Outside the
-            // window: at once (RFC 9293, section 3.10.7.4). FIN: at once, nothing will follow. A change of
-            // congestion marks: at once, so that the sender hears of it while it matters.
+            // At once: a segment out of order, a duplicate, or one that fills a hole (RFC 5681, section 4.2); one
+            // outside the window (RFC 9293, section 3.10.7.4); FIN, which nothing follows; a change of the
+            // congestion mark, so that the sender learns of it in time.
             self.acknowledgement.request(now);
         }
         let mut readable = self.queue.end() - before.0;
@@ -143,12 +143,12 @@ impl Receiver {
         Arrival { outcome, readable, finished: self.finished && !before.1, urgent }
     }
 
-    /// Sorts a segment in; everything but when to acknowledge.
+    /// Accepts a segment's data, without deciding when to acknowledge.
     fn accept(&mut self, Incoming { start, mut payload, fin, .. }: Incoming) -> Outcome {
         let whole = payload.len();
         let data_end = start + whole as u64;
         let next = self.rcv_nxt();
-        // Nothing counts behind FIN, or beyond the window.
+        // Data after FIN or beyond the window does not count.
         let edge = self.window_edge().min(self.fin.map_or(u64::MAX, |fin| fin + 1));
         let end = data_end + u64::from(fin);
         if end <= next {
@@ -167,7 +167,7 @@ impl Receiver {
             return Outcome::Dropped;
         }
         if start < next {
-            // FIN may be all that is new.
+            // FIN may be the only new part.
             let old = (next - start).min(payload.len() as u64);
             self.note_duplicate(start..start + old);
             payload = payload.slice(old as usize..);
@@ -187,8 +187,8 @@ impl Receiver {
         outcome
     }
 
-    /// FIN stands at `offset`; answers whether that is news. The first one counts, if no data lies behind
-    /// it. SACK blocks do not tell of it: they are about data (RFC 2018, section 3).
+    /// FIN is at `offset`; returns whether it is new. The first FIN counts, if no data lies after it. SACK blocks
+    /// do not include it, since they report data (RFC 2018, section 3).
     fn note_fin(&mut self, offset: u64, edge: u64) -> bool {
         let received = self.behind.as_ref().and_then(|behind| behind.end());
         let is_last = offset >= received.unwrap_or(0).max(self.queue.end());
@@ -214,7 +214,7 @@ impl Receiver {
     }
 
     fn accept_behind(&mut self, start: u64, payload: Bytes, new_fin: bool) -> Outcome {
-        // The payload itself is bounded by the window; what holes cost beside it, by as much again.
+        // The window bounds the payload, and the overhead of holes is bounded by the same amount.
         let window = self.window.capacity().max(self.window_edge() - self.rcv_nxt());
         let limit = window + window.max(MIN_PIECES * PIECE_OVERHEAD);
         let limit = self.behind_limit(limit);
@@ -239,14 +239,14 @@ impl Receiver {
     fn reach_fin(&mut self) {
         if self.fin == Some(self.queue.end()) && !self.finished {
             self.finished = true;
-            // Nothing lies behind FIN, and what came twice before it is of no interest any more.
+            // No data follows FIN, and duplicates before it are irrelevant now.
             self.behind = None;
             self.duplicate = None;
         }
     }
 
-    /// Bytes that came once more: the next acknowledgement reports them (RFC 2883, section 4). It can tell
-    /// of one run: of the first since the last acknowledgement, and of what touches it.
+    /// Records duplicate bytes for the next acknowledgement (RFC 2883, section 4), which can report one run: the
+    /// first since the last acknowledgement, and runs that touch it.
     fn note_duplicate(&mut self, range: Range<u64>) {
         if !self.duplicate_sack || range.is_empty() {
             return;
@@ -260,8 +260,8 @@ impl Receiver {
         }
     }
 
-    /// `echo`: a round-trip time by timestamps, where the peer had enough to send that it did not wait
-    /// for its application in between.
+    /// `echo`: a round-trip time by timestamps, measured while the peer had enough data not to wait for its
+    /// application.
     fn tune(&mut self, now: Instant, echo: Option<Duration>) {
         let Some(autotune) = self.autotune.as_deref_mut() else { return };
         if let Some(sample) = echo {

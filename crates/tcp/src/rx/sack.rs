@@ -1,11 +1,11 @@
-//! Which SACK blocks go first (RFC 2018, section 4).
+//! Order of SACK blocks (RFC 2018, section 4).
 
 use core::ops::Range;
 
 use crate::wire::MAX_SACK_BLOCKS;
 
-/// Places in the ranges that changed last, the latest first. Ranges are not named by where they begin,
-/// which changes, but by any offset in them; no two entries lie in one range.
+/// Offsets in the ranges that changed last, the latest first. A range is identified by any offset in it, not by its
+/// start, which changes; no two entries lie in one range.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recent {
     places: [u64; MAX_SACK_BLOCKS],
@@ -13,7 +13,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// `range` changed: it goes first, and whatever it has swallowed goes out.
+    /// `range` changed: it becomes the first, and entries inside it are removed.
     pub(super) fn touch(&mut self, range: Range<u64>) {
         let mut places = [range.start; MAX_SACK_BLOCKS];
         let others = self.iter().filter(|place| !range.contains(place));
@@ -25,7 +25,7 @@ impl Recent {
         *self = Recent { places, length };
     }
 
-    /// The places, the latest first.
+    /// The offsets, the latest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = u64> + Clone + '_ {
         self.places.iter().copied().take(usize::from(self.length))
     }

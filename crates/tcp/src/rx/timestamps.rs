@@ -1,9 +1,9 @@
-//! The peer's timestamps: which to echo, and what is too old (RFC 7323, sections 4 and 5).
+//! The peer's timestamps: which one to echo, and which are too old (RFC 7323, sections 4 and 5).
 
 use base::{Duration, Instant};
 
-/// After so long without a segment, TS.Recent says nothing any more: the peer's clock may have gone round
-/// (RFC 7323, section 5.5).
+/// Time without a segment after which TS.Recent is invalid: the peer's clock may have wrapped (RFC 7323, section
+/// 5.5).
 const VALID_FOR: Duration = Duration::from_secs(24 * 24 * 60 * 60);
 
 /// TS.Recent.
@@ -19,21 +19,21 @@ impl RecentTimestamp {
         RecentTimestamp { value, since: now }
     }
 
-    /// TS.Recent: what TSecr echoes.
+    /// TS.Recent, the value of TSecr.
     pub(super) fn value(&self) -> u32 {
         self.value
     }
 
-    /// Whether a segment with this TSval is an old duplicate (PAWS, section 5.3, rule R1). Not to be asked
-    /// of segments with RST.
+    /// Whether a segment with this TSval is an old duplicate (PAWS, section 5.3, rule R1). Not applicable to
+    /// segments with RST.
     pub(super) fn is_old(&self, now: Instant, value: u32) -> bool {
         is_before(value, self.value) && now.since(self.since) <= VALID_FOR
     }
 
     /// An acceptable segment that begins at `start` carried TSval `value` (section 4.3, rule 2).
     ///
-    /// It counts only if it holds the byte that the last ACK asked for, so that what is echoed belongs to
-    /// the segment which made the ACK due, also if acknowledgements are delayed or a hole is filled.
+    /// It counts only if the segment contains the byte that the last ACK asked for, so that the echo belongs to the
+    /// segment which made the ACK due, even if acknowledgements are delayed or a hole is filled.
     pub(super) fn on_segment(&mut self, now: Instant, start: u64, value: u32, last_ack_sent: u64) {
         let expired = now.since(self.since) > VALID_FOR;
         if start <= last_ack_sent && (expired || !is_before(value, self.value)) {

@@ -3,19 +3,19 @@
 use crate::memory::LEAST;
 use crate::wire::MAX_WINDOW_SCALE;
 
-/// How far the peer may send.
+/// The range in which the peer may send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// Bytes that may wait for the application.
+    /// Most bytes waiting for the application.
     capacity: u64,
-    /// Offset behind the last byte that the peer was ever allowed to send. It never goes back
-    /// (section 3.8.6: a receiver should not shrink the window).
+    /// Offset after the last byte that the peer was ever allowed to send. It never decreases (section 3.8.6: a
+    /// receiver should not shrink the window).
     edge: u64,
-    /// Shift count of the window field; 0 as long as SYNs are exchanged.
+    /// Shift of the window field; 0 while SYNs are exchanged.
     scale: u8,
     /// Bytes of data in a full-sized segment.
     mss: u32,
-    /// Connections hold more memory than they should: it is not opened further than the least.
+    /// Whether memory is scarce, so that the window only opens to the minimum.
     scarce: bool,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn unscaled(capacity: u64) -> u16 {
 }
 
 impl Window {
-    /// A window that begins at `start`, as a SYN advertises it: without scale.
+    /// A window that begins at `start`, as a SYN advertises it: unscaled.
     pub(super) fn new(capacity: u64, mss: u32, start: u64) -> Window {
         let edge = start + u64::from(unscaled(capacity));
         Window { capacity, edge, scale: 0, mss: mss.max(1), scarce: false }
@@ -35,20 +35,20 @@ impl Window {
         self.capacity
     }
 
-    /// The capacity as far as the window field can tell of it: two of its units at the least, or a buffer
-    /// made smaller than one of them would never open its window again.
+    /// The capacity that the window field can express: at least two of its units, since a buffer smaller than one
+    /// unit would never open its window again.
     fn room(&self) -> u64 {
         let least = if self.scale > 0 { 2 << self.scale } else { 1 };
         let capacity = if self.scarce { self.capacity.min(LEAST as u64) } else { self.capacity };
         capacity.max(least)
     }
 
-    /// Changes the capacity. A smaller one takes back nothing that was advertised.
+    /// Changes the capacity. A smaller one does not shrink the advertised window.
     pub(super) fn set_capacity(&mut self, capacity: u64) {
         self.capacity = capacity;
     }
 
-    /// Whether connections hold more memory than they should.
+    /// Sets whether memory is scarce.
     pub(super) fn set_scarce(&mut self, scarce: bool) {
         self.scarce = scarce;
     }
@@ -61,15 +61,15 @@ impl Window {
         u64::from(self.mss)
     }
 
-    /// The scale is agreed.
+    /// Sets the negotiated scale.
     pub(super) fn set_scale(&mut self, scale: u8) {
         self.scale = scale.min(MAX_WINDOW_SCALE);
     }
 
-    /// The right edge to advertise, rounded to what the field can say, and the field.
+    /// The right edge to advertise, rounded to the field's precision, and the field.
     ///
-    /// The edge stays until it can move by a full-sized segment or half the buffer (section 3.8.6.2.2:
-    /// silly window syndrome).
+    /// The edge stays until it can move by a full-sized segment or half the buffer (section 3.8.6.2.2: silly window
+    /// syndrome).
     fn compute(&self, rcv_nxt: u64, unread: u64) -> (u64, u16) {
         let unit = 1 << self.scale;
         let room = self.room();
@@ -78,8 +78,8 @@ impl Window {
         let edge = if free >= self.edge.saturating_add(step) { free } else { self.edge };
         let window = edge.saturating_sub(rcv_nxt);
         let mut units = window >> self.scale;
-        // What the field cannot say is rounded up, as far as one unit beyond the buffer, so that the edge
-        // does not seem to go back as data comes in (RFC 7323, section 2.4).
+        // A remainder below the field's unit is rounded up, by at most one unit beyond the buffer, so that the edge
+        // does not seem to go back as data arrives (RFC 7323, section 2.4).
         if units << self.scale < window && edge == self.edge && edge <= free {
             units += 1;
         }
@@ -87,17 +87,17 @@ impl Window {
         (rcv_nxt + (u64::from(field) << self.scale), field)
     }
 
-    /// What a segment that leaves now says; the peer may send so far from now on.
+    /// Window field of a segment that leaves now, up to which the peer may send from now on.
     pub(super) fn advertise(&mut self, rcv_nxt: u64, unread: u64) -> u16 {
         let (edge, field) = self.compute(rcv_nxt, unread);
         self.edge = self.edge.max(edge);
         field
     }
 
-    /// Whether the window can be opened so far that the peer should be told without anything else to say.
+    /// Whether the window can open so far that a window update should be sent.
     ///
-    /// Two full-sized segments or half the buffer, and either a quarter of the buffer or a window that is
-    /// nearly closed: telling the peer about each read would double the number of acknowledgements.
+    /// This takes two full-sized segments or half the buffer, and either a quarter of the buffer or a nearly closed
+    /// window: an update after each read would double the number of acknowledgements.
     pub(super) fn update_due(&self, rcv_nxt: u64, unread: u64) -> bool {
         let (edge, _) = self.compute(rcv_nxt, unread);
         let gain = edge.saturating_sub(self.edge);
@@ -186,11 +186,11 @@ mod tests {
     fn the_peer_is_told_of_a_window_that_opened_when_it_is_worth_a_segment() {
         let mut window = Window::new(40_000, MSS, 1);
         window.advertise(20_001, 20_000);
-        // Half is left: a quarter more is worth it, two segments are not.
+        // Half is left: an update for a quarter more is sent, for two segments it is not.
         assert!(!window.update_due(20_001, 18_000));
         assert!(window.update_due(20_001, 10_000));
         window.advertise(40_001, 40_000);
-        // Nothing is left: a segment is.
+        // Nothing is left: an update for a segment is sent.
         assert!(!window.update_due(40_001, 39_001));
         assert!(window.update_due(40_001, 39_000));
     }

@@ -1,4 +1,4 @@
-//! What an acknowledgement changes: what is outstanding, the window, the buffer.
+//! Effects of an acknowledgement on outstanding data, window and buffer.
 
 use core::ops::Range;
 
@@ -7,14 +7,14 @@ use recovery::{Feedback, GapRanges, Silence};
 
 use super::sender::{PATH, Sender};
 
-/// What an arriving segment says to the sending side, in offsets.
+/// An arriving segment's fields for the sending side, in offsets.
 #[derive(Clone, Debug)]
 pub struct Acknowledgement<'a> {
     /// Offset of the segment's sequence number in the peer's stream (SEG.SEQ).
     pub seq: u64,
-    /// What it acknowledges (SEG.ACK).
+    /// The acknowledged offset (SEG.ACK).
     pub ack: u64,
-    /// The window it advertises, unscaled to bytes (SEG.WND).
+    /// The advertised window, scaled to bytes (SEG.WND).
     pub window: u64,
     /// The SACK blocks in their order, D-SACK blocks (RFC 2883) included.
     pub sack: &'a [Range<u64>],
@@ -22,15 +22,16 @@ pub struct Acknowledgement<'a> {
     pub has_sack: bool,
     /// Whether it carries data, SYN or FIN.
     pub has_data: bool,
-    /// The round-trip time that its echoed timestamp gives.
+    /// The RTT sample from its echoed timestamp.
     pub rtt: Option<Duration>,
     /// Whether ECE is set: a segment was marked CE (RFC 3168).
     pub ece: bool,
-    /// A segment that the peer sent later arrived before: what it reports may be news, its window is not.
+    /// Whether a segment that the peer sent later arrived before: then its reports may be new, but its window is
+    /// not.
     pub overtaken: bool,
 }
 
-/// What an acknowledgement led to.
+/// Result of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AckResult {
     /// Whether it advanced SND.UNA.
@@ -40,7 +41,7 @@ pub struct AckResult {
 }
 
 impl Sender {
-    /// Takes the acknowledgement of an acceptable segment in. One of what was never sent changes nothing.
+    /// Processes the acknowledgement of an acceptable segment. One of unsent data has no effect.
     pub fn on_ack(&mut self, now: Instant, ack: &Acknowledgement<'_>) -> AckResult {
         let mut result = AckResult::default();
         if ack.ack > self.snd_max() {
@@ -66,8 +67,8 @@ impl Sender {
             cumulative: ack.ack,
             ranges: ack.has_sack.then_some(&blocks),
             silence: Silence::Nothing,
-            // What answers a probe of a closed window tells of no segment that left the network, and what a later
-            // segment overtook tells of none that was not counted.
+            // The answer to a window probe does not mean that a segment left the network, and an overtaken
+            // acknowledgement reports none that was not counted.
             duplicate: !ack.has_data
                 && same_window
                 && ack.ack == una
@@ -97,7 +98,7 @@ impl Sender {
         result
     }
 
-    /// RFC 9293, section 3.10.7.4: an older segment does not set the window back.
+    /// Updates the window (RFC 9293, section 3.10.7.4: an older segment does not change it).
     fn update_window(&mut self, ack: &Acknowledgement<'_>) {
         let newer = self.wl1 < ack.seq || (self.wl1 == ack.seq && self.wl2 <= ack.ack);
         if !newer || ack.overtaken {
@@ -108,15 +109,15 @@ impl Sender {
         self.window = ack.window;
         self.max_window = self.max_window.max(ack.window);
         if self.window_end > self.snd_nxt() + 1 {
-            // Not closed any more: what remains too small to use waits anew.
+            // The window is not closed any more: if the rest is too small to use, it waits from now on.
             self.forget_probe_before(ack.ack);
         }
     }
 }
 
-/// What the blocks of a SACK option say: ascending ranges beyond the cumulative point, and what arrived once
-/// more than needed. The first block is such a duplicate if it lies below the cumulative point or inside the
-/// second (RFC 2883, section 4). What lies beyond what was sent cannot be meant.
+/// The reports of a SACK option: ascending ranges beyond the cumulative point, and a duplicate. The first block is
+/// a duplicate if it lies below the cumulative point or inside the second (RFC 2883, section 4). Ranges beyond sent
+/// data are ignored.
 fn reports(ack: &Acknowledgement<'_>, next: u64) -> (GapRanges, Option<Range<u64>>) {
     let mut blocks = GapRanges::new();
     let mut needless = None;

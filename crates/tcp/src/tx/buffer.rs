@@ -1,21 +1,21 @@
-//! What the application wrote, from the oldest byte not acknowledged on.
+//! Written data from the oldest unacknowledged byte on.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-/// Writes smaller than this join the one before, if none of it was sent, so that a queue of tiny writes
-/// costs no more than their bytes.
+/// Writes smaller than this are appended to the previous one, if none of it was sent, so that a queue of tiny
+/// writes has no overhead.
 const SMALL: usize = 1024;
 
-/// Bytes that each piece is taken to cost beside its own.
+/// Overhead of each piece, in bytes.
 const PIECE_COST: usize = 64;
 
-/// The payload of a segment, in the pieces in which it lies in the buffer.
+/// The payload of a segment, as pieces of the buffer.
 pub type Pieces = SmallVec<[Bytes; 2]>;
 
-/// Pieces for which an idle buffer keeps its memory.
+/// Number of pieces for which an idle buffer keeps its memory.
 const IDLE_CAPACITY: usize = 1;
 
 #[derive(Clone, Debug)]
@@ -30,12 +30,12 @@ pub(super) struct SendBuffer {
     pieces: VecDeque<Piece>,
     /// Offset of the first byte held.
     start: u64,
-    /// Offset behind the last one.
+    /// Offset after the last byte.
     end: u64,
     capacity: usize,
-    /// Something was refused: room is to be told.
+    /// Whether data was refused, so that room must be reported.
     refused: bool,
-    /// No more than this is taken, whatever the capacity.
+    /// Limit of the bytes held, in addition to the capacity.
     share: usize,
 }
 
@@ -45,7 +45,7 @@ impl SendBuffer {
         SendBuffer { pieces, start, end: start, capacity, refused: false, share: usize::MAX }
     }
 
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
@@ -59,18 +59,18 @@ impl SendBuffer {
         self.capacity = capacity;
     }
 
-    /// Sets its share of the memory of all connections, in bytes.
+    /// Sets its share of the endpoint's memory, in bytes.
     pub(super) fn set_share(&mut self, share: usize) {
         self.share = share;
     }
 
-    /// Bytes held, with what keeping them costs: of a piece, all is kept until the last of it is acknowledged.
+    /// Bytes held with overhead: a piece is kept until its last byte is acknowledged.
     pub(super) fn held(&self) -> usize {
         let first = self.pieces.front().map_or(self.end, |piece| piece.start);
         (self.end - first) as usize + self.pieces.len() * PIECE_COST
     }
 
-    /// Bytes that may be held now.
+    /// Most bytes that may be held now.
     pub(super) fn room(&self) -> usize {
         self.capacity.min(self.share)
     }
@@ -84,7 +84,7 @@ impl SendBuffer {
         room.saturating_sub(self.len())
     }
 
-    /// Takes what fits and answers how much. Offsets from `unsent` on were not sent yet.
+    /// Accepts the bytes that fit, and returns their number. Offsets from `unsent` on were not sent yet.
     pub(super) fn push(&mut self, mut data: Bytes, unsent: u64) -> usize {
         let taken = data.len().min(self.free());
         self.refused |= taken < data.len();
@@ -112,7 +112,7 @@ impl SendBuffer {
         taken
     }
 
-    /// The bytes from `start` on, `len` of them, as far as they are held.
+    /// The bytes from `start` on, at most `len`, as far as they are held.
     pub(super) fn pieces(&self, start: u64, len: usize) -> Pieces {
         let mut pieces = SmallVec::new();
         let mut index = self.pieces.partition_point(|piece| piece.start <= start).saturating_sub(1);
@@ -131,7 +131,7 @@ impl SendBuffer {
         pieces
     }
 
-    /// What lies below `point` is not needed any more.
+    /// Releases data below `point`.
     pub(super) fn release(&mut self, point: u64) {
         self.start = self.start.max(point.min(self.end));
         while let Some(first) = self.pieces.front()
@@ -144,12 +144,12 @@ impl SendBuffer {
         }
     }
 
-    /// Something was refused elsewhere: room is to be told.
+    /// Records that data was refused elsewhere, so that room must be reported.
     pub(super) fn note_refused(&mut self) {
         self.refused = true;
     }
 
-    /// Whether something had been refused and a third of the room is free by now; says so once.
+    /// Whether data had been refused and a third of the room is free now; true once per refusal.
     pub(super) fn take_writable(&mut self) -> bool {
         let writable = self.refused && self.free() >= (self.room() / 3).max(1);
         self.refused &= !writable;

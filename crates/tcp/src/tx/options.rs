@@ -1,25 +1,25 @@
-//! What can be chosen for the sending side.
+//! Options of the sending side.
 
 use base::Duration;
 
 /// Options of the sending side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderOptions {
-    /// Bytes that may wait to be sent or acknowledged.
+    /// Most bytes waiting to be sent or acknowledged.
     pub buffer: usize,
     /// Send small segments at once.
     pub no_delay: bool,
-    /// Which small segments wait if not.
+    /// Which small segments wait if `no_delay` is off.
     pub nagle: Nagle,
-    /// What probes a closed window.
+    /// Content of a window probe.
     pub window_probe: WindowProbe,
-    /// Expiries of the retransmission timer, or probes without an answer, in a row after which the
-    /// connection is to be given up (R2 of RFC 9293, section 3.8.3).
+    /// Consecutive expiries of the retransmission timer, or unanswered probes, after which the connection fails (R2
+    /// of RFC 9293, section 3.8.3).
     pub retries: u8,
-    /// How long data may stay unacknowledged before that; none: `retries` decides alone. If it is given,
-    /// it alone decides.
+    /// Longest time for which data may stay unacknowledged; if set, `retries` has no effect. `None`: only `retries`
+    /// limits it.
     pub user_timeout: Option<Duration>,
-    /// Longest time that data waits because more was announced (`more`): as Linux has it for TCP_CORK.
+    /// Longest time for which data waits because more was announced (`more`), as with TCP_CORK in Linux.
     pub hold: Duration,
 }
 
@@ -37,22 +37,22 @@ impl Default for SenderOptions {
     }
 }
 
-/// Which segment that is not full waits.
+/// Condition under which a segment that is not full waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nagle {
-    /// One that finds anything unacknowledged (RFC 9293, section 3.7.4).
+    /// Any data is unacknowledged (RFC 9293, section 3.7.4).
     Rfc9293,
-    /// One that finds another small segment unacknowledged (Minshall; Linux). A message of several segments
-    /// does not wait with its last one, which the RFC's rule makes wait for the peer's delayed
-    /// acknowledgement; there is still one small segment a round trip at most.
+    /// Another small segment is unacknowledged (Minshall; Linux). The last segment of a longer message does not
+    /// wait, which by the RFC's rule waits for the peer's delayed acknowledgement; there is still at most one small
+    /// segment per round trip.
     Minshall,
 }
 
-/// What probes a window that is closed.
+/// Content of a probe of a closed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowProbe {
     /// The next byte of data, or the FIN (RFC 9293, section 3.8.6.1).
     NextByte,
-    /// A segment without data that is too old to be acceptable, so that it must be answered (Linux).
+    /// A segment without data and with an old, unacceptable number, which the peer must answer (Linux).
     OldSequence,
 }

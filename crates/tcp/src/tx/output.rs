@@ -1,5 +1,5 @@
-//! What leaves next: a segment, or a probe of a window that is closed or too small to be worth using (RFC 9293,
-//! sections 3.8.6.1 and 3.8.6.2.1).
+//! The next output: a segment, or a probe of a window that is closed or too small to use (RFC 9293, sections
+//! 3.8.6.1 and 3.8.6.2.1).
 
 use base::Instant;
 use recovery::Load;
@@ -9,7 +9,7 @@ use super::segmenter::Outgoing;
 use super::sender::{PATH, Sender};
 
 impl Sender {
-    /// The next segment, until there is none.
+    /// The next segment; `None` if there is none.
     pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
         let next = self.poll_segment(now).or_else(|| self.poll_request(now));
         let next = next.or_else(|| self.poll_probe(now));
@@ -19,9 +19,9 @@ impl Sender {
         next
     }
 
-    /// The last byte again, behind a segment that travels alone: what arrives twice is acknowledged at once (RFC 9293,
-    /// section 3.10.7.4), and if that segment is lost, the byte is reported out of order. The ledger
-    /// does not know of it.
+    /// The last byte again, after a segment that travels alone: a duplicate is acknowledged at once (RFC 9293,
+    /// section 3.10.7.4), and if that segment is lost, the byte is reported out of order. The ledger has no entry
+    /// for it.
     fn poll_request(&mut self, now: Instant) -> Option<Outgoing> {
         let end = self.snd_nxt();
         if !self.recovery.asks_behind(now, PATH) || self.is_fin_sent() || end <= self.snd_una() {
@@ -32,7 +32,7 @@ impl Sender {
         Some(Outgoing { start: end - 1, pieces, retransmission: true, ..Outgoing::default() })
     }
 
-    /// What may be sent now, in a segment of `mss` bytes this once: a probe of the path's MTU.
+    /// The next segment, with `mss` bytes as the maximum this time: a probe of the path MTU.
     pub fn poll_sized(&mut self, now: Instant, mss: u32) -> Option<Outgoing> {
         let usual = core::mem::replace(&mut self.mss, mss.max(1));
         let probe = self.poll(now);
@@ -40,11 +40,11 @@ impl Sender {
         probe
     }
 
-    /// The window closed behind data that was sent, or opened again, or all of that data was acknowledged. `probed`: a
-    /// probe was due before this.
+    /// The peer's window closed behind sent data, opened again, or all of that data was acknowledged. `probed`: a
+    /// probe was due before.
     pub(super) fn on_shut_out_changed(&mut self, now: Instant, probed: bool) {
         if self.is_shut_out() {
-            // The peer is there: what was not answered before is.
+            // The peer has answered, so earlier unanswered attempts do not count.
             (self.timeouts, self.errors) = (0, 0);
             return self.update_persist(now);
         }
@@ -53,7 +53,7 @@ impl Sender {
             return;
         }
         if probed {
-            // A timeout has passed since all of it left: the peer dropped it, and it goes at once.
+            // A timeout has passed since all of it left: the peer dropped it, and it is retransmitted at once.
             self.recovery.abandon_flight(now, PATH, PATH);
             self.recovery.begin_burst();
         } else {
@@ -61,8 +61,8 @@ impl Sender {
         }
     }
 
-    /// Nothing can be sent: if only the window keeps it from that, it is probed, first after a retransmission
-    /// timeout, then at doubled intervals.
+    /// Starts the persist timer if only the peer's window prevents sending: the first probe follows after a
+    /// retransmission timeout, others at doubled intervals.
     fn update_persist(&mut self, now: Instant) {
         let waits = self.unsent_bytes() > 0 || (self.finishing && !self.is_fin_sent());
         let held = self.more && self.window_end > self.snd_nxt();
@@ -74,8 +74,8 @@ impl Sender {
         self.persist.get_or_insert_default().start(now, self.recovery.rto(PATH));
     }
 
-    /// The window keeps nothing from being sent. That a byte probed it is remembered until more is said of
-    /// that byte: the peer may have taken it.
+    /// Stops the persist timer. A byte that probed the window is remembered until there is more information about
+    /// it, since the peer may have accepted it.
     fn stop_persist(&mut self) {
         self.forget_probe_before(self.snd_nxt());
         if let Some(persist) = &mut self.persist {
@@ -101,9 +101,9 @@ impl Sender {
         Some(Outgoing { start, pieces, fin, push, window_probe: true, ..Outgoing::default() })
     }
 
-    /// The probe that is due while data waits that was sent before: the first segment of it, once more. It takes the
-    /// rest out of flight, so that no acknowledgement of it measures how long the window was closed, and is no sign
-    /// of congestion.
+    /// The probe that is due while sent data waits: its first segment again. It takes the rest out of flight, so
+    /// that the acknowledgement of the rest does not measure how long the window was closed, and is not evidence of
+    /// congestion.
     fn poll_repeated_probe(&mut self, now: Instant) -> Option<Outgoing> {
         self.persist.as_ref().filter(|persist| persist.is_expired())?;
         self.recovery.abandon_flight(now, PATH, PATH);
@@ -116,7 +116,7 @@ impl Sender {
         Some(Outgoing { window_probe: true, ..probe })
     }
 
-    /// The peer acknowledged the byte that probed its window: it was sent after all.
+    /// The peer acknowledged the byte that probed its window: it counts as sent.
     pub(super) fn adopt_probe(&mut self, now: Instant, ack: u64) {
         if ack <= self.snd_nxt() || self.persist.is_none() {
             return;
@@ -129,7 +129,7 @@ impl Sender {
     }
 }
 
-/// A probe without data, of a sequence number that the peer has long acknowledged.
+/// A probe without data, with a sequence number that the peer has long acknowledged.
 fn old_sequence(next: u64) -> Outgoing {
     Outgoing { start: next.saturating_sub(1), window_probe: true, ..Outgoing::default() }
 }

@@ -1,21 +1,21 @@
-//! The persist timer: when a window that is closed, or too small to be worth using, is probed, since the peer's word
-//! that it opened may be lost (RFC 9293, sections 3.8.6.1 and 3.8.6.2.1).
+//! The persist timer: probes a window that is closed or too small to use, since the peer's window update may be
+//! lost (RFC 9293, sections 3.8.6.1 and 3.8.6.2.1).
 
 use base::{Duration, Instant};
 
-/// The persist timer and what its probes said.
+/// The persist timer and the state of its probes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Persist {
-    /// When the timer expires; none while the window is open and what waits does so for another reason.
+    /// Deadline; `None` while the window does not prevent sending.
     due: Option<Instant>,
     interval: Duration,
-    /// Probes sent since the last acknowledgement.
+    /// Probes since the last acknowledgement.
     unanswered: u8,
-    /// The timer expired: a probe is to be sent, or what fits a small window.
+    /// Whether the timer expired: a probe is to be sent, or a segment that fits a small window.
     expired: bool,
-    /// Offset behind the byte that probed the window, which the peer may have taken.
+    /// Offset after the byte that probed the window, which the peer may have accepted.
     probed_to: u64,
-    /// A probe was due since the window closed.
+    /// Whether a probe was due since the window closed.
     probes: bool,
 }
 
@@ -28,19 +28,19 @@ impl Persist {
         }
     }
 
-    /// Stops the timer: the window keeps nothing from being sent.
+    /// Stops the timer: the window does not prevent sending.
     pub(super) fn stop(&mut self) {
         self.due = None;
         self.expired = false;
     }
 
-    /// When the timer expires.
+    /// Deadline of the timer.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Runs the timer if it is due, and answers how many probes in a row were not answered. Intervals are doubled up
-    /// to `max`.
+    /// Runs the timer if it is due, and returns the number of consecutive unanswered probes. Intervals double up to
+    /// `max`.
     pub(super) fn on_timer(&mut self, now: Instant, max: Duration) -> u8 {
         if self.due.is_none_or(|due| due > now) {
             return 0;
@@ -53,22 +53,22 @@ impl Persist {
         self.unanswered - 1
     }
 
-    /// Whether a probe is to be sent, or what fits a small window.
+    /// Whether a probe is to be sent, or a segment that fits a small window.
     pub(super) fn is_expired(&self) -> bool {
         self.expired
     }
 
-    /// The probe that was due is sent.
+    /// The probe was sent.
     pub(super) fn on_probed(&mut self) {
         self.expired = false;
     }
 
-    /// The probe carries the bytes before this offset, which the peer may take.
+    /// Records that the probe carries the bytes before this offset, which the peer may accept.
     pub(super) fn note_probed_to(&mut self, end: u64) {
         self.probed_to = end;
     }
 
-    /// Offset behind the byte that probed the window; 0 if none did.
+    /// Offset after the byte that probed the window; 0 if there is none.
     pub(super) fn probed_to(&self) -> u64 {
         self.probed_to
     }
@@ -78,12 +78,12 @@ impl Persist {
         self.probes
     }
 
-    /// The peer answers, so it is alive, however long the window stays closed.
+    /// The peer answered a probe: it is alive, however long the window stays closed.
     pub(super) fn on_answered(&mut self) {
         self.unanswered = 0;
     }
 
-    /// Probes sent since the last acknowledgement.
+    /// Number of probes since the last acknowledgement.
     pub(super) fn unanswered(&self) -> u8 {
         self.unanswered
     }

@@ -1,4 +1,4 @@
-//! What is sent next, and how much of it goes into one segment.
+//! Choice of the next segment and of its size.
 
 use base::Instant;
 use bytes::Bytes;
@@ -8,24 +8,24 @@ use super::buffer::Pieces;
 use super::options::Nagle;
 use super::sender::{PATH, Sender};
 
-/// A segment to be sent, but for what the connection adds: acknowledgement, window, options.
+/// A segment to be sent, without the connection's own fields: acknowledgement, window, options.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Outgoing {
     /// Offset of its first byte, or of FIN.
     pub start: u64,
     /// The payload.
     pub pieces: Pieces,
-    /// FIN stands behind the payload.
+    /// Whether FIN follows the payload.
     pub fin: bool,
-    /// PSH: nothing waits behind it.
+    /// PSH: whether no data is queued behind it.
     pub push: bool,
-    /// Offset behind the last urgent byte, if that lies ahead of `start`: URG and the urgent pointer.
+    /// Offset after the last urgent byte, if that lies ahead of `start`: URG and the urgent pointer.
     pub urgent: Option<u64>,
-    /// CWR (RFC 3168, section 6.1.2): the window was reduced as the peer asked.
+    /// CWR (RFC 3168, section 6.1.2): whether to confirm that the window was reduced.
     pub cwr: bool,
-    /// Whether any of it was sent before: not to be marked as capable of ECN (RFC 3168, section 6.1.5).
+    /// Whether it contains retransmitted data: not to be sent as ECN-capable (RFC 3168, section 6.1.5).
     pub retransmission: bool,
-    /// Whether it probes a closed window: not to be marked as capable of ECN (RFC 3168, section 6.1.6).
+    /// Whether it probes a closed window: not to be sent as ECN-capable (RFC 3168, section 6.1.6).
     pub window_probe: bool,
 }
 
@@ -41,14 +41,14 @@ impl Outgoing {
     }
 }
 
-/// Room for copies in a segment, which holds one run of bytes.
+/// Room for copies in a segment, which is one run of bytes.
 fn space(room: u32) -> Space<impl Fn(u32) -> u32> {
     Space { room, ride: Ride::Joined, cost: |length| length }
 }
 
 impl Sender {
-    /// The next segment, but for probes of the window: what was lost, new data, or what is sent again for want of
-    /// anything better.
+    /// The next segment other than a window probe: a retransmission, new data, or a retransmission without evidence
+    /// of loss.
     pub(super) fn poll_segment(&mut self, now: Instant) -> Option<Outgoing> {
         let next = self
             .poll_again(now)
@@ -59,18 +59,17 @@ impl Sender {
         Some(next)
     }
 
-    /// What waits to be sent again, as far as the peer's window takes it: behind a window that shrank it waits for
-    /// that to open (RFC 9293, section 3.8.6, SHLD-16).
+    /// The next retransmission, as far as the peer's window allows: beyond a window that shrank it waits until that
+    /// opens (RFC 9293, section 3.8.6, SHLD-16).
     fn poll_again(&mut self, now: Instant) -> Option<Outgoing> {
         let (start, weight) = self.recovery.next_again(PATH, 0)?;
         let usable = self.window_end.saturating_sub(start);
-        // A FIN alone takes nothing of the buffer that the window stands for.
+        // A FIN alone takes no room in the buffer that the window stands for.
         let fits = usable > 0 || (weight == 0 && !self.is_shut_out());
         fits.then(|| self.poll_lost(now, usable))?
     }
 
-    /// What waits to be sent again, from the lowest on, as much of it as touches and fits a segment and `usable`
-    /// bytes.
+    /// The lowest lost data, as much as is contiguous and fits a segment and `usable` bytes.
     pub(super) fn poll_lost(&mut self, now: Instant, usable: u64) -> Option<Outgoing> {
         let (start, weight) = self.recovery.next_again(PATH, 0)?;
         let room = self.recovery.room(now, PATH, Load::Again);
@@ -84,7 +83,7 @@ impl Sender {
         while left > 0
             && let Some((unit, mut weight)) = self.recovery.next_again(PATH, end)
         {
-            // What fits a segment is not cut to fill one, what does not is cut in any case.
+            // A unit that fits a segment is not cut to fill one; a larger unit is always cut.
             if unit != end || (weight > left && end > start && weight <= most) {
                 break;
             }
@@ -107,7 +106,7 @@ impl Sender {
         Some(self.segment(start, end, true))
     }
 
-    /// New data, FIN behind the last of it.
+    /// The next new data, with FIN after the last of it.
     fn poll_new(&mut self, now: Instant) -> Option<Outgoing> {
         let next = self.snd_nxt();
         let unsent = self.unsent_bytes();
@@ -144,16 +143,16 @@ impl Sender {
         if len == unsent {
             self.hold_until = None;
         }
-        // The window is open, or used as it is.
+        // The window is open, or is used as it is.
         self.persist = None;
         let mut segment = self.segment(start, next + len + u64::from(with_fin), start < next);
-        // RFC 3168, section 6.1.2: whatever reduced the window, the peer need not ask for it again.
+        // RFC 3168, section 6.1.2: whatever reduced the window, the peer can stop its echo.
         segment.cwr = self.recovery.take_reduced();
         Some(segment)
     }
 
-    /// Puts copies of what is in flight before `len` bytes of new data, as the policy says, and answers where
-    /// the segment begins then: whole earlier segments, without a hole, down to the oldest that fits.
+    /// Adds copies of data in flight before `len` bytes of new data, by the policy, and returns the segment's new
+    /// start: whole earlier segments without a hole, down to the oldest that fits.
     fn bundle_before(&mut self, now: Instant, next: u64, len: u32) -> u64 {
         if len == 0 {
             return next;
@@ -170,8 +169,9 @@ impl Sender {
         start
     }
 
-    /// RFC 9293, section 3.8.6.2.1, with Nagle's rule in its brackets: full segments; all there is, unless it
-    /// should wait; half of the largest window ever seen; whatever there is when the override timer expired.
+    /// Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1) with Nagle's rule: sends a full segment; all
+    /// data, unless it should wait; half of the largest window ever advertised; any amount after the override
+    /// timer.
     fn is_worth_sending(&self, len: u64, unsent: u64) -> bool {
         if len == 0 {
             return false;
@@ -183,13 +183,12 @@ impl Sender {
             || self.overrides()
     }
 
-    /// Whether what fits a small window goes all the same (the override timeout of the avoidance of silly
-    /// windows).
+    /// Whether data that fits a small window is sent nevertheless (the override timeout of silly window avoidance).
     fn overrides(&self) -> bool {
         self.persist.as_ref().is_some_and(|persist| persist.is_expired())
     }
 
-    /// Whether what does not fill a segment waits for more.
+    /// Whether data that does not fill a segment waits for more.
     fn should_wait(&self) -> bool {
         if self.more {
             return true;
@@ -203,7 +202,7 @@ impl Sender {
         }
     }
 
-    /// What may be sent again though nothing says that it was lost, for want of anything better.
+    /// The next retransmission without evidence of a loss, if there is nothing else to send.
     fn poll_rescue(&mut self, now: Instant) -> Option<Outgoing> {
         if self.recovery.next_again(PATH, 0).is_some() {
             return None;
@@ -222,7 +221,7 @@ impl Sender {
         Some(segment)
     }
 
-    /// The segment from `start` to `end`; what lies behind the data is the FIN.
+    /// The segment from `start` to `end`; an end after the data includes FIN.
     fn segment(&self, start: u64, end: u64, retransmission: bool) -> Outgoing {
         let data_end = end.min(self.buffer.end());
         let len = data_end.saturating_sub(start) as usize;

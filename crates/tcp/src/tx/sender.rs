@@ -1,4 +1,4 @@
-//! The sending side as a whole: its state, what is asked of it, and its timers.
+//! The sending side as a whole: its state, queries, and timers.
 
 use std::sync::Arc;
 
@@ -10,13 +10,12 @@ use super::buffer::SendBuffer;
 use super::options::SenderOptions;
 use super::persist::Persist;
 
-/// R2 of RFC 9293, section 3.8.3, is at least this long, unless the application wants fewer retransmissions than
-/// take that long.
+/// Shortest R2 of RFC 9293, section 3.8.3, unless the application's number of retransmissions takes less.
 const LEAST_R2: Duration = Duration::from_secs(100);
-/// The least timeout of deployed stacks, from which R2 is reckoned where timeouts are shorter.
+/// Least timeout of deployed stacks, from which R2 is computed if timeouts are shorter.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Bytes of the headers of IP and TCP, with their options, at most.
+/// Maximum bytes of the headers of IP and TCP, with options.
 const MOST_HEADERS: u16 = 80;
 
 /// Segments travel on one path.
@@ -27,33 +26,33 @@ pub(super) const PATH: recovery::PathIndex = 0;
 pub struct SenderCounters {
     /// Bytes of data sent for the first time.
     pub bytes_sent: u64,
-    /// Bytes of data sent again, copies that rode along not included.
+    /// Bytes of data retransmitted, copies that rode along not included.
     pub bytes_retransmitted: u64,
     /// Bytes of data that the peer acknowledged.
     pub bytes_acked: u64,
 }
 
-/// Why a connection is to be given up.
+/// Why a connection must be given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUp {
-    /// Data was sent again, or a closed window probed, as often as it may without an answer.
+    /// The maximum number of retransmissions or window probes went unanswered.
     Retries,
     /// Data stayed unacknowledged longer than the user timeout.
     UserTimeout,
 }
 
-/// What timers that were due led to.
+/// Result of running the timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TimeoutResult {
-    /// The retransmission timer expired.
+    /// Whether the retransmission timer expired.
     pub retransmits: bool,
-    /// Expiries of it in a row, this one included. From the third on (R1 of RFC 9293, section 3.8.3) the path
-    /// may be to blame.
+    /// Consecutive expiries, this one included. From the third on (R1 of RFC 9293, section 3.8.3) the path is
+    /// suspected.
     pub timeouts: u8,
-    /// Expiries since one at which something was missing that nearly every path carries: for large segments the
-    /// path's MTU may be to blame.
+    /// Expiries since one at which a segment was missing that nearly every path carries: for large segments the
+    /// path MTU is suspected.
     pub large_timeouts: u8,
-    /// The connection is to be given up.
+    /// Reason to give the connection up; `None` to continue.
     pub give_up: Option<GiveUp>,
 }
 
@@ -65,39 +64,39 @@ pub struct Sender {
     pub(super) options: SenderOptions,
     /// Bytes of data in a full segment.
     pub(super) mss: u32,
-    /// Offset behind the last byte that the peer's window takes: SND.UNA + SND.WND.
+    /// Offset after the last byte in the peer's window: SND.UNA + SND.WND.
     pub(super) window_end: u64,
-    /// The window as the peer last advertised it (SND.WND), and the largest it ever did.
+    /// The last window that the peer advertised (SND.WND), and the largest ever.
     pub(super) window: u64,
     pub(super) max_window: u64,
     /// Offsets of the segment that last updated the window (SND.WL1, SND.WL2).
     pub(super) wl1: u64,
     pub(super) wl2: u64,
-    /// No more data will be written: FIN follows it.
+    /// Whether no more data will be written, so that FIN follows.
     pub(super) finishing: bool,
-    /// More was announced to follow what was written last.
+    /// Whether more data was announced to follow the last write.
     pub(super) more: bool,
-    /// When what waits for more goes without it.
+    /// Deadline of data that waits for more.
     pub(super) hold_until: Option<Instant>,
-    /// Offset behind the last segment sent that was not full.
+    /// Offset after the last segment sent that was not full.
     pub(super) small_end: u64,
-    /// Offset behind the last urgent byte (SND.UP), until that is acknowledged.
+    /// Offset after the last urgent byte (SND.UP), until that is acknowledged.
     pub(super) urgent_end: Option<u64>,
     pub(super) persist: Option<Box<Persist>>,
-    /// Expiries of the retransmission timer in a row.
+    /// Consecutive expiries of the retransmission timer.
     pub(super) timeouts: u8,
-    /// Expiries in a row since one at which a small segment was missing.
+    /// Consecutive expiries since one at which a small segment was missing.
     pub(super) large_timeouts: u8,
-    /// Timeouts in a row that count towards giving up, as the policy says.
+    /// Consecutive timeouts that count as errors by the policy.
     pub(super) errors: u8,
-    /// Since when something has been outstanding without progress.
+    /// Beginning of the present period with outstanding data and no progress.
     pub(super) waiting_since: Option<Instant>,
     pub(super) counters: SenderCounters,
 }
 
 impl Sender {
-    /// The sending side of a connection whose handshake is done: data begins at `first_offset`, a full
-    /// segment carries `mss` bytes of it, and the peer's window takes `window`.
+    /// The sending side of an established connection: data begins at `first_offset`, a full segment carries `mss`
+    /// bytes, and the peer's window is `window` bytes.
     pub fn new(
         options: SenderOptions,
         policy: Arc<RecoveryPolicy>,
@@ -130,10 +129,10 @@ impl Sender {
         }
     }
 
-    // ---- the application's ---------------------------------------------------------------------
+    // ---- the application's calls ---------------------------------------------------------------
 
-    /// Takes as much of `data` as the buffer has room for, and answers how much. `more`: what does not fill
-    /// a segment may wait for what follows. `urgent`: the urgent pointer is to point behind its last byte.
+    /// Accepts the bytes of `data` that fit the buffer, and returns their number. `more`: a segment that is not
+    /// full may wait for more data. `urgent`: the urgent pointer points after the last byte.
     pub fn write(&mut self, now: Instant, data: Bytes, more: bool, urgent: bool) -> usize {
         if self.finishing {
             return 0;
@@ -151,34 +150,34 @@ impl Sender {
         taken
     }
 
-    /// No more data follows: FIN goes behind it.
+    /// Finishes the direction: FIN follows the data.
     pub fn finish(&mut self) {
         self.recovery.begin_burst();
         self.finishing = true;
         self.more = false;
     }
 
-    /// Limits the bytes that wait to be sent to this connection's share of the endpoint's memory.
+    /// Limits the bytes waiting to be sent to this connection's share of the endpoint's memory.
     pub(crate) fn set_share(&mut self, share: usize) {
         self.buffer.set_share(share);
     }
 
-    /// Nothing will be sent any more: lets go of what was to be.
+    /// Drops all data to send, since nothing will be sent any more.
     pub(crate) fn discard(&mut self) {
         self.buffer.release(self.buffer.end());
     }
 
-    /// Whether writing is worth trying again after less than all was taken; says so once.
+    /// Whether writing is worth trying again after data was refused; true once per refusal.
     pub fn take_writable(&mut self) -> bool {
         self.buffer.take_writable()
     }
 
-    /// Something was refused before there was a sender: room is to be told.
+    /// Records that data was refused before the sender existed, so that room must be reported.
     pub(crate) fn note_refused(&mut self) {
         self.buffer.note_refused();
     }
 
-    /// Replaces the options; what is buffered stays, even if it is more than the buffer has room for now.
+    /// Replaces the options; buffered data stays, even beyond a smaller buffer.
     pub fn set_options(&mut self, options: SenderOptions) {
         self.recovery.begin_burst();
         self.buffer.set_capacity(options.buffer);
@@ -195,26 +194,26 @@ impl Sender {
         self.recovery.set_policy(policy);
     }
 
-    /// A full segment carries `mss` bytes of data from now on. What is outstanding is cut anew when it is
-    /// sent again. `dropped`: segments larger than that were dropped on their way, and are sent again at
-    /// once; that is no sign of congestion (RFC 1191, section 6.5).
+    /// Sets the bytes of data in a full segment. Outstanding data is cut anew when it is retransmitted. `dropped`:
+    /// larger segments were dropped on their way and are retransmitted at once, which is not a sign of congestion
+    /// (RFC 1191, section 6.5).
     pub fn set_mss(&mut self, now: Instant, mss: u32, dropped: bool) {
         let before = core::mem::replace(&mut self.mss, mss.max(1));
         self.recovery.set_mss(PATH, u64::from(self.mss));
         if dropped && mss < before && self.largest_in_flight() > mss {
             self.recovery.abandon_flight(now, PATH, PATH);
-            // All of it goes again at once, as far as the window lets it.
+            // All of it is retransmitted at once, as far as the window allows.
             self.recovery.begin_burst();
         }
     }
 
-    /// The handshake took this long for its round trip.
+    /// Takes the RTT sample of the handshake.
     pub fn on_rtt_sample(&mut self, rtt: Duration) {
         self.recovery.on_rtt_sample(PATH, rtt);
     }
 
-    /// A SYN or its answer was retransmitted `times` times; too many make the initial window one segment
-    /// (RFC 5681, section 3.1). Without a round-trip time the first timeout is 3 s (RFC 6298, section 5.7).
+    /// A SYN or SYN ACK was retransmitted `times` times; too many make the initial window one segment (RFC 5681,
+    /// section 3.1). Without an RTT sample the first timeout is 3 s (RFC 6298, section 5.7).
     pub fn on_handshake_loss(&mut self, times: u8) {
         if times >= self.recovery.policy().congestion.handshake_losses {
             self.recovery.restart_window(PATH, u64::from(self.mss));
@@ -226,34 +225,33 @@ impl Sender {
         }
     }
 
-    // ---- questions -----------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
-    /// Time in which a peer that is only far away answers a probe: four round trips, each with four times its
-    /// variation, or as many initial timeouts before one is measured.
+    /// Time within which a distant but living peer answers a probe: four round trips, each with four times its
+    /// variation, or four initial timeouts before the first RTT sample.
     pub fn longest_answer(&self) -> Duration {
         let measured = self.recovery.srtt(PATH).zip(self.recovery.rttvar(PATH));
         let round_trip = measured.map(|(srtt, rttvar)| srtt + rttvar * 4);
         round_trip.unwrap_or(self.recovery.policy().rto.initial) * 4
     }
 
-    /// Offset of the oldest byte not acknowledged (SND.UNA).
+    /// Offset of the oldest unacknowledged byte (SND.UNA).
     pub fn snd_una(&self) -> u64 {
         self.recovery.ledger().cumulative()
     }
 
-    /// Offset of what is sent next for the first time (SND.NXT): the sequence number of segments without
-    /// data.
+    /// Offset of the next new data (SND.NXT): the sequence number of segments without data.
     pub fn snd_nxt(&self) -> u64 {
         self.recovery.ledger().next_unit()
     }
 
-    /// The highest offset that an acknowledgement may name: SND.NXT, or behind the byte that probed a closed
-    /// window.
+    /// The highest offset that an acknowledgement may name: SND.NXT, or the offset after the byte that probed a
+    /// closed window.
     pub fn snd_max(&self) -> u64 {
         self.persist.as_ref().map_or(0, |persist| persist.probed_to()).max(self.snd_nxt())
     }
 
-    /// The peer's window as it last advertised it (SND.WND).
+    /// The last window that the peer advertised (SND.WND).
     pub fn snd_wnd(&self) -> u64 {
         self.window
     }
@@ -278,7 +276,7 @@ impl Sender {
         self.snd_una() > self.buffer.end()
     }
 
-    /// Whether all that was written was acknowledged, FIN apart.
+    /// Whether all written data was acknowledged, apart from FIN.
     pub fn is_settled(&self) -> bool {
         self.snd_una() >= self.buffer.end()
     }
@@ -288,19 +286,19 @@ impl Sender {
         self.buffer.end().saturating_sub(self.snd_nxt())
     }
 
-    /// Packets that the waiting data would fill, as far as the peer's window lets it go.
+    /// Number of packets that unsent data would fill, as far as the peer's window allows.
     pub(super) fn unsent_packets(&self) -> u32 {
         let usable = self.window_end.saturating_sub(self.snd_nxt());
         let packets = self.unsent_bytes().min(usable).div_ceil(u64::from(self.mss));
         u32::try_from(packets).unwrap_or(u32::MAX)
     }
 
-    /// The path over which everything goes, for reports.
+    /// State of the path, for reports.
     pub fn snapshot(&self) -> recovery::PathSnapshot {
         self.recovery.snapshot(PATH)
     }
 
-    /// What the buffer holds, with what keeping it costs.
+    /// Bytes in the buffer, with overhead.
     pub(crate) fn held(&self) -> usize {
         self.buffer.held()
     }
@@ -310,7 +308,7 @@ impl Sender {
         self.recovery.room(now, PATH, Load::New) >= u64::from(bytes)
     }
 
-    /// Bytes that the buffer may hold now.
+    /// Most bytes that the buffer may hold now.
     pub(crate) fn room(&self) -> usize {
         self.buffer.room()
     }
@@ -325,18 +323,18 @@ impl Sender {
         if self.finishing { 0 } else { self.buffer.free() }
     }
 
-    /// Bytes of data in the oldest segment outstanding, or in the largest of the few after it: a path whose
-    /// MTU shrank drops it whenever it is sent.
+    /// Bytes of data in the oldest outstanding segment, or in the largest of the few after it: a path whose MTU
+    /// shrank drops it at each transmission.
     pub fn largest_in_flight(&self) -> u32 {
         self.recovery.ledger().largest_weight(8)
     }
 
-    /// Expiries of the retransmission timer since the last progress.
+    /// Consecutive expiries of the retransmission timer without progress.
     pub fn timeouts(&self) -> u8 {
         self.timeouts
     }
 
-    /// Probes of a closed window that were not answered.
+    /// Number of unanswered window probes.
     pub fn unanswered_probes(&self) -> u8 {
         self.persist.as_ref().map_or(0, |persist| persist.unanswered())
     }
@@ -346,19 +344,19 @@ impl Sender {
         &self.counters
     }
 
-    /// The recovery, to ask.
+    /// The recovery, read only.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
     }
 
-    /// The recovery, for what concerns its events.
+    /// The recovery, for its events.
     pub fn recovery_mut(&mut self) -> &mut Recovery {
         &mut self.recovery
     }
 
     // ---- time ----------------------------------------------------------------------------------
 
-    /// When a timer is due next.
+    /// Earliest deadline of all timers.
     pub fn next_timeout(&self) -> Option<Instant> {
         let persist = self.persist.as_ref().and_then(|persist| persist.due());
         let user = self.user_deadline();
@@ -367,14 +365,14 @@ impl Sender {
     }
 
     /// Whether the peer closed its window behind data that had been sent into it (RFC 9293, section 3.8.6). That
-    /// data waits until the window opens; meanwhile the window is probed as any closed one (MUST-35), and no
-    /// timeout counts against the connection while answers come (MUST-37, SHLD-17).
+    /// data waits until the window opens; meanwhile the window is probed like any closed one (MUST-35), and no
+    /// timeout counts against the connection while answers arrive (MUST-37, SHLD-17).
     pub(super) fn is_shut_out(&self) -> bool {
         self.window_end <= self.snd_una() && !self.recovery.ledger().is_empty()
     }
 
-    /// The window is open or is not probed any more: what is known of its probes is of use only if a byte beyond
-    /// `offset` probed it.
+    /// The window is open or is not probed any more: the state of its probes is kept only if a byte beyond `offset`
+    /// probed it.
     pub(super) fn forget_probe_before(&mut self, offset: u64) {
         if self.persist.as_ref().is_some_and(|persist| persist.probed_to() <= offset) {
             self.persist = None;
@@ -385,7 +383,7 @@ impl Sender {
         Some(self.waiting_since? + self.options.user_timeout?)
     }
 
-    /// Time has come to `now`; harmless when nothing is due.
+    /// Runs the timers due at `now`; has no effect if none is.
     pub fn on_timeout(&mut self, now: Instant) -> TimeoutResult {
         let mut result = TimeoutResult::default();
         if self.user_deadline().is_some_and(|deadline| deadline <= now) {
@@ -397,7 +395,7 @@ impl Sender {
             self.more = false;
         }
         self.recovery.begin_burst();
-        // What was sent into a window that closed is neither late nor lost: probes alone repeat it.
+        // Data sent into a window that closed is neither late nor lost: only probes repeat it.
         let unsent = self.unsent_packets();
         let small = self.recovery.policy().path_mtu.base.saturating_sub(MOST_HEADERS);
         while !self.is_shut_out()
@@ -422,9 +420,9 @@ impl Sender {
         result
     }
 
-    /// Whether the peer has had the time that as many retransmissions would take whose timeout is doubled from
-    /// 200 ms on, or 100 s if that is less (R2 of RFC 9293, section 3.8.3): on a path with shorter timeouts, or
-    /// with timeouts that are not doubled, their number alone would give a connection up after a few seconds.
+    /// Whether the peer had as much time as that number of retransmissions takes with timeouts that double from 200
+    /// ms on, or 100 s if that is less (R2 of RFC 9293, section 3.8.3): with shorter timeouts, or timeouts that do
+    /// not double, their number alone would end a connection after a few seconds.
     fn has_waited_for_r2(&self, now: Instant) -> bool {
         let doubled = 1u64.checked_shl(self.options.retries.into()).unwrap_or(u64::MAX);
         let least = (LEAST_TIMEOUT * doubled).min(LEAST_R2);

@@ -4,13 +4,13 @@ use core::net::IpAddr;
 
 use base::checksum::Sum;
 
-/// Where the checksum stands in a segment.
+/// Position of the checksum in a segment.
 const FIELD: core::ops::Range<usize> = 16..18;
 
 /// The protocol number of TCP.
 const PROTOCOL: u8 = 6;
 
-/// The addresses between which a segment travels: the checksum covers them.
+/// The addresses of a segment, which the checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pseudo {
     /// Source address.
@@ -37,13 +37,13 @@ impl Pseudo {
     }
 }
 
-/// Whether the checksum of `segment` is right between these addresses.
+/// Whether the checksum of `segment` is valid for these addresses.
 #[inline]
 pub(super) fn is_right(pseudo: Pseudo, segment: &[u8]) -> bool {
     pseudo.sum(segment.len()).add_bytes(segment).finish() == 0
 }
 
-/// Puts the right checksum into `segment`, which is at least a header.
+/// Writes the checksum into `segment`, which has at least a header.
 #[inline]
 pub(super) fn emit(pseudo: Pseudo, segment: &mut [u8]) {
     if let Some(field) = segment.get_mut(FIELD) {

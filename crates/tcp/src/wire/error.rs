@@ -1,20 +1,20 @@
-//! Why bytes are no segment.
+//! Why bytes are not a valid segment.
 
 use core::fmt;
 
-/// Why a datagram was refused. Small, so that it can be counted by kind.
+/// Why a datagram was rejected. Small, so that it can be counted by kind.
 ///
-/// Options never refuse a segment: what cannot be read of them is left out (RFC 9293, section 3.1,
-/// MUST-7: a TCP must be prepared to meet an illegal option length).
+/// Options never make a segment invalid: unreadable ones are skipped (RFC 9293, section 3.1, MUST-7: a TCP must be
+/// prepared for an illegal option length).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// Fewer bytes than a header without options; here is how many.
+    /// Fewer bytes than a header without options; the value is their number.
     TooShort(usize),
-    /// The data offset, in bytes, is less than a header or more than there is.
+    /// The data offset, in bytes, is less than a header or more than the datagram.
     BadDataOffset(u8),
-    /// The addresses are not of one family.
+    /// The addresses are of different families.
     MixedAddresses,
-    /// The checksum does not match: corrupted on its way, or meant for other addresses.
+    /// The checksum does not match: the segment was corrupted, or meant for other addresses.
     BadChecksum,
     /// Source or destination port is 0, which is reserved.
     ZeroPort,

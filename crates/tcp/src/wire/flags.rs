@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
 
-/// Control bits of a segment, those reserved included: twelve bits, as they stand beside the data offset.
+/// Control bits of a segment, reserved ones included: the twelve bits beside the data offset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u16);
 
@@ -18,9 +18,9 @@ impl Flags {
     pub const RST: Flags = Flags(0x004);
     /// Push function.
     pub const PSH: Flags = Flags(0x008);
-    /// The acknowledgment field means something.
+    /// The acknowledgment field is valid.
     pub const ACK: Flags = Flags(0x010);
-    /// The urgent pointer means something.
+    /// The urgent pointer is valid.
     pub const URG: Flags = Flags(0x020);
     /// ECN echo (RFC 3168).
     pub const ECE: Flags = Flags(0x040);
@@ -29,7 +29,7 @@ impl Flags {
     /// Accurate ECN (RFC 9768); reserved for stacks without it.
     pub const AE: Flags = Flags(0x100);
 
-    /// The letters in which traces write the bits, from the lowest.
+    /// The letters for the bits in traces, from the lowest bit.
     const LETTERS: [(Flags, char); 9] = [
         (Flags::FIN, 'F'),
         (Flags::SYN, 'S'),

@@ -1,18 +1,17 @@
 //! Options of the header (RFC 9293, section 3.2; RFC 7323, 2018, 5482).
 //!
-//! Each is a kind, a length that counts both bytes before it, and a value; kinds 0 and 1 are single bytes.
-//! A header has room for 40 bytes of them.
+//! Each option is a kind, a length that includes both bytes, and a value; kinds 0 and 1 are single bytes. A header
+//! has room for 40 bytes of options.
 
 use base::Duration;
 use smallvec::SmallVec;
 
 use super::sequence::SeqNumber;
 
-/// Bytes that options may take: the data offset counts words of four bytes in four bits, the header
-/// included.
+/// Most bytes of options: the data offset counts words of four bytes in four bits, header included.
 pub const MAX_OPTIONS_LENGTH: usize = 40;
 
-/// SACK blocks that an option may hold without any other option beside it.
+/// Most SACK blocks in an option, if there is no other option.
 pub const MAX_SACK_BLOCKS: usize = 4;
 
 /// The largest shift count (RFC 7323, section 2.3); what is greater counts as this.
@@ -30,29 +29,28 @@ const USER_TIMEOUT: u8 = 28;
 const AUTHENTICATION: u8 = 29;
 const FAST_OPEN: u8 = 34;
 
-/// SACK blocks of one segment, in the order in which they stand there.
+/// SACK blocks of one segment, in their order.
 pub type SackBlocks = SmallVec<[SackBlock; MAX_SACK_BLOCKS]>;
 
 /// The options of a segment.
 ///
-/// MSS, window scale and SACK-permitted mean something in a segment with SYN only (RFC 9293, section 3.2;
-/// RFC 7323, section 2.2; RFC 2018, section 2): the receiver of the segment respects that.
+/// MSS, window scale and SACK-permitted are only valid in a segment with SYN (RFC 9293, section 3.2; RFC 7323,
+/// section 2.2; RFC 2018, section 2); the receiver of the segment observes that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The largest segment that the sender of this one can take, in bytes of data (RFC 9293, section 3.7.1).
+    /// Largest segment that the sender of this one accepts, in bytes of data (RFC 9293, section 3.7.1).
     pub mss: Option<u16>,
-    /// Shift count of the sender's windows (RFC 7323, section 2), as it stands there; see
-    /// [`MAX_WINDOW_SCALE`].
+    /// Shift of the sender's windows (RFC 7323, section 2), as on the wire; see [`MAX_WINDOW_SCALE`].
     pub window_scale: Option<u8>,
-    /// The sender can receive SACK options (RFC 2018, section 2).
+    /// Whether the sender accepts SACK options (RFC 2018, section 2).
     pub sack_permitted: bool,
     /// Timestamps (RFC 7323, section 3).
     pub timestamps: Option<Timestamps>,
-    /// What the sender has received out of order; the first block may report a duplicate (RFC 2018, 2883).
+    /// Data received out of order; the first block may report a duplicate (RFC 2018, 2883).
     pub sack: SackBlocks,
-    /// How long the sender keeps unacknowledged data before it gives up (RFC 5482).
+    /// Time for which the sender keeps unacknowledged data before it gives up (RFC 5482).
     pub user_timeout: Option<UserTimeout>,
-    /// What was there but was not taken; never emitted.
+    /// Options that were present and skipped; never emitted.
     pub skipped: Skipped,
 }
 
@@ -61,7 +59,7 @@ pub struct Options {
 pub struct Timestamps {
     /// TSval: the sender's clock.
     pub value: u32,
-    /// TSecr: the latest value received from the other side; means something only with ACK.
+    /// TSecr: the latest value received from the other side; only valid with ACK.
     pub echo: u32,
 }
 
@@ -95,7 +93,7 @@ pub struct UserTimeout {
 impl UserTimeout {
     const GRANULARITY: u16 = 0x8000;
 
-    /// The nearest option that is not shorter than `timeout`: in seconds where fifteen bits of them do.
+    /// The shortest option value that is no shorter than `timeout`: in seconds if fifteen bits suffice.
     pub fn from_duration(timeout: Duration) -> UserTimeout {
         let seconds = timeout.as_nanos().div_ceil(1_000_000_000);
         let longest = Self::GRANULARITY - 1;
@@ -114,29 +112,29 @@ impl UserTimeout {
     }
 }
 
-/// Options that were there but say nothing to this implementation.
+/// Counts of options that this implementation skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Skipped {
     /// Fast Open cookies and requests (RFC 7413).
     pub fast_open: u8,
     /// MD5 signatures (RFC 2385) and authentication (RFC 5925).
     pub signatures: u8,
-    /// Of other kinds that are not known here.
+    /// Options of unknown kinds.
     pub unknown: u8,
-    /// Known kinds with a length that they cannot have, or such that the rest could not be read.
+    /// Options with an invalid length, or after which the rest could not be parsed.
     pub malformed: u8,
 }
 
-/// How many SACK blocks fit beside timestamps (or without them), each option aligned to four bytes.
+/// Number of SACK blocks that fit beside timestamps (or without them), with each option aligned to four bytes.
 pub const fn sack_blocks_that_fit(timestamps: bool) -> usize {
     if timestamps { 3 } else { MAX_SACK_BLOCKS }
 }
 
 impl Options {
-    /// Reads the options of a header. What cannot be read is skipped, and counted.
+    /// Parses the options of a header. Unreadable ones are skipped and counted.
     pub fn parse(bytes: &[u8]) -> Options {
         let mut options = Options::default();
-        // In nearly all segments of a connection: timestamps, aligned, and nothing else.
+        // Nearly all segments of a connection have aligned timestamps and nothing else.
         if let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, value @ ..] = bytes
             && let Some(timestamps) =
                 value.first_chunk().filter(|_| value.len() == 8).map(Timestamps::from_bytes)
@@ -161,8 +159,7 @@ impl Options {
         options
     }
 
-    /// Reads the option at the beginning of `bytes`; answers what follows it, none when that cannot be
-    /// known.
+    /// Parses the option at the beginning of `bytes`. Returns the rest, `None` if its beginning cannot be known.
     fn parse_one<'a>(&mut self, kind: u8, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let length = usize::from(*bytes.get(1)?);
         let (option, rest) = bytes.split_at_checked(length)?;
@@ -199,7 +196,7 @@ impl Options {
 
     /// Bytes that [`Options::emit`] appends: a multiple of four, at most [`MAX_OPTIONS_LENGTH`].
     ///
-    /// SACK blocks that do not fit are left out, the last ones first.
+    /// SACK blocks that do not fit are omitted, the last ones first.
     pub fn emitted_length(&self) -> usize {
         let sack = match self.sack_blocks_emitted() {
             0 => 0,
@@ -208,7 +205,7 @@ impl Options {
         self.length_without_sack() + sack
     }
 
-    /// Bytes of all but SACK, at most 24.
+    /// Bytes of all options except SACK, at most 24.
     fn length_without_sack(&self) -> usize {
         let timestamps = match (self.timestamps, self.sack_permitted) {
             (Some(_), _) => 12,
@@ -227,7 +224,7 @@ impl Options {
     }
 
     /// Appends the options, each aligned to four bytes: MSS, SACK-permitted, timestamps, window scale, user
-    /// timeout, SACK. Always in this order, which is that of most senders in a SYN.
+    /// timeout, SACK. The order is always this one, which is that of most senders' SYNs.
     pub fn emit(&self, buffer: &mut Vec<u8>) {
         if let Some(mss) = self.mss {
             let [m0, m1] = mss.to_be_bytes();
@@ -271,7 +268,7 @@ impl Options {
     }
 }
 
-/// The blocks of a SACK option's value; there are at most four, since options have at most 40 bytes.
+/// The blocks of a SACK option's value: at most four, since options have at most 40 bytes.
 fn sack_blocks(value: &[u8]) -> SackBlocks {
     let (blocks, _) = value.as_chunks::<8>();
     let read = |&[s0, s1, s2, s3, e0, e1, e2, e3]: &[u8; 8]| SackBlock {

@@ -27,7 +27,7 @@ use super::sequence::SeqNumber;
 /// Bytes of a header without options.
 pub const HEADER_LENGTH: usize = 20;
 
-/// A segment: what arrived with a right checksum, or what shall leave.
+/// A segment, received with a valid checksum or to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The sender's port.
@@ -36,13 +36,13 @@ pub struct Segment {
     pub destination_port: u16,
     /// SEG.SEQ: the number of the SYN if there is one, else of the first byte of data.
     pub seq: SeqNumber,
-    /// SEG.ACK: the next number expected; it means something only with [`Flags::ACK`].
+    /// SEG.ACK: the next number expected; only valid with [`Flags::ACK`].
     pub ack: SeqNumber,
     /// The control bits.
     pub flags: Flags,
-    /// SEG.WND as it stands there, not yet scaled (RFC 7323, section 2.2: never scaled in a SYN).
+    /// SEG.WND as on the wire, not scaled yet (RFC 7323, section 2.2: never scaled in a SYN).
     pub window: u16,
-    /// SEG.UP: distance from SEG.SEQ; it means something only with [`Flags::URG`].
+    /// SEG.UP: distance from SEG.SEQ; only valid with [`Flags::URG`].
     pub urgent: u16,
     /// Options of the header (RFC 9293, section 3.1).
     pub options: Options,
@@ -51,7 +51,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment that says nothing but whence and whither.
+    /// A segment with ports only.
     pub fn new(source_port: u16, destination_port: u16) -> Segment {
         Segment {
             source_port,
@@ -66,7 +66,7 @@ impl Segment {
         }
     }
 
-    /// SEG.LEN: what the segment takes of the sequence space, SYN and FIN included.
+    /// SEG.LEN: length in the sequence space, SYN and FIN included.
     pub fn length(&self) -> u32 {
         let payload = u32::try_from(self.payload.len()).unwrap_or(u32::MAX);
         payload
@@ -74,10 +74,10 @@ impl Segment {
             .saturating_add(u32::from(self.flags.fin()))
     }
 
-    /// Takes a datagram that came between these addresses for a segment.
+    /// Parses a datagram between these addresses as a segment.
     ///
     /// # Errors
-    /// See [`ParseError`]. The checksum is judged before anything that it protects but the data offset.
+    /// See [`ParseError`]. The checksum is checked before all other fields except the data offset.
     #[inline]
     pub fn parse(datagram: Bytes, addresses: Pseudo) -> Result<Segment, ParseError> {
         if datagram.len() >= HEADER_LENGTH {
@@ -91,11 +91,11 @@ impl Segment {
         Segment::parse_without_checksum(datagram)
     }
 
-    /// Takes a datagram for a segment without a look at its checksum: something else vouches for it, such
-    /// as the network card.
+    /// Parses a datagram as a segment without checking the checksum, for which something else vouches, such as the
+    /// network card.
     ///
     /// # Errors
-    /// As [`Segment::parse`], but for those of checksum and addresses.
+    /// As [`Segment::parse`], except those of checksum and addresses.
     pub fn parse_without_checksum(mut datagram: Bytes) -> Result<Segment, ParseError> {
         let Some(header) = datagram.first_chunk::<HEADER_LENGTH>() else {
             return Err(ParseError::TooShort(datagram.len()));
@@ -128,13 +128,13 @@ impl Segment {
 
     /// Appends the segment to `buffer`, with its checksum for these addresses.
     ///
-    /// Options that do not fit 40 bytes are left out; see [`Options::emitted_length`].
+    /// Options beyond 40 bytes are omitted; see [`Options::emitted_length`].
     pub fn emit(&self, addresses: Pseudo, buffer: &mut Vec<u8>) {
         self.emit_with(addresses, &[], buffer);
     }
 
-    /// As [`Segment::emit`], with `pieces` as further payload behind [`Segment::payload`]: bytes are copied
-    /// once, into the buffer.
+    /// As [`Segment::emit`], with `pieces` as further payload after [`Segment::payload`]: bytes are copied once,
+    /// into the buffer.
     pub fn emit_with(&self, addresses: Pseudo, pieces: &[Bytes], buffer: &mut Vec<u8>) {
         let start = buffer.len();
         self.emit_head(buffer);
@@ -147,7 +147,7 @@ impl Segment {
         }
     }
 
-    /// Appends the segment without its checksum, which is 0: for a receiver that trusts the sender.
+    /// Appends the segment with 0 as its checksum, for a receiver that trusts the sender.
     pub fn emit_head(&self, buffer: &mut Vec<u8>) {
         let options = self.options.emitted_length();
         buffer.reserve(HEADER_LENGTH + options + self.payload.len());
@@ -156,7 +156,7 @@ impl Segment {
         buffer.extend_from_slice(&self.payload);
     }
 
-    /// The header, its checksum 0, for a number of bytes of options.
+    /// The header with 0 as its checksum, for `options` bytes of options.
     fn header(&self, options: usize) -> [u8; HEADER_LENGTH] {
         let [s0, s1] = self.source_port.to_be_bytes();
         let [d0, d1] = self.destination_port.to_be_bytes();
@@ -170,7 +170,7 @@ impl Segment {
     }
 }
 
-/// What an ICMP message quotes of a segment at the least: its first eight bytes (RFC 792).
+/// The least part of a segment that an ICMP message quotes: its first eight bytes (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted {
     /// The port from which the segment was sent.
@@ -182,7 +182,7 @@ pub struct Quoted {
 }
 
 impl Quoted {
-    /// Reads the beginning of a segment; none when less than eight bytes are quoted.
+    /// Parses the beginning of a segment; `None` if less than eight bytes are quoted.
     pub fn parse(quoted: &[u8]) -> Option<Quoted> {
         let [s0, s1, d0, d1, q0, q1, q2, q3] = *quoted.first_chunk()?;
         Some(Quoted {

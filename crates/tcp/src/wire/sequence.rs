@@ -1,18 +1,18 @@
-//! Sequence numbers on the wire, and the offsets that stand for them inside.
+//! Sequence numbers on the wire, and the offsets used inside.
 
 use base::serial::unwrap_u32;
 use base::serial_number;
 
 serial_number!(
-    /// A sequence number as it stands on the wire (RFC 9293, section 3.4): it wraps.
+    /// A sequence number on the wire (RFC 9293, section 3.4): it wraps.
     SeqNumber, u32, i32
 );
 
-/// Turns the sequence numbers of one direction into offsets from its SYN, and back.
+/// Converts the sequence numbers of one direction to offsets from its SYN, and back.
 ///
-/// An offset has 64 bits and never wraps: SYN is 0, the first byte of data is 1. A number is taken for the
-/// offset nearest to a reference, such as RCV.NXT or SND.UNA; what would lie before the SYN comes out some
-/// 2^32 higher, which no window reaches.
+/// An offset has 64 bits and never wraps: SYN is 0, the first byte of data is 1. A number becomes the offset
+/// nearest to a reference, such as RCV.NXT or SND.UNA; a number before the SYN comes out about 2^32 higher, which
+/// no window reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceMap {
     initial: SeqNumber,
@@ -29,12 +29,12 @@ impl SequenceMap {
         self.initial
     }
 
-    /// The number of what stands at `offset`.
+    /// The number of the byte at `offset`.
     pub const fn wrap(self, offset: u64) -> SeqNumber {
         self.initial.advance(offset as u32)
     }
 
-    /// The offset nearest to `reference` whose number is `number`.
+    /// The offset nearest to `reference` with this number.
     pub const fn unwrap(self, reference: u64, number: SeqNumber) -> u64 {
         unwrap_u32(reference, number.distance_from(self.initial))
     }

@@ -26,7 +26,7 @@ impl Connection {
             }
             return;
         }
-        // Fourth.
+        // Fourth: no SYN.
         if !flags.syn() {
             return;
         }
@@ -35,12 +35,12 @@ impl Connection {
             // The window of a SYN is not scaled (RFC 7323, section 2.2).
             self.establish(now, &segment, segment.window.into());
             self.rx.request_ack(now);
-            // Text and FIN that came along are processed as in ESTABLISHED; the SYN has been.
+            // Text and FIN of the same segment are processed as in ESTABLISHED; the SYN is done.
             if !segment.payload.is_empty() || flags.fin() {
                 self.on_text(now, 1, segment, ce);
             }
         } else {
-            // Both sides open at once. Text and FIN wait until the connection is established.
+            // Simultaneous open. Text and FIN wait until the connection is established.
             if let Some(handshake) = &mut self.handshake {
                 handshake.early = Some((segment.payload, flags.fin()));
             }
@@ -53,7 +53,7 @@ impl Connection {
         self.handshake.as_ref().is_some_and(|handshake| handshake.sent > 0)
     }
 
-    /// The SYN, with ACK as soon as the peer's came, goes once more; `anew`: with the timer.
+    /// Repeats the SYN, with ACK once the peer's SYN arrived; `anew`: with a new timer.
     fn resend_syn(&mut self, anew: bool) {
         if let Some(handshake) = &mut self.handshake {
             handshake.wants_send = true;
@@ -63,7 +63,7 @@ impl Connection {
         }
     }
 
-    /// A peer that does not ask for ECN any more takes it that there is none (RFC 3168, section 6.1.1.1).
+    /// A peer that repeats its SYN without asking for ECN assumes that there is none (RFC 3168, section 6.1.1.1).
     fn on_peer_syn_again(&mut self, syn: &Segment) {
         if !PeerSyn::read(syn, self.local.is_ipv6()).ecn {
             self.negotiated.ecn = false;
@@ -80,7 +80,8 @@ impl Connection {
         let mut start = self.incoming.unwrap(1, segment.seq);
         let flags = segment.flags;
         if flags.rst() {
-            // A listener's connection is forgotten, since the application was not told of it; the other was refused.
+            // A listener's connection is forgotten, since the application was not notified; another one was
+            // refused.
             if self.takes_reset(now, start) {
                 self.fail(Failure::Refused);
             }
@@ -88,12 +89,12 @@ impl Connection {
         }
         if flags.syn() && segment.seq == self.incoming.initial() {
             if !flags.ack() {
-                // The SYN again: so ours got lost, or is late.
+                // The peer repeats its SYN: the SYN ACK was lost, or is late.
                 self.on_peer_syn_again(&segment);
                 return self.resend_syn(false);
             }
-            // The peer answers our SYN with its own once more (both opened at once): without it, the
-            // segment is an ACK. What it may hold besides comes again.
+            // The peer answers this side's SYN with its own again (simultaneous open): without the SYN flag, the
+            // segment is an ACK. Its other content is repeated later.
             start = 1;
             segment.payload.clear();
             segment.flags = flags.without(crate::wire::Flags::SYN | crate::wire::Flags::FIN);
@@ -119,8 +120,8 @@ impl Connection {
         self.open_by_acknowledgement(now, start, segment, ce, flags.syn());
     }
 
-    /// The peer has acknowledged our SYN: the connection is established, and what came early is taken. `is_syn`:
-    /// it is a SYN itself, whose window is not scaled.
+    /// The peer acknowledged this side's SYN: establishes the connection, and delivers early data. `is_syn`: the
+    /// segment is a SYN, whose window is not scaled.
     fn open_by_acknowledgement(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! What the segments that leave say of the receiving side, and when one must leave.
+//! The receiving side's fields in outgoing segments, and when one must leave.
 
 use core::ops::Range;
 
@@ -10,10 +10,10 @@ use super::Receiver;
 use crate::rx::timestamps::RecentTimestamp;
 use crate::wire::MAX_SACK_BLOCKS;
 
-/// Ranges to be told in SACK blocks.
+/// Ranges for SACK blocks.
 pub type SackRanges = SmallVec<[Range<u64>; MAX_SACK_BLOCKS]>;
 
-/// What a segment that leaves says of the receiving side.
+/// The receiving side's fields in an outgoing segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AckFields {
     /// RCV.NXT.
@@ -30,29 +30,28 @@ impl Receiver {
         self.ack_due().is_some_and(|due| due <= now)
     }
 
-    /// When the acknowledgement that waits must be sent; none when nothing waits.
+    /// Deadline of the pending acknowledgement; `None` if none is pending.
     pub fn ack_due(&self) -> Option<Instant> {
         self.acknowledgement.due()
     }
 
-    /// An acknowledgement is due for a reason that the receiving side does not know.
+    /// Makes an acknowledgement due for a reason outside the receiving side.
     pub fn request_ack(&mut self, now: Instant) {
         self.acknowledgement.request(now);
     }
 
-    /// Whether the window has opened so far, since the application read, that the peer should hear of it
-    /// without delay.
+    /// Whether the window has opened so far, since the application read, that a window update should leave at once.
     pub fn window_update_due(&self) -> bool {
         !self.finished && self.window.update_due(self.rcv_nxt(), self.queue.len())
     }
 
-    /// Whether there is anything that SACK blocks would tell.
+    /// Whether there is anything to report in SACK blocks.
     pub fn has_sack(&self) -> bool {
         self.duplicate.is_some() || self.behind.is_some()
     }
 
-    /// What a segment with ACK that leaves now says, with room for `max_sack_blocks` blocks (0 where the peer
-    /// takes none). The segment counts as sent.
+    /// The fields of a segment with ACK that leaves now, with room for `max_sack_blocks` blocks (0 if the peer does
+    /// not accept them). The segment counts as sent.
     pub fn acknowledge(&mut self, max_sack_blocks: usize) -> AckFields {
         let ack = self.rcv_nxt();
         let sack =
@@ -62,7 +61,7 @@ impl Receiver {
         AckFields { ack, window: self.window.advertise(ack, self.queue.len()), sack }
     }
 
-    /// The duplicate, which is told once, then what lies behind holes.
+    /// The duplicate, which is reported once, then the data after holes.
     fn sack_ranges(&mut self, room: usize) -> SackRanges {
         let duplicate = self.duplicate.take().map(|range| *range);
         let mut ranges: SackRanges = duplicate.into_iter().take(room).collect();
@@ -72,25 +71,25 @@ impl Receiver {
         ranges
     }
 
-    /// When to acknowledge, from now on.
+    /// Sets the timing of acknowledgements.
     pub fn set_ack_timing(&mut self, timing: AckTiming) {
         self.acknowledgement.set_timing(timing);
     }
 
-    /// Window scaling is agreed: from now on the window field is shifted by this number of bits (at most 14).
+    /// Sets the negotiated window scale: from now on the window field is shifted by `scale` bits (at most 14).
     pub fn set_window_scale(&mut self, scale: u8) {
         self.window.set_scale(scale);
     }
 
-    /// The round-trip time of the handshake: the buffer grows only if the window holds up the peer.
+    /// Sets the round-trip time of the handshake: the buffer grows only if the window limits the peer.
     pub fn set_round_trip(&mut self, round_trip: Duration) {
         if let Some(autotune) = self.autotune.as_deref_mut() {
             autotune.set_round_trip(round_trip);
         }
     }
 
-    /// The round-trip time as the receiving side sees it: by the timestamps that full-sized segments echo,
-    /// or by the time that a window takes. Estimated only where the buffer may grow.
+    /// Round-trip time measured by the receiving side: from timestamps that full-sized segments echo, or from the
+    /// time that a window takes. Only estimated if the buffer may grow.
     pub fn round_trip(&self) -> Option<Duration> {
         self.autotune.as_ref()?.round_trip()
     }
@@ -103,24 +102,24 @@ impl Receiver {
 
 /// Timestamps (RFC 7323).
 impl Receiver {
-    /// Timestamps are agreed; the peer's SYN carried `value`.
+    /// Enables timestamps; the peer's SYN carried `value`.
     pub fn enable_timestamps(&mut self, now: Instant, value: u32) {
         self.timestamp = Some(RecentTimestamp::new(now, value));
     }
 
-    /// TS.Recent, for TSecr; none where timestamps are not agreed.
+    /// TS.Recent, for TSecr; `None` without negotiated timestamps.
     pub fn timestamp_to_echo(&self) -> Option<u32> {
         self.timestamp.as_ref().map(RecentTimestamp::value)
     }
 
-    /// PAWS: whether a segment with TSval `value` is an old duplicate, to be answered by an acknowledgement
-    /// and dropped (RFC 7323, section 5.3, rule R1). Not to be asked of segments with RST (section 5.2).
+    /// PAWS: whether a segment with TSval `value` is an old duplicate, to be acknowledged and dropped (RFC 7323,
+    /// section 5.3, rule R1). Not applicable to segments with RST (section 5.2).
     pub fn is_old_timestamp(&self, now: Instant, value: u32) -> bool {
         self.timestamp.as_ref().is_some_and(|recent| recent.is_old(now, value))
     }
 
-    /// A segment that begins at `start` (its SYN, if there is one) and is acceptable carried TSval `value`.
-    /// To be called before [`Receiver::on_segment`].
+    /// An acceptable segment that begins at `start` (with its SYN, if any) carried TSval `value`. Must be called
+    /// before [`Receiver::on_segment`].
     pub fn on_timestamp(&mut self, now: Instant, start: u64, value: u32) {
         let last_ack_sent = self.last_ack_sent;
         if let Some(recent) = &mut self.timestamp {
