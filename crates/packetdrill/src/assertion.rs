@@ -1,21 +1,21 @@
 //! Assertions between `%{` and `}%`: the part of Python that scripts use, over numbers with names.
 //!
-//! `assert a == b, message` is all that there is; several stand on lines of their own or between
-//! semicolons. Which names have values is up to the caller: an association's or a connection's.
+//! The only statement is `assert a == b, message`; several are on lines of their own or separated by semicolons.
+//! The caller provides the values of names: an association's or a connection's.
 
 mod parse;
 
 use core::cmp::Ordering;
 use core::fmt;
 
-/// What an assertion comes to.
+/// Result of evaluating assertions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All hold.
+    /// All assertions hold.
     Holds,
-    /// One does not, and what it says.
+    /// An assertion does not hold; its message.
     Fails(String),
-    /// The assertion is beyond this evaluator, or names something without a value.
+    /// The evaluator does not support the assertion, or a name has no value.
     Unsupported(String),
 }
 
@@ -38,7 +38,7 @@ enum Node {
     Negative(Box<Node>),
     /// `and`, `or`.
     Logic(Box<Node>, Logic, Box<Node>),
-    /// `a < b <= c`: each with its predecessor.
+    /// `a < b <= c`: each operand is compared with its predecessor.
     Comparison(Box<Node>, Vec<(Relation, Node)>),
     Arithmetic(Box<Node>, char, Box<Node>),
 }
@@ -67,7 +67,7 @@ struct Assertion {
     text: String,
 }
 
-/// Evaluates assertions; `value` says what a name stands for.
+/// Evaluates assertions; `value` returns the value of a name.
 pub(crate) fn evaluate(code: &str, value: &dyn Fn(&str) -> Option<i64>) -> Outcome {
     let assertions = match parse::assertions(code) {
         Ok(assertions) => assertions,
@@ -92,7 +92,7 @@ pub(crate) fn evaluate(code: &str, value: &dyn Fn(&str) -> Option<i64>) -> Outco
 }
 
 impl Node {
-    /// Whether the node depends on a name, and is no tuple, which is true unless it is empty.
+    /// Whether the node depends on a name and is not a tuple, which is true unless it is empty.
     fn can_fail(&self) -> bool {
         match self {
             Node::Constant(_) | Node::Tuple(_) => false,

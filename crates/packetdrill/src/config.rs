@@ -1,4 +1,4 @@
-//! What a run may be told, and what the stack under test is set to.
+//! Configuration of a run, and settings of the stack under test.
 
 mod defaults;
 mod tcp;
@@ -12,8 +12,8 @@ use sctp::AssociationOptions;
 pub use self::tcp::TcpConfig;
 use crate::leniency::Leniency;
 
-/// What the stack under test is set to. The defaults are those that the public suites take for
-/// granted: RFC 9260 and nothing else, Nagle on, heartbeats each 30 s, a path MTU of 1500 bytes.
+/// Settings of the stack under test. The defaults are those that the public suites assume: RFC 9260 and nothing
+/// else, Nagle on, heartbeats every 30 s, a path MTU of 1500 bytes.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Options of each association, unless a call of the script changes them.
@@ -22,11 +22,11 @@ pub struct StackConfig {
     pub cookie_life: Duration,
     /// The host's own port of the UDP encapsulation (RFC 6951, section 5.1).
     pub udp_port: u16,
-    /// What a TCP is set to.
+    /// Settings of a TCP.
     pub tcp: TcpConfig,
 }
 
-/// The port that RFC 6951, section 5.1, has for packets in UDP.
+/// The port of UDP encapsulation (RFC 6951, section 5.1).
 const UDP_PORT: u16 = 9899;
 
 impl Default for StackConfig {
@@ -36,7 +36,7 @@ impl Default for StackConfig {
             policy: Arc::new(RecoveryPolicy::sctp_rfc()),
             switchover: sctp::SwitchoverPolicy::TIMEOUTS,
             no_delay: false,
-            // Sockets grant nothing unless they are told to (RFC 6525, section 6.3.1).
+            // Sockets grant no requests unless an option says so (RFC 6525, section 6.3.1).
             reconfiguration: sctp::ReconfigurationPolicy {
                 reset_streams: false,
                 reset_association: false,
@@ -54,7 +54,7 @@ impl Default for StackConfig {
 }
 
 impl RunConfig {
-    /// Whether this is overlooked.
+    /// Whether the run grants this leniency.
     pub(crate) fn overlooks(&self, leniency: Leniency) -> bool {
         !self.exact && self.leniencies.contains(&leniency)
     }
@@ -67,23 +67,23 @@ impl StackConfig {
     }
 }
 
-/// How to run a script. See [`RunConfig::for_path`] for what suites take for granted.
+/// How to run a script. See [`RunConfig::for_path`] for the assumptions of suites.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
-    /// Every tag, TSN and secret follows from it.
+    /// Seed of all tags, TSNs and secrets.
     pub seed: u64,
-    /// No tolerance in time, whatever the script says, and nothing is overlooked.
+    /// Whether to grant no tolerance in time, whatever the script says, and no leniencies.
     pub exact: bool,
-    /// Packets that the stack sends behind the last event of the script, within three minutes, are a failure.
+    /// Whether packets that the stack sends after the script's last event, within three minutes, are a failure.
     pub no_tail: bool,
-    /// Tolerance in time, if the script names none.
+    /// Tolerance in time, if the script sets none.
     pub tolerance: Duration,
-    /// Tolerance in per mille of the time since the event before, if that is more.
+    /// Tolerance in per mille of the time since the previous event, if that is more.
     pub tolerance_per_mille: u64,
-    /// What is overlooked.
+    /// Leniencies that are granted.
     pub leniencies: &'static [Leniency],
-    /// What the stack is set to before the script begins.
+    /// Settings of the stack before the script begins.
     pub stack: StackConfig,
-    /// Spoils each packet of the stack before it is looked at: a control for the runner itself.
+    /// Damages each packet of the stack before it is compared, as a control of the runner itself.
     pub spoil: Option<fn(&mut [u8])>,
 }

@@ -1,9 +1,8 @@
-//! Elements: chunks, parameters and causes, as patterns that a script writes and as what a packet
-//! carries.
+//! Elements: chunks, parameters and causes, as patterns in a script and as contents of a packet.
 //!
-//! One table ([`shapes`]) says what each kind of element looks like. Reading a script, writing a
-//! packet, reading a packet, comparing and printing all follow it, so that no two of them can
-//! disagree. None of it shares code with the stack under test, which must not be its own judge.
+//! One table ([`shapes`]) defines the layout of each kind of element. Parsing scripts, writing and reading packets,
+//! comparing and printing all follow it, so that they cannot disagree. They share no code with the stack under
+//! test, which must not judge itself.
 
 mod compare;
 mod display;
@@ -34,20 +33,20 @@ pub struct Element {
     pub(crate) shape: &'static Shape,
     /// The type of a chunk or parameter, or the code of a cause.
     pub(crate) code: u16,
-    /// Whether its type is left open: it matches any, and is sent as `code`.
+    /// Whether its type is open: it matches any type, and is sent as `code`.
     pub(crate) any_code: bool,
-    /// Flags of a chunk; none are not compared, and sent as 0.
+    /// Flags of a chunk; `None`: not compared, and sent as 0.
     pub(crate) flags: Option<u8>,
-    /// The length in its header; none follows from the rest, and is not compared.
+    /// Length in the header; `None`: computed, and not compared.
     pub(crate) length: Option<u16>,
     /// Values, one for each field of the shape.
     pub(crate) values: Vec<Value>,
 }
 
-/// What a field holds.
+/// Value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// `...`: anything.
+    /// `...`: any value.
     Any,
     Number(u32),
     Bytes(Vec<u8>),
@@ -61,24 +60,24 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(crate) struct Elements {
     pub(crate) list: Vec<Element>,
-    /// Whether anything may follow (`...`).
+    /// Whether any elements may follow (`...`).
     pub(crate) open: bool,
 }
 
 impl Element {
-    /// The name that the language gives it.
+    /// Name of the element in the language.
     pub fn name(&self) -> &'static str {
         self.shape.name
     }
 
-    /// The value of the field called `key`.
+    /// Value of the field `key`.
     pub(crate) fn value(&self, key: &str) -> Option<&Value> {
         let index = self.shape.fields.iter().position(|field| field.key == key)?;
         self.values.get(index)
     }
 
-    /// The first number, address or list in it that a script leaves open although nothing says what it would be in a
-    /// packet to send: its element and field.
+    /// The first number, address or list that a script leaves open although a packet to send needs it: its element
+    /// and field.
     pub(crate) fn left_open(&self) -> Option<(&'static str, &'static str)> {
         self.shape.fields.iter().zip(&self.values).find_map(|(field, value)| match value {
             Value::Any if field.codec.must_be_known() => Some((self.name(), field.key)),
@@ -87,7 +86,7 @@ impl Element {
         })
     }
 
-    /// The number in the field called `key`.
+    /// Number in the field `key`.
     pub(crate) fn number(&self, key: &str) -> Option<u32> {
         match self.value(key)? {
             Value::Number(number) => Some(*number),
@@ -96,7 +95,7 @@ impl Element {
     }
 }
 
-/// A packet's chunks, decoded and in the script's numbers, for people to read.
+/// Chunks of a packet as text, decoded, with the script's numbers.
 pub(crate) fn describe(chunks: &[&[u8]], perspective: Perspective<'_>) -> String {
     let one = |chunk: &&[u8]| match decode(chunk, Kind::Chunk, perspective) {
         Ok(element) => element.to_string(),

@@ -1,8 +1,8 @@
-//! What is wrong with a script that cannot be read.
+//! Errors in scripts that cannot be parsed.
 
 use core::fmt;
 
-/// Why a text is no script.
+/// Error of a text that is not a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// The line, from 1.
@@ -25,7 +25,7 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-/// Why an event could not be read.
+/// Why an event could not be parsed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The event may be well formed, but its words are unknown.

@@ -1,4 +1,4 @@
-//! The expressions of the language: arguments of calls and fields of SCTP chunks share them.
+//! The expressions of the language, shared by arguments of calls and fields of SCTP chunks.
 
 use core::net::IpAddr;
 
@@ -9,7 +9,7 @@ pub enum Expression {
     Any,
     /// A whole number.
     Integer(i64),
-    /// A number with a fraction, as written.
+    /// A number with a fraction, as text.
     Decimal(String),
     /// A name: a constant, or flags such as `BE`.
     Name(String),
@@ -34,15 +34,15 @@ pub enum Expression {
 /// An entry of a struct or an element, with its name if it has one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// What stands before the equals sign.
+    /// Text before the equals sign.
     pub name: Option<String>,
-    /// What stands behind it.
+    /// Value after the equals sign.
     pub value: Expression,
 }
 
 impl Expression {
-    /// The number that this stands for, where it does: numbers, `htonl(n)`, and constants that
-    /// `constant` knows, also joined by `|`.
+    /// The number that the expression denotes, if any: numbers, `htonl(n)`, and constants that `constant` knows,
+    /// also joined by `|`.
     pub(crate) fn number(&self, constant: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
         match self {
             Expression::Integer(value) => Some(*value),
@@ -51,7 +51,7 @@ impl Expression {
                 parts.iter().try_fold(0, |all, part| Some(all | part.number(constant)?))
             }
             Expression::Call(name, arguments) => match (name.as_str(), arguments.as_slice()) {
-                // Numbers of the script are in the order of the reader, those of the shim too.
+                // All numbers are in host byte order, and so are those of the socket layer.
                 ("htonl" | "htons", [argument]) => argument.number(constant),
                 _ => None,
             },

@@ -1,5 +1,4 @@
-//! Damaged scripts: whatever one contains, reading and running it ends, in a verdict or an
-//! error, and never in a panic.
+//! Damaged scripts: parsing and running any script ends with a verdict or an error, never with a panic.
 
 use base::{Purpose, RandomStream};
 
@@ -33,7 +32,7 @@ sysctl -q net.ipv4.tcp_sack=1`
 `sleep 1`
 ";
 
-/// What may take the place of a character, a word or a number.
+/// Replacements of a character, a word or a number.
 const PIECES: [&str; 24] = [
     "0",
     "-1",
@@ -79,7 +78,7 @@ fn damage(text: &str, random: &mut RandomStream) -> String {
                 let other = random.below(words.len() as u64) as usize;
                 words.swap(at, other);
             }
-            // A part of a line comes again, many times.
+            // Repeats part of a line many times.
             _ => {
                 let again = words[at..(at + 3).min(words.len())].repeat(40);
                 words.splice(at..at, again);
@@ -93,7 +92,7 @@ fn strict() -> RunConfig {
     RunConfig { exact: true, no_tail: true, ..RunConfig::default() }
 }
 
-/// Damages each text a few times; how many were still scripts, and how many not.
+/// Damages each text a few times; returns the number of results that were scripts, and of those that were not.
 fn run_damaged(texts: &[String], times: usize) -> (usize, usize) {
     let mut random = RandomStream::new(2, Purpose("damaged scripts", 0));
     let (mut read, mut refused) = (0, 0);

@@ -1,63 +1,62 @@
-//! Leniencies: differences between what a script says and what a stack may rightly do, by name.
+//! Leniencies: permissible differences between a script and a stack, by name.
 
-/// A difference that is overlooked. Each one that a script needed is reported with it.
+/// A permissible difference. The report of a script names those that it needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leniency {
-    /// Parameters of INIT and INIT ACK, and the chunk types that they list, may come in any order:
-    /// RFC 9260 and RFC 5061 give none.
+    /// INIT and INIT ACK may have parameters, and lists of chunk types, in any order: RFC 9260 and RFC 5061 define
+    /// none.
     ParameterSet,
-    /// INIT and INIT ACK may offer extensions that the script does not mention: their receiver may skip
-    /// them (RFC 9260, section 3.2.1).
+    /// INIT and INIT ACK may offer extensions that the script does not mention: their receiver may skip them (RFC
+    /// 9260, section 3.2.1).
     ExtraParameters,
-    /// INIT and INIT ACK may list the chunk types that they support where the script names their
-    /// parameters only (RFC 5061, section 4.2.7, is younger than some systems).
+    /// INIT and INIT ACK may list the supported chunk types if the script only has their parameters (RFC 5061,
+    /// section 4.2.7, is younger than some systems).
     ListedExtensions,
-    /// INIT ACK may report parameters of the INIT as unrecognised that the script passes over in
-    /// silence: section 3.2.1 asks for the report.
+    /// INIT ACK may report unrecognised parameters of the INIT that the script does not expect to be reported:
+    /// section 3.2.1 requires the report.
     UnrecognizedReport,
-    /// INIT and INIT ACK may come without the ECN parameter: RFC 9260 leaves ECN undefined.
+    /// INIT and INIT ACK may lack the ECN parameter, since RFC 9260 leaves ECN undefined.
     NoEcn,
-    /// Streams that FORWARD-TSN and I-FORWARD-TSN skip may come in any order and once each where the
-    /// script repeats them: one entry a stream says it all (RFC 3758, section 3.2).
+    /// FORWARD-TSN and I-FORWARD-TSN may list skipped streams in any order, and once each if the script repeats
+    /// them: one entry per stream suffices (RFC 3758, section 3.2).
     SkippedStreams,
-    /// Chunks that the script expects in two packets at the same time may come in one (RFC 9260,
-    /// section 6.10).
+    /// Chunks that the script expects in two packets at the same time may be bundled in one (RFC 9260, section
+    /// 6.10).
     Bundled,
-    /// A probe of path MTU discovery may have a HEARTBEAT and PAD of other lengths that make up the same size: what the
-    /// information in a HEARTBEAT is, and so how long it is, is up to its sender (RFC 9260, section 3.3.5). FreeBSD's
+    /// A probe of path MTU discovery may have a HEARTBEAT and a PAD of other lengths with the same sum: the
+    /// information in a HEARTBEAT, and so its length, is its sender's choice (RFC 9260, section 3.3.5). FreeBSD's
     /// has 44 bytes.
     ProbePadding,
-    /// Packets to other addresses of the peer than the one it began with are passed over when they are
-    /// not what the script waits for.
+    /// Packets to other addresses of the peer than its first are ignored unless the script expects them.
     OtherAddresses,
-    /// A segment's window may be another than the script's if the script's is, to the unit of the window scale, the room
-    /// in a buffer that is rounded up to whole segments: the same room in another rounding, or the window up to the right
-    /// edge that was advertised before, where less than a full segment is missing. Neither is 0, and the right edge does
-    /// not go back (RFC 9293, section 3.8.6). How buffers are rounded, and whether the edge moves with each
-    /// acknowledgement or by whole segments (section 3.8.6.2.2), is a system's own affair.
+    /// A segment's window may differ from the script's if the script's is, to the unit of the window scale, the
+    /// room in a buffer rounded up to whole segments: the same room rounded otherwise, or the window up to the
+    /// right edge advertised before, if less than a full segment is missing. Neither is 0, and the right edge does
+    /// not move back (RFC 9293, section 3.8.6). A system is free to round its buffers, and to move the edge with
+    /// each acknowledgement or by whole segments (section 3.8.6.2.2).
     RoundedWindow,
     /// TCP options may come in any order and with any padding (RFC 9293, section 3.1).
     OptionSet,
-    /// The PSH bit may be set or not: when to set it is up to the sender (RFC 9293, section 3.9.1.2).
+    /// The PSH bit may be set or not, at the sender's choice (RFC 9293, section 3.9.1.2).
     Push,
-    /// Segments that follow each other may make up one that is larger than the MSS: what the script's
-    /// system gave to a network card that cut it.
+    /// Consecutive segments may together match one that is larger than the MSS: the script's system gave that to a
+    /// network card which cut it.
     SuperSegment,
-    /// SO_RCVBUF and SO_SNDBUF may be any number.
+    /// SO_RCVBUF and SO_SNDBUF may have any value.
     BufferSize,
-    /// An acknowledgement without data may come up to 40 ms earlier than the script's system sends it: for how long one
-    /// is delayed is up to the receiver (RFC 9293, section 3.8.6.3).
+    /// An acknowledgement without data may leave up to 40 ms earlier than in the script: the delay is the
+    /// receiver's choice (RFC 9293, section 3.8.6.3).
     PromptAck,
-    /// Where the script's system sends its FIN again with an acknowledgement, an acknowledgement behind the
-    /// FIN is as good: it is what RFC 9293, section 3.10.7.4, asks for.
+    /// An acknowledgement after the FIN may replace a retransmitted FIN with an acknowledgement, as RFC 9293,
+    /// section 3.10.7.4, requires.
     FinNotRepeated,
-    /// What the script sends at the right edge of a window as its system rounds it, or just outside, is sent
+    /// Segments that the script sends at the right edge of its system's rounded window, or just outside, are sent
     /// at the edge of the window that the stack advertised, or just outside.
     WindowEdge,
 }
 
 impl Leniency {
-    /// All of them.
+    /// All leniencies.
     pub const ALL: &'static [Leniency] = &[
         Leniency::ParameterSet,
         Leniency::ExtraParameters,

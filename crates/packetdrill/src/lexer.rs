@@ -1,17 +1,17 @@
-//! Words of the script language.
+//! Tokens of the script language.
 
 use core::net::IpAddr;
 
 use crate::error::ParseError;
 
-/// A word of a script.
+/// A token of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Token {
     /// A whole number, decimal or hexadecimal.
     Integer(i64),
-    /// A number with a fraction, or too long for an integer, as it is written.
+    /// A number with a fraction, or too long for an integer, as text.
     Decimal(String),
-    /// A word that is no number.
+    /// A word that is not a number.
     Name(String),
     /// Text in quotation marks.
     Text(String),
@@ -27,21 +27,21 @@ pub(crate) enum Token {
     Symbol(char),
 }
 
-/// A word and where it stands.
+/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Word {
     pub(crate) token: Token,
     pub(crate) line: usize,
-    /// Whether it is the first of its line.
+    /// Whether it is the first token of its line.
     pub(crate) begins_line: bool,
-    /// Whether nothing stands between it and the word before.
+    /// Whether it follows the previous token without a space.
     pub(crate) adjoins: bool,
 }
 
-/// Cuts a script, already without comments, into words.
+/// Splits a script without comments into tokens.
 ///
 /// # Errors
-/// Text, a command or code that does not end; a number out of range.
+/// A string, a command or code without an end; a number out of range.
 pub(crate) fn words(text: &str) -> Result<Vec<Word>, ParseError> {
     let mut words: Vec<Word> = Vec::new();
     let (mut rest, mut line) = (text, 1);
@@ -103,7 +103,7 @@ fn run(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|c| !belongs(c)).unwrap_or(text.len())
 }
 
-/// An IP address at the start of `rest`: what has three dots, or two colons in a row, and is one.
+/// The IP address at the start of `rest`: a text with three dots, or two consecutive colons, that is an address.
 fn address(rest: &str) -> Option<(Token, usize)> {
     let candidate = &rest[..run(rest, |c| c.is_ascii_hexdigit() || c == ':' || c == '.')];
     let looks_like = candidate.matches('.').count() == 3 || candidate.matches(':').count() >= 2;
@@ -125,7 +125,7 @@ fn number(rest: &str, line: usize) -> Result<(Token, usize), ParseError> {
         let length = whole + 1 + fraction;
         return Ok((Token::Decimal(rest[..length].to_owned()), length));
     }
-    // Bytes of TCP options may be written as one long row of digits.
+    // Bytes of TCP options may form one long row of digits.
     let digits = &rest[..whole];
     let token = digits.parse().map_or_else(|_| Token::Decimal(digits.to_owned()), Token::Integer);
     Ok((token, whole))

@@ -1,23 +1,22 @@
-//! The script's numbers and the stack's.
+//! Translation between the script's numbers and the stack's.
 //!
-//! Tags and TSNs of a script are symbolic. Those of the stack under test are bound when its first INIT
-//! or INIT ACK shows them; those of the script's own side are shifted by a seed, so that a script can
-//! be run with other tags and with TSNs that wrap. Differences between numbers are kept: a tag one off
-//! in the script is one off on the wire.
+//! Tags and TSNs of a script are symbolic. The stack's are bound by its first INIT or INIT ACK; those of the
+//! script's own side are shifted by a seed, so that a script can run with other tags and with TSNs that wrap.
+//! Differences between numbers are preserved: a tag that is one off in the script is one off on the wire.
 
 /// The side whose number a field holds, which decides how it is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Plain,
-    /// The tag that the packet's sender wants to receive.
+    /// The tag that the packet's sender expects in packets to it.
     OwnTag,
-    /// A TSN of the packet's sender, or a request number, which begins at its first TSN.
+    /// A TSN of the packet's sender, or a request number, which starts at the sender's first TSN.
     OwnTsn,
     /// A TSN of the packet's receiver.
     PeerTsn,
 }
 
-/// Which side a number belongs to.
+/// The side that a number belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The stack under test.
@@ -26,26 +25,26 @@ pub(crate) enum Side {
     Script,
 }
 
-/// How far the wire's numbers are from the script's; none while nothing is known.
+/// Difference between the wire's and the script's numbers; `None` while it is unknown.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shift {
     tag: Option<u32>,
     tsn: Option<u32>,
 }
 
-/// The translation of one script run.
+/// The translation in one run of a script.
 #[derive(Clone, Debug)]
 pub(crate) struct Mapping {
     stack: Shift,
     stack_tag: Option<u32>,
-    /// What the stack's numbers will be once it takes the cookie of an INIT ACK that it sent within an association, and
-    /// whether the script has returned that.
+    /// Numbers of the stack once it accepts the cookie of an INIT ACK that it sent within an association, and
+    /// whether the script has returned that cookie.
     offer: Option<(Shift, u32, bool)>,
     script: Shift,
 }
 
 impl Mapping {
-    /// Nothing is known of the stack; the script's numbers are shifted by `tag` and `tsn`.
+    /// A translation that shifts the script's numbers by `tag` and `tsn`, before the stack's are known.
     pub(crate) fn new(tag: u32, tsn: u32) -> Self {
         let script = Shift { tag: Some(tag), tsn: Some(tsn) };
         Mapping { stack: Shift::default(), stack_tag: None, offer: None, script }
@@ -58,33 +57,33 @@ impl Mapping {
         }
     }
 
-    /// The stack's tag on the wire, once it is known.
+    /// The stack's tag on the wire; `None` while it is unknown.
     pub(crate) fn stack_tag(&self) -> Option<u32> {
         self.stack_tag
     }
 
-    /// Forgets the stack's numbers: it has chosen others.
+    /// Forgets the stack's numbers, since it has chosen others.
     pub(crate) fn unbind(&mut self) {
         self.stack = Shift::default();
         self.stack_tag = None;
     }
 
-    /// An INIT ACK within an association offers other numbers of the stack: what the script calls the first of each
-    /// pair is the second on the wire. Tags and TSNs that the script does not name count from there.
+    /// Records an INIT ACK within an association, which offers other numbers of the stack: of each pair, the first
+    /// is the script's, the second the wire's. Tags and TSNs that the script does not mention count from there.
     pub(crate) fn offer(&mut self, tag: (Option<u32>, u32), tsn: (Option<u32>, u32)) {
         let shift =
             |(script, live): (Option<u32>, u32)| script.map(|script| live.wrapping_sub(script));
         self.offer = Some((Shift { tag: shift(tag), tsn: shift(tsn) }, tag.1, false));
     }
 
-    /// The script returns the cookie of the last INIT ACK; answers the tag that goes with it, if it is an offer's.
+    /// The script returns the cookie of the last INIT ACK; returns the tag of the offer that it belongs to, if any.
     pub(crate) fn return_offer(&mut self) -> Option<u32> {
         let (_, tag, returned) = self.offer.as_mut()?;
         *returned = true;
         Some(*tag)
     }
 
-    /// Takes the numbers of an offer that stands.
+    /// Applies the numbers of a pending offer.
     pub(crate) fn apply_offer(&mut self) {
         if let Some((stack, tag, _)) = self.offer {
             self.stack = stack;
@@ -92,7 +91,7 @@ impl Mapping {
         }
     }
 
-    /// The stack took a cookie: if it is an offer's, its numbers hold from now on, and the answer is true.
+    /// The stack accepted a cookie: applies its offer's numbers, if any, and returns whether there was one.
     pub(crate) fn accept_offer(&mut self) -> bool {
         let is_returned = self.offer.is_some_and(|(_, _, returned)| returned);
         if is_returned {
@@ -102,8 +101,8 @@ impl Mapping {
         is_returned
     }
 
-    /// The stack's first INIT or INIT ACK: what the script calls `script` is `live` on the wire. A
-    /// script that names no tag counts from there.
+    /// Binds the stack's tag by its first INIT or INIT ACK: `script` in the script is `live` on the wire. If the
+    /// script mentions no tag, its tags count from there.
     pub(crate) fn bind_tag(&mut self, script: Option<u32>, live: u32) {
         if self.stack_tag.is_none() {
             self.stack_tag = Some(live);
@@ -111,15 +110,15 @@ impl Mapping {
         }
     }
 
-    /// Likewise for its first TSN.
+    /// Binds the stack's first TSN: `script` in the script is `live` on the wire.
     pub(crate) fn bind_tsn(&mut self, script: u32, live: u32) {
         self.stack.tsn.get_or_insert(live.wrapping_sub(script));
     }
 
-    /// The tag on the wire for a script's tag of `side`. No tag stays no tag.
+    /// Translates a script's tag of `side` to the wire. 0, no tag, stays 0.
     pub(crate) fn live_tag(&self, side: Side, tag: u32) -> u32 {
         let shifted = tag.wrapping_add(self.shift(side).tag.unwrap_or(0));
-        // A tag of 0 is written as 0 and means it; a shift must not make one.
+        // A tag of 0 is meant literally, and a shift must not produce one.
         if tag == 0 { 0 } else { shifted.max(1) }
     }
 
@@ -127,13 +126,13 @@ impl Mapping {
         if tag == 0 { 0 } else { tag.wrapping_sub(self.shift(side).tag.unwrap_or(0)) }
     }
 
-    /// Numbers of packets that `sender` sends.
+    /// The translation for packets that `sender` sends.
     pub(crate) fn perspective(&self, sender: Side) -> Perspective<'_> {
         Perspective { mapping: self, sender }
     }
 }
 
-/// The translation of the numbers in packets of one side.
+/// The translation of numbers in packets of one side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Perspective<'a> {
     mapping: &'a Mapping,
@@ -141,7 +140,7 @@ pub(crate) struct Perspective<'a> {
 }
 
 impl Perspective<'_> {
-    /// For what one side sends back of what the other sent.
+    /// The translation for numbers that one side returns to the other.
     pub(crate) fn reflected(self) -> Self {
         Perspective { sender: self.receiver(), ..self }
     }
@@ -153,7 +152,7 @@ impl Perspective<'_> {
         }
     }
 
-    /// From the script's number to the wire's.
+    /// Translates a number from the script to the wire.
     pub(crate) fn live(self, role: Role, number: u32) -> u32 {
         let tsn = |side| number.wrapping_add(self.mapping.shift(side).tsn.unwrap_or(0));
         match role {
@@ -164,7 +163,7 @@ impl Perspective<'_> {
         }
     }
 
-    /// From the wire's number to the script's.
+    /// Translates a number from the wire to the script.
     pub(crate) fn script(self, role: Role, number: u32) -> u32 {
         let tsn = |side| number.wrapping_sub(self.mapping.shift(side).tsn.unwrap_or(0));
         match role {

@@ -1,8 +1,7 @@
-//! Scripts that are a little wrong: what the runner must fail, or its passes mean nothing.
+//! Mutants of scripts: slightly wrong scripts, which the runner must fail.
 //!
-//! A mutant is a script with one thing changed: a field, number, flag, option or chunk of a packet that is expected, its
-//! time or its place, a packet that is missing or there twice, a result or output of a call, or a packet that the script
-//! sends.
+//! A mutant is a script with one change: in a field, number, flag, option or chunk of an expected packet, in its
+//! time or place, a packet missing or repeated, a result or output of a call, or in a packet that the script sends.
 
 mod arrivals;
 mod calls;
@@ -12,21 +11,21 @@ use base::Duration;
 
 use crate::script::{Action, Content, Event, Packet, Script, When};
 
-/// A script with one thing changed.
+/// A script with one change.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// Line and change, as lists of mutants name it.
+    /// Line and change, as in lists of mutants.
     pub name: String,
     /// The script with one change.
     pub script: Script,
 }
 
-/// How a mutant is called in which a packet is not sent.
+/// Change of a mutant in which a packet is not sent.
 const NOT_SENT: &str = "not sent";
 
 impl Mutant {
-    /// Names of the mutants that stand for this one if they pass: what makes no difference by being there need make none
-    /// by being otherwise, and of what is refused as it is nothing need be heeded.
+    /// Names of the mutants that justify this one if they pass: if the absence of something makes no difference,
+    /// neither does a change of it; and if something is rejected as a whole, its parts need not matter.
     pub(crate) fn stand_ins(&self) -> Vec<String> {
         let Some((line, what)) = self.name.split_once(": ") else { return Vec::new() };
         let stand_ins = [NOT_SENT, arrivals::UNACCEPTABLE].into_iter();
@@ -35,10 +34,10 @@ impl Mutant {
     }
 }
 
-/// How much too late or too early an event is in a mutant.
+/// Change of an event's time in a mutant.
 const OFF: Duration = Duration::from_millis(30);
 
-/// All mutants of a script, in the order of its lines. Two never have the same name.
+/// All mutants of a script, in the order of its lines, with unique names.
 pub fn mutants(script: &Script) -> Vec<Mutant> {
     let mut all = Vec::new();
     for index in 0..script.events.len() {
@@ -65,7 +64,7 @@ pub fn mutants(script: &Script) -> Vec<Mutant> {
     all
 }
 
-/// The mutants that expect another packet, with time and number of packets as they are.
+/// Mutants that expect another packet, with unchanged times and number of packets.
 #[cfg(test)]
 pub(crate) fn field_mutants(script: &Script) -> Vec<Mutant> {
     let mut all = Vec::new();
@@ -86,7 +85,7 @@ fn with(script: &Script, index: usize, what: String, change: impl FnOnce(&mut Ev
     Mutant { name: format!("line {}: {what}", event.line), script }
 }
 
-/// What is wrong about a packet that is expected.
+/// Changes of an expected packet.
 fn expected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
     let event = &script.events[index];
     let Action::Expect(packet) = &event.action else { return };
@@ -122,8 +121,8 @@ fn expected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
     }
 }
 
-/// What is wrong about a packet that the script sends: it is not sent, or twice, later, behind the next one, or with
-/// something in it that is otherwise.
+/// Changes of a packet that the script sends: not sent, sent twice, later, after the next one, or with other
+/// contents.
 fn injected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
     let event = &script.events[index];
     let Action::Inject(packet) = &event.action else { return };
@@ -145,7 +144,7 @@ fn injected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
         all.push(Mutant { name: format!("line {}: sent twice", event.line), script: twice });
     }
     let Some(next) = script.events.get(index + 1) else { return };
-    // A timer of the stack runs from when the packet came.
+    // A timer of the stack starts when the packet arrives.
     if let Action::Expect(_) = &next.action
         && let Some(late) = Late(OFF).shifted(event.when)
         && let Some(sooner) = shortened(next.when, OFF)
@@ -169,7 +168,7 @@ fn injected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
     }
 }
 
-/// Whether a packet is an ICMP message beside others, which say the same in other words.
+/// Whether a packet is one of several ICMP messages with the same meaning.
 fn is_one_of_several(script: &Script, index: usize) -> bool {
     let is_icmp = |index: usize| {
         matches!(
@@ -180,7 +179,7 @@ fn is_one_of_several(script: &Script, index: usize) -> bool {
     is_icmp(index) && (is_icmp(index + 1) || index > 0 && is_icmp(index - 1))
 }
 
-/// The time of an event whose predecessor comes later by `off`, if it is still behind it.
+/// Time of an event whose predecessor is later by `off`, if it is still after it.
 fn shortened(when: When, off: Duration) -> Option<When> {
     match when {
         When::At { relative: true, from, to: None, until: None } if from >= off => {
@@ -191,7 +190,7 @@ fn shortened(when: When, off: Duration) -> Option<When> {
     }
 }
 
-/// By how much an event comes at another time.
+/// Change of an event's time.
 enum Shift {
     Late(Duration),
     Early(Duration),
@@ -200,7 +199,7 @@ enum Shift {
 use Shift::{Early, Late};
 
 impl Shift {
-    /// The time, if there is one and it does not lie before the event before.
+    /// The changed time, if there is one and it is not before the previous event.
     fn shifted(self, when: When) -> Option<When> {
         let When::At { relative, from, to: None, until } = when else { return None };
         let from = match self {

@@ -15,14 +15,14 @@ use crate::config::{StackConfig, TcpConfig};
 use crate::script::ScriptOption;
 use crate::vocabulary;
 
-/// What an option says, or why it cannot be followed.
+/// A parsed option, or why it cannot be applied.
 type Parsed<T> = Result<T, String>;
 
-/// What an option is, once those are dealt with that say nothing of the stack.
+/// Meaning of an option, once the options that do not concern the stack are handled.
 enum Meant<'a> {
     /// The tolerance in time.
     Tolerance(Duration),
-    /// Something that makes no difference here.
+    /// An option without effect here.
     Nothing,
     /// A setting of the stack and its value.
     Setting(&'a str, &'a str),
@@ -36,7 +36,7 @@ fn meant(option: &ScriptOption) -> Parsed<Meant<'_>> {
             let micros = value.parse().map_err(|_| unknown(option))?;
             Ok(Meant::Tolerance(Duration::from_micros(micros)))
         }
-        // What a runner that does not stop does at the first failure.
+        // Behaviour at the first failure, for runners that do not stop.
         "non_fatal" => Ok(Meant::Nothing),
         _ => Ok(Meant::Setting(name, value)),
     }
@@ -47,18 +47,19 @@ fn unknown(option: &ScriptOption) -> String {
     format!("the option --{}={value} is not supported", option.name)
 }
 
-/// Why an option is none at all, if it is not.
+/// Why an option is invalid; `None` if it is valid.
 pub(crate) fn is_nonsense(option: &ScriptOption) -> Option<String> {
     let known = vocabulary::is_script_option(&option.name) || is_own(option);
     (!known).then(|| format!("there is no option --{}", option.name))
 }
 
-/// Whether this crate adds an option to the language: a value that it does not have is a mistake of the script.
+/// Whether the option is one of this crate's additions to the language: then an unknown value is a mistake of the
+/// script.
 pub(crate) fn is_own(option: &ScriptOption) -> bool {
     OWN.contains(&option.name.as_str()) || FIELDS.iter().any(|field| field.name == option.name)
 }
 
-/// Options that this crate adds to the language, besides the fields of the policy.
+/// This crate's additions to the language, besides the fields of the policy.
 const OWN: [&str; 21] = [
     "ecn",
     "hold",
@@ -83,7 +84,7 @@ const OWN: [&str; 21] = [
     "addresses",
 ];
 
-/// Sets what an option says; answers the tolerance in time if that is what it is about.
+/// Applies an option; returns the tolerance in time if the option sets it.
 ///
 /// # Errors
 /// Why the script cannot be run.
@@ -131,7 +132,7 @@ pub(crate) fn apply(
     Ok(None)
 }
 
-/// Sets what an option says of TCP; answers the tolerance in time if that is what it is about.
+/// Applies an option for TCP; returns the tolerance in time if the option sets it.
 ///
 /// # Errors
 /// Why the script cannot be run.
@@ -171,7 +172,7 @@ const WINDOW_PROBE: [(&str, WindowProbe); 2] =
 const ECN: [(&str, EcnMode); 3] =
     [("off", EcnMode::Off), ("passive", EcnMode::Passive), ("active", EcnMode::Active)];
 
-/// Sets an option of connections; none if there is none of this name.
+/// Sets an option of connections; `None` if the name is unknown.
 fn set_connection(
     connection: &mut ConnectionOptions,
     name: &str,
@@ -199,7 +200,7 @@ fn put<T>(place: &mut T, value: &str, read: fn(&str) -> Parsed<T>) -> Parsed<()>
     Ok(())
 }
 
-/// One of the values that have names.
+/// Sets one of several named values.
 fn choose<T: Copy>(place: &mut T, value: &str, names: &[(&str, T)]) -> Parsed<()> {
     let Some((_, found)) = names.iter().find(|(name, _)| *name == value) else {
         return refused();
@@ -208,7 +209,7 @@ fn choose<T: Copy>(place: &mut T, value: &str, names: &[(&str, T)]) -> Parsed<()
     Ok(())
 }
 
-/// Sets a field of the policy, by its name.
+/// Sets a field of the policy by its name.
 fn mechanism(
     policy: &mut Arc<RecoveryPolicy>,
     protocol: Only,

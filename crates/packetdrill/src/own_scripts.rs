@@ -1,5 +1,5 @@
-//! The project's own scripts (`conformance/`): all pass, to the nanosecond and with nothing behind their
-//! end, and each fails once anything in it is changed.
+//! The project's own scripts (`conformance/`): all pass exactly to the nanosecond and without packets after their
+//! end, and each fails once it is changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,8 @@ fn scripts() -> Vec<(String, Script)> {
     results.scripts.into_iter().map(|result| read(result.path)).collect()
 }
 
-/// The public suites, which are no part of this project, if the environment says where they are.
+/// Results of the public suites, which are not part of this project; `None` unless the environment gives their
+/// location.
 pub(crate) fn run_public_suites() -> Option<SuiteResults> {
     let Some(folder) = std::env::var_os("PACKETDRILL_SCRIPTS") else {
         println!("SKIPPED: PACKETDRILL_SCRIPTS names no folder of public suites");
@@ -37,7 +38,7 @@ pub(crate) fn run_public_suites() -> Option<SuiteResults> {
     Some(Suite::default().run(&[folder.into()]).unwrap())
 }
 
-/// The scripts as they are written.
+/// The unparsed texts of the scripts in `conformance/`.
 pub(crate) fn scripts_as_text() -> Vec<String> {
     let results = Suite::default().run(&[folder()]).unwrap();
     results.scripts.iter().map(|script| fs::read_to_string(&script.path).unwrap()).collect()
@@ -56,7 +57,7 @@ fn all_own_scripts_pass_exactly_whatever_tags_and_tsns_are() {
     assert!(fs::read_to_string(manual).unwrap().contains(&row), "docs/conformance.md lacks {row}");
 }
 
-/// One mutant in this many is run by `make test`; `make mutants` runs all.
+/// `make test` runs one mutant in this many; `make mutants` runs all.
 const SHARE: u64 = 4;
 
 #[test]
@@ -67,8 +68,8 @@ fn mutants_of_own_scripts_fail_or_stand_in_the_list_with_their_reason() {
     assert!(results.mutants >= 13_000, "{}", results.mutants);
 }
 
-/// Turns a bit of the first byte of user data in a packet whose first chunk is DATA, or of the HMAC in one whose first
-/// chunk is AUTH, and makes the checksum right again.
+/// Flips a bit in the first byte of user data of a packet whose first chunk is DATA, or of the HMAC if it is AUTH,
+/// and corrects the checksum.
 fn damage(packet: &mut [u8]) {
     let place = match packet.get(12) {
         Some(0) => 28,
@@ -98,7 +99,7 @@ fn a_stack_that_sends_damaged_user_data_or_a_wrong_hmac_fails() {
 fn each_script_of_a_mechanism_fails_without_it() {
     let mut controls = 0;
     for (path, mut script) in scripts() {
-        // What makes the runner look closer is no mechanism.
+        // This option makes the runner stricter, and is not a mechanism.
         script.options.retain(|option| option.name != "tcp_ts_tick_usecs");
         if script.options.is_empty() {
             continue;
@@ -111,10 +112,10 @@ fn each_script_of_a_mechanism_fails_without_it() {
     assert!(controls >= 90, "{controls}");
 }
 
-/// A script, and fields of the policy with values that it must not pass with.
+/// A script, and fields of the policy with values at which it must fail.
 type Spoilt = (&'static str, &'static str);
 
-/// Stacks that are spoilt in one thing each, whatever the script asks for. Each field of a policy is among them.
+/// Stacks with one changed field each, whatever the script asks for. They cover each field of a policy.
 const SPOILT: &[Spoilt] = &[
     ("sctp/rto/back-off", "thin-detector=always backoff=linear"),
     ("sctp/rto/first-sample", "rto-granularity=1s"),
@@ -301,7 +302,7 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/icmp/path-mtu-patience", "mtu-patience=12s"),
 ];
 
-/// The fields and values of a row.
+/// Fields and values of a row.
 fn values(changes: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     changes.split(' ').filter_map(|change| change.split_once('='))
 }

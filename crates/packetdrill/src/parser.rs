@@ -1,8 +1,8 @@
-//! From text to a [`Script`].
+//! Parser of scripts: text to [`Script`].
 //!
-//! What is malformed is an error with its line. What is well formed but unknown to this crate (a
-//! protocol, a chunk, a header) becomes an [`Action::Unsupported`], so that the rest of the script is
-//! read all the same and the runner can say why it skips it.
+//! Malformed text is an error with its line. Well-formed text that this crate does not know (a protocol, a chunk, a
+//! header) becomes an [`Action::Unsupported`], so that the rest of the script is parsed and the runner can say why
+//! it skips the script.
 
 mod expression;
 mod options;
@@ -18,7 +18,7 @@ use crate::lexer::{self, Token, Word};
 use crate::script::{Action, Call, Event, Script, When};
 use crate::text::{self, Defines};
 
-/// Reads a script as it stands under no defined names.
+/// Parses a script without defined names.
 ///
 /// # Errors
 /// [`ParseError`], with the line.
@@ -26,8 +26,8 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
     parse_with(text, &Defines::new())
 }
 
-/// Reads a script as it stands when `defines` are defined (`#ifdef`). A name with a text is replaced by
-/// it wherever it stands outside strings, commands and code.
+/// Parses a script with the names in `defines` defined (`#ifdef`). A name with a text is replaced by it everywhere
+/// except in strings, commands and code.
 ///
 /// # Errors
 /// [`ParseError`], with the line.
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         let mut to = None;
         let mut until = None;
         if self.take_symbol('~') {
-            // Both ends are counted from the event before, or neither is.
+            // Both ends are relative to the previous event, or neither is.
             if self.take_symbol('+') != relative {
                 self.at -= usize::from(!relative);
                 return Err(self.unexpected(if relative { "'+'" } else { "a time in seconds" }));
@@ -221,7 +221,8 @@ impl<'a> Parser<'a> {
         Ok(Call { name: name.clone(), arguments, returns, errno })
     }
 
-    /// `(what an error or a number means)`, which ends on its line, lest it hide the events behind it.
+    /// Skips a note `(meaning of an error or number)`, which ends on its line so that it cannot hide the events
+    /// after it.
     fn skip_note(&mut self) -> Result<(), ParseError> {
         let line = self.line();
         let mut depth = 0;
@@ -239,7 +240,7 @@ impl<'a> Parser<'a> {
         Err(ParseError::new(line, "a note in parentheses does not end on its line"))
     }
 
-    /// Passes over what could not be read, up to the line on which the next event begins.
+    /// Skips text that could not be parsed, up to the line on which the next event begins.
     fn skip_event(&mut self) {
         let mut depth = 0_i32;
         self.at += 1;
@@ -269,7 +270,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// `1.25` as a span, exactly; digits beyond nanoseconds are dropped.
+/// Converts seconds such as `1.25` exactly; digits beyond nanoseconds are dropped.
 fn decimal_seconds(text: &str) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.')?;
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };

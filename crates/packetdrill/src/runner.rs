@@ -1,4 +1,4 @@
-//! Holds a stack to a script, in virtual time.
+//! Runs a script against a stack in virtual time.
 
 mod call;
 mod output;
@@ -22,23 +22,23 @@ use crate::stop::Stop;
 use crate::verdict::{Divergence, Report, Verdict};
 use crate::vocabulary;
 
-/// When a script begins: late enough that nothing is before zero.
+/// Beginning of a script: late enough that no time is before zero.
 const ORIGIN: Instant = Instant::from_millis(1_000_000);
 
-/// How long a packet or call may be late before it counts as missing.
+/// Lateness after which a packet or call counts as missing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long one without a time may take.
+/// Lateness after which a packet or call without a time counts as missing.
 const ENDLESS: Duration = Duration::from_secs(3_600);
 
-/// How long nothing more may come behind the last event where nothing is allowed to: longer than any timer of
-/// recovery, and than a heartbeat's.
+/// Time after the last event in which no further packet may be sent, if none is allowed: longer than any timer of
+/// recovery or heartbeats.
 const HORIZON: Duration = Duration::from_secs(180);
 
-/// Calls of the stack at one instant, after which it counts as stuck.
+/// Number of calls of the stack at one instant after which it counts as stuck.
 const STUCK: u32 = 10_000;
 
-/// Holds a fresh stack to `script`.
+/// Runs `script` against a new stack.
 pub fn run(script: &Script, config: &RunConfig) -> Report {
     if script.events.iter().any(|event| is_tcp(&event.action)) {
         play_as::<Tcp>(script, config)
@@ -47,22 +47,21 @@ pub fn run(script: &Script, config: &RunConfig) -> Report {
     }
 }
 
-/// What a run has of one protocol: the stack under test, its sockets, and how the script's numbers are
-/// translated.
+/// A protocol's part of a run: the stack under test, its sockets, and the translation of the script's numbers.
 trait Party: Sized {
-    /// A fresh stack.
+    /// Creates a new stack.
     fn new(config: &RunConfig) -> Self;
 
-    /// Sets what an option of the script says; answers the tolerance in time if that is what it is about.
+    /// Applies an option of the script; returns the tolerance in time if the option sets it.
     fn set_option(&mut self, option: &ScriptOption) -> Result<Option<Duration>, String>;
 
-    /// Why a packet, to send or to expect, cannot be, if it cannot.
+    /// Why a packet cannot be sent or expected; `None` if it can.
     fn refuses(&self, packet: &Packet, to_send: bool) -> Option<String>;
 
     /// Sends a packet to the stack.
     fn inject(runner: &mut Runner<'_, Self>, packet: &Packet) -> Result<(), Stop>;
 
-    /// Holds the next packet of the stack to a pattern; true if it met the `next` event as well.
+    /// Compares the next packet of the stack with a pattern; returns whether it matched the `next` event as well.
     fn expect(
         runner: &mut Runner<'_, Self>,
         packet: &Packet,
@@ -70,22 +69,22 @@ trait Party: Sized {
         next: Option<&Event>,
     ) -> Result<bool, Stop>;
 
-    /// Does a call, or as much of it as can be done now.
+    /// Makes a call, as far as it can proceed now.
     fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop>;
 
-    /// Does what a shell command says, as far as it is about the stack.
+    /// Applies a shell command, as far as it concerns the stack.
     fn shell(&mut self, now: Instant, command: &str) -> Result<(), Stop>;
 
-    /// The number that assertions call `name`, if there is one now.
+    /// The number that assertions call `name`, if it exists now.
     fn fact(&self, now: Instant, name: &str) -> Option<i64>;
 
-    /// The protocol's sockets, with the stack behind them.
+    /// The protocol's sockets on top of the stack.
     fn sockets(&mut self) -> &mut impl Application;
 
-    /// What a call wrote that is symbolic, in the script's numbers.
+    /// The script's number for a symbolic output of a call.
     fn symbolic(&self, output: &Output) -> Option<u32>;
 
-    /// A packet for people to read.
+    /// A packet as text.
     fn show(&self, packet: &Emitted) -> String;
 }
 
@@ -103,12 +102,12 @@ fn play_as<P: Party>(script: &Script, config: &RunConfig) -> Report {
     Report { verdict, slack: runner.slack, leniencies: runner.used_leniencies }
 }
 
-/// When an event is due: the beginning and the end of its range.
+/// Time at which an event is due: the beginning and the end of its range.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     from: Instant,
     to: Instant,
-    /// Allowed on both sides.
+    /// Tolerance on both sides.
     tolerance: Duration,
 }
 
@@ -116,12 +115,12 @@ struct Runner<'a, P> {
     config: &'a RunConfig,
     tolerance: Duration,
     now: Instant,
-    /// Script time of the event before.
+    /// Script time of the previous event.
     script_time: Duration,
     line: usize,
     party: P,
     emitted: VecDeque<Emitted>,
-    /// Calls that block.
+    /// Calls that have not returned.
     waiting: Vec<call::Waiting>,
     slack: Duration,
     used_leniencies: Vec<&'static str>,
@@ -143,7 +142,7 @@ impl<'a, P: Party> Runner<'a, P> {
         }
     }
 
-    /// Reads the script's options, and refuses what cannot be run before anything runs.
+    /// Applies the script's options, and refuses a script that cannot be run before anything runs.
     fn prepare(&mut self, script: &Script) -> Result<(), Stop> {
         if let Some((line, why)) = vocabulary::unknown(script) {
             self.line = line;
@@ -201,7 +200,7 @@ impl<'a, P: Party> Runner<'a, P> {
         if self.config.no_tail { self.expect_silence() } else { Ok(()) }
     }
 
-    /// Lets the clock run on behind the last event: the stack must send nothing more up to the horizon.
+    /// Continues after the last event: the stack must send nothing more up to the horizon.
     fn expect_silence(&mut self) -> Result<(), Stop> {
         let horizon = self.now + HORIZON;
         while self.emitted.is_empty() && self.step(horizon)? {}
@@ -210,7 +209,7 @@ impl<'a, P: Party> Runner<'a, P> {
         Err(Stop::fail(format!("nothing more expected, found at {at}: {found}")))
     }
 
-    /// Lets an event happen; true if the `next` one did so with it.
+    /// Executes an event; returns whether the `next` one happened with it.
     fn event(&mut self, event: &Event, next: Option<&Event>) -> Result<bool, Stop> {
         let due = self.due(event.when);
         if let Action::Expect(packet) = &event.action {
@@ -241,8 +240,8 @@ impl<'a, P: Party> Runner<'a, P> {
 
     // ---- time ----------------------------------------------------------------------------------
 
-    /// When an event is due. A relative time counts from when the event before really happened, so
-    /// that small delays do not add up.
+    /// Time at which an event is due. A relative time counts from the actual time of the previous event, so that
+    /// small delays do not accumulate.
     fn due(&mut self, when: When) -> Option<Due> {
         let When::At { relative, from, to, .. } = when else { return None };
         let gap = if relative { from } else { from.saturating_sub(self.script_time) };
@@ -253,7 +252,7 @@ impl<'a, P: Party> Runner<'a, P> {
         Some(Due { from: base + from, to: base + to.unwrap_or(from), tolerance })
     }
 
-    /// When a call that blocks is due to return, if the script says.
+    /// Time at which a blocking call is due to return, if the script says so.
     fn until(&self, when: When, due: Option<Due>) -> Option<Due> {
         let When::At { from, until: Some(until), .. } = when else { return None };
         let due = due?;
@@ -261,14 +260,14 @@ impl<'a, P: Party> Runner<'a, P> {
         Some(Due { from: end, to: end, tolerance: due.tolerance })
     }
 
-    /// Lets time pass up to `until`; the stack does what it has to do on the way.
+    /// Advances time to `until`; the stack runs its timers on the way.
     fn advance(&mut self, until: Instant) -> Result<(), Stop> {
         while self.step(until)? {}
         self.now = self.now.max(until);
         Ok(())
     }
 
-    /// Lets time pass to the stack's next deadline; false if that is later than `until`.
+    /// Advances time to the stack's next deadline; returns false if that is later than `until`.
     fn step(&mut self, until: Instant) -> Result<bool, Stop> {
         let Some(next) = self.party.sockets().poll_timeout().filter(|next| *next <= until) else {
             return Ok(false);
@@ -284,7 +283,7 @@ impl<'a, P: Party> Runner<'a, P> {
         Err(Stop::fail("the stack wants to be called again and again at the same time"))
     }
 
-    /// Takes what the stack has done since.
+    /// Takes the stack's output.
     fn drain(&mut self) -> Result<(), Stop> {
         let before = self.emitted.len();
         self.party.sockets().drain(self.now, &mut self.emitted);
@@ -294,7 +293,7 @@ impl<'a, P: Party> Runner<'a, P> {
         self.resume_calls()
     }
 
-    /// Whether something happened when it was due; notes how far off it was.
+    /// Checks that an event happened when it was due, and records its distance.
     fn check_time(&mut self, what: &str, at: Instant, due: Due) -> Result<(), Stop> {
         let off = if at < due.from { due.from.since(at) } else { at.since(due.to) };
         if off > due.tolerance {
@@ -317,17 +316,17 @@ impl<'a, P: Party> Runner<'a, P> {
     }
 }
 
-/// Whether an event could make a script fail. What cannot be run makes it skip.
+/// Whether an event can make a script fail. An unsupported event makes the run skip it.
 fn says_something(action: &Action) -> bool {
     match action {
-        // What is sent, and settings, cannot fail.
+        // Sent packets and settings cannot fail.
         Action::Shell(_) | Action::Inject(_) => false,
         Action::Code(code) => !code.trim().is_empty(),
         _ => true,
     }
 }
 
-/// Whether an event is about TCP.
+/// Whether an event concerns TCP.
 fn is_tcp(action: &Action) -> bool {
     match action {
         Action::Inject(packet) | Action::Expect(packet) => {
@@ -341,8 +340,8 @@ fn is_tcp(action: &Action) -> bool {
     }
 }
 
-/// How far the script's tags and TSNs are shifted: not at all without a seed, so that packets look
-/// like the script; then TSNs that wrap during the script; then anything.
+/// Shifts of the script's tags and TSNs: none without a seed, so that packets look like the script; then one with
+/// which TSNs wrap during the script; then random ones.
 fn shifts(seed: u64) -> (u32, u32) {
     let mut random = RandomStream::new(seed, Purpose("packetdrill shifts", 0));
     match seed {

@@ -1,4 +1,4 @@
-//! A script as the parser hands it out.
+//! A parsed script.
 
 use core::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::expression::Expression;
 pub struct Script {
     /// `--name=value` lines.
     pub options: Vec<ScriptOption>,
-    /// What happens, in order. Shell commands before the first event come first, at any time.
+    /// Events in order. Shell commands before the first event come first, without a time.
     pub events: Vec<Event>,
 }
 
@@ -21,74 +21,74 @@ pub struct Script {
 pub struct ScriptOption {
     /// The line, from 1.
     pub line: usize,
-    /// Without the dashes.
+    /// Name without the dashes.
     pub name: String,
-    /// What follows the equals sign, if there is one.
+    /// Value after the equals sign, if any.
     pub value: Option<String>,
 }
 
-/// One thing that happens.
+/// A line of the script: an action and its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// The line on which it begins, from 1.
     pub line: usize,
-    /// Time at which it happens, or the span in which it may.
+    /// Instant of the event, or its range.
     pub when: When,
-    /// What.
+    /// Action of the event.
     pub action: Action,
 }
 
-/// When an event happens.
+/// Time of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// `*`: at any time.
     Any,
     /// At a time, or within a range.
     At {
-        /// Counted from the event before (`+`), not from the beginning.
+        /// Whether times are relative to the previous event (`+`) instead of the beginning.
         relative: bool,
         /// The time, or the beginning of the range.
         from: Duration,
         /// The end of a range (`a~b`), counted like `from`.
         to: Option<Duration>,
-        /// When a call that blocks returns (`a...b`), counted like `from`.
+        /// Time at which a blocking call returns (`a...b`), counted like `from`.
         until: Option<Duration>,
     },
 }
 
-/// What an event does.
+/// Action of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// `<`: a packet arrives at the stack.
     Inject(Packet),
-    /// `>`: the next packet of the stack looks like this.
+    /// `>`: the next packet of the stack matches this.
     Expect(Packet),
-    /// The application calls.
+    /// A call of the application.
     Call(Call),
     /// A shell command.
     Shell(String),
     /// Assertions between `%{` and `}%`.
     Code(String),
-    /// Something that this crate cannot do, and why.
+    /// An unsupported event, with the reason.
     Unsupported(String),
 }
 
 /// A packet, to send or to expect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
-    /// Where it comes from and goes to, if the script says.
+    /// Source and destination, if the script gives them.
     pub addresses: Option<(IpAddr, IpAddr)>,
-    /// Codepoint of explicit congestion notification, if the script says.
+    /// ECN codepoint, if the script gives it.
     pub ecn: Option<String>,
-    /// Type of service or traffic class, if the script says.
+    /// Type of service or traffic class, if the script gives it.
     pub traffic_class: Option<u8>,
-    /// Time to live or hop limit, if the script says.
+    /// Time to live or hop limit, if the script gives it.
     pub hop_limit: Option<u8>,
-    /// What it carries.
+    /// Payload of the packet.
     pub content: Content,
 }
 
-/// What a packet carries.
+/// Payload of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Common header and chunks of SCTP.
@@ -102,31 +102,31 @@ pub enum Content {
 /// An ICMP message about a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IcmpMessage {
-    /// The words behind `icmp`.
+    /// The words after `icmp`.
     pub words: Vec<String>,
-    /// The packet that it quotes, in the script's numbers.
+    /// The quoted packet, in the script's numbers.
     pub quoted: Option<Quoted>,
 }
 
 /// A packet that an ICMP message quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoted {
-    /// One of SCTP, by its verification tag.
+    /// An SCTP packet, by its verification tag.
     Tag(u32),
-    /// One of TCP, by its first sequence number.
+    /// A TCP segment, by its first sequence number.
     Sequence(u32),
 }
 
-/// An SCTP packet as a script writes it; fields may be left open.
+/// An SCTP packet in a script; fields may be open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SctpPacket {
-    /// Ports of the UDP encapsulation, source and destination, if there is one (RFC 6951).
+    /// Source and destination port of the UDP encapsulation, if any (RFC 6951).
     pub udp: Option<(u16, u16)>,
     /// Replacement of the checksum.
     pub checksum: Checksum,
-    /// The verification tag, if the script says: in the script's numbers.
+    /// Verification tag in the script's numbers, if the script gives it.
     pub tag: Option<u32>,
-    /// The packet's chunks, or bytes behind the common header.
+    /// The packet's chunks, or the bytes after the common header.
     pub body: SctpBody,
 }
 
@@ -135,29 +135,29 @@ pub struct SctpPacket {
 pub enum Checksum {
     /// CRC32c.
     Good,
-    /// Any other number; only in packets to inject.
+    /// Any other number; only in packets to send to the stack.
     Bad,
     /// Zero (RFC 9653).
     Zero,
 }
 
-/// What follows the common header.
+/// Contents after the common header.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SctpBody {
     /// Chunks in their order in the packet.
     Chunks(Vec<Element>),
-    /// Bytes that need be no chunks.
+    /// Bytes that need not be chunks.
     Raw(Vec<u8>),
 }
 
-/// A TCP segment. Sequence numbers count from the initial one.
+/// A TCP segment. Sequence numbers are relative to the initial one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// Letters of the flags as written: `S`, `F`, `R`, `P`, `E`, `W`, `A`, `U`, `.`, or `-` for none.
     pub flags: String,
-    /// First sequence number; none is not compared (`...`).
+    /// First sequence number; `None` is not compared (`...`).
     pub sequence: Option<u32>,
-    /// The sequence number is the one in the header, not counted from anywhere (`0:0(0)!`).
+    /// Whether the sequence number is that of the header, not relative (`0:0(0)!`).
     pub absolute: bool,
     /// Bytes of payload.
     pub length: u32,
@@ -167,20 +167,20 @@ pub struct Segment {
     pub window: Option<Number>,
     /// Urgent pointer.
     pub urgent: Option<u32>,
-    /// Options in order; none ignores them (`<...>`), empty means that there are none.
+    /// Options in order; `None` ignores them (`<...>`), an empty list means no options.
     pub options: Option<Vec<TcpOption>>,
 }
 
-/// A number of a header that the script may leave open.
+/// A number in a header that the script may leave open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// `...`
     Any,
-    /// This one.
+    /// This number.
     Is(u32),
 }
 
-/// A TCP option as a script writes it.
+/// A TCP option in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TcpOption {
     /// `nop`: one byte of padding.
@@ -197,14 +197,14 @@ pub enum TcpOption {
     Sack(Vec<(u32, u32)>),
     /// `TS val n ecr n`
     Timestamp(Option<u32>, Option<u32>),
-    /// A kind that only the wire has, with its bytes.
+    /// An option without a name in the language, with its bytes.
     Raw(u8, Vec<u8>),
-    /// Any other, as written.
+    /// Any other option, as text.
     Other(String),
 }
 
 impl TcpOption {
-    /// Bytes in the header; those of a kind that is not known do not count.
+    /// Bytes in the header; options of unknown kind count as 0.
     pub(crate) fn length(&self) -> usize {
         match self {
             TcpOption::Nop | TcpOption::End => 1,
@@ -219,7 +219,7 @@ impl TcpOption {
     }
 }
 
-/// A call of the application and what it must return.
+/// A call of the application, with the result that it must return.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The function.
@@ -228,6 +228,6 @@ pub struct Call {
     pub arguments: Vec<Expression>,
     /// The value it returns: a number, or [`Expression::Any`].
     pub returns: Expression,
-    /// The name of the error.
+    /// Name of the error, if the call must fail.
     pub errno: Option<String>,
 }

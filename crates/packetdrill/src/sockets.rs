@@ -1,4 +1,4 @@
-//! The socket interface of the script's application, on sans-IO endpoints: what both protocols share.
+//! The socket interface of the script's application, on sans-IO endpoints: the part common to both protocols.
 
 mod arguments;
 mod descriptors;
@@ -14,9 +14,9 @@ use base::{Ecn, Instant};
 pub(crate) use self::arguments::address_of;
 pub(crate) use self::hosts::Hosts;
 
-/// The stack's port, and the peer's, where the script binds none.
+/// Port of the stack and of the peer, if the script binds none.
 pub(crate) const PORT: u16 = 8080;
-/// A port of a stack that connects without being bound.
+/// Port of a stack that connects without bind().
 const EPHEMERAL_PORT: u16 = 49_152;
 /// The seed with which the TSNs of both sides wrap soon.
 pub(crate) const WRAPPING_SEED: u64 = 1;
@@ -25,53 +25,53 @@ pub(crate) const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1));
 /// The peer's.
 pub(crate) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
-/// The sockets of one protocol as the machine that they are.
+/// The sockets of one protocol as a machine.
 pub(crate) trait Application {
-    /// When they want to be called next.
+    /// Earliest deadline of the sockets.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// Time has come to `now`.
+    /// Runs the timers due at `now`.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// Takes what the stack sends, and notes what it announces.
+    /// Takes the stack's packets and events.
     fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>);
 }
 
-/// What became of a call.
+/// Result of a call.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Returned(Returned),
-    /// The call blocks: ask again once something has happened.
+    /// The call blocks: it is resumed after the next input.
     Blocks,
 }
 
-/// What a call returned.
+/// Return value of a call, with its outputs.
 #[derive(Debug, Default)]
 pub(crate) struct Returned {
     pub(crate) value: i64,
     pub(crate) errno: Option<&'static str>,
-    /// What it wrote to its arguments, by their position.
+    /// Outputs, by the position of the argument.
     pub(crate) outputs: Vec<(usize, Output)>,
 }
 
-/// What a call wrote to an argument.
+/// Output of a call in an argument.
 #[derive(Clone, Debug)]
 pub(crate) enum Output {
     Number(i64),
     /// The size of a buffer.
     Size(i64),
-    /// A TSN of the script's side, as on the wire.
+    /// A TSN of the script's side, on the wire.
     Tsn(u32),
-    /// A TSN of the stack's side, as on the wire.
+    /// A TSN of the stack's side, on the wire.
     OwnTsn(u32),
     Name(&'static str),
     Address(IpAddr),
-    /// One of these, which differ from system to system.
+    /// One of several numbers, which differ among systems.
     OneOf(&'static [i64]),
     /// Flags that are set.
     Names(&'static [&'static str]),
     List(Vec<Output>),
-    /// What only some scripts ask for and this crate does not have, by name.
+    /// An output that this crate does not support, by name.
     Unsupported(&'static str),
     Struct(Vec<(&'static str, Output)>),
 }
@@ -85,7 +85,7 @@ impl Returned {
         Outcome::Returned(Returned { value: -1, errno: Some(errno), outputs: Vec::new() })
     }
 
-    /// What getsockopt() writes: the option, and the size of one that is a number.
+    /// Output of getsockopt(): the option, and its size if it is a number.
     fn option(output: Output) -> Outcome {
         let size = match output {
             Output::Struct(_) => None,
@@ -100,10 +100,10 @@ impl Returned {
     }
 }
 
-/// Bytes of an int.
+/// Size of an int in bytes.
 const INT_SIZE: i64 = 4;
 
-/// A packet that a stack sent.
+/// A packet sent by a stack.
 #[derive(Debug)]
 pub(crate) struct Emitted {
     pub(crate) at: Instant,
@@ -111,8 +111,8 @@ pub(crate) struct Emitted {
     pub(crate) remote: IpAddr,
     pub(crate) ecn: Ecn,
     pub(crate) bytes: Vec<u8>,
-    /// Room in the receive buffer when it was sent, of TCP.
+    /// Room in the receive buffer at that time; TCP only.
     pub(crate) room: u64,
-    /// The peer's port of the UDP encapsulation, if there is one.
+    /// Peer's port of the UDP encapsulation, if any.
     pub(crate) udp: Option<u16>,
 }

@@ -1,11 +1,11 @@
-//! Why a script ends before its end.
+//! Reasons to end a script early.
 
-/// Why a script ends before its end.
+/// Why a script ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The stack did something else than the script says.
+    /// The stack diverged from the script.
     Fail(String),
-    /// The script wants something that this crate or the stack does not have.
+    /// The script needs something that this crate or the stack does not support.
     Skip(String),
 }
 

@@ -1,5 +1,5 @@
-//! Many scripts: files and folders, each script under the names that its conditions ask for and with
-//! several seeds.
+//! Suites: files and folders of scripts, each run under the names that its conditions mention and with several
+//! seeds.
 
 mod mutate;
 
@@ -20,21 +20,21 @@ use crate::script::Script;
 use crate::text::{Defines, conditions};
 use crate::verdict::Verdict;
 
-/// The systems that scripts tell apart, in the order in which they are tried. A script passes if it
-/// does for any of them.
+/// Systems that scripts distinguish, in the order in which they are tried. A script passes if it passes for any of
+/// them.
 const SYSTEMS: [&str; 3] = ["FreeBSD", "Linux", "STANDARD"];
 
-/// Suites put a file with this ending beside a script that their runner cannot run as it is meant.
+/// Extension of files that mark a script which its suite's own runner cannot run properly.
 const EXPECTED_FAILURE: &str = "exfail";
 
 /// How to run many scripts.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// How to run each, but for what its suite decides ([`RunConfig::for_path`]).
+    /// Configuration of each run, apart from what its suite decides ([`RunConfig::for_path`]).
     pub config: RunConfig,
-    /// Seeds with which each is run, from `config.seed` on. It passes if it does with all of them.
+    /// Number of seeds for each script, from `config.seed` on. A script passes if it passes with all of them.
     pub seeds: u64,
-    /// Names that are defined in every script, besides one of the systems, unless one is among them.
+    /// Names defined in every script, besides one of the systems unless one is among them.
     pub defines: Defines,
 }
 
@@ -44,11 +44,11 @@ impl Default for Suite {
     }
 }
 
-/// A verdict in words.
+/// Kind of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Word {
-    /// The stack does what the script says.
+    /// The stack conforms to the script.
     Pass,
     /// The script fails.
     Fail,
@@ -56,39 +56,39 @@ pub enum Word {
     Skip,
 }
 
-/// What came of one script.
+/// Result of one script.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScriptResult {
-    /// The file.
+    /// Path of the file.
     pub path: String,
     /// Whether it passed, failed, or could not be run.
     pub verdict: Word,
-    /// The first divergence, or why it was skipped; empty for a pass.
+    /// First divergence, or the reason for skipping; empty for a pass.
     pub reason: String,
     /// Names that were defined.
     pub defines: Vec<String>,
-    /// The largest distance in time that the tolerance covered, seconds.
+    /// Largest distance in time that the tolerance covered, in seconds.
     pub slack_s: f64,
     /// Names of the leniencies that were needed.
     pub leniencies: Vec<&'static str>,
 }
 
-/// What came of many.
+/// Verdicts of all scripts of a run, and their counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SuiteResults {
-    /// Each script, in the order of the paths.
+    /// Results of the scripts, in the order of the paths.
     pub scripts: Vec<ScriptResult>,
-    /// How many passed.
+    /// Number of scripts that passed.
     pub passed: usize,
-    /// How many failed.
+    /// Number of scripts that failed.
     pub failed: usize,
-    /// How many were skipped.
+    /// Number of scripts skipped.
     pub skipped: usize,
-    /// What could not be read or is no place with scripts: path and reason.
+    /// Paths that could not be read or have no scripts, with the reason.
     pub unreadable: Vec<String>,
 }
 
-/// What of the paths could not be run.
+/// Why the paths could not be run.
 #[derive(Debug)]
 pub struct SuiteError(String);
 
@@ -118,13 +118,13 @@ impl SuiteResults {
 }
 
 impl Suite {
-    /// Runs scripts and the scripts (`*.pkt`) of folders, which are searched in depth. They share
-    /// nothing, so that they run beside each other; the results are in the order of the paths.
+    /// Runs scripts and, recursively, the scripts (`*.pkt`) of folders. They are independent and run in parallel;
+    /// results are in the order of the paths.
     ///
-    /// A path that cannot be read, or that has no script, costs the results of no other.
+    /// A path that cannot be read, or that has no script, does not affect the results of others.
     ///
     /// # Errors
-    /// There is nothing to run.
+    /// If there is nothing to run.
     pub fn run(&self, paths: &[PathBuf]) -> Result<SuiteResults, SuiteError> {
         let (mut files, mut results) = (Vec::new(), SuiteResults::default());
         for path in paths {
@@ -152,14 +152,14 @@ impl Suite {
         let text = String::from_utf8_lossy(&text);
         let mut result = self.run_text(&file.to_string_lossy(), &text);
         if result.verdict == Word::Fail && file.with_extension(EXPECTED_FAILURE).exists() {
-            // It wants what no script can show, such as a second path that it never mentions.
+            // The script needs something that it cannot express, such as a second path that it never mentions.
             result.verdict = Word::Skip;
             result.reason = format!("its suite expects that it fails: {}", result.reason);
         }
         Ok(result)
     }
 
-    /// Runs the text of a script that came from `path`.
+    /// Runs the text of a script from `path`.
     pub fn run_text(&self, path: &str, text: &str) -> ScriptResult {
         let mut best: Option<ScriptResult> = None;
         let mut unreadable: Option<ScriptResult> = None;
@@ -177,7 +177,7 @@ impl Suite {
             if result.verdict == Word::Pass {
                 return result;
             }
-            // A failure says more than a script that could not be run.
+            // A failure is more informative than a skipped script.
             let better = best
                 .as_ref()
                 .is_none_or(|best| best.verdict == Word::Skip && result.verdict == Word::Fail);
@@ -185,12 +185,12 @@ impl Suite {
                 best = Some(result);
             }
         }
-        // A script need not be readable for a system that is not meant to run it.
+        // A script need not parse for a system that it is not meant for.
         best.or(unreadable)
             .unwrap_or_else(|| result(path, Word::Skip, "nothing to run".to_owned(), &self.defines))
     }
 
-    /// The systems under which a script is run: those that it tells apart, unless one is given.
+    /// Systems under which a script is run: those that it distinguishes, unless one is given.
     fn systems(&self, text: &str) -> Vec<Option<&'static str>> {
         let asked = conditions(text);
         let given = SYSTEMS.iter().any(|name| self.defines.contains_key(*name));
@@ -235,7 +235,7 @@ impl Suite {
     }
 }
 
-/// Does the same to each item, on as many threads as the machine has use for; the results are in the order of the items.
+/// Applies `one` to each item, on as many threads as the machine supports; results are in the order of the items.
 fn in_parallel<T: Sync, R: Send>(items: &[T], one: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -250,7 +250,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], one: impl Fn(&T) -> R + Sync) -> V
     let mut all: Vec<_> = thread::scope(|scope| {
         let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut all = work();
-        // A helper that panicked takes its panic here.
+        // Propagates the panic of a helper thread.
         for helper in helpers {
             all.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
@@ -279,7 +279,7 @@ fn define((name, text): (&String, &Option<String>)) -> String {
     }
 }
 
-/// Scripts at `path` in the order of their names.
+/// The scripts at `path`, sorted by name.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), SuiteError> {
     let unreadable = |error| SuiteError::unreadable(path, &error);
     if !fs::metadata(path).map_err(unreadable)?.is_dir() {

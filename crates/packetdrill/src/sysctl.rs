@@ -1,7 +1,7 @@
-//! Shell commands of scripts: settings of a kernel, as settings of our stack.
+//! Shell commands of scripts: settings of a kernel, applied to the stack under test.
 //!
-//! Nothing is run. A setting that is not in the table, or any other command, is a reason to skip the
-//! script: to ignore it in silence would make the verdict worthless.
+//! No command is executed. A setting that is not in the table, or any other command, makes the run skip the script:
+//! ignoring it silently would make the verdict worthless.
 
 pub(crate) mod tcp;
 
@@ -10,7 +10,7 @@ use sctp::Extensions;
 
 use crate::config::StackConfig;
 
-/// Extensions of our stack, each by the setting that offers it with 1 and does not with 0.
+/// Extensions of the stack, by the setting that offers them with 1 and not with 0.
 const EXTENSIONS: [(&str, Extensions); 8] = [
     ("net.inet.sctp.pr_enable", Extensions::PARTIAL_RELIABILITY),
     ("net.inet.sctp.reconfig_enable", Extensions::STREAM_RECONFIGURATION),
@@ -22,7 +22,7 @@ const EXTENSIONS: [(&str, Extensions); 8] = [
     ("net.sctp.reconf_enable", Extensions::STREAM_RECONFIGURATION),
 ];
 
-/// What our stack does not have or a socket must ask for: it can be switched off, not on.
+/// Features that the stack lacks or a socket must ask for: they can be switched off, not on.
 const ABSENT: [(&str, i64); 6] = [
     ("net.inet.sctp.ecn_enable", 0),
     ("net.inet.sctp.pktdrop_enable", 0),
@@ -35,11 +35,11 @@ const ABSENT: [(&str, i64); 6] = [
 /// Bytes of headers in an IPv4 packet with one DATA chunk.
 const HEADERS: u64 = 20 + 12 + 16;
 
-/// Settings without a meaning here.
+/// Settings without effect here.
 const IGNORED: [&str; 2] = ["net.inet.sctp.do_sctp_drain", "net.inet.tcp.hostcache.purgenow"];
 
-/// Settings of path MTU discovery, with the values that this stack has built in (RFC 8899, section 5.1): the largest
-/// size is tried first and then halves between, what routers say is heeded, and so on.
+/// Settings of path MTU discovery, with the values that this stack has built in (RFC 8899, section 5.1): it tries
+/// the largest size first and then halves, believes routers, and so on.
 const DISCOVERY: [(&str, &[i64]); 6] = [
     ("net.inet.sctp.plpmtud_search_algorithm", &[2]),
     ("net.inet.sctp.plpmtud_use_ptb", &[1]),
@@ -49,7 +49,7 @@ const DISCOVERY: [(&str, &[i64]); 6] = [
     ("net.inet.sctp.plpmtud_ipv6_min_mtu", &[1280]),
 ];
 
-/// Does what a shell command says, as far as it is about the stack.
+/// Applies a shell command, as far as it concerns the stack.
 ///
 /// # Errors
 /// Why the script cannot be run.
@@ -69,10 +69,10 @@ pub(crate) fn apply(command: &str, config: &mut StackConfig) -> Result<(), Strin
     Ok(())
 }
 
-/// Letters of sysctl's options that change nothing of what is set.
+/// Letters of sysctl's options that do not affect the settings.
 const FLAGS: &str = "adeiNnqw";
 
-/// Whether a word is an option of sysctl, which tells how to print and what to overlook.
+/// Whether a word is an option of sysctl, about printing or errors to ignore.
 pub(crate) fn is_flag(word: &str) -> bool {
     word.strip_prefix('-').is_some_and(|letters| {
         !letters.is_empty() && letters.chars().all(|letter| FLAGS.contains(letter))
@@ -110,7 +110,7 @@ fn set(assignment: &str, config: &mut StackConfig) -> Result<(), String> {
         return Ok(());
     }
     if name == "net.inet.sctp.udp_tunneling_port" {
-        // 0 closes the port, which is how suites tidy up.
+        // 0 closes the port, as suites do to clean up.
         let port = u16::try_from(value).map_err(|_| unknown())?;
         config.udp_port = port;
         return Ok(());
@@ -131,7 +131,7 @@ fn set(assignment: &str, config: &mut StackConfig) -> Result<(), String> {
             let burst = u8::try_from(count).map_err(|_| unknown())?;
             config.edit_policy(|policy| policy.congestion.max_burst = burst);
         }
-        // In packets; 0 is what RFC 9260 says.
+        // Counted in packets; 0 is RFC 9260's value.
         "net.inet.sctp.initial_cwnd" => {
             let packet = u64::from(config.association.path_mtu).saturating_sub(HEADERS);
             let window = u32::try_from(count.saturating_mul(packet)).map_err(|_| unknown())?;

@@ -1,10 +1,10 @@
-//! The first pass over a script: comments and conditions go, line numbers stay.
+//! The first pass over a script: removes comments and conditions, and preserves line numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::ParseError;
 
-/// The names that a script's `#ifdef` and `#ifndef` lines ask for.
+/// Names in the script's `#ifdef` and `#ifndef` lines.
 pub fn conditions(text: &str) -> BTreeSet<String> {
     let name = |line: &str| match directive(line)? {
         Directive::If { name, .. } => Some(name.to_owned()),
@@ -13,7 +13,7 @@ pub fn conditions(text: &str) -> BTreeSet<String> {
     text.lines().filter_map(name).collect()
 }
 
-/// Names that are defined, each with the text that stands in its place, if there is any.
+/// Defined names, each with its replacement if it has one.
 pub type Defines = BTreeMap<String, Option<String>>;
 
 enum Directive<'a> {
@@ -33,13 +33,13 @@ fn directive(line: &str) -> Option<Directive<'_>> {
     }
 }
 
-/// Blanks comments and the lines whose conditions do not hold under `defines`.
+/// Blanks comments, and the lines whose conditions do not hold under `defines`.
 ///
 /// # Errors
-/// An `#else` or `#endif` without its `#ifdef`, or the other way round; a comment that does not end.
+/// An `#else` or `#endif` without its `#ifdef`, or an `#ifdef` without `#endif`; a comment without an end.
 pub(crate) fn select(text: &str, defines: &Defines) -> Result<String, ParseError> {
     let mut out = String::with_capacity(text.len());
-    // Whether the lines of a condition hold, and whether its #else was there.
+    // Whether the lines of a condition hold, and whether its #else was seen.
     let mut open: Vec<(bool, bool)> = Vec::new();
     let mut last = 0;
     for (index, line) in text.lines().enumerate() {
@@ -64,11 +64,11 @@ pub(crate) fn select(text: &str, defines: &Defines) -> Result<String, ParseError
     if !open.is_empty() {
         return Err(ParseError::new(last, "#ifdef without #endif"));
     }
-    // Last, so that what does not end in a part left out does no harm.
+    // Comments go last, so that a comment without an end in an excluded part does no harm.
     strip_comments(&out)
 }
 
-/// Replaces `// …` and `/* … */` by blanks, but not inside strings, shell commands and code.
+/// Replaces `// …` and `/* … */` by blanks, except inside strings, shell commands and code.
 fn strip_comments(text: &str) -> Result<String, ParseError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -78,7 +78,7 @@ fn strip_comments(text: &str) -> Result<String, ParseError> {
             rest = &rest[length..];
             continue;
         } else if rest.starts_with("/*") {
-            // A comment without an end would take the rest of the script with it.
+            // A comment without an end would swallow the rest of the script.
             let line = 1 + out.matches('\n').count();
             let end = rest.find("*/").ok_or_else(|| ParseError::new(line, "/* without */"))?;
             let length = end + 2;

@@ -1,33 +1,33 @@
-//! What came of a run.
+//! Result of a run.
 
 use core::fmt;
 
 use base::Duration;
 
-/// What a script says of the stack.
+/// Verdict of a script on the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The stack did what the script says.
+    /// The stack conforms to the script.
     Pass,
-    /// The stack did something else.
+    /// The stack diverged.
     Fail(Divergence),
     /// The script could not be run.
     Skip {
-        /// The line that cannot be run, 0 for the script as a whole.
+        /// Line that cannot be run, 0 for the script as a whole.
         line: usize,
-        /// Why.
+        /// Reason for skipping.
         reason: String,
     },
 }
 
-/// Where the stack first did something else than the script says.
+/// First divergence of the stack from the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// The line of the script.
     pub line: usize,
     /// Time since the script began.
     pub at: Duration,
-    /// What was expected and what was found.
+    /// Expected and actual behaviour.
     pub message: String,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Divergence {
     }
 }
 
-/// A verdict and how it came about.
+/// A verdict with its circumstances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Whether it passed, failed, or could not be run.

@@ -1,7 +1,7 @@
 //! Names that scripts may use: calls, levels, options with the fields of their structs, flags and other constants.
 //!
-//! A name that stands here and that the runner does not support makes it skip a script. A name that stands nowhere
-//! here is a mistake of the script, which fails: what is misspelt must never pass.
+//! A name listed here that the runner does not support makes it skip a script. A name that is not listed is a
+//! mistake of the script, which then fails: a misspelt name must never pass.
 
 mod constants;
 mod names;
@@ -20,7 +20,7 @@ pub(crate) fn is_script_option(name: &str) -> bool {
     is_among(SCRIPT_OPTIONS, name)
 }
 
-/// Whether a list of names has this one.
+/// Whether a space-separated list contains `name`.
 fn is_among(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|word| word == name)
 }
@@ -34,7 +34,7 @@ fn option(name: &str) -> Option<(&'static str, &'static str)> {
         .or_else(|| with_fields.map(|(level, _, fields)| (*level, *fields)))
 }
 
-/// The first name in a script that means nothing: its line and what is wrong.
+/// The first unknown name in a script: its line and the error.
 pub(crate) fn unknown(script: &Script) -> Option<(usize, String)> {
     script.events.iter().find_map(|event| match &event.action {
         Action::Call(call) => unknown_in_call(call).map(|why| (event.line, why)),
@@ -84,8 +84,8 @@ fn unknown_option(level: &Expression, name: &Expression, value: &Expression) -> 
     }
 }
 
-/// Whether the option of a getsockopt() or setsockopt() is one of the level that the call gives, by name or number. An option
-/// that is a number is not judged.
+/// Whether the option of a getsockopt() or setsockopt() belongs to the call's level, by name or number. A numeric
+/// option is not checked.
 pub(crate) fn is_of_level(call: &Call) -> bool {
     let family = match call.arguments.get(1) {
         Some(Expression::Name(level)) => names_of_level(level),
@@ -98,7 +98,7 @@ pub(crate) fn is_of_level(call: &Call) -> bool {
     }
 }
 
-/// The level that a number stands for: IANA's protocol numbers, and SOL_SOCKET of Linux and FreeBSD.
+/// Level of a number: IANA's protocol numbers, and SOL_SOCKET of Linux and FreeBSD.
 fn number_of_level(number: i64) -> Option<&'static str> {
     Some(match number {
         1 | 0xffff => "socket",
@@ -112,7 +112,7 @@ fn number_of_level(number: i64) -> Option<&'static str> {
     })
 }
 
-/// The level that a name stands for.
+/// Level of a socket option by its name, such as `SOL_SOCKET`.
 fn names_of_level(name: &str) -> Option<&'static str> {
     Some(match name {
         "SOL_SOCKET" => "socket",
@@ -126,12 +126,12 @@ fn names_of_level(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The first field or constant in an expression that means nothing.
+/// The first unknown field or constant in an expression.
 fn unknown_in(expression: &Expression) -> Option<String> {
     unknown_in_value(expression, "")
 }
 
-/// Likewise in the value of an option whose struct has these fields.
+/// The first unknown field or constant in the value of an option whose struct has these fields.
 fn unknown_in_value(expression: &Expression, fields: &str) -> Option<String> {
     match expression {
         Expression::Name(name) => {
@@ -165,7 +165,7 @@ fn unknown_in_value(expression: &Expression, fields: &str) -> Option<String> {
     }
 }
 
-/// The first field of a struct that is given twice, of which one would be overlooked.
+/// The first field that is given twice in a struct, of which one would be ignored.
 fn twice(list: &[Field]) -> Option<String> {
     list.iter().enumerate().find_map(|(index, field)| {
         let name = field.name.as_deref()?;
@@ -174,7 +174,7 @@ fn twice(list: &[Field]) -> Option<String> {
     })
 }
 
-/// Whether a name is one of POSIX's errors (errno.h), or of those that systems add to them.
+/// Whether a name is an error of POSIX (errno.h), or one that systems add.
 fn is_errno(name: &str) -> bool {
     is_among(names::ERRORS, name)
 }

@@ -1,8 +1,8 @@
-//! From text to assertions.
+//! Parser of assertions.
 
 use super::{Assertion, Logic, Node, Relation, Value};
 
-/// Deeper than any script needs, and far from the end of the stack.
+/// Largest depth: more than any script needs, and far from a stack overflow.
 const DEPTH_MAX: usize = 40;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -17,14 +17,14 @@ enum Token {
     End,
 }
 
-/// Longer ones first.
+/// Longer symbols come first.
 const SYMBOLS: [&str; 18] =
     ["==", "!=", "<=", ">=", "//", "<", ">", "(", ")", ",", "+", "-", "*", "/", "%", ";", "|", "&"];
 
-/// The assertions of `code`.
+/// Parses the assertions of `code`.
 ///
 /// # Errors
-/// What is not understood.
+/// The text that is not understood.
 pub(super) fn assertions(code: &str) -> Result<Vec<Assertion>, String> {
     let tokens = tokens(code)?;
     let mut assertions = Vec::new();
@@ -52,7 +52,7 @@ fn tokens(code: &str) -> Result<Vec<Token>, String> {
     while let Some(first) = rest.chars().next() {
         let length = |belongs: fn(char) -> bool| rest.find(|c| !belongs(c)).unwrap_or(rest.len());
         let used = match first {
-            // Within brackets a statement goes on.
+            // A statement continues within brackets.
             '\n' => {
                 if open <= 0 {
                     tokens.push(Token::End);

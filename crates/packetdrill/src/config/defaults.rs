@@ -1,22 +1,22 @@
-//! What each public suite takes for granted, in one table.
+//! Assumptions of each public suite, in one table.
 
 use base::Duration;
 
 use super::{RunConfig, TcpConfig};
 use crate::leniency::Leniency;
 
-/// What one suite takes for granted.
+/// Assumptions of one suite.
 struct SuiteDefaults {
     /// Part of the path of its scripts.
     path: &'static str,
-    /// Tolerance in per mille of the time since the event before: 50 on FreeBSD, 125 on Linux.
+    /// Tolerance in per mille of the time since the previous event: 50 on FreeBSD, 125 on Linux.
     tolerance_per_mille: u64,
     leniencies: &'static [Leniency],
-    /// What its system is set to, for TCP.
+    /// Settings of its system's TCP.
     tcp: fn() -> TcpConfig,
 }
 
-/// What scripts of FreeBSD's TCP name that is a system's own affair.
+/// Details in scripts of FreeBSD's TCP that a system may choose.
 const FREEBSD: &[Leniency] = &[
     Leniency::RoundedWindow,
     Leniency::OptionSet,
@@ -25,16 +25,16 @@ const FREEBSD: &[Leniency] = &[
     Leniency::WindowEdge,
 ];
 
-/// Likewise nplab's for FreeBSD.
+/// Details in nplab's scripts for FreeBSD that a system may choose.
 const NPLAB_BSD: &[Leniency] = &[Leniency::RoundedWindow];
 
-/// Likewise nplab's for Linux.
+/// Details in nplab's scripts for Linux that a system may choose.
 const NPLAB_LINUX: &[Leniency] = &[Leniency::SuperSegment, Leniency::PromptAck];
 
-/// Likewise Google's for Linux.
+/// Details in Google's scripts for Linux that a system may choose.
 const GOOGLE: &[Leniency] = &[Leniency::Push, Leniency::SuperSegment];
 
-/// The suites, the first that fits.
+/// The suites, in order of precedence.
 ///
 /// - ETSI: lists addresses of the peer that do not answer; packets to them are ignored.
 /// - PR_SCTP: names each parameter of the set-up, but in the order of one system, and leaves out or
@@ -43,7 +43,7 @@ const GOOGLE: &[Leniency] = &[Leniency::Push, Leniency::SuperSegment];
 /// - FreeBSD's TCP: names windows and buffers as FreeBSD rounds them, options in its order.
 /// - Those of packetdrill itself for Linux, Google's and the kernel's: a larger tolerance; segments as a
 ///   network card is given them.
-/// - Any other, our own among them: nothing is overlooked.
+/// - Any other, our own included: no leniency.
 const SUITES: [SuiteDefaults; 9] = [
     SuiteDefaults {
         path: "ETSI-SCTP-Conformance",
@@ -111,7 +111,7 @@ impl RunConfig {
         config
     }
 
-    /// Sets what depends on the suite and leaves the rest.
+    /// Sets the values that depend on the suite.
     pub(crate) fn adapt(&mut self, path: &str) {
         if let Some(suite) = SUITES.iter().find(|suite| path.contains(suite.path)) {
             self.tolerance_per_mille = suite.tolerance_per_mille;
@@ -122,7 +122,7 @@ impl RunConfig {
 }
 
 impl Default for RunConfig {
-    /// What scripts of no particular suite are run with.
+    /// Configuration for scripts of no particular suite.
     fn default() -> Self {
         RunConfig {
             seed: 0,

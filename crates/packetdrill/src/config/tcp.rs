@@ -1,4 +1,4 @@
-//! What a TCP under test is set to, by the system that a suite takes for granted.
+//! Settings of a TCP under test, by the system that a suite assumes.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use recovery::RecoveryPolicy;
 use recovery::policy::IdleRestart;
 use tcp::{ConnectionOptions, EcnMode, EndpointOptions, KeepAlive};
 
-/// What the stack under test is set to, and what its socket interface is like.
+/// Settings of the stack under test and of its socket interface.
 #[derive(Clone, Debug)]
 pub struct TcpConfig {
     /// Options of each connection, unless a call of the script changes them.
     pub connection: ConnectionOptions,
     /// Options of the endpoint.
     pub endpoint: EndpointOptions,
-    /// Whether assertions count windows in segments, and states in the order, of Linux.
+    /// Whether assertions count windows in segments and number the states as Linux does.
     pub counts_segments: bool,
-    /// Times of keep-alives once they are switched on.
+    /// Keep-alive times once it is switched on.
     pub keep_alive: KeepAlive,
     /// Whether receive buffers are rounded up to whole segments.
     pub whole_segments: bool,
-    /// Whether a router or host may end a connection that is being opened by ICMP.
+    /// Whether ICMP may end a connection that is being opened.
     pub icmp_refusals: bool,
 }
 
 impl Default for TcpConfig {
-    /// Nothing but RFC 9293 and what goes with it; Nagle on.
+    /// RFC 9293 with its companions only; Nagle on.
     fn default() -> Self {
         let connection = ConnectionOptions {
             policy: Arc::new(RecoveryPolicy::tcp_rfc()),
@@ -69,7 +69,7 @@ impl TcpConfig {
         config
     }
 
-    /// Linux as its vendor's scripts set it (`defaults.sh`): CUBIC, RACK and TLP, F-RTO, no ECN.
+    /// Linux with its vendor's settings (`defaults.sh`): CUBIC, RACK and TLP, F-RTO, no ECN.
     pub fn linux() -> Self {
         let mut config = TcpConfig::default();
         let connection = &mut config.connection;
@@ -83,7 +83,7 @@ impl TcpConfig {
         config
     }
 
-    /// Linux as it was when nplab's scripts were made: before RACK, with a smaller window.
+    /// Linux at the time of nplab's scripts: before RACK, with a smaller window.
     pub fn old_linux() -> Self {
         let mut config = TcpConfig::linux();
         config.connection.window_shift = Some(6);

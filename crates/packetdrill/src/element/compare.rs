@@ -1,4 +1,4 @@
-//! Patterns against what a packet carries.
+//! Comparison of patterns with packets.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use super::wire::{code_of, decode_as, is_padded_with_zeros, split};
 use super::{Element, Elements, Kind, Value, decode};
 use crate::mapping::Perspective;
 
-/// Where a pattern and a packet part.
+/// Position at which a pattern and a packet differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
     /// Names of elements and the field, from outside to inside.
@@ -33,7 +33,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares an element on the wire with a pattern; what the pattern leaves open is not looked at.
+/// Compares an element on the wire with a pattern; open parts of the pattern are ignored.
 pub(crate) fn compare(
     pattern: &Element,
     bytes: &[u8],
@@ -63,7 +63,7 @@ pub(crate) fn compare(
             (Codec::Reflected(kind), Value::Elements(wanted)) => {
                 compare_nested(wanted, bytes, offset, kind, perspective.reflected())
             }
-            // What is reserved is sent as 0, which no script mentions.
+            // Reserved bits are sent as 0, which no script mentions.
             (Codec::Reserved16, Value::Any) if *value != Value::Number(0) => {
                 Err(Mismatch::new("a reserved field", 0, value))
             }
@@ -77,7 +77,7 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// Bytes of a field that stands before others.
+/// Width in bytes of a field before others.
 fn width(codec: Codec) -> usize {
     match codec {
         Codec::U16 | Codec::Reserved16 => 2,
@@ -114,7 +114,7 @@ fn compare_nested(
     compare_list(&wanted.list, wanted.open, &children, kind, perspective)
 }
 
-/// Compares elements with patterns one by one; more may follow only if the list is `open`.
+/// Compares elements with patterns one by one; further elements may follow only if the list is `open`.
 pub(crate) fn compare_list(
     patterns: &[Element],
     open: bool,

@@ -1,4 +1,4 @@
-//! Elements as the language writes them.
+//! Elements in the syntax of the language.
 
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -93,7 +93,7 @@ fn tuples(list: &[[u32; 3]], width: usize) -> String {
     list.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Bytes printed at most.
+/// Most bytes printed.
 const BYTES_MAX: usize = 16;
 
 impl fmt::Display for Value {

@@ -1,11 +1,11 @@
-//! From expressions to elements.
+//! Conversion of expressions to elements.
 
 use super::shapes::{Codec, FieldShape, Shape, shape_of_name, type_number};
 use super::{Element, Elements, Kind, Value};
 use crate::error::{ParseError, Trouble};
 use crate::expression::{Expression, Field};
 
-/// Reads `NAME[field=value, …]` as an element of this kind.
+/// Converts `NAME[field=value, …]` to an element of this kind.
 pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<Element, Trouble> {
     let Expression::Element(name, fields) = expression else {
         return Err(ParseError::new(line, format!("a {kind:?} wanted")).into());
@@ -16,7 +16,7 @@ pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<
         shape,
         code: shape.code,
         any_code: false,
-        // A chunk whose flags are not mentioned has none set.
+        // A chunk without flags in the script has none set.
         flags: (kind == Kind::Chunk).then_some(0),
         length: None,
         values: shape.fields.iter().map(initial).collect(),
@@ -47,7 +47,7 @@ pub(crate) fn lower(expression: &Expression, kind: Kind, line: usize) -> Result<
     Ok(element)
 }
 
-/// What a field holds that is not mentioned.
+/// Value of a field that the script does not mention.
 fn initial(field: &FieldShape) -> Value {
     match field.codec {
         Codec::Elements(_) | Codec::Reflected(_) => Value::Elements(Elements::default()),
@@ -68,7 +68,7 @@ fn must_be_given(codec: Codec) -> bool {
     )
 }
 
-/// Sets what `field` says; answers which field of the shape it was, if any.
+/// Sets `field`; returns its index in the shape, if it has one.
 fn set(element: &mut Element, field: &Field, line: usize) -> Result<Option<usize>, Trouble> {
     let error = |what: String| Trouble::from(ParseError::new(line, what));
     match field.name.as_deref() {
@@ -101,7 +101,7 @@ fn set(element: &mut Element, field: &Field, line: usize) -> Result<Option<usize
     Ok(Some(index))
 }
 
-/// An entry without a name: a parameter or cause, or `...` for any more of them.
+/// Adds an entry without a name: a parameter or cause, or `...` for any further ones.
 fn add(element: &mut Element, entry: &Expression, line: usize) -> Result<Option<usize>, Trouble> {
     let unwanted = ParseError::new(line, format!("{} has no such entry", element.shape.name));
     for (index, (field, value)) in element.shape.fields.iter().zip(&mut element.values).enumerate()
@@ -205,7 +205,7 @@ fn address(expression: &Expression, codec: Codec) -> Option<Vec<u8>> {
     }
 }
 
-/// The largest number that an entry of a list may be.
+/// Largest value of an entry in a list.
 fn largest_entry(codec: Codec) -> u32 {
     match codec {
         Codec::U8List => u8::MAX.into(),
@@ -247,7 +247,7 @@ pub(crate) fn bytes_of(expression: &Expression) -> Option<Vec<u8>> {
     }
 }
 
-/// Flags: a number, or letters that this chunk's flags have.
+/// Parses flags: a number, or letters of this chunk's flags.
 fn flags(expression: &Expression, shape: &Shape) -> Result<Option<u8>, String> {
     let bit = |letter| match (shape.name, letter) {
         ("DATA" | "I_DATA", 'E') => Some(1),

@@ -1,50 +1,49 @@
-//! What chunks, parameters and causes look like: RFC 9260, section 3.3; RFC 3758; RFC 4895;
-//! RFC 5061; RFC 6525; RFC 8260;
-//! RFC 9653; NR-SACK after draft-tuexen-tsvwg-sctp-nr-sack.
+//! Layout of chunks, parameters and causes: RFC 9260, section 3.3; RFC 3758; RFC 4895; RFC 5061; RFC 6525; RFC
+//! 8260; RFC 9653; NR-SACK after draft-tuexen-tsvwg-sctp-nr-sack.
 
 use super::Kind;
 use crate::mapping::Role;
 
-/// How a field is written on the wire.
+/// Encoding of a field on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Codec {
     U16,
     U32,
-    /// 16 bits that mean nothing and no script mentions.
+    /// 16 reserved bits, which no script mentions.
     Reserved16,
     Ipv4,
     Ipv6,
-    /// 32 bits that may be missing.
+    /// 32 bits that may be absent.
     OptionalU32,
     /// Text that ends with a zero.
     HostName,
     Text,
-    /// Bytes to the end.
+    /// The remaining bytes.
     Raw,
-    /// User data to the end: its length counts, its contents do not.
+    /// The remaining user data: its length is compared, its contents are not.
     Payload,
     U8List,
     U16List,
-    /// Stream identifiers; nothing if the script does not mention them.
+    /// Stream identifiers; empty if the script does not mention them.
     OptionalU16List,
-    /// A 32-bit count and as many 16-bit numbers.
+    /// A 32-bit count and that many 16-bit numbers.
     CountedU16List,
-    /// Gap ack blocks; their number stands in front of all lists of the chunk.
+    /// Gap ack blocks; their number precedes all lists of the chunk.
     Gaps,
-    /// Duplicate TSNs; likewise.
+    /// Duplicate TSNs; their number precedes all lists of the chunk.
     Duplicates,
     /// A stream identifier and its SSN, 16 bits each.
     StreamSsn,
     /// Stream, flags, and MID.
     StreamMid,
-    /// Elements to the end.
+    /// The remaining elements.
     Elements(Kind),
-    /// An element that the peer sent and gets back.
+    /// An element that the peer sent and that is returned to it.
     Reflected(Kind),
 }
 
 impl Codec {
-    /// Whether a packet to send cannot be made without the value: bytes can, which are counted or remembered.
+    /// Whether a packet to send needs the value: bytes can be counted or remembered instead.
     pub(crate) fn must_be_known(self) -> bool {
         use Codec::{Elements, HostName, Payload, Raw, Reflected, Reserved16, Text};
         !matches!(self, Reserved16 | HostName | Text | Raw | Payload | Elements(_) | Reflected(_))
@@ -59,14 +58,14 @@ pub(crate) struct FieldShape {
     pub(crate) role: Role,
 }
 
-/// What a sort of element looks like.
+/// Layout of a kind of element.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) code: u16,
     pub(crate) fields: &'static [FieldShape],
-    /// Whether a script names the code itself: `CHUNK[type=…]`.
+    /// Whether a script gives the code itself: `CHUNK[type=…]`.
     pub(crate) generic: bool,
 }
 
@@ -117,7 +116,7 @@ const STREAMS_TO_ADD: &[FieldShape] = &[
     plain("", Codec::Reserved16),
 ];
 
-/// Every element with a name. What has none is read as the first generic one of its kind.
+/// Every named element. An element without a name is parsed as the first generic one of its kind.
 pub(crate) static SHAPES: &[Shape] = &[
     chunk(
         "DATA",
@@ -292,21 +291,21 @@ pub(crate) static SHAPES: &[Shape] = &[
     Shape { name: "CAUSE", kind: Kind::Cause, code: 0, fields: INFORMATION, generic: true },
 ];
 
-/// The shape that the language calls `name`.
+/// The shape of the language's `name`.
 pub(crate) fn shape_of_name(kind: Kind, name: &str) -> Option<&'static Shape> {
-    // Both are written.
+    // Both spellings are in use.
     let name = if name == "OUT_OF_RESOURCE" { "OUT_OF_RESOURCES" } else { name };
     SHAPES.iter().find(|shape| shape.kind == kind && shape.name == name)
 }
 
-/// The shape of what carries `code`; the generic one for what has no name.
+/// The shape of elements with `code`; the generic one if they have no name.
 pub(crate) fn shape_of_code(kind: Kind, code: u16) -> &'static Shape {
     let of_kind = || SHAPES.iter().filter(move |shape| shape.kind == kind);
     let named = of_kind().find(|shape| !shape.generic && shape.code == code);
     named.or_else(|| of_kind().find(|shape| shape.generic)).unwrap_or(&SHAPES[0])
 }
 
-/// What a name in a list of types stands for: chunks by their names, addresses by their families.
+/// Number of a name in a list of types: chunks by their names, addresses by their families.
 pub(crate) fn type_number(name: &str) -> Option<u16> {
     match name {
         // Error detection method of RFC 9653.

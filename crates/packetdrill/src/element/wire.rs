@@ -1,21 +1,21 @@
-//! Elements to bytes and back.
+//! Elements on the wire: encoding and decoding.
 
 use super::shapes::{Codec, FieldShape, Shape, shape_of_code};
 use super::{Element, Elements, Kind, Value};
 use crate::mapping::{Mapping, Perspective, Side};
 
-/// What `...` stands for in a packet to inject: what the stack said last.
+/// Values of `...` in a packet to send: the stack's last ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     /// The cookie of its last INIT ACK.
     pub(crate) cookie: Vec<u8>,
-    /// The information of its last HEARTBEAT, as a whole parameter.
+    /// The information of its last HEARTBEAT, as an entire parameter.
     pub(crate) heartbeat: Vec<u8>,
 }
 
 const HEADER: usize = 4;
 
-/// Whether what fills elements up to a multiple of 4 bytes is zero (RFC 9260, sections 3.2 and 3.2.1).
+/// Whether the padding of elements to a multiple of 4 bytes is zero (RFC 9260, sections 3.2 and 3.2.1).
 pub(crate) fn is_padded_with_zeros(mut rest: &[u8]) -> bool {
     while let [_, _, high, low, ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low])).max(HEADER);
@@ -28,10 +28,10 @@ pub(crate) fn is_padded_with_zeros(mut rest: &[u8]) -> bool {
     true
 }
 
-/// Cuts elements apart: each with its header, without its padding.
+/// Splits bytes into elements, each with its header and without its padding.
 ///
 /// # Errors
-/// What is wrong with the first that is malformed.
+/// The error of the first malformed element.
 pub(crate) fn split(mut rest: &[u8]) -> Result<Vec<&[u8]>, String> {
     let mut elements = Vec::new();
     while !rest.is_empty() {
@@ -47,7 +47,7 @@ pub(crate) fn split(mut rest: &[u8]) -> Result<Vec<&[u8]>, String> {
     Ok(elements)
 }
 
-// ---- to bytes ----------------------------------------------------------------------------------
+// ---- encoding ----------------------------------------------------------------------------------
 
 /// Appends an element with its padding to `out`.
 pub(crate) fn encode(
@@ -74,7 +74,7 @@ pub(crate) fn encode(
                 continue;
             }
             if element.name() == "AUTH" && field.key == "hmac" && *value == Value::Any {
-                // The runner puts the HMAC here: one of SHA-1 has 20 bytes, one of SHA-256 32.
+                // The runner writes the HMAC here: 20 bytes for SHA-1, 32 for SHA-256.
                 let length = if element.number("hmac_id") == Some(1) { 20 } else { 32 };
                 out.extend((0..length).map(|_| 0));
                 continue;
@@ -126,7 +126,7 @@ fn has_open_information(element: &Element) -> bool {
     }
 }
 
-/// The bytes that `...` stands for in this element.
+/// The bytes of `...` in this element.
 fn remembered<'a>(element: &Element, memory: &'a Memory) -> &'a [u8] {
     if element.name() == "COOKIE_ECHO" { &memory.cookie } else { &[] }
 }
@@ -147,7 +147,7 @@ fn encode_nested(
         let start = out.len();
         encode(element, perspective, memory, out);
         if index + 1 == elements.list.len() {
-            // The padding of the last belongs to what surrounds it.
+            // The padding of the last element belongs to the enclosing one.
             let length = element.length.map_or(out.len() - start, usize::from);
             let header = u16::from_be_bytes([out[start + 2], out[start + 3]]);
             out.truncate(start + length.min(usize::from(header)).max(HEADER));
@@ -155,7 +155,7 @@ fn encode_nested(
     }
 }
 
-/// Appends a field. `room` is where the element ends if the script gives its length.
+/// Appends a field. `room` is the end of the element if the script gives its length.
 fn encode_field(
     field: &FieldShape,
     value: &Value,
@@ -206,7 +206,7 @@ fn encode_field(
     }
 }
 
-/// The chunks that these bytes are, if they are whole chunks and nothing else.
+/// The chunks in these bytes, if they are whole chunks and nothing else.
 pub(crate) fn chunks_of(bytes: &[u8]) -> Option<Vec<Element>> {
     let mapping = Mapping::new(0, 0);
     let perspective = mapping.perspective(Side::Script);
@@ -220,12 +220,12 @@ pub(crate) fn chunks_of(bytes: &[u8]) -> Option<Vec<Element>> {
     (again == bytes).then_some(chunks)
 }
 
-// ---- from bytes --------------------------------------------------------------------------------
+// ---- decoding ----------------------------------------------------------------------------------
 
-/// Reads an element as what its code says it is, in the script's numbers.
+/// Decodes an element by its code, in the script's numbers.
 ///
 /// # Errors
-/// What is malformed.
+/// The malformed part.
 pub(crate) fn decode(
     bytes: &[u8],
     kind: Kind,
@@ -243,7 +243,7 @@ pub(super) fn code_of(bytes: &[u8], kind: Kind) -> u16 {
     }
 }
 
-/// Reads an element as `shape` says.
+/// Decodes an element as a `shape`.
 pub(super) fn decode_as(
     shape: &'static Shape,
     bytes: &[u8],
@@ -279,7 +279,7 @@ pub(super) fn decode_as(
 
 struct Reader<'a> {
     rest: &'a [u8],
-    /// Entries of the lists of a SACK, in the order of the lists.
+    /// Number of entries of each list of a SACK, in the order of the lists.
     counts: [usize; 3],
     list: usize,
 }
@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
         core::mem::take(&mut self.rest)
     }
 
-    /// The counts that stand before the lists of a SACK or NR-SACK.
+    /// Reads the counts before the lists of a SACK or NR-SACK.
     fn counts(&mut self, non_renegable: bool) -> Option<()> {
         let count = if non_renegable { 3 } else { 2 };
         for index in 0..count {

@@ -1,8 +1,8 @@
-//! Packets that the script sends with one thing in them changed that the stack must heed.
+//! Packets of the script with one change that the stack must heed.
 //!
-//! What a receiver may rightly overlook is not changed: PSH, reserved bits, payload protocol identifiers, a timestamp's
-//! value, which unknown stream the peer would like to have. What is left must show in the answer, at once or later, unless
-//! the packet as a whole makes no difference.
+//! Values that a receiver may ignore are not changed: PSH, reserved bits, payload protocol identifiers, a
+//! timestamp's value, the identifier of an unknown stream. All other changes must show in the answer, at once or
+//! later, unless the packet as a whole has no effect.
 
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::script::{
 };
 use crate::sockets::REMOTE;
 
-/// Each packet that is sent with one thing in it changed, and what that is.
+/// Variants of a sent packet with one change, each with its description.
 pub(super) fn changed(script: &Script, index: usize) -> Vec<(Packet, String)> {
     let Action::Inject(packet) = &script.events[index].action else { return Vec::new() };
     let context = Context::of(script, index);
@@ -38,23 +38,23 @@ pub(super) fn changed(script: &Script, index: usize) -> Vec<(Packet, String)> {
     }
 }
 
-/// How the mutant of a segment is called that lies outside of the window.
+/// Description of the mutant whose segment lies outside the window.
 pub(super) const UNACCEPTABLE: &str = "sent with another sequence";
 
-/// What stands around a packet that is sent, which decides what in it must be heeded.
+/// Circumstances of a sent packet, which decide what in it must be heeded.
 #[derive(Debug, Default)]
 struct Context {
-    /// The stack sends something more.
+    /// Whether the stack sends anything afterwards.
     answers_follow: bool,
-    /// The stack sends new user data in more than one piece before the next packet is sent to it.
+    /// Whether the stack sends new user data in more than one piece before the next packet is sent to it.
     new_data_follows: bool,
-    /// The application reads something later.
+    /// Whether the application reads data later.
     is_read: bool,
-    /// The longest payload of a segment that the stack sends later.
+    /// Longest payload of a segment that the stack sends later.
     longest: u32,
-    /// By how much the acknowledgement number is higher than those before.
+    /// Increase of the acknowledgement number over all earlier ones.
     acknowledges: u32,
-    /// The acknowledgement number of the stack's next segment.
+    /// Acknowledgement number of the stack's next segment.
     acknowledged: Option<u32>,
 }
 
@@ -89,7 +89,7 @@ impl Context {
     }
 }
 
-/// Whether the application takes something.
+/// Whether the application receives data.
 fn reads(action: &Action) -> bool {
     match action {
         Action::Call(call) => {
@@ -107,7 +107,7 @@ fn ack_of(segment: &Segment) -> Option<u32> {
     }
 }
 
-/// The TSNs, or the first sequence number, of user data that the stack sends.
+/// TSNs, or the first sequence number, of user data that the stack sends.
 fn numbers_sent(action: &Action) -> Vec<u32> {
     let Action::Expect(packet) = action else { return Vec::new() };
     match &packet.content {
@@ -134,7 +134,7 @@ fn segment_of(action: &Action) -> Option<&Segment> {
     }
 }
 
-/// Whether a packet carries something that must be acknowledged each time it comes.
+/// Whether a packet carries data that must be acknowledged each time it arrives.
 pub(super) fn must_be_acknowledged(packet: &Packet) -> bool {
     match &packet.content {
         Content::Tcp(segment) => segment.length > 0,
@@ -147,7 +147,7 @@ pub(super) fn must_be_acknowledged(packet: &Packet) -> bool {
 
 // ---- TCP ---------------------------------------------------------------------------------------
 
-/// A quarter of the space of numbers: outside of any window.
+/// A quarter of the number space: outside any window.
 const FAR: u32 = 1 << 30;
 
 fn segments(segment: &Segment, context: &Context) -> Vec<(Segment, &'static str)> {
@@ -172,7 +172,7 @@ fn segments(segment: &Segment, context: &Context) -> Vec<(Segment, &'static str)
             None => mutant.flags.push('R'),
         });
     }
-    // What a script calls the first sequence number is up to it.
+    // The first sequence number is the script's choice.
     if !has('S') {
         with("sequence", &|mutant| {
             mutant.sequence = mutant.sequence.map(|number| number.wrapping_add(FAR));
@@ -247,10 +247,10 @@ fn bodies(chunks: &[Element], context: &Context) -> Vec<(Vec<Element>, String)> 
     all
 }
 
-/// Fields whose value a receiver hands on or overlooks.
+/// Fields whose value a receiver passes on or ignores.
 const OVERLOOKED: [&str; 5] = ["ppid", "dups", "adaptation_code_point", "info", "resp_sn"];
 
-/// Whether a parameter has the address that packets come from in any case (RFC 9260, section 3.3.2.1).
+/// Whether a parameter repeats the source address of packets (RFC 9260, section 3.3.2.1).
 fn says_the_source(element: &Element) -> bool {
     let IpAddr::V4(remote) = REMOTE else { return false };
     element.value("addr") == Some(&Value::Bytes(remote.octets().to_vec()))
@@ -291,7 +291,7 @@ fn elements(element: &Element, context: &Context) -> Vec<(Element, String)> {
                 with(field.key, &|mutant| mutant.values[index] = Value::Bytes(bytes.clone()));
             }
             Value::Numbers(numbers) => {
-                // No stream is meant by an empty list, but all of them.
+                // An empty list means all streams, not none.
                 let fewer = match field.key {
                     "sids" => vec![u16::MAX.into()],
                     _ => numbers.get(1..).unwrap_or_default().to_vec(),
@@ -312,26 +312,26 @@ fn elements(element: &Element, context: &Context) -> Vec<(Element, String)> {
     mutants
 }
 
-/// Another number for a field, if it must be heeded here.
+/// Another number for a field that must be heeded here.
 fn other_number(element: &Element, key: &str, number: u32, context: &Context) -> Option<u32> {
     let begins = element.flags.is_some_and(|flags| flags & 2 != 0);
     Some(match key {
         "a_rwnd" if !context.new_data_follows => return None,
         "ssn" | "mid" | "ppid|fsn" if !context.is_read => return None,
-        // Of the first fragment it is the payload protocol identifier.
+        // In the first fragment it is the payload protocol identifier.
         "ppid|fsn" if begins => return None,
         "a_rwnd" | "os" | "is" => 0,
-        // A stream that there is not.
+        // A stream that does not exist.
         "sid" => u16::MAX.into(),
         "last_tsn" => number.wrapping_add(FAR),
-        // *Denied* for a success, and the other way round (RFC 6525, section 4.4).
+        // *Denied* instead of a success, and vice versa (RFC 6525, section 4.4).
         "result" if number < 2 => 2,
         "result" => 1,
         _ => number ^ 1,
     })
 }
 
-/// A list of parameters or causes with one of them otherwise, or left out.
+/// Variants of a list of parameters or causes with one of them changed or omitted.
 fn other_lists(elements: &Elements, context: &Context) -> Vec<(Elements, String)> {
     let mut all = Vec::new();
     for (inner, nested) in elements.list.iter().enumerate() {
@@ -353,7 +353,7 @@ fn other_lists(elements: &Elements, context: &Context) -> Vec<(Elements, String)
 mod tests {
     use super::*;
 
-    /// What is changed in the packet that a script sends as its event number `index`.
+    /// Changes of the packet that the script sends as event `index`.
     fn kinds(text: &str, index: usize) -> Vec<String> {
         let script = crate::parse(text).unwrap();
         changed(&script, index).into_iter().map(|(_, what)| what).collect()

@@ -1,14 +1,14 @@
-//! Calls that want something a little different.
+//! Calls that expect a slightly different result.
 
 use core::net::{IpAddr, Ipv4Addr};
 
 use crate::expression::Expression;
 use crate::script::Call;
 
-/// A name that no call writes.
+/// A name that no call outputs.
 const OTHER_NAME: &str = "SCTP_FUTURE_ASSOC";
 
-/// The calls that want something a little different from what this one does, and what.
+/// Variants of a call that expect a different result, each with its description.
 pub(super) fn changed(call: &Call) -> Vec<(Call, String)> {
     let mut all = Vec::new();
     let mut with =
@@ -18,7 +18,7 @@ pub(super) fn changed(call: &Call) -> Vec<(Call, String)> {
         with(Call { errno: Some("EXDEV".to_owned()), ..call.clone() }, "error");
     }
     let written: &[usize] = match call.name.as_str() {
-        // The size of an option that is a number is compared.
+        // The size of a numeric option is compared.
         "getsockopt" if matches!(call.arguments.get(3), Some(Expression::List(_))) => &[3, 4],
         "getsockopt" => &[3],
         "ioctl" => &[2],
@@ -39,17 +39,17 @@ pub(super) fn changed(call: &Call) -> Vec<(Call, String)> {
     all
 }
 
-/// What stands at a place of the arguments where the call writes something else.
+/// Variants of an argument that the call outputs.
 fn other_arguments(call: &Call, place: usize) -> Vec<Expression> {
     match call.arguments.get(place) {
-        // Nothing is written nowhere.
+        // NULL receives no output.
         Some(Expression::Name(name)) if name == "NULL" => Vec::new(),
         Some(argument) => other_outputs(argument),
         None => Vec::new(),
     }
 }
 
-/// What a call might have written instead: each number in it one more, each name and address another, a flag less.
+/// Variants of an output: each number plus one, another name or address, one flag less.
 fn other_outputs(output: &Expression) -> Vec<Expression> {
     match output {
         Expression::Integer(number) => vec![Expression::Integer(number + 1)],
@@ -79,7 +79,7 @@ fn other_outputs(output: &Expression) -> Vec<Expression> {
             list.iter().enumerate().flat_map(|(index, one)| instead(index, one)).collect()
         }
         Expression::Struct(fields) => {
-            // How much room there was is up to the script, and so is what it asks about.
+            // The script chooses the size of the buffer and the question.
             let compared =
                 |name: &Option<String>| !matches!(name.as_deref(), Some("iov_len" | "se_type"));
             let instead = |index: usize, value: &Expression| {

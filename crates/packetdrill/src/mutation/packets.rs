@@ -1,9 +1,9 @@
-//! Packets with one thing in them changed.
+//! Packets with one change.
 
 use crate::element::{Element, Value};
 use crate::script::{Content, Number, Packet, SctpBody, SctpPacket, Segment, TcpOption};
 
-/// Each packet with one thing in it changed, and what that is.
+/// Variants of a packet with one change, each with its description.
 pub(super) fn changed(packet: &Packet) -> Vec<(Packet, String)> {
     match &packet.content {
         Content::Tcp(segment) => {
@@ -50,7 +50,7 @@ fn changed_chunks(packet: &Packet, sctp: &SctpPacket, chunks: &[Element]) -> Vec
     all
 }
 
-/// Every element of a pattern with one thing in it changed.
+/// Variants of a pattern with one change.
 fn mutants(element: &Element) -> Vec<Element> {
     let mut mutants = Vec::new();
     let mut with = |change: &dyn Fn(&mut Element)| {
@@ -68,7 +68,7 @@ fn mutants(element: &Element) -> Vec<Element> {
     let is_setup = matches!(element.name(), "INIT" | "INIT_ACK");
     for (index, field) in element.shape.fields.iter().enumerate() {
         if is_setup && matches!(field.key, "tag" | "tsn") {
-            // What a script calls the first tag and TSN is up to it.
+            // The first tag and TSN are the script's choice.
             continue;
         }
         match &element.values[index] {
@@ -107,7 +107,7 @@ fn mutants(element: &Element) -> Vec<Element> {
     mutants
 }
 
-/// Every segment of a pattern with one thing in it changed, and what.
+/// Variants of a segment's pattern with one change, each with its description.
 fn segment_mutants(segment: &Segment) -> Vec<(Segment, &'static str)> {
     let mut mutants = Vec::new();
     let mut with = |what: &'static str, change: &dyn Fn(&mut Segment)| {
@@ -123,7 +123,7 @@ fn segment_mutants(segment: &Segment) -> Vec<(Segment, &'static str)> {
             None => mutant.flags.push(letter),
         });
     }
-    // What a script calls the first sequence number is up to it.
+    // The first sequence number is the script's choice.
     if !segment.flags.contains('S') {
         with("sequence", &|mutant| {
             mutant.sequence = mutant.sequence.map(|number| number.wrapping_add(1));

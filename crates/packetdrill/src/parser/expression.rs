@@ -6,11 +6,11 @@ use crate::error::Trouble;
 use crate::expression::{Expression, Field};
 use crate::lexer::Token;
 
-/// Deeper than any script needs, and far from the end of the stack.
+/// Largest depth: more than any script needs, and far from a stack overflow.
 const DEPTH_MAX: usize = 24;
 
 impl Parser<'_> {
-    /// Expressions between commas, up to and with `end`.
+    /// Parses expressions separated by commas, up to and including `end`.
     pub(super) fn expressions(&mut self, end: char) -> Result<Vec<Expression>, Trouble> {
         let fields = self.fields(end, 0)?;
         Ok(fields.into_iter().map(|field| field.value).collect())
@@ -20,7 +20,7 @@ impl Parser<'_> {
         self.nested(0)
     }
 
-    /// `a=1, b, ...` up to and with `end`.
+    /// Parses `a=1, b, ...` up to and including `end`.
     pub(super) fn fields(&mut self, end: char, depth: usize) -> Result<Vec<Field>, Trouble> {
         let mut fields = Vec::new();
         if self.take_symbol(end) {
@@ -29,7 +29,7 @@ impl Parser<'_> {
         loop {
             let value = self.nested(depth + 1)?;
             let field = match value {
-                // `msg_iov(1)=[…]` says the same as `msg_iov=[…]`.
+                // `msg_iov(1)=[…]` means `msg_iov=[…]`.
                 Expression::Name(name) | Expression::Call(name, _) if self.is_symbol('=') => {
                     self.at += 1;
                     Field { name: Some(name), value: self.nested(depth + 1)? }
@@ -65,7 +65,7 @@ impl Parser<'_> {
         Ok(Expression::Or(parts))
     }
 
-    /// `I-DATA` for `I_DATA`: both are written.
+    /// Accepts `I-DATA` for `I_DATA`, since both spellings are in use.
     fn hyphenated(&mut self, first: &str) -> String {
         let mut name = first.to_owned();
         while let [dash, part, ..] = &self.words[self.at..]

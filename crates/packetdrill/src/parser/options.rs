@@ -3,10 +3,10 @@
 use crate::error::ParseError;
 use crate::script::ScriptOption;
 
-/// Takes the `--name=value` lines out.
+/// Removes and parses the `--name=value` lines.
 ///
 /// # Errors
-/// An option that is given twice, of which one would be overlooked; a word on such a line that is none.
+/// An option given twice, of which one would be ignored; a word on such a line that is not an option.
 pub(super) fn split_options(text: &str) -> Result<(Vec<ScriptOption>, String), ParseError> {
     let mut options: Vec<ScriptOption> = Vec::new();
     let mut rest = String::with_capacity(text.len());

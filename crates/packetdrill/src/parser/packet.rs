@@ -9,7 +9,7 @@ use crate::expression::Expression;
 use crate::lexer::Token;
 use crate::script::{Checksum, Content, IcmpMessage, Packet, Quoted, SctpBody, SctpPacket};
 
-/// Protocols and headers that the language knows and this crate does not.
+/// Protocols and headers of the language that this crate does not support.
 const OTHER_PROTOCOLS: [&str; 9] =
     ["encap", "gre", "icmpv6", "ipv4", "ipv6", "mpls", "psp", "udp", "udplite"];
 
@@ -38,7 +38,7 @@ impl Parser<'_> {
         Ok(Packet { addresses, ecn, traffic_class, hop_limit, content })
     }
 
-    /// `192.0.2.1 > 192.168.0.1`, with a colon behind it or without.
+    /// Parses `192.0.2.1 > 192.168.0.1`, with or without a colon after it.
     fn addresses(&mut self) -> Result<Option<(IpAddr, IpAddr)>, Trouble> {
         let Some(Token::Address(source)) = self.peek_token() else { return Ok(None) };
         self.at += 1;
@@ -122,7 +122,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// `unreachable frag_needed mtu 1200`, before or behind what it quotes.
+    /// Parses `unreachable frag_needed mtu 1200`, before or after the quoted packet.
     fn icmp(&mut self, quoted: Option<Quoted>) -> Result<IcmpMessage, Trouble> {
         let mut words = Vec::new();
         while let Some(Token::Name(_) | Token::Integer(_)) = self.peek_token()
@@ -159,7 +159,7 @@ impl Parser<'_> {
 
     fn sctp(&mut self) -> Result<SctpPacket, Trouble> {
         let (mut checksum, mut tag) = (None, None);
-        // The encapsulation may stand before or behind what is said of the common header.
+        // The encapsulation may precede or follow the common header's fields.
         let mut udp = self.udp()?;
         if self.take_symbol('(') {
             let line = self.line();
@@ -239,7 +239,7 @@ impl Parser<'_> {
     }
 }
 
-/// The verification tag that a word stands for.
+/// Verification tag denoted by a token.
 fn tag_of(token: &Token) -> Option<u32> {
     match token {
         Token::Integer(value) => u32::try_from(*value).ok(),

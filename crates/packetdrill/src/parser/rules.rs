@@ -1,5 +1,4 @@
-//! What a script may not say although each of its lines can be read: times that mean nothing where they stand, or that go
-//! back, and options behind the first event.
+//! Rules across the lines of a script: the form and order of times, and options before the first event.
 
 use base::Duration;
 
@@ -33,8 +32,8 @@ fn is_setting(action: &Action) -> bool {
     matches!(action, Action::Shell(_) | Action::Code(_))
 }
 
-/// Whether the form of a time goes with the action: packets of the stack may come at any time or within a range, calls
-/// take a while, and all else happens at one time.
+/// Checks that the form of a time suits the action: packets of the stack may come at any time or within a range,
+/// calls have a duration, and all other events happen at one time.
 fn check_form(event: &Event) -> Result<(), ParseError> {
     let wrong = |message: &str| Err(ParseError::new(event.line, message));
     let (is_expected, is_call) =

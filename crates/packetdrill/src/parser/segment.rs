@@ -5,10 +5,10 @@ use crate::error::{ParseError, Trouble};
 use crate::lexer::Token;
 use crate::script::{Number, Segment, TcpOption};
 
-/// Bytes of options that a header has room for.
+/// Most bytes of options in a header.
 const OPTIONS_MAX: u32 = 40;
 
-/// Options that the language knows and this crate does not.
+/// Options of the language that this crate does not support.
 const OTHER_OPTIONS: [&str; 4] = ["ECN", "FO", "FOEXP", "md5"];
 
 impl Parser<'_> {
@@ -23,7 +23,7 @@ impl Parser<'_> {
         self.check_size("an urgent pointer", urgent.map(Number::Is), u16::MAX.into())?;
         let options = if self.is_option_list() { self.options()? } else { Some(Vec::new()) };
         match self.peek() {
-            // The encapsulation that FreeBSD has.
+            // Encapsulation as in FreeBSD.
             Some(word) if !word.begins_line && word.token == Token::Symbol('/') => {
                 Err(self.unknown("a header of this form"))
             }
@@ -34,8 +34,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `1:1001(1000)`, with `!` behind it if the first number is that of the header: first number, length,
-    /// and whether there was the `!`. The number in the middle must agree with them.
+    /// Parses `1:1001(1000)`, followed by `!` if the first number is that of the header: first number, length, and
+    /// whether there was a `!`. The middle number must agree with them.
     pub(super) fn span(&mut self) -> Result<(Option<u32>, u32, bool), Trouble> {
         let line = self.line();
         let first = self.number()?;
@@ -70,7 +70,7 @@ impl Parser<'_> {
         if self.take_symbol(symbol) { Ok(()) } else { Err(self.unknown("a segment of this form")) }
     }
 
-    /// Letters, each once, or `-` alone.
+    /// Parses letters, each at most once, or `-` alone.
     fn flags(&mut self) -> Result<String, Trouble> {
         let mut flags = String::new();
         loop {
@@ -133,7 +133,7 @@ impl Parser<'_> {
         self.is_symbol('<') && self.peek().is_some_and(|word| !word.begins_line)
     }
 
-    /// Options between angle brackets; none for `<...>`.
+    /// Parses options between angle brackets; `None` for `<...>`.
     fn options(&mut self) -> Result<Option<Vec<TcpOption>>, Trouble> {
         self.known_symbol('<')?;
         if self.peek_token() == Some(&Token::Ellipsis) {

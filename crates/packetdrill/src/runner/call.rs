@@ -16,13 +16,13 @@ use crate::vocabulary::constant;
 pub(super) struct Waiting {
     pub(super) line: usize,
     pub(super) call: Call,
-    /// When the script says that it returns.
+    /// Time at which the script says that it returns.
     pub(super) due: Option<Due>,
 }
 
 impl<P: Party> Runner<'_, P> {
-    /// Begins a call. One for which the script gives an end goes on beside what follows; any other
-    /// is waited for.
+    /// Begins a call. If the script gives an end, the call runs beside later events; otherwise it must return
+    /// first.
     pub(super) fn begin_call(&mut self, call: &Call, due: Option<Due>) -> Result<(), Stop> {
         let outcome = self.party.call(self.now, call)?;
         match outcome {
@@ -31,7 +31,7 @@ impl<P: Party> Runner<'_, P> {
                 self.drain()
             }
             Outcome::Blocks => {
-                // A call for which the script gives no end returns at once.
+                // A call without an end in the script returns at once.
                 let tolerance = if self.config.exact { Duration::ZERO } else { self.tolerance };
                 let at_once = Due { from: self.now, to: self.now, tolerance };
                 let is_waited_for = due.is_none();
@@ -54,7 +54,7 @@ impl<P: Party> Runner<'_, P> {
         Ok(())
     }
 
-    /// Asks the calls that wait whether they can return now.
+    /// Resumes the blocked calls.
     pub(super) fn resume_calls(&mut self) -> Result<(), Stop> {
         let mut index = 0;
         while index < self.waiting.len() {
@@ -73,7 +73,7 @@ impl<P: Party> Runner<'_, P> {
         Ok(())
     }
 
-    /// What a call returned without the sizes of buffers, if the run overlooks those.
+    /// Result of a call without the sizes of buffers, if the run ignores those.
     fn without_sizes(&mut self, call: &Call, returned: &Returned) -> Returned {
         let mut outputs = Vec::new();
         for (position, output) in &returned.outputs {

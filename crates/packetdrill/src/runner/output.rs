@@ -1,4 +1,4 @@
-//! What a call wrote to its arguments, beside what the script says.
+//! Comparison of a call's outputs with the script.
 
 use core::fmt::Display;
 use core::net::IpAddr;
@@ -10,10 +10,10 @@ use crate::sockets::{Output, PORT};
 use crate::stop::Stop;
 use crate::vocabulary::constant;
 
-/// What a call wrote that is symbolic, in the script's numbers.
+/// Translates a symbolic output of a call to the script's number.
 pub(super) type Symbolic<'a> = &'a dyn Fn(&Output) -> Option<u32>;
 
-/// Compares what a call wrote to an argument with what the script says.
+/// Compares an output of a call with the script.
 pub(super) fn check(
     expected: &Expression,
     output: &Output,
@@ -21,7 +21,7 @@ pub(super) fn check(
 ) -> Result<(), Stop> {
     match (expected, output) {
         (Expression::Any, _) => Ok(()),
-        // What was given to the call, and what it leaves as it was.
+        // An input of the call that it leaves unchanged.
         (Expression::Integer(_), Output::Unsupported("iov_len")) => Ok(()),
         (Expression::List(list), Output::Unsupported(_)) if list.is_empty() => Ok(()),
         (_, Output::Unsupported(what)) => Err(Stop::Skip(format!("{what} is not supported"))),
@@ -32,7 +32,7 @@ pub(super) fn check(
             let mut pairs = list.iter().zip(found);
             pairs.try_for_each(|(one, found)| check(one, found, symbolic))
         }
-        // A single flag may be written as its number.
+        // A single flag may be given as its number.
         (Expression::Integer(wanted), Output::Names([one])) if numbers_of(one).contains(wanted) => {
             Ok(())
         }
@@ -51,7 +51,7 @@ pub(super) fn check(
     }
 }
 
-/// Compares a field of a struct with what was found, by name.
+/// Compares a field of a struct with the output, by name.
 fn check_field(
     field: &Field,
     found: &[(&'static str, Output)],
@@ -63,13 +63,13 @@ fn check_field(
             Stop::Fail(why) => Stop::Fail(format!("{name}: {why}")),
             skip => skip,
         }),
-        // Associations have no names on one-to-one sockets (RFC 6458, section 8).
+        // Associations have no ids on one-to-one sockets (RFC 6458, section 8).
         None if field.value == Expression::Any || name.ends_with("assoc_id") => Ok(()),
         None => Err(Stop::Skip(format!("the field {name} is not supported"))),
     }
 }
 
-/// Compares what has no parts.
+/// Compares a value without parts.
 fn check_single(
     expected: &Expression,
     output: &Output,
@@ -78,9 +78,9 @@ fn check_single(
     let found: &dyn Display = match output {
         Output::Address(found) if is_address(expected, *found) => return Ok(()),
         Output::Name(found) if *expected == Expression::Name((*found).to_owned()) => return Ok(()),
-        // Flags of which none is set.
+        // No flag is set.
         Output::Name("0") if *expected == Expression::Integer(0) => return Ok(()),
-        // A kind may be written as its number.
+        // A kind may be given as its number.
         Output::Name(found)
             if matches!(expected, Expression::Integer(number)
                 if numbers_of(found).contains(number)) =>
@@ -111,7 +111,7 @@ fn check_single(
     differs(expected, found)
 }
 
-/// Whether an expression is the address of a host of the script: family and port count where it has them.
+/// Whether an expression is the address of a host of the script; family and port are compared if given.
 fn is_address(expected: &Expression, found: IpAddr) -> bool {
     let field = |names: [&str; 3]| {
         let fields = expected.fields().unwrap_or_default();
@@ -135,7 +135,7 @@ fn differs(expected: &Expression, found: &dyn Display) -> Result<(), Stop> {
     Err(Stop::Fail(format!("expected {}, found {found}", show(expected))))
 }
 
-/// What a name stands for as a number, on one system or another.
+/// Numbers of a name, on one system or another.
 fn numbers_of(name: &str) -> Vec<i64> {
     match name {
         "MSG_EOR" => vec![0x8, 0x80],
@@ -143,7 +143,7 @@ fn numbers_of(name: &str) -> Vec<i64> {
     }
 }
 
-/// Names joined by `|`.
+/// Flag names joined by `|`.
 fn flag_names(expression: &Expression) -> Option<BTreeSet<&str>> {
     match expression {
         Expression::Or(parts) => {
@@ -159,7 +159,7 @@ fn flag_names(expression: &Expression) -> Option<BTreeSet<&str>> {
     }
 }
 
-/// An expression as messages show it.
+/// An expression as text for messages.
 pub(super) fn show(expression: &Expression) -> String {
     match expression {
         Expression::Integer(value) => value.to_string(),

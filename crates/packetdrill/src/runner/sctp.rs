@@ -1,4 +1,4 @@
-//! SCTP.
+//! SCTP's part of a run.
 
 mod agreement;
 mod authentication;
@@ -24,32 +24,32 @@ use crate::sockets::{Application, Emitted, Outcome, Output};
 use crate::stop::Stop;
 use crate::{options, sysctl};
 
-/// SCTP's part of a run.
+/// State of an SCTP run.
 pub(super) struct Sctp {
     pub(super) sockets: Sockets,
-    /// What was said to the peer of the packet at hand, and by it.
+    /// Exchange with the peer of the present packet.
     pub(super) talk: Talk,
     peer: Peer,
-    /// What was said to other peers, and by them.
+    /// Exchanges with other peers.
     others: BTreeMap<Peer, Talk>,
     shifts: (u32, u32),
 }
 
-/// What a peer and the stack said to each other.
+/// Exchange between a peer and the stack.
 pub(super) struct Talk {
     pub(super) mapping: Mapping,
     memory: Memory,
-    /// What both sides authenticate with.
+    /// Keys of both sides for authentication.
     keys: Keys,
-    /// Tags, on the wire, of the INITs and INIT ACKs that the script sent.
+    /// Tags on the wire of the script's INITs and INIT ACKs.
     script_tags: Vec<u32>,
-    /// Tag, on the wire, of the packet that it sent last.
+    /// Tag on the wire of the script's last packet.
     last_tag: u32,
-    /// Which of the script's tags the association has, on the wire.
+    /// The script's tag that the association uses, on the wire.
     agreed: agreement::Agreement,
-    /// The stack's numbers are those of an INIT of its own.
+    /// Whether the stack's numbers are those of its own INIT.
     bound_by_init: bool,
-    /// The script sent a COOKIE ECHO.
+    /// Whether the script sent a COOKIE ECHO.
     cookie_returned: bool,
 }
 
@@ -69,7 +69,7 @@ impl Talk {
 }
 
 impl Sctp {
-    /// What follows is about the peer that has this address.
+    /// Switches to the peer with this address.
     fn turn_to(&mut self, address: IpAddr) {
         let peer = self.sockets.peer_at(address);
         if peer != self.peer {
@@ -79,7 +79,7 @@ impl Sctp {
         }
     }
 
-    /// The user data of the peer of the packet at hand.
+    /// User data of the present packet's peer.
     fn user_data(&mut self) -> &mut UserData {
         self.sockets.user_data(self.peer)
     }
@@ -107,7 +107,7 @@ impl Party for Sctp {
                 })?;
                 self.sockets.add_peer(address);
             }
-            // Packets say themselves whether they are encapsulated.
+            // Packets show themselves whether they are encapsulated.
             "udp_encapsulation" if value.trim_matches('"') == "sctp" => {}
             _ => return options::apply(option, &mut self.sockets.config),
         }

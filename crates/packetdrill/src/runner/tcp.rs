@@ -1,4 +1,4 @@
-//! TCP.
+//! TCP's part of a run.
 
 mod expect;
 mod hosts;
@@ -23,21 +23,22 @@ use crate::sockets::{Application, Emitted, Outcome, Output};
 use crate::stop::Stop;
 use crate::sysctl;
 
-/// TCP's part of a run.
+/// State of a TCP run.
 pub(super) struct Tcp {
     sockets: Sockets,
     numbers: Numbers,
-    /// How long a tick of the stack's timestamps is, if the script wants them compared.
+    /// Duration of a tick of the stack's timestamps, if the script wants them compared.
     tick: Option<Duration>,
-    /// Where the stack's FIN stands, on the wire, once it was sent.
+    /// Sequence number on the wire of the stack's FIN, once it was sent.
     fin_sent: Option<u32>,
-    /// Acknowledgement number, on the wire, and window of its last acknowledgement.
+    /// Acknowledgement number on the wire, and window, of its last acknowledgement.
     last_ack: Option<(u32, u16)>,
-    /// What it promised to take.
+    /// The advertised window.
     promise: Promise,
-    /// Segments of the stack are never taken together to make one of the script's.
+    /// Whether segments of the stack are never merged to match one of the script's.
     strict_segments: bool,
-    /// The script's SYN or SYN ACK was about ECN, so that segments of which it does not say may carry a codepoint.
+    /// Whether the script's SYN or SYN ACK negotiated ECN, so that segments without a codepoint in the script may
+    /// carry one.
     ecn_agreed: bool,
 }
 
@@ -67,7 +68,7 @@ impl Party for Tcp {
                 let micros = value.parse().map_err(|_| unknown())?;
                 self.tick = Some(Duration::from_micros(micros)).filter(|tick| !tick.is_zero());
             }
-            // What a network card may cut segments to: nothing is cut here.
+            // Size to which a network card cuts segments: no segment is cut here.
             "mss" => {}
             "strict_segments" if option.value.is_none() => self.strict_segments = true,
             _ => return options::apply_tcp(option, &mut self.sockets.config),
@@ -146,7 +147,7 @@ impl Party for Tcp {
     }
 }
 
-/// Another shift for the clock than for the sequence numbers.
+/// Shift of the clock, which differs from that of the sequence numbers.
 fn clock_shift(seed: u32) -> u32 {
     RandomStream::new(seed.into(), Purpose("packetdrill clock", 0)).next_u32()
 }

@@ -1,5 +1,5 @@
-//! Arguments of calls, as far as both protocols have them: numbers, addresses, fields of structs, and what a call that reads
-//! writes to one.
+//! Arguments of calls common to both protocols: numbers, addresses, fields of structs, and outputs of calls that
+//! read.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -10,21 +10,21 @@ use crate::script::Call;
 use crate::stop::Stop;
 use crate::vocabulary::constant;
 
-/// The number of an argument.
+/// Number denoted by an argument.
 ///
 /// # Errors
-/// The script is skipped if it is none that we know.
+/// The script is skipped if the argument is no known number.
 pub(super) fn integer(call: &str, argument: Option<&Expression>) -> Result<i64, Stop> {
     argument
         .and_then(|argument| argument.number(&constant))
         .ok_or_else(|| Stop::skip(format!("an argument of {call} is not supported: {argument:?}")))
 }
 
-/// Whether an address that a call is given is the one that it would have without: `...`, or the same written out. Which
-/// socket it is of is the caller's affair.
+/// Whether a call's address is the default one: `...`, or the same address written out. The caller knows the
+/// socket.
 ///
 /// # Errors
-/// The script is skipped if it names another port or something else.
+/// The script is skipped if it gives another port or something else.
 pub(super) fn is_usual(address: Option<&Expression>, port: u16) -> Result<bool, Stop> {
     match address {
         None | Some(Expression::Any) => return Ok(true),
@@ -42,7 +42,7 @@ pub(super) fn is_usual(address: Option<&Expression>, port: u16) -> Result<bool, 
     }
 }
 
-/// An address as scripts write it: `192.0.2.1`, or the struct of the socket interface.
+/// Parses an address in a script: `192.0.2.1`, or the struct of the socket interface.
 pub(crate) fn address_of(expression: &Expression) -> Option<IpAddr> {
     let quoted = |name| match part(expression, name) {
         Some(Expression::Call(_, arguments)) => {
@@ -60,7 +60,7 @@ pub(crate) fn address_of(expression: &Expression) -> Option<IpAddr> {
     }
 }
 
-/// The numbers of a struct in a script, by name; what it leaves open is missing.
+/// Numbers of a struct in a script, by name; open ones are missing.
 pub(super) type Numbers<'a> = BTreeMap<&'a str, i64>;
 
 pub(super) fn numbers(value: &Expression) -> Numbers<'_> {
@@ -77,13 +77,14 @@ pub(super) fn single(value: &Expression) -> Option<i64> {
     }
 }
 
-/// The field of a struct.
+/// The field `name` of a struct.
 pub(super) fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression> {
     let field = |field: &&Field| field.name.as_deref() == Some(name);
     of.fields()?.iter().find(field).map(|field| &field.value)
 }
 
-/// What a call reads is compared with what came, and not with a text of the script.
+/// Refuses a call that gives data to be read: data is compared with the received bytes, not with a text of the
+/// script.
 pub(super) fn refuse_contents(call: &Call) -> Result<(), Stop> {
     match call.arguments.get(1) {
         Some(Expression::Text(_)) => {
@@ -93,7 +94,7 @@ pub(super) fn refuse_contents(call: &Call) -> Result<(), Stop> {
     }
 }
 
-/// What recvmsg() writes to its struct: a notification, or a message, whose bytes are not compared.
+/// Output of recvmsg() in its struct: a notification, or a message, whose bytes are not compared.
 pub(super) fn header(notification: Option<Output>, flags: Output, control: Output) -> Output {
     let base = notification.unwrap_or(Output::Unsupported("iov_base of a message"));
     let length = Output::Unsupported("iov_len");

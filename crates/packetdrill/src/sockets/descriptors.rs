@@ -1,5 +1,5 @@
-//! What the sockets of both protocols are to the application: numbers, calls that block or do not, and what became of
-//! connect().
+//! Sockets of both protocols as the application sees them: descriptors, blocking and non-blocking calls, and the
+//! progress of connect().
 
 use crate::sockets::arguments::integer;
 use crate::vocabulary::constant;
@@ -12,7 +12,7 @@ use crate::stop::Stop;
 
 const O_NONBLOCK: i64 = 0x800;
 
-/// A socket that calls may wait for.
+/// A socket whose calls may block.
 pub(super) trait Waits {
     /// Whether calls return an error instead of waiting (O_NONBLOCK).
     fn nonblocking(&mut self) -> &mut bool;
@@ -29,7 +29,7 @@ impl<S> Default for Descriptors<S> {
 }
 
 impl<S: Waits> Descriptors<S> {
-    /// The socket of a descriptor, or the error of a call on none.
+    /// The socket of a descriptor, or the error of a call on an unknown one.
     pub(super) fn get_mut(&mut self, descriptor: i64) -> Result<&mut S, Outcome> {
         self.0.get_mut(&descriptor).ok_or(Returned::error("EBADF"))
     }
@@ -42,7 +42,7 @@ impl<S: Waits> Descriptors<S> {
         self.0.values()
     }
 
-    /// Opens a descriptor, the lowest that is free, unless `wanted` is.
+    /// Opens the descriptor `wanted` if it is free, otherwise the lowest free one.
     pub(super) fn open(&mut self, socket: S, wanted: Option<i64>) -> i64 {
         let is_free = |descriptor: &i64| !self.0.contains_key(descriptor);
         let wanted = wanted.filter(|wanted| *wanted >= 3 && is_free(wanted));
@@ -55,17 +55,17 @@ impl<S: Waits> Descriptors<S> {
         self.0.remove(&descriptor).ok_or(Returned::error("EBADF"))
     }
 
-    /// A call that cannot be done now.
+    /// Outcome of a call that cannot proceed now.
     pub(super) fn would_block(&mut self, descriptor: i64) -> Outcome {
         self.wait_or(descriptor, "EAGAIN")
     }
 
-    /// connect(), which has begun.
+    /// Outcome of a connect() that has begun.
     pub(super) fn begin_connect(&mut self, descriptor: i64) -> Outcome {
         self.wait_or(descriptor, "EINPROGRESS")
     }
 
-    /// connect() once more: done, failed or under way.
+    /// Outcome of a repeated connect(): done, failed or in progress.
     pub(super) fn connect_again(&mut self, descriptor: i64, progress: &mut Progress) -> Outcome {
         let nonblocking = self.get_mut(descriptor).is_ok_and(|socket| *socket.nonblocking());
         if progress.ended {
@@ -78,7 +78,7 @@ impl<S: Waits> Descriptors<S> {
         }
     }
 
-    /// F_GETFL and F_SETFL, of which O_NONBLOCK is what there is.
+    /// F_GETFL and F_SETFL, of which only O_NONBLOCK is supported.
     ///
     /// # Errors
     /// [`Stop::Skip`] for others.
@@ -106,7 +106,7 @@ impl<S: Waits> Descriptors<S> {
     }
 }
 
-/// What a connection or an association has come to.
+/// Progress of a connection or an association.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     pub(super) established: bool,

@@ -4,9 +4,9 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use crate::sockets::{EPHEMERAL_PORT, LOCAL, REMOTE};
 
-/// The stack's address in scripts of IPv6.
+/// The stack's IPv6 address.
 const LOCAL_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1));
-/// The peer's.
+/// The peer's IPv6 address.
 const REMOTE_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
 
 /// Addresses of the two hosts of a script.
@@ -16,7 +16,7 @@ pub(crate) struct Hosts {
     pub(crate) local: IpAddr,
     /// The peer's.
     pub(crate) remote: IpAddr,
-    /// The stack's port in a conversation that it opened and that is over.
+    /// The stack's port in a conversation that it opened and that has ended.
     pub(crate) active_port: u16,
 }
 
@@ -27,12 +27,12 @@ impl Default for Hosts {
 }
 
 impl Hosts {
-    /// Both of the other family.
+    /// Switches both to the other family.
     pub(crate) fn set_v6(&mut self) {
         (self.local, self.remote) = (LOCAL_V6, REMOTE_V6);
     }
 
-    /// Bytes of a segment without options that fills a packet.
+    /// Payload in bytes of a segment without options that fills a packet.
     pub(crate) fn largest_segment(&self, path_mtu: u16) -> usize {
         let headers = if self.local.is_ipv4() { 40 } else { 60 };
         usize::from(path_mtu).saturating_sub(headers).max(1)

@@ -1,6 +1,6 @@
-//! The socket interface of the script's application, on sans-IO endpoints (RFC 6458 in spirit).
+//! The socket interface of the script's application, on sans-IO endpoints (modelled on RFC 6458).
 //!
-//! Descriptors, blocking and errors live here; every call ends in a call of [`sctp::Endpoint`].
+//! Descriptors, blocking and errors are handled here; every call ends in a call of [`sctp::Endpoint`].
 
 mod addresses;
 mod authentication;
@@ -41,25 +41,25 @@ struct Socket {
     many: bool,
     nonblocking: bool,
     port: Option<u16>,
-    /// Local addresses that sctp_bindx() added.
+    /// Local addresses added by sctp_bindx().
     addresses: Vec<IpAddr>,
     options: AssociationOptions,
     /// Options of single addresses of the peer.
     paths: BTreeMap<IpAddr, PathOptions>,
     /// The peer's port of the UDP encapsulation, 0 for none.
     udp_port: u16,
-    /// What the application wants to know of messages.
+    /// Information about messages that the application asked for.
     wants: receiving::Wants,
-    /// What it says of all messages.
+    /// Defaults of sent messages.
     defaults: defaults::Defaults,
     /// SCTP_FRAGMENT_INTERLEAVE.
     interleave_level: i64,
-    /// A message of which a short read left something, its association, and where that begins.
+    /// A message with a remainder after a short read, its association, and the remainder's offset.
     left_over: Option<(AssociationId, Message, usize)>,
     write_shut: bool,
-    /// SCTP_REUSE_PORT, with which other sockets could have the port: there are none here.
+    /// SCTP_REUSE_PORT, which allows other sockets to use the port: there are none here.
     reuses_port: bool,
-    /// Kinds of notifications that the application asked for.
+    /// Kinds of notifications that the application subscribed to.
     notifications: BTreeSet<&'static str>,
 }
 
@@ -76,7 +76,7 @@ impl Socket {
             udp_port: 0,
             wants: receiving::Wants::default(),
             defaults: defaults::Defaults::default(),
-            // RFC 6458, section 8.1.20: of one-to-one sockets.
+            // RFC 6458, section 8.1.20, for one-to-one sockets.
             interleave_level: 1,
             left_over: None,
             write_shut: false,
@@ -101,33 +101,33 @@ enum Role {
     Many(usize),
 }
 
-/// An endpoint and what its associations have come to.
+/// An endpoint and the state of its associations.
 #[derive(Debug)]
 struct Stack {
     port: u16,
     endpoint: Endpoint,
     associations: BTreeMap<AssociationId, Status>,
-    /// Associations in the order in which they came to be, which gives one-to-many sockets their numbers.
+    /// Associations in the order of their creation, from which one-to-many sockets derive ids.
     numbered: Vec<AssociationId>,
     /// Associations that wait for accept().
     backlog: VecDeque<AssociationId>,
-    /// What applications are to be told, if they want to know.
+    /// Notifications for applications that subscribed to them.
     notifications: notifications::Waiting,
-    /// Messages that were accepted to be sent.
+    /// Messages accepted for sending.
     messages: BTreeMap<AssociationId, unsent::Messages>,
-    /// What is known of each association without its having been told.
+    /// State of each association found without an event.
     seen: BTreeMap<AssociationId, notifications::Polled>,
 }
 
-/// What an association has come to.
+/// State of an association.
 #[derive(Clone, Copy, Debug, Default)]
 struct Status {
     progress: Progress,
-    /// This side opened it.
+    /// Whether this side opened it.
     active: bool,
-    /// The application has closed its socket.
+    /// Whether the application has closed its socket.
     closed: bool,
-    /// The association has a socket of its own, made by sctp_peeloff().
+    /// Whether the association has a socket of its own, made by sctp_peeloff().
     peeled_off: bool,
 }
 
@@ -136,18 +136,18 @@ struct Status {
 pub(crate) struct Sockets {
     pub(crate) config: StackConfig,
     pub(crate) hosts: Hosts,
-    /// Secrets that both applications share, by their numbers.
+    /// Secrets that both applications share, by key number.
     pub(crate) secrets: BTreeMap<u16, Vec<u8>>,
     seed: u64,
     sockets: Descriptors<Socket>,
     stacks: Vec<Stack>,
-    /// What is in the messages, both ways, of each peer.
+    /// Contents of the messages in both directions, for each peer.
     user_data: BTreeMap<Peer, UserData>,
     /// Addresses of further peers.
     further_peers: BTreeSet<IpAddr>,
 }
 
-/// Which peer: the usual one, which has all addresses that are no other's, or the one at this address.
+/// A peer: `None` for the usual one, which has all addresses of no other, or the one at this address.
 pub(crate) type Peer = Option<IpAddr>;
 
 impl Sockets {
@@ -164,12 +164,12 @@ impl Sockets {
         }
     }
 
-    /// A further host is a peer of its own, with an association of its own.
+    /// Makes a further host a peer with an association of its own.
     pub(crate) fn add_peer(&mut self, address: IpAddr) {
         self.further_peers.insert(address);
     }
 
-    /// The peer that has an address.
+    /// The peer with this address.
     pub(crate) fn peer_at(&self, address: IpAddr) -> Peer {
         self.further_peers.get(&address).copied()
     }
@@ -189,12 +189,12 @@ impl Sockets {
 
     // ---- as a machine --------------------------------------------------------------------------
 
-    /// The SCTP port of the endpoint that packets go to.
+    /// The SCTP port of the endpoint that receives packets.
     pub(crate) fn port(&self) -> u16 {
         self.stacks.last().map_or(PORT, |stack| stack.port)
     }
 
-    /// A datagram arrives at the endpoint that was made last.
+    /// Passes a datagram to the endpoint that was created last.
     pub(crate) fn handle_datagram(
         &mut self,
         now: Instant,
@@ -212,7 +212,7 @@ impl Sockets {
         }
     }
 
-    /// An ICMP message arrives about a packet of the endpoint that was made last.
+    /// Passes an ICMP message about a packet to the endpoint that was created last.
     pub(crate) fn handle_icmp(
         &mut self,
         now: Instant,
@@ -239,8 +239,7 @@ impl Sockets {
             max_associations: 1024,
             addresses: addresses.iter().map(|address| SocketAddr::new(*address, 0)).collect(),
             accepted: options.clone(),
-            // What the stack calls its first TSN wraps soon with one seed, and with all others it is
-            // whatever the stack draws.
+            // The stack's first TSN wraps soon with one seed, and is random with all others.
             initial_tsn: (self.seed == WRAPPING_SEED).then_some(Tsn(u32::MAX - 1)),
             ..EndpointOptions::default()
         };
@@ -311,7 +310,8 @@ impl Application for Sockets {
 }
 
 impl Stack {
-    /// The number of an association on one-to-many sockets. Smaller ones mean several (RFC 6458, section 7.2).
+    /// Id of an association on one-to-many sockets. Smaller numbers denote several associations (RFC 6458, section
+    /// 7.2).
     fn number(&mut self, id: AssociationId) -> i64 {
         let known = self.numbered.iter().position(|one| *one == id);
         let index = known.unwrap_or_else(|| {
@@ -321,7 +321,7 @@ impl Stack {
         index as i64 + one_to_many::FIRST_NUMBER
     }
 
-    /// Looks at what no event tells.
+    /// Checks for state changes without an event.
     fn look(&mut self) {
         for id in self.associations.keys() {
             let Some(association) = self.endpoint.association(*id) else { continue };
@@ -362,7 +362,7 @@ impl Stack {
     }
 }
 
-/// The error that the socket interface knows for a failure.
+/// The socket interface's error for a failure.
 fn errno_of(failure: &Failure, established: bool) -> Option<&'static str> {
     Some(match failure {
         Failure::NoAnswer

@@ -1,6 +1,6 @@
-//! The socket interface of the script's application, on one [`tcp::Endpoint`] (POSIX in spirit).
+//! The socket interface of the script's application, on one [`tcp::Endpoint`] (modelled on POSIX).
 //!
-//! Descriptors, blocking and errors live here; every call ends in a call of the endpoint.
+//! Descriptors, blocking and errors are handled here; every call ends in a call of the endpoint.
 
 mod calls;
 mod facts;
@@ -32,13 +32,13 @@ struct Socket {
     nonblocking: bool,
     port: Option<u16>,
     options: ConnectionOptions,
-    /// Keep-alives are on; their times are kept beside.
+    /// Whether keep-alive is on; its times are stored separately.
     keep_alive: bool,
-    /// Bytes written so far, which say what the next ones are.
+    /// Bytes written so far, which determine the next ones.
     written: u64,
     /// Bytes read so far.
     read: u64,
-    /// Bytes that a call that blocks has written already.
+    /// Bytes that a blocking call has written so far.
     progress: usize,
     corked: bool,
     read_shut: bool,
@@ -56,7 +56,7 @@ enum Role {
     Fresh,
     Listening(ListenerId),
     Connection(ConnectionId),
-    /// An open file, of zero bytes without end.
+    /// An open file of infinitely many zero bytes.
     File,
 }
 
@@ -71,9 +71,9 @@ pub(crate) struct Sockets {
     connections: BTreeMap<ConnectionId, Progress>,
     /// The connection that was opened or accepted last.
     latest: Option<ConnectionId>,
-    /// Whether the stack opened the conversation that goes on.
+    /// Whether the stack opened the present conversation.
     active: bool,
-    /// The error that the ICMP message that came last stands for.
+    /// The error of the last ICMP message.
     icmp_error: &'static str,
 }
 
@@ -94,12 +94,11 @@ impl Sockets {
 
     // ---- as a machine --------------------------------------------------------------------------
 
-    /// The endpoint; a host without a socket has one, too (RFC 9293, section 3.10.7.1).
+    /// The endpoint; a host without a socket has one too (RFC 9293, section 3.10.7.1).
     fn endpoint(&mut self) -> &mut Endpoint {
         let (seed, options) = (self.seed, &self.config.endpoint);
         self.endpoint.get_or_insert_with(|| {
-            // What the stack calls its first byte wraps soon with one seed, its clock too, and with all
-            // others they are whatever the stack draws.
+            // The stack's first byte and its clock wrap soon with one seed, and are random with all others.
             let wrapping = (seed == WRAPPING_SEED).then_some(u32::MAX - 1);
             let options = EndpointOptions {
                 initial_sequence: wrapping,
@@ -110,7 +109,7 @@ impl Sockets {
         })
     }
 
-    /// The ports of the stack and of its peer in the conversation that goes on.
+    /// Ports of the stack and of its peer in the present conversation.
     pub(crate) fn ports(&self) -> (u16, u16) {
         let local = self.latest.filter(|_| self.active).and_then(|id| {
             let connection = self.endpoint.as_ref()?.connection(id)?;
@@ -139,7 +138,7 @@ impl Sockets {
         self.endpoint().handle_datagram(now, meta, bytes.into());
     }
 
-    /// The options as the script's system would give them to a connection.
+    /// The options that the script's system gives to a connection.
     fn granted(&self, options: &ConnectionOptions) -> ConnectionOptions {
         let mut options = options.clone();
         if self.config.whole_segments {
@@ -149,7 +148,7 @@ impl Sockets {
         options
     }
 
-    /// Room in the receive buffer of the conversation that goes on, as the script's system has it.
+    /// Room in the receive buffer of the present conversation, as the script's system counts it.
     fn room(&self) -> u64 {
         let of_latest = |socket: &&Socket| match (socket.role, self.latest) {
             (Role::Connection(id), Some(latest)) => id == latest,
@@ -201,7 +200,7 @@ impl Sockets {
         }
     }
 
-    /// How many connections are in a state.
+    /// Number of connections in `state`.
     pub(crate) fn count(&self, state: State) -> usize {
         let connections = self.endpoint.iter().flat_map(Endpoint::connections);
         connections.filter(|(_, connection)| connection.state() == state).count()
@@ -220,7 +219,7 @@ impl Sockets {
         }
     }
 
-    /// Makes a socket. Descriptors are the script's: it gets the one that `call` shall return, if that is
+    /// Creates a socket. Descriptors are the script's: the socket gets the one that `call` must return, if it is
     /// free.
     fn add(&mut self, call: &Call, role: Role, options: ConnectionOptions) -> i64 {
         let wanted = match &call.returns {
@@ -272,7 +271,7 @@ impl Application for Sockets {
     }
 }
 
-/// The error that the socket interface knows for a failure.
+/// The socket interface's error for a failure.
 fn errno_of(failure: Failure, icmp_error: &'static str) -> Option<&'static str> {
     Some(match failure {
         Failure::Refused => "ECONNREFUSED",

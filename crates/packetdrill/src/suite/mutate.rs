@@ -1,4 +1,4 @@
-//! Mutants of scripts that pass: each must fail, or stand in a list with the reason why it may pass.
+//! Mutants of scripts that pass: each must fail, or be listed with the reason why it passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,33 +14,33 @@ use crate::text::Defines;
 /// Name of the list of mutants that may pass, in a folder of scripts.
 const LIST: &str = "equivalent-mutants.txt";
 
-/// What came of the mutants.
+/// Result of running mutants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MutationResults {
-    /// Scripts that pass as they are.
+    /// Number of scripts that pass unchanged.
     pub scripts: usize,
-    /// Scripts that do not pass as they are, of which no mutant is made.
+    /// Scripts that do not pass unchanged, of which no mutant is made.
     pub left_out: Vec<String>,
-    /// Mutants that were run.
+    /// Number of mutants run.
     pub mutants: usize,
-    /// Mutants that failed.
+    /// Number of mutants that failed.
     pub killed: usize,
-    /// Mutants that passed and stand in the list.
+    /// Number of listed mutants that passed.
     pub listed: usize,
-    /// Mutants that passed and do not stand in the list.
+    /// Mutants that passed and are not listed.
     pub survivors: Vec<String>,
-    /// Lines of the list that name no mutant that passes, or give no reason.
+    /// Lines of the list whose mutant does not pass, or that give no reason.
     pub stale: Vec<String>,
 }
 
 impl MutationResults {
-    /// Whether each mutant failed or stands in the list, and each line of the list is needed.
+    /// Whether each mutant failed or is listed, and each line of the list is needed.
     pub fn is_right(&self) -> bool {
         self.survivors.is_empty() && self.stale.is_empty() && self.left_out.is_empty()
     }
 }
 
-/// What came of the mutants of one script.
+/// Result of one script's mutants.
 #[derive(Default)]
 struct Outcome {
     passes: bool,
@@ -49,14 +49,13 @@ struct Outcome {
 }
 
 impl Suite {
-    /// Makes mutants of the scripts at `paths` that pass, and runs them: all, or about one of `share`. Which ones that
-    /// are depends on nothing but their names.
+    /// Runs mutants of the scripts at `paths` that pass: all, or about one in `share`, chosen by their names alone.
     ///
-    /// A folder may hold a list, `equivalent-mutants.txt`: a line `script | mutant | reason` for each mutant that passes
-    /// rightly, with the script's path from that folder.
+    /// A folder may contain a list, `equivalent-mutants.txt`: a line `script | mutant | reason` for each mutant
+    /// that rightly passes, with the script's path from that folder.
     ///
     /// # Errors
-    /// What cannot be read, or that there is nothing to run.
+    /// Files that cannot be read, or that there is nothing to run.
     pub fn mutate(&self, paths: &[PathBuf], share: u64) -> Result<MutationResults, SuiteError> {
         let (mut files, mut list) = (Vec::new(), BTreeMap::new());
         let mut results = MutationResults::default();
@@ -121,7 +120,7 @@ impl Suite {
         outcome
     }
 
-    /// The names with which a script passes, if it does.
+    /// The defined names with which a script passes, if it does.
     fn passes_with(&self, path: &str, text: &str) -> Option<Defines> {
         let result = self.run_text(path, text);
         let name = |text: &String| match text.split_once('=') {
@@ -132,7 +131,7 @@ impl Suite {
     }
 }
 
-/// Whether a mutant is among one of `share`.
+/// Whether a mutant is chosen as one in `share`.
 fn is_chosen(file: &Path, name: &str, share: u64) -> bool {
     let file = file.file_name().unwrap_or_default().to_string_lossy();
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -140,7 +139,7 @@ fn is_chosen(file: &Path, name: &str, share: u64) -> bool {
     (hash >> 20).is_multiple_of(share.max(1))
 }
 
-/// Reads the list of a folder: script and mutant, with the reason.
+/// Parses the list of a folder: script and mutant, with the reason.
 fn read_list(
     folder: &Path,
     list: &mut BTreeMap<(PathBuf, String), String>,

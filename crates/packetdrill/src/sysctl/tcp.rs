@@ -1,4 +1,4 @@
-//! Settings of a kernel's TCP, as settings of ours.
+//! Settings of a kernel's TCP, applied to the stack under test.
 
 use base::Duration;
 use recovery::policy::{Controller, IdleRestart};
@@ -6,8 +6,8 @@ use tcp::{EcnMode, SynCookies};
 
 use crate::config::TcpConfig;
 
-/// Commands about what is no part of the stack: a network card's offloads, a queue in front of it, caches
-/// that there are none of, files that are read.
+/// Commands about parts outside the stack: a network card's offloads, a queue in front of it, caches that do not
+/// exist here, files that are read.
 const IGNORED_COMMANDS: [&str; 8] = [
     "ethtool -K tun0",
     "tc qdisc",
@@ -19,7 +19,7 @@ const IGNORED_COMMANDS: [&str; 8] = [
     "sysctl_restore",
 ];
 
-/// What a setting must be, since ours cannot be another way, or since it decides nothing here.
+/// Settings with fixed values, since the stack has no other, or since they have no effect here.
 const FIXED: [(&str, &[&str]); 21] = [
     ("net.inet.tcp.blackhole", &["0"]),
     ("net.inet.tcp.insecure_syn", &["0"]),
@@ -31,7 +31,7 @@ const FIXED: [(&str, &[&str]); 21] = [
     ("net.ipv4.tcp_fack", &["0"]),
     ("net.ipv4.tcp_retries1", &["3"]),
     ("net.ipv4.tcp_invalid_ratelimit", &["0"]),
-    // Sizes of what a network card cuts: here segments leave as they are.
+    // Sizes for a network card that cuts segments: here segments leave uncut.
     ("net.ipv4.tcp_tso_win_divisor", &["3", "100"]),
     ("net.ipv4.tcp_min_tso_segs", &["1", "2", "4", "10"]),
     ("net.ipv4.tcp_ecn_option", &["0", "1", "2"]),
@@ -46,7 +46,7 @@ const FIXED: [(&str, &[&str]); 21] = [
     ("net.ipv4.tcp_app_win", &["31"]),
 ];
 
-/// Does what a shell command says, as far as it is about the stack.
+/// Applies a shell command, as far as it concerns the stack.
 ///
 /// # Errors
 /// Why the script cannot be run.
@@ -89,7 +89,7 @@ fn one(command: &str, config: &mut TcpConfig) -> Result<(), String> {
     Ok(())
 }
 
-/// Words between blanks; what stands in quotation marks is one.
+/// Splits a command into words; quoted text is one word.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -104,7 +104,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Changes a setting; none if we do not have it.
+/// Changes a setting; `None` if the stack does not have it.
 fn set(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     if let Some((_, values)) = FIXED.iter().find(|(known, _)| *known == name) {
         return values.contains(&value).then_some(());
@@ -132,7 +132,7 @@ fn millis(value: &str) -> Option<Duration> {
     number(value).map(Duration::from_millis)
 }
 
-/// What SYNs offer.
+/// Settings of the options that SYNs offer.
 fn negotiation(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     let connection = &mut config.connection;
     match name {
@@ -156,7 +156,7 @@ fn negotiation(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     Some(())
 }
 
-/// How long something is waited for, and how often it is tried.
+/// Settings of timeouts and retries.
 fn patience(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     let (connection, keep_alive) = (&mut config.connection, &mut config.keep_alive);
     match name {
@@ -201,10 +201,10 @@ fn buffers(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     Some(())
 }
 
-/// What strangers may bring about.
+/// Settings against attacks.
 fn defence(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     match name {
-        // As RFC 793 had it, before RFC 5961.
+        // As in RFC 793, before RFC 5961.
         "net.inet.tcp.insecure_rst" => config.connection.strict_resets = !flag(value)?,
         "net.inet.tcp.icmp_may_rst" => config.icmp_refusals = flag(value)?,
         "net.inet.tcp.syncookies" | "net.ipv4.tcp_syncookies" => {
@@ -225,7 +225,7 @@ fn defence(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     Some(())
 }
 
-/// Settings that choose how Linux recovers from loss.
+/// Settings of Linux's loss recovery.
 fn linux_policy(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     match (name, value) {
         ("net.ipv4.tcp_reordering", _) => {
@@ -235,9 +235,9 @@ fn linux_policy(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
         ("net.ipv4.tcp_early_retrans", "1") => {
             config.edit_policy(|policy| policy.loss.early_retransmit = true);
         }
-        // A quarter of a round trip later, in case it was reordering (RFC 5827, appendix A): as RACK does.
+        // A quarter of a round trip later, to allow for reordering (RFC 5827, appendix A), as in RACK.
         ("net.ipv4.tcp_early_retrans", "2") => config.edit_policy(|policy| policy.loss.rack = true),
-        // What the preset has.
+        // The preset's value.
         ("net.ipv4.tcp_early_retrans", "3" | "4")
         | ("net.ipv4.tcp_recovery", "1")
         | ("net.ipv4.tcp_frto", "2")

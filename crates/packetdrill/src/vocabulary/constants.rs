@@ -1,6 +1,6 @@
-//! Numbers of the constants that scripts combine.
+//! Numbers of constants that scripts combine.
 
-/// The number of a constant that arguments combine: flags, and few others.
+/// Number of a constant that arguments combine: flags, and a few others.
 pub(crate) fn constant(name: &str) -> Option<i64> {
     Some(match name {
         "O_RDONLY" => 0,

@@ -1,6 +1,6 @@
-//! The names, after POSIX, RFC 6458 and the interfaces of FreeBSD and Linux, with blanks between them.
+//! The names, from POSIX, RFC 6458 and the interfaces of FreeBSD and Linux, separated by spaces.
 
-/// Options of a script that the language has, supported or not.
+/// Options of a script in the language, supported or not.
 pub(super) const SCRIPT_OPTIONS: &str = "\
     bind_port code_command code_format code_sockopt connect_port debug define dry_run \
     fm_filename gateway_ip init_scripts ip_version is_anyip local_ip mss mtu netmask_ip \
@@ -9,7 +9,7 @@ pub(super) const SCRIPT_OPTIONS: &str = "\
     tolerance_percent tolerance_usecs tun_dev udp_encaps udp_encapsulation verbose wire_client \
     wire_client_dev wire_server wire_server_dev wire_server_ip wire_server_port";
 
-/// Calls, each with the numbers of arguments that it may have.
+/// Calls, each with its permissible numbers of arguments.
 pub(super) const CALLS: &[(&str, &[usize])] = &[
     ("accept", &[3]),
     ("accept4", &[4]),
@@ -66,10 +66,10 @@ pub(super) const CALLS: &[(&str, &[usize])] = &[
     ("writev", &[3]),
 ];
 
-/// What looks like a call within an argument: conversions of numbers and addresses.
+/// Calls within an argument: conversions of numbers and addresses.
 pub(super) const CONVERSIONS: &str = "htonl htons inet_addr inet_pton";
 
-/// Fields of structs that are no options: messages with their ancillary data (RFC 6458, section 5.3), addresses,
+/// Fields of structs that are not options: messages with their ancillary data (RFC 6458, section 5.3), addresses,
 /// notifications (RFC 6458, section 6.1; RFC 6525, section 6.1).
 pub(super) const FIELDS: &str = "\
     msg_name msg_iov msg_control msg_flags msg_namelen msg_iovlen msg_controllen iov_base \
@@ -97,7 +97,7 @@ pub(super) const FIELDS: &str = "\
     assocreset_remote_tsn strchange_type strchange_flags strchange_length strchange_assoc_id \
     strchange_instrms strchange_outstrms";
 
-/// Options that are a number, by their level.
+/// Numeric options, by level.
 pub(super) const PLAIN_OPTIONS: &[(&str, &str)] = &[
     (
         "socket",
@@ -137,7 +137,7 @@ pub(super) const PLAIN_OPTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Options that are a struct: level, name and fields.
+/// Struct options: level, name and fields.
 pub(super) const STRUCT_OPTIONS: &[(&str, &str, &str)] = &[
     ("socket", "SO_LINGER", "onoff linger l_onoff l_linger"),
     ("tcp", "TCP_FASTOPEN", "enable psk"),
@@ -229,7 +229,7 @@ pub(super) const STRUCT_OPTIONS: &[(&str, &str, &str)] = &[
     ("sctp", "SCTP_STREAM_SCHEDULER_VALUE", "assoc_id stream_id stream_value"),
 ];
 
-/// Constants that are no options and that [`constant`](super::constant) has no number for.
+/// Constants that are not options and have no number in [`constant`](super::constant).
 pub(super) const NAMES: &str = "\
     AF_INET AF_INET6 AF_UNSPEC PF_INET PF_INET6 CMSG_LEVEL_IP CMSG_TYPE_RECVERR ECONNREFUSED \
     ECONNRESET EHOSTUNREACH EMSGSIZE ENOMSG ETIMEDOUT ENETUNREACH EPROTO ECONNABORTED \

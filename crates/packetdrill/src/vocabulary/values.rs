@@ -1,11 +1,11 @@
-//! What values of socket options and fields can be: how many there are, how large, and how long a struct is.
+//! Permissible values of socket options and fields: their number, range, and the size of a struct.
 
 use super::constant;
 use super::names::PLAIN_OPTIONS;
 use crate::expression::{Expression, Field};
 use crate::script::Call;
 
-/// Bytes of structs that are as long with FreeBSD as with Linux.
+/// Sizes in bytes of structs that are equal on FreeBSD and Linux.
 const STRUCT_SIZES: [(&str, i64); 14] = [
     ("SO_LINGER", 8),
     ("SCTP_ASCONF_SUPPORTED", 8),
@@ -23,10 +23,10 @@ const STRUCT_SIZES: [(&str, i64); 14] = [
     ("SCTP_RTOINFO", 16),
 ];
 
-/// Bytes of SCTP_AUTH_KEY without the key itself.
+/// Size in bytes of SCTP_AUTH_KEY without the key itself.
 const AUTH_KEY_SIZE: i64 = 8;
 
-/// Options that are bytes, not a number.
+/// Options whose value is bytes, not a number.
 const BYTES: [&str; 2] = ["TCP_FASTOPEN_KEY", "TCP_SAVED_SYN"];
 
 /// Fields of 8 and of 16 bits.
@@ -43,7 +43,7 @@ const NARROW: [(u32, &str); 2] = [
     ),
 ];
 
-/// Fields that may be negative, or take 64 bits.
+/// Fields that may be negative, or that have 64 bits.
 const OTHERS: &str =
     "linger l_linger onoff l_onoff fd u64 iov_len msg_iovlen msg_controllen cmsg_len";
 
@@ -68,7 +68,7 @@ pub(crate) fn is_cut_off(call: &Call) -> bool {
     size < least
 }
 
-/// What is wrong with the form of an option's value: a number wants one number, a struct fields with names.
+/// Error in the form of an option's value: a numeric option requires one number, a struct requires named fields.
 pub(super) fn misshapen(name: &str, value: &Expression) -> Option<String> {
     let is_plain = PLAIN_OPTIONS.iter().any(|(_, names)| super::is_among(names, name));
     match value {
@@ -84,7 +84,7 @@ pub(super) fn misshapen(name: &str, value: &Expression) -> Option<String> {
     }
 }
 
-/// Why a number has no room in its field, if it has none.
+/// Why a number does not fit its field; `None` if it fits.
 pub(super) fn without_room(name: &str, value: &Expression) -> Option<String> {
     let number = value.number(&constant)?;
     if super::is_among(OTHERS, name) {
@@ -96,7 +96,7 @@ pub(super) fn without_room(name: &str, value: &Expression) -> Option<String> {
     (!has_room).then(|| format!("{name} has {bits} bits, which {number} does not fit"))
 }
 
-/// The number that a struct has in a field.
+/// The number in a struct's field.
 fn number_of(value: &Expression, name: &str) -> Option<i64> {
     let field = |field: &&Field| field.name.as_deref() == Some(name);
     value.fields()?.iter().find(field)?.value.number(&constant)

@@ -1,4 +1,4 @@
-//! Which of the tags that the script offered an association has. What is sent within it carries that one, whatever
+//! The association's tag among those that the script offered. Packets within the association carry it, whatever
 //! INITs came later (RFC 9260, sections 5.2.1, 5.2.2 and 8.5).
 
 /// Chunk types.
@@ -9,23 +9,23 @@ const ERROR: u8 = 9;
 const COOKIE_ECHO: u8 = 10;
 const COOKIE_ACK: u8 = 11;
 
-/// The tag that the association has, once the stack has shown which of those that it was offered it took.
+/// The association's tag, once the stack has shown which of the offered ones it accepted.
 #[derive(Debug, Default)]
 pub(super) struct Agreement {
     tag: Option<u32>,
-    /// The tag that the stack's last INIT ACK answers, which its cookie stands for.
+    /// The tag that the stack's last INIT ACK answers, and to which its cookie belongs.
     answered: Option<u32>,
-    /// The tag that goes with the cookie that the script returned last.
+    /// The tag of the cookie that the script returned last.
     returned: Option<u32>,
 }
 
 impl Agreement {
-    /// The script sends a COOKIE ECHO, with the stack's last cookie or with bytes of its own.
+    /// The script sends a COOKIE ECHO, with the stack's last cookie or with other bytes.
     pub(super) fn note_returned(&mut self, is_last_cookie: bool) {
         self.returned = if is_last_cookie { self.answered } else { None };
     }
 
-    /// The stack sent a packet whose first chunk is of this type with this tag.
+    /// The stack sent a packet with `tag` whose first chunk has this type.
     pub(super) fn note_sent(&mut self, chunk: Option<u8>, tag: u32) {
         match chunk {
             Some(INIT) => self.tag = None,
@@ -36,8 +36,8 @@ impl Agreement {
         }
     }
 
-    /// The tag that a packet whose first chunk is of this type must have, if only one is right. The answer to a cookie
-    /// has the tag of that; those to an INIT, and errors, have the tag of what they answer.
+    /// The tag required in a packet whose first chunk has this type, if only one is valid. The answer to a cookie
+    /// has the cookie's tag; answers to an INIT, and errors, have the tag of the packet that they answer.
     pub(super) fn required(&self, chunk: Option<u8>) -> Option<u32> {
         match chunk {
             Some(INIT | INIT_ACK | ABORT | ERROR | COOKIE_ECHO) => None,

@@ -1,4 +1,4 @@
-//! Authenticated chunks (RFC 4895), worked out anew, so that the stack does not judge itself.
+//! Authenticated chunks (RFC 4895), computed independently, so that the stack does not judge itself.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ const INIT: u8 = 1;
 const INIT_ACK: u8 = 2;
 const AUTH: u8 = 15;
 
-/// Fixed part of INIT and INIT ACK, and of AUTH, with the chunk's header.
+/// Length of the fixed part of INIT and INIT ACK, and of AUTH, with the chunk's header.
 const INIT_LENGTH: usize = 20;
 const AUTH_LENGTH: usize = 8;
 
-/// RANDOM, CHUNKS and HMAC-ALGO, in the order in which keys are made of them.
+/// RANDOM, CHUNKS and HMAC-ALGO, in their order in key vectors.
 const VECTOR: [u16; 3] = [0x8002, 0x8003, 0x8004];
 
-/// What both sides said of themselves in INIT and INIT ACK.
+/// Key material of both sides from INIT and INIT ACK.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     stack: Vec<u8>,
@@ -29,7 +29,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// A side sends these chunks: an INIT or INIT ACK has its part of the keys.
+    /// Records the key material of an INIT or INIT ACK that `side` sends.
     pub(super) fn note(&mut self, side: Side, chunks: &[&[u8]]) {
         let Some([INIT | INIT_ACK, ..]) = chunks.first() else { return };
         let parameters = chunks[0].get(INIT_LENGTH..).and_then(|rest| split(rest).ok());
@@ -45,8 +45,8 @@ impl Keys {
         }
     }
 
-    /// The key of the association (section 6.1): the secret, then the numerically smaller of the two vectors, which all
-    /// begin with the same byte, then the larger.
+    /// The association's key (section 6.1): the secret, then the numerically smaller of the two vectors, which have
+    /// the same first byte, then the larger.
     fn association_key(&self, secret: &[u8]) -> Vec<u8> {
         let order = |vector: &Vec<u8>| (vector.len(), vector.clone());
         let mut vectors = [&self.stack, &self.script];
@@ -54,13 +54,13 @@ impl Keys {
         [secret, vectors[0], vectors[1]].concat()
     }
 
-    /// The HMAC of an AUTH chunk and what follows it in its packet, if its key and algorithm are known.
+    /// HMAC over an AUTH chunk and the chunks after it, if its key and algorithm are known.
     fn hmac(&self, secrets: &BTreeMap<u16, Vec<u8>>, covered: &[u8]) -> Option<Vec<u8>> {
         let [_, _, _, _, key_high, key_low, id_high, id_low, ..] = *covered else { return None };
         let number = u16::from_be_bytes([key_high, key_low]);
         let secret = match secrets.get(&number) {
             Some(secret) => secret.as_slice(),
-            // There from the start, and empty.
+            // The empty key exists from the start.
             None if number == 0 => &[],
             None => return None,
         };
@@ -88,7 +88,7 @@ impl Keys {
         }
     }
 
-    /// Puts the HMAC into the first AUTH chunk of a packet's chunks.
+    /// Writes the HMAC into the first AUTH chunk of a packet's chunks.
     pub(super) fn sign(&self, secrets: &BTreeMap<u16, Vec<u8>>, chunks: &mut [u8]) {
         let Some(start) = auth_chunk(chunks) else { return };
         let Some(hmac) = self.hmac(secrets, &chunks[start..]) else { return };
@@ -98,10 +98,10 @@ impl Keys {
         }
     }
 
-    /// Judges the first AUTH chunk of a packet's chunks, if there is one.
+    /// Checks the first AUTH chunk of a packet's chunks, if any.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub(super) fn check(
         &self,
         secrets: &BTreeMap<u16, Vec<u8>>,
@@ -118,10 +118,10 @@ impl Keys {
     }
 }
 
-/// Bytes of a SHA-1.
+/// Length of a SHA-1 digest in bytes.
 const SHA_1: usize = 20;
 
-/// Bytes of an HMAC by its identifier (section 3.3).
+/// Length of an HMAC in bytes, by its identifier (section 3.3).
 pub(super) fn digest_length(id: u16) -> Option<usize> {
     match id {
         1 => Some(SHA_1),
@@ -130,7 +130,7 @@ pub(super) fn digest_length(id: u16) -> Option<usize> {
     }
 }
 
-/// Where the first AUTH chunk begins.
+/// Offset of the first AUTH chunk.
 fn auth_chunk(chunks: &[u8]) -> Option<usize> {
     let mut start = 0;
     for chunk in split(chunks).ok()? {

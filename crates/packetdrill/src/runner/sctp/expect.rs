@@ -1,4 +1,4 @@
-//! Packets that the stack must send.
+//! Packets expected from the stack.
 
 use base::{Duration, Ecn};
 
@@ -19,8 +19,8 @@ const INIT_ACK: u8 = 2;
 const COOKIE_ACK: u8 = 11;
 
 impl Runner<'_, Sctp> {
-    /// Holds the next packet of the stack to a pattern. `next` is the event that follows: true if the
-    /// packet met that one as well.
+    /// Compares the next packet of the stack with a pattern. `next`: the following event; returns whether the
+    /// packet matched that as well.
     pub(super) fn expect(
         &mut self,
         packet: &Packet,
@@ -66,13 +66,13 @@ impl Runner<'_, Sctp> {
         }
     }
 
-    /// Whether a packet holds what the script expects in two, in an order that may be.
+    /// Whether a packet bundles the chunks that the script expects in two packets, in a permissible order.
     fn match_bundle(&mut self, both: &[SctpPacket], found: &Emitted) -> bool {
         self.config.overlooks(Leniency::Bundled)
             && both.iter().any(|wanted| self.match_packet(wanted, found).is_ok())
     }
 
-    /// The next packet of the stack, waited for as long as makes sense.
+    /// The next packet of the stack, awaited for a limited time.
     fn next_packet(&mut self, wanted: &SctpPacket, due: Option<Due>) -> Result<Emitted, Stop> {
         let limit = due.map_or(self.now + ENDLESS, |due| due.to + due.tolerance + PATIENCE);
         while self.emitted.is_empty() {
@@ -98,7 +98,7 @@ impl Runner<'_, Sctp> {
         Ok(found)
     }
 
-    /// Notes that the association became another one: the stack opens one with a tag of its own, or takes the cookie
+    /// Records that the association was replaced: the stack opens one with a tag of its own, or accepts the cookie
     /// of an INIT ACK that had one (RFC 9260, section 5.2.4, action A).
     fn follow(&mut self, chunks: &[&[u8]]) {
         let Some(chunk) = chunks.first() else { return };
@@ -168,8 +168,8 @@ impl Runner<'_, Sctp> {
         })
     }
 
-    /// The first INIT or INIT ACK of the stack tells what its tag and TSNs are; of several INIT ACKs,
-    /// the last before the script returns a cookie, which is that one's.
+    /// Binds the stack's tag and TSNs by its first INIT or INIT ACK; of several INIT ACKs by the last before the
+    /// script returns a cookie, since the cookie is that one's.
     fn bind(&mut self, pattern: Option<&Element>, chunk: Option<&[u8]>) {
         let (Some(pattern), Some(chunk)) = (pattern, chunk) else { return };
         let is_setup = matches!(pattern.name(), "INIT" | "INIT_ACK");
@@ -184,7 +184,7 @@ impl Runner<'_, Sctp> {
             } else if !self.party.talk.bound_by_init && !self.party.talk.cookie_returned {
                 mapping.unbind();
             } else if mapping.stack_tag() != Some(tag) {
-                // The association that there is goes on, unless the script returns this one's cookie.
+                // The existing association continues, unless the script returns this INIT ACK's cookie.
                 mapping.offer((pattern.number("tag"), tag), (pattern.number("tsn"), tsn));
                 return;
             }
@@ -195,8 +195,8 @@ impl Runner<'_, Sctp> {
         }
     }
 
-    /// The tag that a packet of the stack must carry: the script's, the one it reflects, or none
-    /// (RFC 9260, section 8.5).
+    /// Checks the tag of a packet from the stack: the script's, the one that it reflects, or none (RFC 9260,
+    /// section 8.5).
     fn check_tag(
         &self,
         wanted: Option<u32>,
@@ -225,7 +225,7 @@ impl Runner<'_, Sctp> {
         if allowed.contains(&found) { Ok(()) } else { Err(wrong_tag(found, &allowed)) }
     }
 
-    /// Keeps what the script may send back.
+    /// Stores values that the script may return.
     fn remember(&mut self, chunks: &[&[u8]]) {
         for chunk in chunks {
             match chunk {
@@ -246,7 +246,7 @@ impl Runner<'_, Sctp> {
 }
 
 impl Sctp {
-    /// Checks common header and checksum; answers tag and chunks.
+    /// Checks common header and checksum; returns tag and chunks.
     fn dissect<'p>(
         &self,
         bytes: &'p [u8],
@@ -278,7 +278,7 @@ impl Sctp {
     }
 }
 
-/// A packet for people to read.
+/// A packet as text.
 pub(super) fn show(party: &Sctp, packet: &Emitted) -> String {
     let without = packet.bytes.get(8..HEADER) == Some(&[0; 4]);
     let checksum = if without { Checksum::Zero } else { Checksum::Good };
@@ -288,7 +288,7 @@ pub(super) fn show(party: &Sctp, packet: &Emitted) -> String {
     }
 }
 
-/// The packets that hold the chunks of `first` and of what `next` expects at the same time.
+/// The packets with the chunks of `first` and of the packet that `next` expects at the same time.
 fn bundle(first: &SctpPacket, next: &Event) -> Option<Vec<SctpPacket>> {
     let together = matches!(next.when, When::At { relative: true, from: Duration::ZERO, .. });
     let Action::Expect(Packet { content: Content::Sctp(second), .. }) = &next.action else {
@@ -303,8 +303,8 @@ fn bundle(first: &SctpPacket, next: &Event) -> Option<Vec<SctpPacket>> {
     together.then(|| legal.map(with).collect())
 }
 
-/// Whether chunks may stand in one packet in this order: control chunks before user data, which comes in the order of
-/// its TSNs (RFC 9260, section 6.10).
+/// Whether one packet may contain the chunks in this order: control chunks before user data, and user data in the
+/// order of TSNs (RFC 9260, section 6.10).
 fn is_legal_order(chunks: &[Element]) -> bool {
     let is_data = |chunk: &&Element| matches!(chunk.name(), "DATA" | "I_DATA");
     let data = || chunks.iter().skip_while(|chunk| !is_data(chunk));
@@ -322,8 +322,8 @@ fn cookie_of(init_ack: &Element) -> Option<Vec<u8>> {
     }
 }
 
-/// The Initiate Tag of an INIT or INIT ACK is never 0 (RFC 9260, sections 3.3.2 and 3.3.3), which no other number of a
-/// script stands for.
+/// Checks that the Initiate Tag of an INIT or INIT ACK is not 0 (RFC 9260, sections 3.3.2 and 3.3.3), to which no
+/// other number of a script translates.
 fn offers_a_tag(pattern: Option<&Element>, chunk: Option<&[u8]>) -> Result<(), String> {
     let Some(pattern) = pattern.filter(|one| matches!(one.name(), "INIT" | "INIT_ACK")) else {
         return Ok(());

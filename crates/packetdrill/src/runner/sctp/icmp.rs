@@ -10,7 +10,7 @@ use crate::script::{IcmpMessage, Quoted};
 use crate::sockets::PORT;
 use crate::stop::Stop;
 
-/// What a message says and the tag of the packet that it quotes, if this crate knows it.
+/// Meaning of a message, and the tag of the quoted packet, if this crate supports it.
 pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
     let words: Vec<&str> = message.words.iter().map(String::as_str).collect();
     let error = match words.as_slice() {
@@ -18,7 +18,7 @@ pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
             IcmpError::PacketTooBig { mtu: mtu.parse().ok()? }
         }
         ["unreachable", "protocol_unreachable"] => IcmpError::NobodyThere,
-        // SCTP over IP has no port that ICMP knows of (RFC 9260, section 10, rule ICMP3).
+        // SCTP over IP has no port for ICMP (RFC 9260, section 10, rule ICMP3).
         [
             "unreachable",
             "net_unreachable" | "host_unreachable" | "port_unreachable" | "net_unknown"
@@ -36,8 +36,8 @@ pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
 }
 
 impl Runner<'_, Sctp> {
-    /// Quotes of the packet what routers quote at the least, ports and tag, and the stack's own tag where
-    /// the packet was an INIT, which has none but that.
+    /// Quotes the minimum that routers quote, ports and tag, and the stack's own tag if the packet was an INIT,
+    /// which has no other.
     pub(super) fn inject_icmp(&mut self, message: &IcmpMessage) -> Result<(), Stop> {
         let Some((error, tag)) = read(message) else {
             return Err(Stop::skip("this ICMP message is not supported"));

@@ -12,7 +12,7 @@ use crate::stop::Stop;
 /// Chunk type of AUTH.
 const AUTH: u16 = 15;
 
-/// A tag for packets to a stack that has none yet.
+/// Tag in packets to a stack that has none yet.
 const ANY_TAG: u32 = 1;
 
 impl Runner<'_, Sctp> {
@@ -30,7 +30,7 @@ impl Runner<'_, Sctp> {
         let hosts = self.party.sockets.hosts;
         let (source, destination) = packet.addresses.unwrap_or((hosts.remote, hosts.local));
         self.party.turn_to(source);
-        // Bytes that are chunks are symbolic like chunks.
+        // Bytes that form chunks are symbolic as chunks are.
         let symbolic = match &sctp.body {
             SctpBody::Raw(raw) => chunks_of(raw).filter(|chunks| !chunks.is_empty()),
             SctpBody::Chunks(_) => None,
@@ -43,7 +43,7 @@ impl Runner<'_, Sctp> {
         };
         let (from, to) = sctp.udp.unwrap_or_default();
         if sctp.udp.is_some() && to != self.party.sockets.config.udp_port {
-            // UDP has no socket there that would take it.
+            // UDP has no socket for it.
             return Ok(());
         }
         let addresses = (SocketAddr::new(source, from), SocketAddr::new(destination, to));
@@ -109,7 +109,7 @@ impl Runner<'_, Sctp> {
         bytes
     }
 
-    /// The verification tag: as the script says, or what section 8.5 of RFC 9260 asks for.
+    /// The verification tag: the script's, or the one that section 8.5 of RFC 9260 requires.
     fn tag_for(&self, wanted: Option<u32>, first: Option<&Element>, is_init: bool) -> u32 {
         if let Some(tag) = wanted {
             return self.party.talk.mapping.live_tag(Side::Stack, tag);
@@ -124,7 +124,7 @@ impl Runner<'_, Sctp> {
         }
     }
 
-    /// The tag that an INIT or INIT ACK offers, however malformed, is the one to answer with.
+    /// Records the tag that an INIT or INIT ACK offers, however malformed: answers carry it.
     fn note_own_tag(&mut self, chunk: &[u8]) {
         if let [1 | 2, _, _, _, t0, t1, t2, t3, ..] = *chunk {
             self.party.talk.script_tags.push(u32::from_be_bytes([t0, t1, t2, t3]));

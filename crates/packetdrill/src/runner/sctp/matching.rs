@@ -1,20 +1,20 @@
-//! Chunks of the stack against patterns, with the leniencies of the run.
+//! Comparison of the stack's chunks with patterns, with the leniencies of the run.
 
 use super::{Runner, Sctp};
 use crate::element::{Element, Elements, Kind, Value, compare, compare_list, decode, split};
 use crate::leniency::Leniency;
 use crate::mapping::{Perspective, Side};
 
-/// The parameter that says that an endpoint is capable of ECN.
+/// Parameter of an ECN-capable endpoint.
 const ECN_CAPABLE: u16 = 0x8000;
 const SUPPORTED_EXTENSIONS: u16 = 0x8008;
 const UNRECOGNIZED_PARAMETER: u16 = 8;
 
-/// Fixed part of INIT and INIT ACK, with the chunk's header.
+/// Length of the fixed part of INIT and INIT ACK, with the chunk's header.
 const INIT_LENGTH: usize = 20;
 
 impl Runner<'_, Sctp> {
-    /// Holds the chunks of a packet to patterns; says where they part.
+    /// Compares the chunks of a packet with patterns; the error says where they differ.
     pub(super) fn match_chunks(
         &mut self,
         patterns: &[Element],
@@ -29,7 +29,7 @@ impl Runner<'_, Sctp> {
         Ok(())
     }
 
-    /// The leniencies with which the chunks are what the patterns say, if those of the run suffice.
+    /// Leniencies with which the chunks match the patterns, if those of the run suffice.
     fn lenient(
         &self,
         patterns: &[Element],
@@ -57,14 +57,14 @@ impl Runner<'_, Sctp> {
     }
 }
 
-/// What must be overlooked for INIT or INIT ACK to be what the pattern says.
+/// Leniencies needed for INIT or INIT ACK to match the pattern.
 fn set_up(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Option<Vec<Leniency>> {
     let mut needed = Vec::new();
     let mut open = pattern.clone();
     let Some(Value::Elements(wanted)) = open.values.last_mut() else { return None };
     let wanted = core::mem::replace(wanted, Elements { list: Vec::new(), open: true });
     compare(&open, chunk, perspective).ok()?;
-    // With the places where they stood.
+    // With their original positions.
     let mut left: Vec<(usize, &[u8])> =
         split(chunk.get(INIT_LENGTH..)?).ok()?.into_iter().enumerate().collect();
     let mut last = 0;
@@ -93,7 +93,7 @@ fn set_up(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Opti
             [high, low, ..] => match u16::from_be_bytes([*high, *low]) {
                 UNRECOGNIZED_PARAMETER => Leniency::UnrecognizedReport,
                 SUPPORTED_EXTENSIONS => Leniency::ListedExtensions,
-                // The upper bit of an extension's number says that it may be skipped.
+                // The upper bit of an extension's number means that it may be skipped.
                 code if code & 0x8000 != 0 => Leniency::ExtraParameters,
                 _ => return None,
             },
@@ -103,10 +103,10 @@ fn set_up(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Opti
     Some(needed)
 }
 
-/// Bytes of FreeBSD's HEARTBEAT.
+/// Length of FreeBSD's HEARTBEAT in bytes.
 const HEARTBEAT_LENGTH: usize = 48;
 
-/// What must be overlooked for HEARTBEAT and PAD to have the size together that they have in the script.
+/// Leniency needed for HEARTBEAT and PAD to have the sum of sizes in the script.
 fn padding(
     pattern: &Element,
     heartbeat: &[u8],
@@ -120,7 +120,7 @@ fn padding(
     (wanted == found).then_some(Leniency::ProbePadding)
 }
 
-/// Whether a parameter lists the same numbers as the pattern in another order.
+/// Whether a parameter lists the pattern's numbers in another order.
 fn same_set(pattern: &Element, bytes: &[u8], perspective: Perspective<'_>) -> bool {
     let Ok(found) = decode(bytes, Kind::Parameter, perspective) else { return false };
     let sorted = |element: &Element| match element.values.first() {
@@ -134,7 +134,7 @@ fn same_set(pattern: &Element, bytes: &[u8], perspective: Perspective<'_>) -> bo
     found.code == pattern.code && sorted(&found).is_some() && sorted(&found) == sorted(pattern)
 }
 
-/// What must be overlooked for FORWARD-TSN or I-FORWARD-TSN to be what the pattern says.
+/// Leniency needed for FORWARD-TSN or I-FORWARD-TSN to match the pattern.
 fn skip(pattern: &Element, chunk: &[u8], perspective: Perspective<'_>) -> Option<Leniency> {
     let found = decode(chunk, Kind::Chunk, perspective).ok()?;
     let streams = |element: &Element| match element.value("ids") {

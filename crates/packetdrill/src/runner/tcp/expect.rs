@@ -1,4 +1,4 @@
-//! Segments that the stack must send.
+//! Segments expected from the stack.
 
 use base::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use crate::script::{Content, Packet, Segment};
 use crate::sockets::Emitted;
 use crate::stop::Stop;
 
-/// How long Linux delays acknowledgements at the least where data goes both ways.
+/// Shortest delay of acknowledgements in Linux while data flows both ways.
 const ACK_DELAY_MAX: Duration = Duration::from_millis(40);
 
 impl Runner<'_, Tcp> {
-    /// Holds the next segment of the stack to a pattern.
+    /// Compares the next segment of the stack with a pattern.
     pub(super) fn expect(&mut self, packet: &Packet, due: Option<Due>) -> Result<(), Stop> {
         let Content::Tcp(pattern) = &packet.content else { return Ok(()) };
         let first = self.next_segment(pattern, due)?;
@@ -42,8 +42,7 @@ impl Runner<'_, Tcp> {
         }
     }
 
-    /// Whether this is an acknowledgement alone that came before the script has it, but within the time for
-    /// which it may be delayed.
+    /// Whether the segment is a bare acknowledgement earlier than in the script, but within the permissible delay.
     fn is_prompt(&self, found: &WireSegment, at: Instant, due: Due) -> bool {
         found.flags == wire::ACK
             && found.payload.is_empty()
@@ -52,7 +51,7 @@ impl Runner<'_, Tcp> {
             && due.from.since(at) <= ACK_DELAY_MAX
     }
 
-    /// The next packet of the stack, waited for as long as makes sense.
+    /// The next packet of the stack, awaited for a limited time.
     fn next_segment(&mut self, wanted: &Segment, due: Option<Due>) -> Result<Emitted, Stop> {
         let limit = due.map_or(self.now + ENDLESS, |due| due.to + due.tolerance + PATIENCE);
         while self.emitted.is_empty() {
@@ -64,8 +63,8 @@ impl Runner<'_, Tcp> {
         self.emitted.pop_front().ok_or_else(|| Stop::fail("no segment came"))
     }
 
-    /// Takes a packet apart; addresses, ports and checksum must be right, and the bytes those that the
-    /// application wrote.
+    /// Parses a packet; addresses, ports and checksum must be correct, and the bytes those that the application
+    /// wrote.
     fn read(&self, pattern: &Packet, found: &Emitted) -> Result<WireSegment, Stop> {
         let hosts = self.party.sockets.hosts;
         let (local, remote) = pattern.addresses.unwrap_or((hosts.local, hosts.remote));
@@ -84,15 +83,15 @@ impl Runner<'_, Tcp> {
         Ok(segment)
     }
 
-    /// The stack's SYN tells what its first sequence number is.
+    /// Binds the stack's first sequence number by its SYN.
     fn bind(&mut self, pattern: &Segment, found: &WireSegment) {
         if found.flags & wire::SYN != 0 && wire::flags(&pattern.flags) & wire::SYN != 0 {
             self.party.numbers.stack_begins(pattern.sequence.unwrap_or(0), found.sequence);
         }
     }
 
-    /// Takes segments together that follow each other, until they are as long as the pattern: scripts
-    /// made where a network card cuts large segments show what it was given.
+    /// Merges consecutive segments until they are as long as the pattern: scripts from systems whose network card
+    /// cuts large segments show what the card was given.
     fn gather(
         &mut self,
         pattern: &Packet,
@@ -123,7 +122,7 @@ impl Runner<'_, Tcp> {
 }
 
 impl Tcp {
-    /// Keeps what later segments are judged by.
+    /// Stores values with which later segments are compared.
     fn note(&mut self, found: &WireSegment) {
         if found.flags & wire::FIN != 0 {
             self.fin_sent = Some(found.sequence.wrapping_add(found.payload.len() as u32));
@@ -134,7 +133,7 @@ impl Tcp {
         self.promise.note(found);
     }
 
-    /// A packet as a segment, if it goes on where `before` ends and says the same beside its data.
+    /// Parses a packet as a segment that continues `before` with the same header fields.
     fn follows(&self, before: &WireSegment, packet: &Emitted) -> Option<WireSegment> {
         let next = WireSegment::parse(&packet.bytes, (packet.local, packet.remote)).ok()?;
         let same = (next.source, next.destination) == (before.source, before.destination)

@@ -1,15 +1,15 @@
-//! What scripts ask a system about its connections.
+//! Queries of scripts about a system's connections.
 
 use tcp::State;
 
 use crate::sockets::tcp::Sockets;
 use crate::stop::Stop;
 
-/// Answers ``sockstat … | grep -c STATE | grep N``: N connections are in that state. False if `command`
-/// asks nothing of the sort.
+/// Answers ``sockstat … | grep -c STATE | grep N``: N connections are in that state. Returns false if `command` is
+/// not such a query.
 ///
 /// # Errors
-/// There is another number of them, or the question is not understood.
+/// The number differs, or the query is not understood.
 pub(super) fn ask(command: &str, sockets: &Sockets) -> Result<bool, Stop> {
     let words: Vec<&str> = command.split_whitespace().collect();
     if words.first() != Some(&"sockstat") {

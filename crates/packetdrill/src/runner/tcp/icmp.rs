@@ -7,26 +7,26 @@ use super::Tcp;
 use crate::script::{IcmpMessage, Quoted};
 use crate::stop::Stop;
 
-/// What a message means to the stack.
+/// Meaning of a message for the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
-    /// None: it does not reach a transport protocol, or says nothing about one (RFC 1122, section 3.2.2;
-    /// RFC 6633).
+    /// `None` if it does not reach a transport protocol or does not concern one (RFC 1122, section 3.2.2; RFC
+    /// 6633).
     error: Option<IcmpError>,
-    /// What the socket interface calls it.
+    /// Name of the error in the socket interface.
     errno: &'static str,
     sequence: u32,
 }
 
-/// An error as the stack gets it, if any, and its name in the socket interface.
+/// The error that the stack receives, if any, and its name in the socket interface.
 type Report = (Option<IcmpError>, &'static str);
 
 const REFUSED: Report = (Some(IcmpError::NobodyThere), "ECONNREFUSED");
 const UNREACHABLE: Report = (Some(IcmpError::Unreachable), "EHOSTUNREACH");
 const NOTHING: Report = (None, "");
 
-/// What a message says and the segment that it quotes, if this crate knows it. One that quotes nothing is about the SYN,
-/// as in packetdrill itself. Numbers are those of ICMP, not of ICMPv6.
+/// Meaning of a message and of the segment that it quotes, if this crate supports it. A message without a quote is
+/// about the SYN, as in packetdrill itself. Numbers are those of ICMP, not of ICMPv6.
 pub(super) fn read(message: &IcmpMessage, is_ipv6: bool) -> Option<Meaning> {
     let words: Vec<&str> = message.words.iter().map(String::as_str).collect();
     let (error, errno) = match words.as_slice() {
@@ -85,14 +85,14 @@ fn unreachable(reason: &str, is_ipv6: bool) -> Option<Report> {
         _ if is_ipv6 => None,
         0u8 | 1 | 5..=8 | 11 | 12 | 14 | 15 => Some(UNREACHABLE),
         2 | 3 | 9 | 10 | 13 => Some(REFUSED),
-        // *Fragmentation needed*, which must say of what size.
+        // *Fragmentation needed* requires a size.
         4 => None,
         16.. => Some(NOTHING),
     }
 }
 
-/// Whether messages of this type say nothing to a transport protocol, or nothing that one has to heed (RFC 1122,
-/// section 3.2.2; RFC 6633).
+/// Whether messages of this type do not reach a transport protocol, or need not be heeded by one (RFC 1122, section
+/// 3.2.2; RFC 6633).
 fn reaches_no_transport(kind: &str, is_ipv6: bool) -> bool {
     const NAMES: [&str; 13] = [
         "time_exceeded",
@@ -115,13 +115,13 @@ fn reaches_no_transport(kind: &str, is_ipv6: bool) -> bool {
 }
 
 impl Runner<'_, Tcp> {
-    /// Quotes of the segment what each router quotes at the least: ports and sequence number.
+    /// Quotes the minimum that routers quote: ports and sequence number.
     pub(super) fn inject_icmp(&mut self, message: &IcmpMessage) -> Result<(), Stop> {
         let is_ipv6 = self.party.sockets.hosts.local.is_ipv6();
         let Some(Meaning { error, errno, sequence }) = read(message, is_ipv6) else {
             return Err(Stop::skip("this ICMP message is not supported"));
         };
-        // A system may be told to take no refusal from a router.
+        // A system may be configured to ignore refusals from routers.
         let heeded = self.party.sockets.config.icmp_refusals;
         let error = match error {
             Some(IcmpError::NobodyThere) if !heeded => Some(IcmpError::Unreachable),

@@ -82,9 +82,9 @@ impl Runner<'_, Tcp> {
         })
     }
 
-    /// How far the right edge of the window as the script's system has it lies beyond the stack's, if that
-    /// is where a segment is sent: its last byte, or the first outside. FreeBSD rounds its buffer of 65,536
-    /// bytes up to whole segments, and keeps the window so although the header cannot say it.
+    /// Distance of the window's right edge in the script's system beyond the stack's, if a segment is sent there:
+    /// its last byte, or the first outside. FreeBSD rounds its buffer of 65,536 bytes up to whole segments, and
+    /// keeps the window although the header cannot express it.
     fn beyond_edge(&mut self, sequence: u32) -> u32 {
         let Some((ack, window)) = self.party.last_ack else { return 0 };
         if !self.config.overlooks(Leniency::WindowEdge) {
@@ -102,7 +102,7 @@ impl Runner<'_, Tcp> {
         rounded - u32::from(window)
     }
 
-    /// An option with the numbers of the wire.
+    /// An option with the numbers on the wire.
     fn live(&self, option: &TcpOption) -> TcpOption {
         let numbers = &self.party.numbers;
         match option {

@@ -1,4 +1,4 @@
-//! Segments of the stack against patterns, with the leniencies of the run.
+//! Comparison of the stack's segments with patterns, with the leniencies of the run.
 
 use base::Ecn;
 
@@ -10,14 +10,14 @@ use crate::script::{Number, Segment, TcpOption};
 use crate::sockets::Emitted;
 use crate::sockets::tcp::stack_byte;
 
-/// What a segment must look like.
+/// Pattern of a segment.
 pub(super) struct Pattern<'a> {
     pub(super) segment: &'a Segment,
     pub(super) ecn: Option<&'a str>,
 }
 
 impl Runner<'_, Tcp> {
-    /// Holds a segment to a pattern: the leniencies that were needed, or where they part.
+    /// Compares a segment with a pattern; returns the leniencies that were needed, or the difference.
     pub(super) fn match_segment(
         &mut self,
         pattern: &Pattern<'_>,
@@ -56,7 +56,7 @@ impl Runner<'_, Tcp> {
         }
     }
 
-    /// Whether the script wants a FIN without data again, and finds an acknowledgement behind it.
+    /// Whether the script expects a FIN without data again, and an acknowledgement after the FIN is found.
     fn is_behind_fin(&self, wanted: &Segment, found: &WireSegment) -> bool {
         wire::flags(&wanted.flags) == wire::FIN | wire::ACK
             && wanted.length == 0
@@ -98,7 +98,7 @@ impl Runner<'_, Tcp> {
             true => numbers.script_in_script(found.ack),
             false => found.ack,
         };
-        // What a script does not mention is 0.
+        // A field that the script does not mention is 0.
         let is_other = match wanted.ack {
             Some(Number::Any) => false,
             Some(Number::Is(wanted)) => wanted != ack,
@@ -113,10 +113,10 @@ impl Runner<'_, Tcp> {
         Ok(())
     }
 
-    /// Systems round their buffers to whole segments, and windows to the unit of their scale; some move the right edge
-    /// with each acknowledgement, this stack by whole segments (RFC 9293, section 3.8.6.2.2). Where the script names all
-    /// the room that there was, its window rounded otherwise is as good, and so is the edge that the stack promised
-    /// before, as long as less than a whole segment is missing.
+    /// Systems round their buffers to whole segments, and windows to the unit of their scale; some move the right
+    /// edge with each acknowledgement, this stack by whole segments (RFC 9293, section 3.8.6.2.2). If the script's
+    /// window is the whole room, that room rounded otherwise is accepted, and so is the edge advertised before as
+    /// long as less than a whole segment is missing.
     fn match_window(
         &self,
         wanted: &Segment,
@@ -179,7 +179,7 @@ impl Runner<'_, Tcp> {
         Ok(())
     }
 
-    /// Whether the stack's clock has run as the script says, if it says how fast that is.
+    /// Compares the stack's clock with the script's, if the script gives its rate.
     fn check_clock(&self, script: u32, by_clock: u32) -> Result<(), String> {
         let Some(tick) = self.party.tick else { return Ok(()) };
         let off = i64::from(by_clock.wrapping_sub(script).cast_signed()).unsigned_abs();
@@ -191,7 +191,7 @@ impl Runner<'_, Tcp> {
         Err(format!("the timestamp is {off} ticks off"))
     }
 
-    /// Each byte is a function of its place in the stream.
+    /// Each byte is a function of its position in the stream.
     fn match_payload(&self, found: &WireSegment) -> Result<(), String> {
         let is_syn = u32::from(found.flags & wire::SYN != 0);
         let first = self.party.numbers.offset_of_stack(found.sequence).wrapping_add(is_syn);
@@ -205,7 +205,7 @@ impl Runner<'_, Tcp> {
 }
 
 impl Tcp {
-    /// Bytes of a segment that fills a packet.
+    /// Size in bytes of a segment that fills a packet.
     pub(super) fn largest_segment(&self) -> u32 {
         let path_mtu = self.sockets.config.connection.path_mtu;
         self.sockets.hosts.largest_segment(path_mtu) as u32
@@ -229,7 +229,7 @@ impl Tcp {
         }
     }
 
-    /// A segment in the script's language.
+    /// A segment in the script's syntax.
     pub(super) fn show_segment(&self, segment: &WireSegment) -> String {
         let sequence = self.numbers.stack_in_script(segment.sequence);
         let length = segment.payload.len() as u32;
@@ -250,7 +250,7 @@ impl Tcp {
     }
 }
 
-/// A packet for people to read.
+/// A packet as text.
 pub(super) fn show_packet(party: &Tcp, packet: &Emitted) -> String {
     match WireSegment::parse(&packet.bytes, (packet.local, packet.remote)) {
         Ok(segment) => party.show_segment(&segment),
@@ -299,7 +299,7 @@ impl WireSegment {
     }
 }
 
-/// Whether an option is what the script wants; of timestamps, the echo is compared.
+/// Whether an option matches the script's; of timestamps, only the echo is compared.
 fn is_option(wanted: &TcpOption, found: &TcpOption) -> bool {
     match (wanted, found) {
         (TcpOption::Timestamp(_, wanted), TcpOption::Timestamp(_, found)) => {

@@ -1,34 +1,34 @@
-//! The script's numbers and the stack's.
+//! Translation between the script's numbers and the stack's.
 //!
-//! Sequence numbers and timestamps of a script are symbolic. Those of the stack are bound when its SYN
-//! shows them; those of the script's own side are shifted by a seed, so that a script can be run with
-//! numbers that wrap. Differences between numbers are kept.
+//! Sequence numbers and timestamps of a script are symbolic. The stack's are bound by its SYN; those of the
+//! script's own side are shifted by a seed, so that a script can run with numbers that wrap. Differences between
+//! numbers are preserved.
 
 use std::collections::BTreeMap;
 
-/// The translation of one script run.
+/// The translation in one run of a script.
 #[derive(Clone, Debug)]
 pub(super) struct Numbers {
-    /// The stack's sequence numbers less the script's for them, once its SYN was seen.
+    /// The stack's sequence numbers minus the script's for them, once its SYN was seen.
     stack: Option<u32>,
-    /// What the stack's first sequence number is on the wire.
+    /// The stack's first sequence number on the wire.
     stack_initial: u32,
-    /// The script's sequence numbers on the wire less those in the script.
+    /// The script's sequence numbers on the wire minus those in the script.
     script: u32,
-    /// What the script calls the sequence number of its own SYN.
+    /// Sequence number of the script's own SYN in the script.
     script_initial: u32,
-    /// The stack's clock less the script's for it.
+    /// The stack's clock minus the script's for it.
     stack_clock: Option<u32>,
-    /// Timestamps of the stack, by what the script calls them.
+    /// Timestamps of the stack, by their values in the script.
     seen: BTreeMap<u32, u32>,
-    /// The script's clock on the wire less the one in the script.
+    /// The script's clock on the wire minus the one in the script.
     script_clock: u32,
-    /// A new connection may have begun, so that the stack's next SYN counts.
+    /// Whether a new connection may have begun, so that the stack's next SYN counts.
     unbound: bool,
 }
 
 impl Numbers {
-    /// Nothing is known of the stack; the script's numbers are shifted.
+    /// A translation that shifts the script's numbers, before the stack's are known.
     pub(super) fn new(script: u32, script_clock: u32) -> Self {
         Numbers {
             stack: None,
@@ -53,8 +53,7 @@ impl Numbers {
         self.unbound = true;
     }
 
-    /// The stack's SYN: what the script calls `script` is `live` on the wire. One sent again changes
-    /// nothing.
+    /// The stack's SYN: `script` in the script is `live` on the wire. A retransmitted SYN has no effect.
     pub(super) fn stack_begins(&mut self, script: u32, live: u32) {
         if self.unbound {
             self.stack = Some(live.wrapping_sub(script));
@@ -64,43 +63,42 @@ impl Numbers {
         }
     }
 
-    /// The stack's sequence number on the wire. The script's numbers are those of the wire as long as
-    /// there was no SYN.
+    /// Translates a sequence number of the stack to the wire. Before any SYN, numbers are equal.
     pub(super) fn live_of_stack(&self, script: u32) -> u32 {
         script.wrapping_add(self.stack.unwrap_or(0))
     }
 
-    /// What the script calls a sequence number of the stack.
+    /// Translates a sequence number of the stack to the script.
     pub(super) fn stack_in_script(&self, live: u32) -> u32 {
         live.wrapping_sub(self.stack.unwrap_or(0))
     }
 
-    /// The script's own sequence number on the wire.
+    /// Translates a sequence number of the script's side to the wire.
     pub(super) fn live_of_script(&self, script: u32) -> u32 {
         script.wrapping_add(self.script)
     }
 
-    /// What the script calls a sequence number of its own side.
+    /// Translates a sequence number of the script's side to the script.
     pub(super) fn script_in_script(&self, live: u32) -> u32 {
         live.wrapping_sub(self.script)
     }
 
-    /// How far behind its SYN a byte of the stack is.
+    /// Offset of a byte of the stack from its SYN.
     pub(super) fn offset_of_stack(&self, live: u32) -> u32 {
         live.wrapping_sub(self.stack_initial)
     }
 
-    /// How far behind its SYN a byte of the script is.
+    /// Offset of a byte of the script's side from its SYN.
     pub(super) fn offset_of_script(&self, script: u32) -> u32 {
         script.wrapping_sub(self.script_initial)
     }
 
-    /// A timestamp of the script on the wire. 0 in an echo means none and stays what it is.
+    /// Translates a timestamp of the script to the wire. 0 in an echo means none and stays 0.
     pub(super) fn live_clock(&self, script: u32) -> u32 {
         script.wrapping_add(self.script_clock)
     }
 
-    /// What the script calls an echo of its timestamp.
+    /// Translates an echo of the script's timestamp to the script.
     pub(super) fn echo_in_script(&self, live: u32) -> u32 {
         if live == 0 { 0 } else { live.wrapping_sub(self.script_clock) }
     }
@@ -111,15 +109,15 @@ impl Numbers {
         self.seen.get(&script).copied().unwrap_or_else(shifted)
     }
 
-    /// A timestamp of the stack, where the script has `script`. Answers what the script would call it if
-    /// its clock had run as fast as the stack's since the first.
+    /// Records a timestamp of the stack, for which the script has `script`. Returns the script's value if its clock
+    /// had run as fast as the stack's since the first.
     pub(super) fn note_clock(&mut self, script: u32, live: u32) -> u32 {
         let shift = *self.stack_clock.get_or_insert(live.wrapping_sub(script));
         self.seen.insert(script, live);
         live.wrapping_sub(shift)
     }
 
-    /// What the script would call a timestamp of the stack.
+    /// Translates a timestamp of the stack to the script.
     pub(super) fn clock_in_script(&self, live: u32) -> u32 {
         live.wrapping_sub(self.stack_clock.unwrap_or(0))
     }

@@ -1,22 +1,23 @@
-//! Windows that the stack advertises: how large they are is its own affair, but their right edge stays where it
-//! was or moves on (RFC 9293, section 3.8.6).
+//! Advertised windows of the stack: their size is the stack's choice, but their right edge never moves back (RFC
+//! 9293, section 3.8.6).
 
 use super::wire::{self, WireSegment};
 use crate::script::TcpOption;
 
-/// The right edge of what the stack promised to take.
+/// The right edge of the stack's window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Promise {
-    /// By how much windows behind the SYN are scaled (RFC 7323, section 2).
+    /// Shift of windows after the SYN (RFC 7323, section 2).
     shift: u32,
-    /// The shift that the stack's own SYN offers, until the script's tells whether it counts, and that SYN's window.
+    /// Shift that the stack's own SYN offers, until the script's SYN decides whether it counts, and that SYN's
+    /// window.
     offered: Option<(u32, u16)>,
-    /// Acknowledgement number and window of the segment that promised most, on the wire.
+    /// The furthest right edge advertised, on the wire.
     edge: Option<u32>,
 }
 
 impl Promise {
-    /// The stack sent this.
+    /// Records a segment of the stack.
     pub(super) fn note(&mut self, found: &WireSegment) {
         if found.flags & wire::SYN != 0 {
             let shift = shift(&found.options);
@@ -29,8 +30,8 @@ impl Promise {
         }
     }
 
-    /// The script sends this: the answer to the stack's SYN says whether windows are scaled, and where the window of
-    /// that SYN begins.
+    /// Records a segment of the script: the answer to the stack's SYN decides whether windows are scaled, and where
+    /// that SYN's window begins.
     pub(super) fn note_script(&mut self, segment: &WireSegment) {
         if segment.flags & wire::SYN != 0
             && let Some((offered, window)) = self.offered.take()
@@ -40,19 +41,19 @@ impl Promise {
         }
     }
 
-    /// By how much a segment's window is scaled.
+    /// Shift of a segment's window.
     pub(super) fn shift_of(&self, found: &WireSegment) -> u32 {
         if found.flags & wire::SYN != 0 { 0 } else { self.shift }
     }
 
-    /// Whether the window of a segment ends before one that was advertised did.
+    /// Whether the window of a segment ends before the furthest edge.
     pub(super) fn is_broken_by(&self, found: &WireSegment) -> bool {
         let shift = self.shift_of(found);
         let goes_back = |edge: u32| right_edge(found, shift).wrapping_sub(edge).cast_signed() < 0;
         promises(found) && self.edge.is_some_and(goes_back)
     }
 
-    /// Whether the window of a segment ends, to `unit` bytes, where the furthest that was advertised ends.
+    /// Whether the window of a segment ends, to within `unit` bytes, at the furthest edge.
     pub(super) fn is_kept_by(&self, found: &WireSegment, unit: u64) -> bool {
         let shift = self.shift_of(found);
         let distance = |edge: u32| right_edge(found, shift).wrapping_sub(edge).cast_signed();
@@ -73,7 +74,7 @@ fn is_scale(option: &TcpOption) -> bool {
     matches!(option, TcpOption::WindowScale(_))
 }
 
-/// The shift of a SYN's options; more than 14 counts as 14 (RFC 7323, section 2.3).
+/// The shift in a SYN's options; more than 14 counts as 14 (RFC 7323, section 2.3).
 fn shift(options: &[TcpOption]) -> u32 {
     let shift = options.iter().find_map(|option| match option {
         TcpOption::WindowScale(shift) => Some((*shift).min(14)),

@@ -1,4 +1,4 @@
-//! Segments as bytes. The runner has its own reader and writer, so that the stack does not judge itself.
+//! Segments on the wire. The runner has its own parser and encoder, so that the stack does not judge itself.
 
 use core::fmt;
 use core::net::IpAddr;
@@ -7,7 +7,7 @@ use crate::script::TcpOption;
 
 const FIXED: usize = 20;
 
-/// Letters of the flags as scripts write them, from the lowest bit on.
+/// Letters of the flags in scripts, from the lowest bit on.
 const LETTERS: [char; 9] = ['F', 'S', 'R', 'P', '.', 'U', 'E', 'W', 'A'];
 
 pub(super) const FIN: u16 = 1;
@@ -17,7 +17,7 @@ pub(super) const PSH: u16 = 8;
 pub(super) const ACK: u16 = 16;
 pub(super) const ECE: u16 = 64;
 
-/// A segment with the numbers of the wire.
+/// A segment with the numbers on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WireSegment {
     pub(super) source: u16,
@@ -31,7 +31,7 @@ pub(super) struct WireSegment {
     pub(super) payload: Vec<u8>,
 }
 
-/// The bits of flags that a script names.
+/// Bits of a script's flags.
 pub(super) fn flags(letters: &str) -> u16 {
     letters
         .chars()
@@ -39,17 +39,17 @@ pub(super) fn flags(letters: &str) -> u16 {
         .fold(0, |all, bit| all | 1 << bit)
 }
 
-/// What a script would call flags.
+/// A script's letters for flags.
 pub(super) fn letters(flags: u16) -> String {
     let set = (0..LETTERS.len()).filter(|bit| flags & 1 << bit != 0);
-    // As people write them: S before E and W, the dot last.
+    // Usual order: S before E and W, the dot last.
     let mut letters: Vec<char> = set.map(|bit| LETTERS[bit]).collect();
     letters.sort_by_key(|letter| "SFREWAUP.".find(*letter));
     if letters.is_empty() { "-".to_owned() } else { letters.into_iter().collect() }
 }
 
 impl WireSegment {
-    /// As bytes, with the checksum over the pseudo header of `source` and `destination` (RFC 9293,
+    /// Encodes the segment, with the checksum over the pseudo header of `source` and `destination` (RFC 9293,
     /// section 3.1).
     pub(super) fn emit(&self, addresses: (IpAddr, IpAddr)) -> Vec<u8> {
         let mut options = Vec::new();
@@ -74,10 +74,10 @@ impl WireSegment {
         bytes
     }
 
-    /// From bytes.
+    /// Decodes a segment.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The error in the bytes.
     pub(super) fn parse(bytes: &[u8], addresses: (IpAddr, IpAddr)) -> Result<Self, String> {
         let fixed = bytes.get(..FIXED).ok_or("is too short")?;
         if sum(bytes, addresses) != 0xffff {
@@ -104,7 +104,7 @@ impl WireSegment {
     }
 }
 
-/// The one's complement sum of a segment and its pseudo header.
+/// One's complement sum of a segment and its pseudo header.
 fn sum(bytes: &[u8], (source, destination): (IpAddr, IpAddr)) -> u16 {
     let mut pseudo = Vec::new();
     for address in [source, destination] {
@@ -198,7 +198,7 @@ fn parse_option(kind: u8, body: &[u8]) -> Option<TcpOption> {
     })
 }
 
-/// An option in the script's language.
+/// An option in the script's syntax.
 pub(super) struct Shown<'a>(pub(super) &'a TcpOption);
 
 impl fmt::Display for Shown<'_> {
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_checksum_by_hand() {
-        // RFC 1071's sum, by hand: an ACK without anything from 192.0.2.1:1 to 192.168.0.1:2.
+        // RFC 1071's sum by hand, for an empty ACK from 192.0.2.1:1 to 192.168.0.1:2.
         let segment = WireSegment {
             source: 1,
             destination: 2,

@@ -1,5 +1,4 @@
-//! Socket options about one address of the peer (RFC 6458, sections 8.1.9, 8.1.12 and 8.2.2), and lists of
-//! addresses.
+//! Socket options for one address of the peer (RFC 6458, sections 8.1.9, 8.1.12 and 8.2.2), and lists of addresses.
 
 use crate::sockets::arguments::{Numbers, address_of, integer, is_usual, part};
 use core::net::{IpAddr, SocketAddr};
@@ -22,14 +21,14 @@ const UDP_HEADER: usize = 8;
 /// Bytes of SCTP's common header.
 const COMMON_HEADER: usize = 12;
 
-/// Bytes of all headers in front of the chunks of a packet to an address.
+/// Bytes of all headers before the chunks of a packet to an address.
 fn overhead_of(address: IpAddr, udp_port: u16) -> u16 {
     let ip = if address.is_ipv6() { 40 } else { 20 };
     let udp = if udp_port > 0 { UDP_HEADER } else { 0 };
     (ip + udp + COMMON_HEADER) as u16
 }
 
-/// `[192.0.2.1, 192.0.2.2], 2`: what a call has as its second and third argument. `...` and `[...]` are `usual`.
+/// Parses `[192.0.2.1, 192.0.2.2], 2`, a call's second and third argument. `...` and `[...]` mean `usual`.
 pub(super) fn addresses(call: &Call, usual: IpAddr) -> Result<Vec<IpAddr>, Stop> {
     let unknown = || Stop::skip("a list of addresses wanted");
     let list = match call.arguments.get(1) {
@@ -53,13 +52,13 @@ pub(super) fn addresses(call: &Call, usual: IpAddr) -> Result<Vec<IpAddr>, Stop>
 }
 
 impl Sockets {
-    /// Bytes of all headers in front of the chunks of a packet.
+    /// Bytes of all headers before the chunks of a packet.
     pub(super) fn overhead(&mut self, descriptor: i64) -> u16 {
         let udp_port = self.socket(descriptor).map_or(0, |socket| socket.udp_port);
         overhead_of(self.hosts.local, udp_port)
     }
 
-    /// The peer's address in a call: the one that the script begins with, unless it names another.
+    /// The peer's address in a call: the script's first one, unless the call gives another.
     pub(super) fn remote_of(&self, argument: Option<&Expression>) -> Result<IpAddr, Stop> {
         if is_usual(argument, PORT)? {
             return Ok(self.hosts.remote);
@@ -71,7 +70,7 @@ impl Sockets {
         Ok(address)
     }
 
-    /// Sets an option that is about one address of the peer; none if it is another one or about all.
+    /// Sets an option for one address of the peer; `None` if it is another option or for all addresses.
     pub(super) fn set_address_option(
         &mut self,
         now: Instant,
@@ -124,8 +123,8 @@ impl Sockets {
         Ok(Some(if known { Returned::value(0) } else { Returned::error("EINVAL") }))
     }
 
-    /// sctp_getpaddrs() and sctp_getladdrs() (RFC 6458, sections 9.3 and 9.5): the addresses of an association's peer, or
-    /// its own, and how many they are.
+    /// sctp_getpaddrs() and sctp_getladdrs() (RFC 6458, sections 9.3 and 9.5): the addresses of an association's
+    /// peer, or its own, and their number.
     pub(super) fn list_addresses(&self, role: Role, call: &Call) -> Result<Outcome, Stop> {
         let number = integer(&call.name, call.arguments.get(1))?;
         let Role::Association(stack, id) = self.association_of(role, Some(number)) else {
@@ -151,7 +150,7 @@ impl Sockets {
         Ok(Outcome::Returned(Returned { value, errno: None, outputs }))
     }
 
-    /// SCTP_PEER_ADDR_PARAMS of one path, or of the association or socket where the script names none (RFC 6458,
+    /// SCTP_PEER_ADDR_PARAMS of one path, or of the association or socket if the script gives none (RFC 6458,
     /// section 8.1.12).
     pub(super) fn peer_address_params(
         &mut self,
@@ -201,7 +200,7 @@ impl Sockets {
         Some(Output::Struct(fields))
     }
 
-    /// The address that is the primary one.
+    /// Address of the primary path, as getsockopt() writes it.
     pub(super) fn primary_address(&self, role: Role) -> Option<Output> {
         let Role::Association(stack, id) = role else { return None };
         let stats = self.stacks.get(stack)?.endpoint.association(id)?.stats();
@@ -209,7 +208,7 @@ impl Sockets {
         Some(Output::Struct(vec![("ssp_addr", Output::Address(primary))]))
     }
 
-    /// What is known of an address of the peer, the primary one unless the script names another.
+    /// State of an address of the peer, by default of the primary one.
     pub(super) fn peer_address_info(
         &self,
         role: Role,

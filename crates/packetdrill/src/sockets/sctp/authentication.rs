@@ -1,4 +1,4 @@
-//! Socket options about authenticated chunks (RFC 6458, sections 8.1.15, 8.1.17 and 8.3).
+//! Socket options for authenticated chunks (RFC 6458, sections 8.1.15, 8.1.17 and 8.3).
 
 use crate::sockets::arguments::{Numbers, numbers, part};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::expression::Expression;
 use crate::stop::Stop;
 
 impl Sockets {
-    /// Sets a key, chooses or forgets one, or names a chunk to be authenticated; none if the option is another one.
-    /// The script's side knows the secrets that are set.
+    /// Sets, selects or deletes a key, or makes a chunk authenticated; `None` if it is another option. The script's
+    /// side knows the secrets.
     pub(super) fn set_key(
         &mut self,
         descriptor: i64,
@@ -63,7 +63,7 @@ impl Sockets {
                     Change::Set(key, secret) => own.set_shared_key(key, secret),
                     Change::Activate(key) => own.activate_key(key),
                     Change::Forget(key) => own.remove_shared_key(key),
-                    // It is about associations to come (RFC 6458, section 8.3.2).
+                    // Applies to future associations (RFC 6458, section 8.3.2).
                     Change::Require(_) => Ok(()),
                 }
                 .is_ok()
@@ -80,7 +80,7 @@ impl Sockets {
 }
 
 impl Sockets {
-    /// Chunks that the peer of an association takes only authenticated (RFC 6458, section 8.2.3).
+    /// Chunks that the peer accepts only authenticated (RFC 6458, section 8.2.3).
     pub(super) fn peer_auth_chunks(&self, role: Role) -> Option<Output> {
         let Role::Association(stack, id) = role else { return None };
         let chunks = self.stacks[stack].endpoint.association(id)?.peer_auth_chunks();
@@ -92,7 +92,7 @@ impl Sockets {
     }
 }
 
-/// What an option changes.
+/// Change by an option.
 enum Change {
     Set(KeyId, Bytes),
     Activate(KeyId),
@@ -101,7 +101,7 @@ enum Change {
 }
 
 impl Change {
-    /// Changes options; false if that cannot be.
+    /// Changes options; returns false if the change is not possible.
     fn apply(&self, options: &mut AuthenticationOptions) -> bool {
         match self {
             Change::Set(key, secret) => drop(options.keys.insert(*key, secret.clone())),

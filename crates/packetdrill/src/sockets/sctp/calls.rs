@@ -1,4 +1,4 @@
-//! Calls that make, connect and end sockets.
+//! Calls that create, connect and close sockets.
 
 use crate::sockets::arguments::{integer, is_usual};
 use core::net::{IpAddr, SocketAddr};
@@ -13,7 +13,7 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
-/// Calls on a descriptor.
+/// Supported calls on a descriptor.
 const SUPPORTED: [&str; 26] = [
     "accept",
     "bind",
@@ -44,7 +44,7 @@ const SUPPORTED: [&str; 26] = [
 ];
 
 impl Sockets {
-    /// Does a call, or as much of it as can be done now.
+    /// Makes a call, as far as it can proceed now.
     ///
     /// # Errors
     /// [`Stop::Skip`] for a call that is not supported.
@@ -82,7 +82,7 @@ impl Sockets {
             "sctp_connectx" => {
                 let listed = addresses(call, self.hosts.remote)?;
                 let outcome = self.connect(now, descriptor, role, &listed);
-                // Who wants to know the association's number gets it, and no error.
+                // A call that asks for the association's id gets it, and no error.
                 let id = matches!(call.arguments.get(3), Some(Expression::List(id)) if id != &[Expression::Any]);
                 let under_way = matches!(&outcome, Outcome::Returned(found) if found.errno == Some("EINPROGRESS"));
                 Ok(if id && under_way { Returned::value(0) } else { outcome })
@@ -127,7 +127,7 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    /// Adds local addresses, all in one list that INIT and INIT ACK name.
+    /// Adds local addresses to the list in INIT and INIT ACK.
     fn bindx(
         &mut self,
         now: Instant,
@@ -155,7 +155,7 @@ impl Sockets {
         }
     }
 
-    /// Adds addresses to an association or removes them, which the peer is told (RFC 5061).
+    /// Adds addresses to an association or removes them, which the peer learns (RFC 5061).
     fn rebind(
         &mut self,
         now: Instant,
@@ -189,7 +189,7 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    /// Of a one-to-many socket a backlog of 0 ends listening (RFC 6458, section 3.1.3).
+    /// A backlog of 0 ends listening on a one-to-many socket (RFC 6458, section 3.1.3).
     fn listen(&mut self, descriptor: i64, backlog: i64) -> Outcome {
         if self.socket(descriptor).is_ok_and(|socket| socket.many) {
             return match self.many(descriptor) {
@@ -284,7 +284,7 @@ impl Sockets {
         self.begin_with(now, descriptor, role, remotes, options)
     }
 
-    /// Likewise with other options than the socket's.
+    /// Opens an association of an endpoint with other options than the socket's.
     pub(super) fn begin_with(
         &mut self,
         now: Instant,
@@ -351,7 +351,7 @@ impl Sockets {
         Returned::value(0)
     }
 
-    /// The application has no descriptor for an association any more: it ends gracefully.
+    /// The association has no descriptor any more: it shuts down gracefully.
     fn let_go(&mut self, now: Instant, stack: usize, id: AssociationId) {
         let stack = &mut self.stacks[stack];
         let status = stack.associations.entry(id).or_default();

@@ -1,4 +1,4 @@
-//! What an application says once for all of its messages (RFC 6458, sections 8.1.13, 8.1.25, 8.1.31 and 8.1.32).
+//! Defaults of an application for all its messages (RFC 6458, sections 8.1.13, 8.1.25, 8.1.31 and 8.1.32).
 
 use sctp::Reliability;
 
@@ -8,8 +8,8 @@ use crate::expression::Expression;
 use crate::sockets::arguments::{Numbers, integer, part};
 use crate::stop::Stop;
 
-/// Fields of SCTP_DEFAULT_SEND_PARAM, the first four with those of SCTP_DEFAULT_SNDINFO that say the same. The others say
-/// nothing of a message to be sent.
+/// Fields of SCTP_DEFAULT_SEND_PARAM, the first four with their equivalents in SCTP_DEFAULT_SNDINFO. The others do
+/// not affect a sent message.
 const PARAM: [(&str, &str); 8] = [
     ("sinfo_stream", "snd_sid"),
     ("sinfo_flags", "snd_flags"),
@@ -28,13 +28,13 @@ const POLICIES: [&str; 4] =
 /// The defaults of a socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Defaults {
-    /// In the order of [`PARAM`].
+    /// Values in the order of [`PARAM`].
     param: [i64; 8],
     policy: &'static str,
     value: i64,
-    /// SCTP_CONTEXT: told with each message that is received.
+    /// SCTP_CONTEXT: returned with each received message.
     pub(super) context: i64,
-    /// SCTP_DISABLE_FRAGMENTS: a message that fits no packet is refused.
+    /// SCTP_DISABLE_FRAGMENTS: a message that does not fit a packet is refused.
     pub(super) refuses_fragments: bool,
 }
 
@@ -51,7 +51,7 @@ impl Default for Defaults {
 }
 
 impl Defaults {
-    /// Sets what an option says; none if it is another one.
+    /// Sets an option; `None` if it is another one.
     pub(super) fn set(
         &mut self,
         name: &str,
@@ -87,7 +87,7 @@ impl Defaults {
         Ok(Some(Returned::value(0)))
     }
 
-    /// What getsockopt() says; none if the option is another one.
+    /// Value for getsockopt(); `None` if it is another option.
     pub(super) fn get(&self, name: &str) -> Option<Output> {
         let named = |take: fn(&(&'static str, &'static str)) -> &'static str| {
             let fields = PARAM.iter().map(take).zip(self.param);
@@ -106,7 +106,7 @@ impl Defaults {
         })
     }
 
-    /// A message of which nothing else is said.
+    /// Applies the defaults to a message.
     pub(super) fn apply(&self, outgoing: &mut Outgoing) -> Result<(), Stop> {
         let [stream, flags, ppid, context, lifetime, ..] = self.param;
         outgoing.stream = sctp::StreamId(sending::small(stream)?);

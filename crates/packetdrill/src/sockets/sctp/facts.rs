@@ -1,5 +1,4 @@
-//! What assertions may ask of the association that was made last: `sctpi_…`, in the manner of the
-//! kernel's `tcpi_…`.
+//! Facts about the association created last for assertions: `sctpi_…`, modelled on the kernel's `tcpi_…`.
 
 use base::Duration;
 use recovery::PathSnapshot;
@@ -7,8 +6,8 @@ use recovery::PathSnapshot;
 use super::Sockets;
 
 impl Sockets {
-    /// The number called `name`, if there is one now. Times are in microseconds, sizes in bytes; the
-    /// path is the primary one.
+    /// The number called `name`, if it exists now. Times are in microseconds, sizes in bytes; the path is the
+    /// primary one.
     pub(crate) fn fact(&self, name: &str) -> Option<i64> {
         let name = name.strip_prefix("sctpi_")?;
         let stack = self.stacks.last()?;
@@ -33,7 +32,7 @@ impl Sockets {
 }
 
 fn of_path(path: &PathSnapshot, name: &str) -> Option<i64> {
-    // Without a threshold yet, there is the largest.
+    // Before a threshold is set, it is the largest number.
     let number = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
     let micros = |span: Duration| number(span.as_nanos() / 1000);
     match name {

@@ -1,5 +1,5 @@
-//! Notifications that an application asked for (RFC 6458, section 6.1; RFC 6525, section 6.1): about
-//! associations, and about streams that were reset or added.
+//! Notifications that an application subscribed to (RFC 6458, section 6.1; RFC 6525, section 6.1): about
+//! associations, and about reset or added streams.
 
 use crate::sockets::arguments::{Numbers, header};
 use core::net::IpAddr;
@@ -28,7 +28,7 @@ pub(super) const SEND_FAILED: &str = "SCTP_SEND_FAILED";
 pub(super) const SEND_FAILED_EVENT: &str = "SCTP_SEND_FAILED_EVENT";
 const AUTHENTICATION: &str = "SCTP_AUTHENTICATION_EVENT";
 
-/// Kinds of notifications that there are here.
+/// Supported kinds of notifications.
 const KINDS: [&str; 11] = [
     STREAM_RESET,
     ASSOC_RESET,
@@ -43,7 +43,7 @@ const KINDS: [&str; 11] = [
     AUTHENTICATION,
 ];
 
-/// The fields of SCTP_EVENTS (RFC 6458, section 6.2.1), each with the kind that it is about; none for what there is not.
+/// The fields of SCTP_EVENTS (RFC 6458, section 6.2.1), each with its kind; `None` if it is not supported.
 const EVENTS: [(&str, Option<&str>); 10] = [
     ("sctp_association_event", Some(ASSOC_CHANGE)),
     ("sctp_address_event", Some(PEER_ADDRESS_CHANGE)),
@@ -62,18 +62,18 @@ const OUTGOING: i64 = 2;
 const DENIED: i64 = 4;
 const FAILED: i64 = 8;
 
-/// What an application is told, as the struct that it reads.
+/// A notification, as the struct that the application reads.
 #[derive(Clone, Debug)]
 pub(super) struct Notification {
     kind: &'static str,
-    /// Of the whole struct, bytes; several where systems differ.
+    /// Lengths of the whole struct in bytes; several if systems differ.
     lengths: &'static [i64],
-    /// What depends on the notification, beside those.
+    /// Bytes in addition, which depend on the notification.
     more: i64,
     fields: Vec<(&'static str, Output)>,
 }
 
-/// Names of the fields that all have: type, flags, length.
+/// Names of the fields common to all: type, flags, length.
 type Header = [&'static str; 3];
 
 const STREAM_RESET_HEADER: Header = ["strreset_type", "strreset_flags", "strreset_length"];
@@ -91,7 +91,7 @@ impl Notification {
         Notification { kind, lengths, more: 0, fields }
     }
 
-    /// With a flag that has a name.
+    /// Adds a flag that has a name.
     pub(super) fn flagged(
         kind: &'static str,
         header: Header,
@@ -105,7 +105,7 @@ impl Notification {
         notification
     }
 
-    /// With a list or bytes that make it longer.
+    /// Adds the length of a list or of bytes.
     pub(super) fn longer(mut self, more: i64) -> Self {
         self.more = more;
         if let Some((_, length)) = self.fields.get_mut(2) {
@@ -114,8 +114,8 @@ impl Notification {
         self
     }
 
-    /// The notification's length: the one that the script returns, if some system has that. What there is no room for is cut
-    /// off; true if nothing was.
+    /// The notification's length: the script's if it is valid on some system. A notification that does not fit is
+    /// truncated; returns false in that case.
     fn length(&self, call: &Call, room: usize) -> (i64, bool) {
         let wanted = call.returns.number(&|_| None);
         let room = i64::try_from(room).unwrap_or(i64::MAX);
@@ -130,7 +130,7 @@ impl Notification {
         self
     }
 
-    /// What an event means to an application, if it is one of ours.
+    /// The notification for an event, if any.
     pub(super) fn of(event: &Event, association: Option<&Association>) -> Option<Notification> {
         Some(match event {
             Event::Established => association_changed("SCTP_COMM_UP", association),
@@ -187,7 +187,7 @@ fn association_reset(flags: i64) -> Notification {
     Notification::new(ASSOC_RESET, ASSOC_RESET_HEADER, flags, &[20])
 }
 
-/// What became of an association (RFC 6458, section 6.1.1). What it supports is not told.
+/// State change of an association (RFC 6458, section 6.1.1). The supported features are not reported.
 fn association_changed(state: &'static str, association: Option<&Association>) -> Notification {
     let (inbound, outbound) = association.map_or((0, 0), |association| {
         (association.inbound_streams(), association.outbound_streams())
@@ -195,7 +195,7 @@ fn association_changed(state: &'static str, association: Option<&Association>) -
     let notification =
         Notification::new(ASSOC_CHANGE, ["sac_type", "sac_flags", "sac_length"], 0, &[20])
             .with("sac_state", Output::Name(state));
-    // Which cause there was is not told.
+    // The error cause is not reported.
     let notification = match state {
         "SCTP_COMM_LOST" => notification,
         _ => notification.with("sac_error", Output::Number(0)),
@@ -215,8 +215,8 @@ fn streams_changed(flags: i64, association: Option<&Association>) -> Notificatio
 }
 
 impl Sockets {
-    /// An application that begins to ask whether its data was acknowledged is told so at once where none waits (RFC 6458,
-    /// section 6.1.9). `before` is what it asked for until now.
+    /// An application that subscribes to the acknowledgement of all data is notified at once if no data is
+    /// outstanding (RFC 6458, section 6.1.9). `before`: its previous subscriptions.
     pub(super) fn tell_at_once(&mut self, descriptor: i64, before: &BTreeSet<&'static str>) {
         let Ok(socket) = self.socket(descriptor) else { return };
         let asks = socket.notifications.contains(SENDER_DRY) && !before.contains(SENDER_DRY);
@@ -228,7 +228,7 @@ impl Sockets {
         }
     }
 
-    /// Drops an endpoint's notifications, from place `from` on, that were not subscribed to when they happened.
+    /// Drops an endpoint's notifications, from index `from` on, that were not subscribed to when they happened.
     pub(super) fn drop_unwanted(&mut self, stack: usize, from: usize) {
         let is_of_stack = |role: Role| match role {
             Role::Listening(own) | Role::Many(own) | Role::Association(own, _) => own == stack,
@@ -245,7 +245,7 @@ impl Sockets {
     }
 }
 
-/// What became of an address of the peer (RFC 6458, section 6.1.2; RFC 7829, section 7.1).
+/// State change of an address of the peer (RFC 6458, section 6.1.2; RFC 7829, section 7.1).
 fn address_changed(address: IpAddr, change: PathChange) -> Option<Notification> {
     let state = match change {
         PathChange::Confirmed => "SCTP_ADDR_CONFIRMED",
@@ -256,7 +256,7 @@ fn address_changed(address: IpAddr, change: PathChange) -> Option<Notification> 
         PathChange::CarriesData => return None,
     };
     let header = ["spc_type", "spc_flags", "spc_length"];
-    // FreeBSD's, and Linux'.
+    // Lengths on FreeBSD and on Linux.
     let notification = Notification::new(PEER_ADDRESS_CHANGE, header, 0, &[152, 148]);
     Some(
         notification
@@ -266,7 +266,7 @@ fn address_changed(address: IpAddr, change: PathChange) -> Option<Notification> 
     )
 }
 
-/// What the peer reported, with the chunk (RFC 6458, section 6.1.3).
+/// An error reported by the peer, with the chunk (RFC 6458, section 6.1.3).
 fn remote_error(code: u16, chunk: &[u8]) -> Notification {
     let header = ["sre_type", "sre_flags", "sre_length"];
     let bytes = chunk.iter().map(|byte| Output::Number((*byte).into())).collect();
@@ -276,27 +276,27 @@ fn remote_error(code: u16, chunk: &[u8]) -> Notification {
         .with("sre_data", Output::List(bytes))
 }
 
-/// The peer authenticates nothing (RFC 6458, section 6.1.8).
+/// The peer does not support authentication (RFC 6458, section 6.1.8).
 fn no_authentication() -> Notification {
     Notification::new(AUTHENTICATION, ["auth_type", "auth_flags", "auth_length"], 0, &[20])
         .with("auth_keynumber", Output::Number(0))
         .with("auth_indication", Output::Name("SCTP_AUTH_NO_AUTH"))
 }
 
-/// What is noticed by looking at an association rather than by an event.
+/// State of an association that is polled, for lack of an event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Polled {
-    /// Data was sent or waits.
+    /// Data was sent or is queued.
     holds_data: bool,
-    /// The peer shuts the association down, and its application was told.
+    /// The peer shuts the association down, and the application was notified.
     shuts_down: bool,
     /// The association was set up.
     is_open: bool,
 }
 
 impl Polled {
-    /// Looks at an association: the peer began to shut it down (RFC 6458, section 6.1.5), or all that was sent was
-    /// acknowledged (section 6.1.9).
+    /// Polls an association: the peer began to shut it down (RFC 6458, section 6.1.5), or all data was acknowledged
+    /// (section 6.1.9).
     pub(super) fn look(&mut self, association: &Association) -> Vec<Notification> {
         let stats = association.stats();
         let mut found = Vec::new();
@@ -327,7 +327,7 @@ fn sender_dry() -> Notification {
     Notification::new(SENDER_DRY, header, 0, &[12])
 }
 
-/// Asks for all kinds that SCTP_EVENTS names, or does not (RFC 6458, section 6.2.1).
+/// Subscribes to the kinds in SCTP_EVENTS (RFC 6458, section 6.2.1).
 pub(super) fn subscribe_all(
     wanted: &mut BTreeSet<&'static str>,
     numbers: &Numbers<'_>,
@@ -347,7 +347,7 @@ pub(super) fn subscribe_all(
     Ok(())
 }
 
-/// What getsockopt(SCTP_EVENTS) says.
+/// Value of getsockopt(SCTP_EVENTS).
 pub(super) fn subscriptions(wanted: &BTreeSet<&'static str>, data_io: bool) -> Output {
     let is_on = |kind: Option<&str>| kind.is_some_and(|kind| wanted.contains(kind));
     let on = EVENTS.iter().map(|(field, kind)| (*field, Output::Number(is_on(*kind).into())));
@@ -355,7 +355,7 @@ pub(super) fn subscriptions(wanted: &BTreeSet<&'static str>, data_io: bool) -> O
     Output::Struct([data_io].into_iter().chain(on).collect())
 }
 
-/// Asks for a kind of notification or does not: SCTP_EVENT (RFC 6458, section 6.2.2).
+/// Subscribes to a kind of notification or unsubscribes: SCTP_EVENT (RFC 6458, section 6.2.2).
 pub(super) fn subscribe(
     wanted: &mut BTreeSet<&'static str>,
     event: Option<&Expression>,
@@ -364,7 +364,7 @@ pub(super) fn subscribe(
     let refuse = || Stop::skip("setsockopt(SCTP_EVENT) with this value is not supported");
     match (kind_of(event), on.ok_or_else(refuse)?) {
         (_, 0) if event.is_none() => return Err(refuse()),
-        // What is never sent need not be switched off.
+        // A notification that is never sent need not be switched off.
         (None, 0) => {}
         (Some(kind), 0) => drop(wanted.remove(kind)),
         (Some(kind), _) => drop(wanted.insert(kind)),
@@ -377,7 +377,7 @@ pub(super) fn subscribe(
     Ok(())
 }
 
-/// What getsockopt(SCTP_EVENT) says of a kind.
+/// Value of getsockopt(SCTP_EVENT) for a kind.
 pub(super) fn subscription(
     wanted: &BTreeSet<&'static str>,
     event: Option<&Expression>,
@@ -394,7 +394,7 @@ fn kind_of(event: Option<&Expression>) -> Option<&'static str> {
 }
 
 impl Sockets {
-    /// The next notification that the application of a socket asked for. Others are dropped.
+    /// The next notification that the socket's application subscribed to. Others are dropped.
     fn next_notification(&mut self, descriptor: i64, role: Role) -> Option<Notification> {
         let Role::Association(stack, id) = role else { return None };
         let wanted = &self.sockets.get(descriptor)?.notifications;
@@ -404,7 +404,7 @@ impl Sockets {
         waiting.remove(next).map(|(_, notification)| notification)
     }
 
-    /// Reads a notification, if one waits. Those come before messages, in the order of the events.
+    /// Reads a notification, if any. Notifications come before messages, in the order of the events.
     pub(super) fn receive_notification(
         &mut self,
         (descriptor, role): (i64, Role),
@@ -432,5 +432,5 @@ impl Sockets {
     }
 }
 
-/// Notifications that wait to be read, in the order of the events.
+/// Unread notifications, in the order of the events.
 pub(super) type Waiting = std::collections::VecDeque<(AssociationId, Notification)>;

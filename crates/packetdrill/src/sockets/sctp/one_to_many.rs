@@ -1,4 +1,5 @@
-//! One-to-many sockets (RFC 6458, section 3): one descriptor for all associations of an endpoint, which sending opens.
+//! One-to-many sockets (RFC 6458, section 3): one descriptor for all associations of an endpoint; sending opens
+//! associations.
 
 use crate::sockets::arguments::integer;
 use core::net::IpAddr;
@@ -11,11 +12,11 @@ use super::{EPHEMERAL_PORT, Outcome, Returned, Role, Socket, Sockets, Status};
 use crate::script::Call;
 use crate::stop::Stop;
 
-/// The number of the first association: 0 to 2 stand for those to come, the current ones and all.
+/// Id of the first association: 0 to 2 denote future, current and all associations.
 pub(super) const FIRST_NUMBER: i64 = 3;
 
 impl Sockets {
-    /// What a call on a one-to-many socket is about: the association with a number, else the one that was made last.
+    /// The association of a call on a one-to-many socket: the one with the id, otherwise the last one created.
     pub(super) fn association_of(&self, role: Role, number: Option<i64>) -> Role {
         let Role::Many(stack) = role else { return role };
         let own = &self.stacks[stack];
@@ -34,7 +35,7 @@ impl Sockets {
         found.map_or(role, |id| Role::Association(stack, *id))
     }
 
-    /// The association that a message goes to, by its number, or by the peer's address, else the one that was made last;
+    /// The association of a sent message, by its id or by the peer's address, otherwise the last one created;
     /// sending opens one.
     pub(super) fn open_to_send(
         &mut self,
@@ -65,7 +66,7 @@ impl Sockets {
         self.open_for(now, descriptor, outgoing)
     }
 
-    /// Opens the association that a message is sent on, with an endpoint if the socket has none yet.
+    /// Opens the association of a sent message, with an endpoint if the socket has none yet.
     fn open_for(
         &mut self,
         now: Instant,
@@ -94,7 +95,7 @@ impl Sockets {
         found.map_or(role, |id| Role::Association(stack, *id))
     }
 
-    /// Gives a one-to-many socket its endpoint, if it has none yet.
+    /// Creates the endpoint of a one-to-many socket, if it has none yet.
     pub(super) fn many(&mut self, descriptor: i64) -> Result<Role, Outcome> {
         let socket = self.socket(descriptor)?;
         if socket.role != Role::Fresh {
@@ -116,7 +117,7 @@ impl Sockets {
         own.numbered.iter().copied().filter(is_own).collect()
     }
 
-    /// The numbers of the associations that a one-to-many socket has now; none of another socket.
+    /// Ids of a one-to-many socket's associations; `None` for another socket.
     pub(super) fn association_numbers(&mut self, descriptor: i64) -> Option<Vec<i64>> {
         let socket = self.socket(descriptor).ok().filter(|socket| socket.many)?;
         let Role::Many(stack) = socket.role else { return Some(Vec::new()) };
@@ -129,7 +130,7 @@ impl Sockets {
         Some(numbers.filter(|(_, id)| is_there(id)).map(|(number, _)| number).collect())
     }
 
-    /// sctp_peeloff(): an association gets a one-to-one socket of its own (RFC 6458, section 9.2).
+    /// sctp_peeloff(): gives an association a one-to-one socket of its own (RFC 6458, section 9.2).
     pub(super) fn peel_off(
         &mut self,
         descriptor: i64,
@@ -137,7 +138,7 @@ impl Sockets {
         call: &Call,
     ) -> Result<Outcome, Stop> {
         let number = integer("sctp_peeloff", call.arguments.get(1))?;
-        // A socket of one association may be asked for it by its number, as systems have it.
+        // As on other systems, a one-to-one socket may be addressed with its association's id.
         let found = match role {
             Role::Association(stack, id) if self.stacks[stack].number(id) == number => role,
             Role::Many(_) => self.association_of(role, Some(number)),

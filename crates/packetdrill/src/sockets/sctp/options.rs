@@ -33,7 +33,7 @@ impl Sockets {
         if vocabulary::is_cut_off(call) {
             return Ok(Returned::error("EINVAL"));
         }
-        // Options that are only asked are refused whatever they say.
+        // Read-only options are refused whatever their value.
         let is_set = !matches!(name, "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO");
         if let Some(field) = value.and_then(not_understood).filter(|_| is_set) {
             return Err(Stop::skip(format!(
@@ -133,7 +133,7 @@ impl Sockets {
     }
 }
 
-/// What getsockopt() says of what a socket was told; none if the option is about an association.
+/// Value of an option that the socket itself stores; `None` if it concerns an association.
 fn of_socket(socket: &Socket, name: &str, call: &Call) -> Result<Option<Output>, Stop> {
     let (options, wants) = (&socket.options, socket.wants);
     let policy = &options.policy;
@@ -142,7 +142,7 @@ fn of_socket(socket: &Socket, name: &str, call: &Call) -> Result<Option<Output>,
         "SCTP_NODELAY" => Output::Number(options.no_delay.into()),
         "SCTP_RECVRCVINFO" => Output::Number(wants.info.into()),
         "SCTP_RECVNXTINFO" => Output::Number(wants.next.into()),
-        // Associations never end for being idle.
+        // Idle associations never end.
         "SCTP_AUTOCLOSE" => Output::Number(0),
         "SCTP_REUSE_PORT" => Output::Number(socket.reuses_port.into()),
         "SCTP_USE_EXT_RCVINFO" => Output::Number(wants.extended.into()),
@@ -175,7 +175,7 @@ fn of_socket(socket: &Socket, name: &str, call: &Call) -> Result<Option<Output>,
     }))
 }
 
-/// Sets what is the socket's own affair and not the stack's; none if the option is another one.
+/// Sets an option that the socket itself stores; `None` if it is another one.
 fn set_of_socket(
     socket: &mut Socket,
     name: &str,
@@ -187,10 +187,10 @@ fn set_of_socket(
     }
     match (name, value.and_then(single)) {
         (name, Some(on)) if socket.set_wants(name, on != 0) => {}
-        // Our messages are delivered whole, so there is nothing to interleave for the application.
+        // Messages are delivered whole, so there is no interleaving for the application.
         ("SCTP_FRAGMENT_INTERLEAVE", Some(level @ 0..=2)) => socket.interleave_level = level,
         ("SCTP_REUSE_PORT", Some(on)) => socket.reuses_port = on != 0,
-        // Of one-to-many sockets alone (RFC 6458, section 8.1.8).
+        // One-to-many sockets only (RFC 6458, section 8.1.8).
         ("SCTP_AUTOCLOSE", Some(_)) if !socket.many => {
             return Ok(Some(Returned::error("EINVAL")));
         }
@@ -226,7 +226,7 @@ fn option_name(call: &Call) -> Result<&str, Stop> {
     }
 }
 
-/// The first field of a struct that is neither left open nor anything that an option could be about.
+/// The first field of a struct that is neither open nor the subject of any option.
 fn not_understood(value: &Expression) -> Option<&str> {
     let is_understood = |value: &Expression| {
         let is_number = value.number(&constant).is_some();
@@ -280,12 +280,12 @@ fn status(association: &Association) -> Output {
     ])
 }
 
-/// The association that a struct names.
+/// The association id in a struct.
 fn association_number(numbers: &Numbers<'_>) -> Option<i64> {
     numbers.iter().find(|(key, _)| key.ends_with("assoc_id")).map(|(_, number)| *number)
 }
 
-/// Path MTU discovery neither begins nor ends within an association.
+/// Refuses to switch path MTU discovery within an association.
 fn refuse_discovery(
     role: Role,
     options: &AssociationOptions,
@@ -306,7 +306,7 @@ fn refuse_discovery(
     }
 }
 
-/// Fields that nothing here heeds, by their option.
+/// Fields without effect here, by option.
 const UNHEEDED: [(&str, &str); 4] = [
     ("SCTP_PEER_ADDR_PARAMS", "spp_dscp"),
     ("SCTP_PEER_ADDR_PARAMS", "spp_ipv6_flowlabel"),
@@ -314,14 +314,14 @@ const UNHEEDED: [(&str, &str); 4] = [
     ("SCTP_ASSOCINFO", "sasoc_cookie_life"),
 ];
 
-/// A field with a value that would change something, and does not.
+/// A field with a value that should have an effect and has none.
 fn unheeded(name: &str, numbers: &Numbers<'_>) -> Option<&'static str> {
     let is_set = |field: &str| numbers.get(field).is_some_and(|value| *value != 0);
     let mut fields = UNHEEDED.iter().filter(|(option, _)| *option == name);
     fields.find(|(_, field)| is_set(field)).map(|(_, field)| *field)
 }
 
-/// Whether a socket would take these values: the bounds of the RTO in their order, levels that there are.
+/// Whether a socket accepts these values: the bounds of the RTO in their order, existing levels.
 fn is_sensible(
     options: &AssociationOptions,
     name: &str,
@@ -331,7 +331,7 @@ fn is_sensible(
     if let ("SCTP_FRAGMENT_INTERLEAVE", Some(level)) = (name, flag) {
         return (0..=2).contains(&level);
     }
-    // What is switched on and off at once (RFC 6458, section 8.1.12).
+    // Flags that are switched on and off at once (RFC 6458, section 8.1.12).
     let flags = numbers.get("spp_flags").copied().unwrap_or(0);
     let both = |one: i64, other: i64| flags & one != 0 && flags & other != 0;
     if both(HB_ENABLE, HB_DISABLE) || both(PMTUD_ENABLE, PMTUD_DISABLE) {
@@ -347,7 +347,7 @@ fn is_sensible(
     name != "SCTP_RTOINFO" || (min <= initial && initial <= max)
 }
 
-/// Changes `options` as a call says. Zero leaves a value as it is (RFC 6458, section 8.1).
+/// Applies a call to `options`. Zero leaves a value unchanged (RFC 6458, section 8.1).
 fn change(
     options: &mut AssociationOptions,
     name: &str,
@@ -382,7 +382,7 @@ fn change(
             options.inbound_streams = streams("sinit_max_instreams", options.inbound_streams)?;
             let attempts = small("sinit_max_attempts")?;
             options.max_init_retransmits = attempts.unwrap_or(options.max_init_retransmits);
-            // sinit_max_init_timeo bounds T1, as RTO.Max does here; no script depends on less.
+            // sinit_max_init_timeo bounds T1, as RTO.Max does here; no script depends on a smaller value.
         }
         "SCTP_ASSOCINFO" => {
             let limit = small("sasoc_asocmaxrxt")?;
@@ -404,7 +404,7 @@ fn change(
     Ok(())
 }
 
-/// Changes what `options` offer beyond RFC 9260.
+/// Changes the extensions that `options` offer.
 fn change_extensions(
     options: &mut AssociationOptions,
     name: &str,
@@ -413,7 +413,7 @@ fn change_extensions(
 ) -> Result<(), Stop> {
     let refuse = || Stop::skip(format!("setsockopt({name}) with this value is not supported"));
     match name {
-        // RFC 9653, section 7.1: the method that detects errors instead of the checksum.
+        // RFC 9653, section 7.1: the error detection method that replaces the checksum.
         "SCTP_ACCEPT_ZERO_CHECKSUM" => {
             options.zero_checksum = match flag {
                 Some(0) => None,
@@ -444,7 +444,7 @@ fn change_extensions(
     Ok(())
 }
 
-/// Offers an extension or does not, as `assoc_value` says.
+/// Offers an extension or not, by `assoc_value`.
 fn offer(
     options: &mut AssociationOptions,
     extension: Extensions,
@@ -458,7 +458,7 @@ fn offer(
     Some(())
 }
 
-/// spp_pathmtu is what a packet has room for besides headers of `overhead` bytes (RFC 6458, section 8.1.12).
+/// spp_pathmtu is the room of a packet without headers of `overhead` bytes (RFC 6458, section 8.1.12).
 fn change_path(options: &mut AssociationOptions, numbers: &Numbers<'_>, overhead: u16) {
     let number = |key: &str| numbers.get(key).copied().unwrap_or(0);
     let flags = number("spp_flags");

@@ -1,4 +1,4 @@
-//! What the calls that read say besides a message or a notification (RFC 6458, sections 5.3, 8.4 and 9.13).
+//! Outputs of calls that read, besides a message or a notification (RFC 6458, sections 5.3, 8.4 and 9.13).
 
 use crate::vocabulary::constant;
 use sctp::{Message, Tsn};
@@ -8,16 +8,16 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::sockets::arguments::header;
 
-/// Bytes of struct sctp_rcvinfo and sctp_nxtinfo.
+/// Size in bytes of struct sctp_rcvinfo and sctp_nxtinfo.
 const RCVINFO_SIZE: i64 = 28;
 const NXTINFO_SIZE: i64 = 16;
 
-/// Bytes of ancillary data by its kind, on FreeBSD and on Linux, whose headers and structs differ.
+/// Bytes of ancillary data by kind, on FreeBSD and on Linux, whose headers and structs differ.
 const RCVINFO_LENGTHS: &[i64] = &[40, 44];
 const NXTINFO_LENGTHS: &[i64] = &[28, 32];
 const SNDRCV_LENGTHS: &[i64] = &[140, 44, 48];
 
-/// What an application wants to know of the messages that it reads.
+/// Information about received messages that an application asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wants {
     /// SCTP_RECVRCVINFO.
@@ -26,31 +26,31 @@ pub(super) struct Wants {
     pub(super) next: bool,
     /// sctp_data_io_event of SCTP_EVENTS.
     pub(super) data_io: bool,
-    /// SCTP_USE_EXT_RCVINFO: what the event tells comes with the next message (section 5.3.3).
+    /// SCTP_USE_EXT_RCVINFO: information about the next message (section 5.3.3).
     pub(super) extended: bool,
 }
 
-/// A message, or the part of one for which there was room.
+/// A message, or the part of it for which there was room.
 pub(super) struct Incoming<'a> {
     pub(super) message: &'a Message,
-    /// The number of its association, on one-to-many sockets.
+    /// Id of its association, on one-to-many sockets.
     pub(super) association: Option<i64>,
-    /// What SCTP_CONTEXT says.
+    /// Value of SCTP_CONTEXT.
     pub(super) context: i64,
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub(super) read: usize,
-    /// Whether nothing of it is left.
+    /// Whether the message was read completely.
     pub(super) whole: bool,
     /// The peer's cumulative TSN when it was read.
     pub(super) cumulative: Option<Tsn>,
-    /// The message behind it, if one waits.
+    /// The next message, if one waits.
     pub(super) next: Option<&'a Message>,
 }
 
 type Fields = Vec<(&'static str, Output)>;
 
 impl Incoming<'_> {
-    /// What a call returns and writes.
+    /// Return value and outputs of a call.
     pub(super) fn outcome(&self, call: &Call, wants: Wants) -> Outcome {
         let outputs = match call.name.as_str() {
             "sctp_recvmsg" => vec![(5, Output::Struct(self.sndrcv())), (6, self.flags())],
@@ -105,7 +105,7 @@ impl Incoming<'_> {
         self.with_association(fields, "sinfo_assoc_id")
     }
 
-    /// Both structs have these fields, of which the last says nothing of a message that came.
+    /// Fields common to both structs; the last has no meaning for a received message.
     fn sndrcv_but(&self, last: &'static str) -> Fields {
         let message = self.message;
         vec![
@@ -166,12 +166,12 @@ impl Incoming<'_> {
         control
     }
 
-    /// What sctp_recvv() writes: the struct that was asked for, if there is room for it, its size and its kind.
+    /// Outputs of sctp_recvv(): the requested struct, if there is room for it, its size and its kind.
     fn with_info(&self, wants: Wants, room: i64) -> Vec<(usize, Output)> {
         let next = self.nxtinfo().filter(|_| wants.next && room >= NXTINFO_SIZE);
         let both = next.is_some() && room < RCVINFO_SIZE + NXTINFO_SIZE;
         let info = wants.info && room >= RCVINFO_SIZE;
-        // Where there is no room for both, where the message belongs matters more.
+        // If there is no room for both, the information about this message has precedence.
         let next = next.filter(|_| !(info && both));
         let (size, kind, info) = match (info, next) {
             (false, None) => (0, "SCTP_RECVV_NOINFO", None),
@@ -192,7 +192,7 @@ impl Incoming<'_> {
     }
 }
 
-/// Bytes that sctp_recvv() has room for beside the message; without a number there is room for all.
+/// Room of sctp_recvv() in bytes besides the message; unlimited without a number.
 fn room_for_info(call: &Call) -> i64 {
     let info = call.arguments.get(5);
     let is_nowhere = matches!(info, Some(Expression::Name(name)) if name == "NULL");
@@ -212,7 +212,7 @@ fn flags(message: &Message) -> Output {
     Output::Name(if message.unordered { "SCTP_UNORDERED" } else { "0" })
 }
 
-/// One entry of the ancillary data (struct cmsghdr and what follows it).
+/// An entry of the ancillary data (struct cmsghdr and its contents).
 fn entry(kind: &'static str, lengths: &'static [i64], data: Fields) -> Output {
     Output::Struct(vec![
         ("cmsg_len", Output::OneOf(lengths)),
@@ -223,7 +223,7 @@ fn entry(kind: &'static str, lengths: &'static [i64], data: Fields) -> Output {
 }
 
 impl Socket {
-    /// What its application wants to know, changed by an option; false if the option is another one.
+    /// Changes the requested information by an option; returns false if it is another option.
     pub(super) fn set_wants(&mut self, name: &str, on: bool) -> bool {
         match name {
             "SCTP_RECVRCVINFO" => self.wants.info = on,
@@ -235,7 +235,7 @@ impl Socket {
     }
 }
 
-/// A notification, as sctp_recvv() tells it.
+/// A notification as the output of sctp_recvv().
 pub(super) fn of_notification(length: i64, notification: Output, flags: Output) -> Outcome {
     let length_field = Output::Unsupported("iov_len");
     let vector = Output::Struct(vec![("iov_base", notification), ("iov_len", length_field)]);

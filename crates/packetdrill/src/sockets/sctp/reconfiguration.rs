@@ -13,7 +13,7 @@ const RESET_STREAM_REQUEST: i64 = 1;
 const RESET_ASSOCIATION_REQUEST: i64 = 2;
 const CHANGE_ASSOCIATION_REQUEST: i64 = 4;
 
-/// SCTP_ENABLE_STREAM_RESET (section 6.3.1): which requests of the peer are granted. A socket that wants any
+/// SCTP_ENABLE_STREAM_RESET (section 6.3.1): which requests of the peer are granted. A socket that grants any
 /// offers the extension.
 pub(super) fn enable(options: &mut sctp::AssociationOptions, numbers: &Numbers<'_>) -> Option<()> {
     let value = *numbers.get("assoc_value").filter(|value| (0..8).contains(*value))?;
@@ -28,7 +28,7 @@ pub(super) fn enable(options: &mut sctp::AssociationOptions, numbers: &Numbers<'
     Some(())
 }
 
-/// What getsockopt(SCTP_ENABLE_STREAM_RESET) says.
+/// Value of getsockopt(SCTP_ENABLE_STREAM_RESET).
 pub(super) fn enabled(policy: ReconfigurationPolicy) -> Output {
     let bit = |is_set, bit| if is_set { bit } else { 0 };
     let value = bit(policy.reset_streams, RESET_STREAM_REQUEST)
@@ -37,7 +37,7 @@ pub(super) fn enabled(policy: ReconfigurationPolicy) -> Output {
     Output::Struct(vec![("assoc_value", Output::Number(value))])
 }
 
-/// What SCTP_RESET_STREAMS, SCTP_RESET_ASSOC or SCTP_ADD_STREAMS ask for (sections 6.3.2 to 6.3.4).
+/// Request of SCTP_RESET_STREAMS, SCTP_RESET_ASSOC or SCTP_ADD_STREAMS (sections 6.3.2 to 6.3.4).
 enum Wish {
     Streams(ResetDirection, Vec<StreamId>),
     Association,
@@ -45,7 +45,7 @@ enum Wish {
 }
 
 impl Sockets {
-    /// Does what an option asks for that is a request to the peer and no setting; none if it is a setting.
+    /// Executes an option that is a request to the peer; `None` if it is a setting.
     pub(super) fn reconfigure(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! What the calls that send say of a message, in arguments, structs and ancillary data (RFC 6458, sections 5.3, 8.13,
-//! 9.7, 9.9 and 9.12).
+//! Description of a sent message in arguments, structs and ancillary data (RFC 6458, sections 5.3, 8.13, 9.7, 9.9
+//! and 9.12).
 
 use crate::sockets::arguments::{address_of, integer, numbers, part};
 use crate::vocabulary::constant;
@@ -12,17 +12,17 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
-/// A message to send, as a call describes it.
+/// A message to send, as described by a call.
 pub(super) struct Outgoing {
     pub(super) length: usize,
     pub(super) stream: StreamId,
     pub(super) ppid: Ppid,
     pub(super) options: SendOptions,
-    /// The address that it goes to, of a one-to-many socket.
+    /// Destination address, on a one-to-many socket.
     pub(super) remote: Option<IpAddr>,
-    /// The number of the association that it goes to, likewise.
+    /// Id of the destination association, on a one-to-many socket.
     pub(super) association: Option<i64>,
-    /// Streams and attempts of an association that is opened for it: SCTP_INIT.
+    /// Streams and attempts of an association that the message opens: SCTP_INIT.
     pub(super) set_up: Vec<(&'static str, i64)>,
 }
 
@@ -33,7 +33,7 @@ const PRINFO_VALID: i64 = 2;
 const AUTHINFO_VALID: i64 = 4;
 
 impl Outgoing {
-    /// Options of an association that is opened for the message: what SCTP_INIT says counts for that one alone.
+    /// Options of an association that the message opens: SCTP_INIT applies to that one only.
     pub(super) fn with_set_up(&self, mut options: AssociationOptions) -> AssociationOptions {
         for (name, number) in self.set_up.iter().filter(|(_, number)| *number > 0) {
             let streams = u16::try_from(*number).unwrap_or(u16::MAX);
@@ -47,7 +47,7 @@ impl Outgoing {
     }
 }
 
-/// What a call says of the message that it sends, and where it says nothing, what the socket's `defaults` set.
+/// The message that a call sends, with the socket's `defaults` for values that the call does not give.
 pub(super) fn outgoing(
     call: &Call,
     defaults: impl FnOnce(&mut Outgoing) -> Result<(), Stop>,
@@ -160,7 +160,7 @@ impl Outgoing {
         }
     }
 
-    /// Adds up buffers, `[{iov_base=…, iov_len=1000}]` or without names.
+    /// Adds up the lengths of buffers, `[{iov_base=…, iov_len=1000}]` or without names.
     fn read_vectors(&mut self, call: &Call, vectors: Option<&Expression>) -> Result<(), Stop> {
         let Some(Expression::List(vectors)) = vectors else { return Err(unknown(call)) };
         for vector in vectors {
@@ -171,7 +171,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Heeds a struct by the kind of its ancillary data.
+    /// Applies a struct by the kind of its ancillary data.
     fn heed(&mut self, kind: &str, data: &Expression) -> Result<(), Stop> {
         let refuse = || Stop::skip(format!("{kind} with this value is not supported"));
         let fields = numbers(data);
@@ -222,7 +222,7 @@ impl Outgoing {
         }
     }
 
-    /// The address that it goes to; `...` and NULL are the peer that there is.
+    /// Sets the destination address; `...` and NULL mean the existing peer.
     fn set_remote(&mut self, argument: Option<&Expression>) -> Result<(), Stop> {
         let one = match argument {
             Some(Expression::List(list)) => match list.as_slice() {
@@ -263,7 +263,7 @@ pub(super) fn lifetime(millis: i64) -> Reliability {
     }
 }
 
-/// What a policy of partial reliability and its value say (RFC 7496, section 4).
+/// Meaning of a policy of partial reliability and its value (RFC 7496, section 4).
 pub(super) fn reliability(policy: &str, value: i64) -> Option<Reliability> {
     let count = u32::try_from(value).unwrap_or(u32::MAX);
     Some(match policy {
@@ -279,7 +279,7 @@ pub(super) fn small(number: i64) -> Result<u16, Stop> {
     u16::try_from(number).map_err(|_| Stop::skip(format!("the stream {number} cannot be")))
 }
 
-/// Longest message that a script may ask for.
+/// Longest message of a script.
 const LENGTH_MAX: usize = 1 << 24;
 
 fn length(length: i64) -> Result<usize, Stop> {

@@ -13,7 +13,7 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
-/// Bytes of a DATA chunk beside its payload.
+/// Bytes of a DATA chunk besides its payload.
 const DATA_OVERHEAD: usize = 16;
 
 impl Sockets {
@@ -117,7 +117,7 @@ impl Sockets {
         }
     }
 
-    /// Hands on what there is room for of a message, from `offset` on, and keeps the rest for the next call.
+    /// Delivers as much of a message as there is room for, from `offset` on, and keeps the rest for the next call.
     fn deliver(
         &mut self,
         descriptor: i64,
@@ -154,7 +154,7 @@ impl Sockets {
     }
 }
 
-/// Flags of a call that reads change what it does (MSG_PEEK), or are not there.
+/// Refuses flags that change a reading call's behaviour (MSG_PEEK).
 fn refuse_flags(call: &Call) -> Result<(), Stop> {
     let at = match call.name.as_str() {
         "recv" => 3,
@@ -167,7 +167,7 @@ fn refuse_flags(call: &Call) -> Result<(), Stop> {
     }
 }
 
-/// Bytes that a call has room for.
+/// Room in bytes of a reading call.
 fn room(call: &Call) -> Result<usize, Stop> {
     let room = match (call.name.as_str(), call.arguments.get(1)) {
         ("recvmsg", Some(header)) => match part(header, "msg_iov") {

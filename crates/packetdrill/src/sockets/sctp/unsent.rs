@@ -1,4 +1,4 @@
-//! Messages that did not arrive, as the application is told of them (RFC 6458, sections 6.1.4 and 6.1.11).
+//! Notifications of messages that did not arrive (RFC 6458, sections 6.1.4 and 6.1.11).
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ const FAILED_LENGTHS: &[i64] = &[144, 48];
 /// SCTP_DATA_NOT_FRAG: the whole message is returned.
 const WHOLE: i64 = 3;
 
-/// A message that was accepted.
+/// A message accepted for sending.
 #[derive(Clone, Copy, Debug)]
 struct Accepted {
     stream: u16,
@@ -24,7 +24,7 @@ struct Accepted {
     length: usize,
 }
 
-/// The messages of an association in the order in which they were accepted.
+/// The messages of an association, in the order of acceptance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Messages(VecDeque<Accepted>);
 
@@ -38,7 +38,7 @@ impl Messages {
         });
     }
 
-    /// A message was given up.
+    /// A message was abandoned.
     pub(super) fn give_up(&mut self, abandoned: &Abandoned) -> Vec<Notification> {
         let is_it = |message: &Accepted| {
             (message.stream, message.context) == (abandoned.stream.0, abandoned.context)
@@ -60,7 +60,7 @@ impl Messages {
 }
 
 impl Accepted {
-    /// Both forms of the notification: an application asks for one of them.
+    /// Both forms of the notification, of which an application subscribes to one.
     fn failed(self, sent: bool) -> Vec<Notification> {
         let flags = if sent { "SCTP_DATA_SENT" } else { "SCTP_DATA_UNSENT" };
         let number = |value: i64| Output::Number(value);

@@ -1,9 +1,9 @@
-//! User data, byte by byte.
+//! Verification of user data, byte by byte.
 //!
-//! Scripts say how long messages are, not what is in them. Here each byte that the application writes is a function of
-//! the message and of its place in it, and each byte that the script sends one of its chunk and of its place there.
-//! What the stack sends must then be what was written, each message once and in its order; what it delivers must be
-//! what came. None of this asks the stack.
+//! Scripts give the length of messages, not their contents. Here each byte that the application writes is a
+//! function of the message and of its position in it, and each byte that the script sends one of its chunk and of
+//! its position there. The stack must send what was written, each message once and in order, and deliver what
+//! arrived. The check does not rely on the stack.
 
 mod arrived;
 mod carried;
@@ -11,7 +11,7 @@ mod carried;
 use self::arrived::Arrived;
 use self::carried::Carried;
 
-/// The user data of a run, both ways.
+/// The user data of a run in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct UserData {
     carried: Carried,
@@ -34,7 +34,7 @@ struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Reads a chunk (RFC 9260, section 3.3.1; RFC 8260, section 2.1); none if it carries no user data.
+    /// Parses a chunk (RFC 9260, section 3.3.1; RFC 8260, section 2.1); `None` if it carries no user data.
     fn read(bytes: &'a [u8]) -> Option<Chunk<'a>> {
         let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let (code, flags) = (*bytes.first()?, *bytes.get(1)?);
@@ -62,38 +62,38 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// A message that the application wrote.
+/// A message written by the application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     pub(super) stream: u16,
     pub(super) unordered: bool,
     pub(super) length: usize,
-    /// Whether it may never be sent: it may be given up, or its association ended.
+    /// Whether it may never be sent, because it may be abandoned or its association ended.
     pub(super) may_expire: bool,
 }
 
 impl UserData {
-    /// The bytes of the message that is written next.
+    /// The bytes of the next message.
     pub(super) fn next_message(&self, length: usize) -> Vec<u8> {
         let number = self.carried.written();
         (0..length).map(|offset| message_byte(number, offset)).collect()
     }
 
-    /// The stack took that message.
+    /// The stack accepted that message.
     pub(super) fn note_written(&mut self, message: Written) {
         self.carried.note_written(message);
     }
 
-    /// Judges the chunks of a packet that the stack sent.
+    /// Checks the chunks of a packet from the stack.
     ///
     /// # Errors
-    /// What is wrong with the user data in it.
+    /// The error in the user data.
     pub(crate) fn check_sent(&mut self, chunks: &[&[u8]]) -> Result<(), String> {
         let mut data = chunks.iter().filter_map(|chunk| Chunk::read(chunk));
         data.try_for_each(|chunk| self.carried.check(chunk))
     }
 
-    /// The script sends these chunks.
+    /// Records chunks that the script sends.
     pub(crate) fn note_arrived(&mut self, chunks: &[&[u8]]) {
         for chunk in chunks {
             match Chunk::read(chunk) {
@@ -104,10 +104,10 @@ impl UserData {
         }
     }
 
-    /// Judges a message that the stack delivers.
+    /// Checks a message that the stack delivers.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub(super) fn check_delivered(
         &mut self,
         stream: u16,
@@ -117,18 +117,18 @@ impl UserData {
         self.arrived.check(stream, unordered, payload)
     }
 
-    /// The association is another one, or begins again: TSNs mean something else, and what was written for the one
-    /// before may be lost with it.
+    /// The association was replaced or restarted: TSNs have a new meaning, and messages written for the old one may
+    /// be lost.
     pub(crate) fn restart(&mut self) {
         self.carried.restart();
         self.arrived = Arrived::default();
     }
 }
 
-/// Chunk type of RE-CONFIG, behind which SSNs may begin anew (RFC 6525).
+/// Chunk type of RE-CONFIG, after which SSNs may restart (RFC 6525).
 const RECONFIG: u8 = 130;
 
-/// The byte at `offset` of the message written as number `message`.
+/// The byte at `offset` of message number `message`.
 fn message_byte(message: u32, offset: usize) -> u8 {
     let place =
         message.wrapping_mul(0x9e37_79b1).wrapping_add((offset as u32).wrapping_mul(0x85eb_ca77));

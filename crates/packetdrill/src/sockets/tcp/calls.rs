@@ -1,4 +1,4 @@
-//! Calls that make, connect and end sockets.
+//! Calls that create, connect and close sockets.
 
 use crate::sockets::arguments::{address_of, integer, is_usual};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,7 +11,7 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
-/// Calls on a descriptor.
+/// Supported calls on a descriptor.
 const SUPPORTED: [&str; 21] = [
     "accept",
     "bind",
@@ -37,7 +37,7 @@ const SUPPORTED: [&str; 21] = [
 ];
 
 impl Sockets {
-    /// Does a call, or as much of it as can be done now.
+    /// Makes a call, as far as it can proceed now.
     ///
     /// # Errors
     /// [`Stop::Skip`] for a call that is not supported.
@@ -124,7 +124,7 @@ impl Sockets {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        // Systems take one more than they are told.
+        // Systems accept one more than the backlog.
         let backlog = usize::try_from(backlog).unwrap_or(0).min(1 << 16) + 1;
         let options = ListenOptions { backlog, accepted: self.granted(&accepted) };
         let Ok(id) = self.endpoint().listen(SocketAddr::new(any, PORT), options) else {
@@ -193,7 +193,7 @@ impl Sockets {
         }
         let Role::Connection(id) = role else { return Ok(Returned::error("ENOTCONN")) };
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        // Reading is over for the application only; the peer is told nothing.
+        // Only the application's reading ends; the peer is not told.
         socket.read_shut |= how != 1;
         socket.write_shut |= how != 0;
         if how != 0

@@ -1,4 +1,4 @@
-//! What assertions may ask of the connection that was opened or accepted last: `tcpi_…`.
+//! Facts about the connection opened or accepted last for assertions: `tcpi_…`.
 
 use base::{Duration, Instant};
 use tcp::{ConnectionInfo, State};
@@ -6,8 +6,8 @@ use tcp::{ConnectionInfo, State};
 use super::{Role, Sockets};
 
 impl Sockets {
-    /// The number called `name`, if there is one now. Times are in microseconds where Linux has them
-    /// so; windows are in segments or bytes, as the script's system has it.
+    /// The number called `name`, if it exists now. Times are in microseconds where Linux has them so; windows are
+    /// in segments or bytes, as in the script's system.
     pub(crate) fn fact(&self, now: Instant, name: &str) -> Option<i64> {
         if let Some(number) = state_number(name) {
             return Some(number);
@@ -151,7 +151,7 @@ fn state_number(name: &str) -> Option<i64> {
     position(&LINUX, linux)
 }
 
-/// What Linux calls the state of recovery.
+/// Linux's name of the state of recovery.
 fn recovery_state(info: &ConnectionInfo) -> &'static str {
     if info.consecutive_timeouts > 0 {
         "TCP_CA_Loss"

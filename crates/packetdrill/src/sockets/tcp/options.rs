@@ -13,7 +13,7 @@ use crate::script::Call;
 use crate::stop::Stop;
 use crate::vocabulary;
 
-/// Options that mean nothing to a stack in virtual time: who shares a port, and marks of a router.
+/// Options without effect in virtual time: sharing of ports, and marks for routers.
 const IGNORED: [&str; 6] =
     ["SO_REUSEADDR", "SO_REUSEPORT", "IP_TOS", "IPV6_TCLASS", "IP_TTL", "IPV6_UNICAST_HOPS"];
 
@@ -58,7 +58,7 @@ impl Sockets {
             _ => return Err(unsupported("setsockopt", name)),
         }
         if !socket.keep_alive {
-            // Its times are kept for when it is switched on.
+            // The times are kept until it is switched on.
             socket.options = options.clone();
             options.keep_alive = None;
         } else {
@@ -69,7 +69,7 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    /// The options of what a socket stands for are these from now on.
+    /// Replaces the options of a socket's connection or listener.
     fn give_options(&mut self, now: Instant, role: Role, options: ConnectionOptions) {
         let options = self.granted(&options);
         match role {
@@ -83,7 +83,7 @@ impl Sockets {
         }
     }
 
-    /// What waits to be acknowledged is, at once.
+    /// Acknowledges pending data at once.
     fn on_quick_ack(&mut self, now: Instant, role: Role, on: bool) -> Outcome {
         if let (Role::Connection(id), true) = (role, on)
             && let Some(mut own) = self.endpoint().connection_mut(id)
@@ -93,7 +93,7 @@ impl Sockets {
         Returned::value(0)
     }
 
-    /// What waited for more goes out once nothing holds it.
+    /// Sends data that waited for more, once it is not held any more.
     fn on_corked(&mut self, now: Instant, role: Role, corked: bool) -> Outcome {
         if let (Role::Connection(id), false) = (role, corked)
             && let Some(mut own) = self.endpoint().connection_mut(id)
@@ -139,7 +139,7 @@ impl Sockets {
         Ok(Returned::option(output))
     }
 
-    /// TCP_MAXSEG: of a connection what it sends, else what was set.
+    /// TCP_MAXSEG: the segment size of a connection, otherwise the value that was set.
     fn max_segment(&mut self, now: Instant, role: Role, options: &ConnectionOptions) -> u64 {
         let configured = options.max_segment.map_or(536, u64::from);
         let Role::Connection(id) = role else { return configured };
@@ -159,7 +159,7 @@ fn unsupported(call: &str, name: &str) -> Stop {
     Stop::skip(format!("{call}({name}) is not supported"))
 }
 
-/// Sets an option that is a number.
+/// Sets a numeric option.
 fn change(options: &mut ConnectionOptions, name: &str, value: i64) -> Result<(), Stop> {
     let unsigned = u64::try_from(value).map_err(|_| unsupported("setsockopt", name))?;
     let size = usize::try_from(unsigned).unwrap_or(usize::MAX).min(1 << 30);
@@ -168,7 +168,7 @@ fn change(options: &mut ConnectionOptions, name: &str, value: i64) -> Result<(),
         set(options.keep_alive.get_or_insert_default());
     };
     match name {
-        // The scale follows the buffer.
+        // The window scale follows the buffer.
         "SO_RCVBUF" => {
             options.receive_buffer = size;
             options.window_shift = None;

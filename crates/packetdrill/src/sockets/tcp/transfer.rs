@@ -1,6 +1,6 @@
 //! Calls that carry bytes.
 //!
-//! Scripts say how many bytes are written and read, not which. Here each byte is a function of its place
+//! Scripts give the number of bytes written and read, not the bytes. Here each byte is a function of its position
 //! in the stream, so that a wrong byte, sent or delivered, is found.
 
 use crate::sockets::arguments::{header, integer, part, refuse_contents};
@@ -23,10 +23,10 @@ pub(crate) fn peer_byte(offset: u32) -> u8 {
     (offset.wrapping_mul(0x85eb_ca77) >> 19) as u8
 }
 
-/// Longest piece that a script may write or read at once.
+/// Longest write or read of a script.
 const LENGTH_MAX: i64 = 1 << 26;
 
-/// Flags that change nothing here: nothing raises signals.
+/// Flags without effect here: there are no signals.
 const HARMLESS: [&str; 1] = ["MSG_NOSIGNAL"];
 
 /// Flags of a call that carries bytes.
@@ -81,7 +81,7 @@ impl Sockets {
         Ok(Outcome::Blocks)
     }
 
-    /// What a write returns that the connection takes nothing of; `why` is none if there is no connection (any more).
+    /// Result of a write of which the connection accepts nothing; `why` is `None` without a connection.
     fn refused(
         &mut self,
         id: ConnectionId,
@@ -154,13 +154,13 @@ impl Sockets {
         })
     }
 
-    /// What a read returns of a connection that gives no data: its error, which is told once, or `otherwise`.
+    /// Result of a read without data: the connection's error, which is reported once, or `otherwise`.
     fn unreadable(&mut self, id: ConnectionId, otherwise: Outcome) -> Outcome {
         let error = self.status(Role::Connection(id)).and_then(|status| status.error.take());
         error.map_or(otherwise, Returned::error)
     }
 
-    /// poll() on one or more descriptors, for what can be told of a connection.
+    /// poll() on one or more descriptors, for the supported conditions.
     pub(super) fn poll(&mut self, call: &Call) -> Result<Outcome, Stop> {
         let unknown = || Stop::skip("poll() of this form is not supported");
         let Some(Expression::List(entries)) = call.arguments.first() else { return Err(unknown()) };
@@ -237,12 +237,12 @@ fn received(call: &Call, read: usize) -> Outcome {
     Outcome::Returned(Returned { value: read as i64, errno: None, outputs })
 }
 
-/// Whether a call is given no buffer.
+/// Whether a call has no buffer.
 fn is_nowhere(call: &Call) -> bool {
     matches!(call.arguments.get(1), Some(Expression::Name(name)) if name == "NULL")
 }
 
-/// How many bytes a call is about.
+/// Number of bytes of a call.
 fn length(call: &Call) -> Result<usize, Stop> {
     let vectors = |list: Option<&Expression>| match list {
         Some(Expression::List(parts)) => parts.iter().try_fold(0, |all, part| {

@@ -1,14 +1,14 @@
-//! What the stack delivers beside what the script sent.
+//! Comparison of delivered data with the script's.
 
 use std::collections::BTreeMap;
 
 use super::Chunk;
 
-/// The user data that the script sent.
+/// User data that the script sent.
 #[derive(Debug, Default)]
 pub(super) struct Arrived {
     chunks: BTreeMap<u32, Kept>,
-    /// How many times streams may have begun anew.
+    /// Number of times that streams may have restarted.
     epoch: u32,
 }
 
@@ -28,7 +28,7 @@ struct Kept {
 }
 
 impl Arrived {
-    /// The script sends a chunk. One that it sends again changes nothing.
+    /// Records a chunk that the script sends. A repeated one has no effect.
     pub(super) fn note(&mut self, chunk: Chunk<'_>) {
         let kept = Kept {
             stream: chunk.stream,
@@ -44,12 +44,12 @@ impl Arrived {
         self.chunks.entry(chunk.tsn).or_insert(kept);
     }
 
-    /// From here on streams may begin anew.
+    /// Streams may restart from here on.
     pub(super) fn begin_epoch(&mut self) {
         self.epoch += 1;
     }
 
-    /// Judges a message: whole, not delivered before, and the next one of its stream if it is ordered.
+    /// Checks a message: complete, not delivered before, and the next one of its stream if it is ordered.
     pub(super) fn check(
         &mut self,
         stream: u16,
@@ -83,7 +83,7 @@ impl Arrived {
         Ok(())
     }
 
-    /// The message that begins with a chunk, if all of it has come.
+    /// The message that begins with a chunk, if it arrived completely.
     fn assembled(&self, first: u32) -> Option<Vec<u8>> {
         let mut tsn = first;
         let mut chunk = self.chunks.get(&tsn)?;
@@ -108,7 +108,7 @@ impl Arrived {
     }
 }
 
-/// Whether a message of a stream comes before another, by SSN or message identifier.
+/// Whether a message of a stream precedes another, by SSN or message identifier.
 fn is_before(one: &Kept, other: &Kept) -> bool {
     let distance = other.number.wrapping_sub(one.number);
     match one.fragment {

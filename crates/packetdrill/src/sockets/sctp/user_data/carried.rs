@@ -1,18 +1,18 @@
-//! What the stack sends beside what its application wrote.
+//! Comparison of sent data with the application's.
 
 use std::collections::BTreeMap;
 
 use super::{Chunk, Written, message_byte};
 
-/// Messages that were written, and the TSNs that carried them.
+/// Written messages, and the TSNs that carried them.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     written: Vec<Written>,
-    /// Whether the first byte of each was sent.
+    /// Whether the first byte of each message was sent.
     begun: Vec<bool>,
-    /// What each TSN carried.
+    /// Contents of each TSN.
     by_tsn: BTreeMap<u32, Piece>,
-    /// Where each message in I-DATA goes on: next fragment and offset, by stream, order and message identifier.
+    /// Continuation of each message in I-DATA: next fragment and offset, by stream, order and message identifier.
     interleaved: BTreeMap<(u16, bool, u32), (u32, Piece)>,
 }
 
@@ -31,7 +31,7 @@ impl Piece {
 }
 
 impl Carried {
-    /// How many messages were written.
+    /// Number of written messages.
     pub(super) fn written(&self) -> u32 {
         self.written.len() as u32
     }
@@ -47,7 +47,7 @@ impl Carried {
         self.written.iter_mut().for_each(|message| message.may_expire = true);
     }
 
-    /// Judges a chunk: the same as before under a TSN that was sent before, else what comes next.
+    /// Checks a chunk: the same contents for a TSN that was sent before, otherwise the next ones.
     pub(super) fn check(&mut self, chunk: Chunk<'_>) -> Result<(), String> {
         let piece = match self.by_tsn.get(&chunk.tsn) {
             Some(piece) if piece.length != chunk.payload.len() => {
@@ -79,8 +79,7 @@ impl Carried {
         Ok(())
     }
 
-    /// The message that a first fragment belongs to: the next one of its stream, unless those before may have been
-    /// given up.
+    /// The message of a first fragment: the next one of its stream, unless earlier ones may have been abandoned.
     fn begin(&self, chunk: &Chunk<'_>) -> Result<Piece, String> {
         let of_stream = |message: &&(usize, &Written)| {
             let (index, written) = **message;
@@ -104,7 +103,7 @@ impl Carried {
         ))
     }
 
-    /// Where a further fragment belongs: behind the one with the TSN before, or with the fragment number before.
+    /// Position of a further fragment: after the one with the previous TSN or fragment number.
     fn go_on(&self, chunk: &Chunk<'_>) -> Result<Piece, String> {
         let before = match chunk.fragment {
             None => self.by_tsn.get(&chunk.tsn.wrapping_sub(1)),
