@@ -1,8 +1,8 @@
-//! Addresses that come and go while an association lives (RFC 5061).
+//! Address reconfiguration: addresses added and removed during an association (RFC 5061).
 //!
-//! [`requests`] has what this side tells the peer of its own addresses, [`answers`] what the peer says of
-//! its. Only authenticated chunks count (section 4.1), so that no stranger can lead an association away.
-//! An association that never changes an address has none of this state.
+//! [`requests`] has this side's changes of its own addresses, [`answers`] the peer's changes of its addresses. Only
+//! authenticated chunks count (section 4.1), so that no attacker can redirect an association. An association that
+//! never changes an address has none of this state.
 
 pub(crate) mod answers;
 pub(crate) mod error;
@@ -20,7 +20,7 @@ use crate::paths::Paths;
 use crate::paths::addresses::is_meaningful;
 use crate::wire::{AsconfSerial, Tsn};
 
-/// What an association keeps once an address of either side changed.
+/// State of an association once an address of either side has changed.
 #[derive(Debug)]
 pub(crate) struct AddressReconfiguration {
     requests: Requests,
@@ -36,15 +36,15 @@ impl AddressReconfiguration {
         }
     }
 
-    /// When this machine wants to be called.
+    /// Earliest deadline.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.requests.deadline()
     }
 
-    /// Asks the peer to change what it knows of this side's addresses.
+    /// Requests a change of this side's addresses from the peer.
     ///
     /// # Errors
-    /// [`AddressError`]; nothing is changed then.
+    /// [`AddressError`]; nothing is changed in that case.
     pub(crate) fn change(
         &mut self,
         change: AddressChange,
@@ -84,12 +84,12 @@ impl AddressReconfiguration {
         &self.requests
     }
 
-    /// This side's requests, to go on with.
+    /// This side's requests, mutable.
     pub(crate) fn requests_mut(&mut self) -> &mut Requests {
         &mut self.requests
     }
 
-    /// What the peer asks.
+    /// The peer's requests.
     pub(crate) fn answers_mut(&mut self) -> &mut Answers {
         &mut self.answers
     }

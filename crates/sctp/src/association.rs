@@ -1,9 +1,9 @@
-//! One association: what it is, and the parts that it is made of.
+//! One association and its parts.
 //!
-//! Inputs are packets whose verification tag the endpoint has checked, time, and the application's
-//! calls; outputs are datagrams, events and the next deadline. Each part owns its state and knows nothing of the
-//! association: [`Phase`], [`Paths`], [`Sender`], [`Receiver`], [`Controls`], [`InUse`]. What happens is passed on to them
-//! here and in the files beside this one, and what follows from their answers is done here.
+//! Inputs are packets whose verification tag the endpoint has checked, time, and the application's calls; outputs
+//! are datagrams, events and the next deadline. Each part owns its state and does not know the association:
+//! [`Phase`], [`Paths`], [`Sender`], [`Receiver`], [`Controls`], [`InUse`]. This file and those below it dispatch
+//! inputs to the parts and execute the actions that the parts return.
 
 mod addresses;
 mod application;
@@ -55,52 +55,52 @@ use crate::tx::send_queue::SendQueue;
 use crate::tx::sender::Sender;
 use crate::wire::{StreamId, Tsn, VerificationTag};
 
-/// Bytes of an abort's reason that the peer is told: they must fit any path's packet.
+/// Most bytes of an abort's reason that the peer receives: they must fit a packet on any path.
 const ABORT_REASON_LIMIT: usize = 256;
 
 /// An association of RFC 9260: its parts, to which it dispatches inputs, and whose actions it executes.
 #[derive(Debug)]
 pub struct Association {
-    /// Shared by the associations that were opened with the same.
+    /// Shared by associations with equal options.
     options: Arc<AssociationOptions>,
     identity: Identity,
-    /// Identity that the peer has proved, where a layer below authenticates hosts; boxed since most have none.
+    /// The peer's proved identity, if a layer below authenticates hosts; boxed since most have none.
     origin: Option<Box<Origin>>,
     phase: Phase,
     paths: Paths,
     tx: Sender,
-    /// What the peer sends; from its INIT or INIT ACK on.
+    /// The receiving side, from the peer's INIT or INIT ACK on.
     rx: Option<Receiver>,
     control: Controls,
     extensions: InUse,
     liveness: Liveness,
     application: Application,
-    /// Among those with which it shares the endpoint's memory.
+    /// The association's share of the endpoint's memory.
     standing: Standing,
     counters: Counters,
 }
 
-/// The association was closed by what was being done.
+/// The present action closed the association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// What names an association, and the numbers with which it began.
+/// Tags, ports and initial numbers of an association.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     pub(crate) local_port: u16,
     pub(crate) peer_port: u16,
     pub(crate) tags: Tags,
     pub(crate) local_initial_tsn: Tsn,
-    /// From the peer's INIT or INIT ACK on.
+    /// Known from the peer's INIT or INIT ACK on.
     pub(crate) peer_initial_tsn: Tsn,
 }
 
-/// Between which addresses an association begins.
+/// The initial addresses of an association.
 #[derive(Clone, Debug)]
 pub(crate) struct Ends {
     pub(crate) remote: SocketAddr,
     pub(crate) local: Option<SocketAddr>,
-    /// This side's addresses, to pair with the peer's and to name to it.
+    /// This side's addresses, to pair with the peer's and to list to it.
     pub(crate) locals: Arc<Vec<SocketAddr>>,
 }
 
@@ -132,11 +132,11 @@ impl Association {
         }
     }
 
-    /// What the peer's INIT or INIT ACK says opens the receiving side and bounds the sending side.
+    /// Opens the receiving side and bounds the sending side by the peer's INIT or INIT ACK.
     ///
     /// # Errors
-    /// Messages wait for streams that the peer does not grant: the association is aborted, so that
-    /// none of them is lost without a word (section 5.1.1).
+    /// Messages wait for streams that the peer does not grant: the association is aborted, so that none of them is
+    /// lost silently (section 5.1.1).
     fn open(
         &mut self,
         peer_initial_tsn: Tsn,
@@ -169,7 +169,7 @@ impl Association {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Takes the next message that arrived.
+    /// Removes and returns the next received message.
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Message> {
         let message = self.rx.as_mut()?.receive(now);
         match &message {
@@ -205,12 +205,12 @@ impl Association {
         self.await_sign_of_life();
     }
 
-    /// Sets how urgent the messages of a stream are.
+    /// Sets the priority of a stream's messages.
     pub(crate) fn set_stream_priority(&mut self, stream: StreamId, priority: u16) {
         self.tx.queue_mut().set_priority(stream, priority);
     }
 
-    /// Sets the share of a stream.
+    /// Sets the share of a stream under weighted fair queueing, at least 1.
     pub(crate) fn set_stream_weight(&mut self, stream: StreamId, weight: u16) {
         self.tx.queue_mut().set_weight(stream, weight);
     }
@@ -220,24 +220,24 @@ impl Association {
         self.tx.recovery_mut().set_events_enabled(enabled);
     }
 
-    /// The oldest recovery event not fetched yet; `unit` in it is a TSN's 64-bit extension.
+    /// Removes and returns the oldest recovery event; `unit` in it is a TSN's 64-bit extension.
     pub(crate) fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.tx.recovery_mut().poll_event()
     }
 
-    // ---- questions -----------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
     /// Whether messages can be queued and flow.
     pub fn is_established(&self) -> bool {
         self.state() == State::Established
     }
 
-    /// Whether the association is over.
+    /// Whether the association has ended.
     pub fn is_closed(&self) -> bool {
         self.state() == State::Closed
     }
 
-    /// The state's name as RFC 9260 spells it.
+    /// The state's name in RFC 9260.
     pub fn state_name(&self) -> &'static str {
         self.state().name()
     }
@@ -268,18 +268,18 @@ impl Association {
         self.paths.remote()
     }
 
-    /// Identity that the peer has proved, where a layer below authenticates hosts. Packets of others never reach the association,
-    /// and its own are [for it alone](base::TransmitBuffer::only_for).
+    /// The peer's proved identity, if a layer below authenticates hosts. Packets of others never reach the
+    /// association, and its own are [for this peer only](base::TransmitBuffer::only_for).
     pub fn origin(&self) -> Option<Origin> {
         self.origin.as_deref().copied()
     }
 
-    /// The tag in packets that the peer sends: with the ports it names the association.
+    /// The tag in packets that the peer sends: together with the ports it identifies the association.
     pub fn local_tag(&self) -> VerificationTag {
         self.identity.tags.local
     }
 
-    /// The tag in packets that this side sends; 0 until the peer told it.
+    /// The tag in packets that this side sends; 0 until it is known.
     pub(crate) fn peer_tag(&self) -> VerificationTag {
         self.identity.tags.peer
     }
@@ -289,12 +289,12 @@ impl Association {
         self.identity.peer_port
     }
 
-    /// What the application chose for the association.
+    /// Options that the application chose.
     pub(crate) fn options(&self) -> &Arc<AssociationOptions> {
         &self.options
     }
 
-    /// The unit that recovery events give the first DATA chunk that this side sends.
+    /// The unit in recovery events of the first DATA chunk that this side sends.
     pub fn first_unit(&self) -> u64 {
         crate::tx::sender::first_unit(self.identity.local_initial_tsn)
     }
@@ -304,8 +304,8 @@ impl Association {
         self.extensions.held_bytes() == 0 && self.tx.is_settled()
     }
 
-    /// Bytes of messages on a stream that were not sent even once: what bufferedAmount of a data channel counts. Takes time
-    /// with the number of messages that wait on all streams.
+    /// Bytes of messages on a stream that were never sent: the bufferedAmount of a data channel. Its cost grows
+    /// with the number of messages queued on all streams.
     pub fn unsent_on(&self, stream: StreamId) -> usize {
         self.tx.queue().buffered_on(stream)
     }
@@ -315,7 +315,7 @@ impl Association {
         self.tx.held_bytes() + self.extensions.held_bytes()
     }
 
-    /// Whether nothing is to be told any more.
+    /// Whether no packet is left to send.
     pub(crate) fn has_spoken(&self) -> bool {
         self.control.is_empty()
     }
@@ -330,13 +330,13 @@ impl Association {
         self.application.events().pop().or_else(|| self.tx.poll_abandoned().map(Event::from))
     }
 
-    /// Whether asking for a packet may have given messages up, of which the application is to be told.
+    /// Whether building a packet may have abandoned messages, which the application must learn.
     #[inline]
     pub(crate) fn may_have_abandoned(&self) -> bool {
         self.tx.has_abandoned()
     }
 
-    /// Announces what an input made possible: reading, writing.
+    /// Announces that reading or writing has become possible.
     fn announce_progress(&mut self) {
         if self.rx.as_ref().is_some_and(Receiver::has_message) {
             self.application.on_readable();
@@ -351,24 +351,24 @@ impl Association {
 
     // ---- ends ----------------------------------------------------------------------------------
 
-    /// The association is over without a word to the peer.
+    /// Ends the association without a packet to the peer.
     fn fail(&mut self, failure: Failure) {
         self.close(Event::Failed(failure));
     }
 
-    /// Tells the peer why, and the association is over.
+    /// Ends the association and sends ABORT with `cause`.
     fn abort_with(&mut self, cause: OwnedCause, failure: Failure) {
         let knows_peer = self.identity.tags.peer != VerificationTag(0);
         self.control.end_with(knows_peer.then_some(Control::Abort(cause)));
         self.close(Event::Failed(failure));
     }
 
-    /// The peer broke the protocol: it is told how, and the association is over.
+    /// Aborts the association, since the peer violated the protocol; `what` is the reason sent.
     fn abort_for_violation(&mut self, what: &'static str) {
         self.abort_with(OwnedCause::ProtocolViolation(what), Failure::ProtocolViolation(what));
     }
 
-    /// The application gives the association up (the RFC's ABORT primitive).
+    /// Aborts the association (the RFC's ABORT primitive).
     pub(crate) fn abort(&mut self, reason: Bytes) {
         if !self.is_closed() {
             let reason = reason.slice(..reason.len().min(ABORT_REASON_LIMIT));
@@ -388,7 +388,7 @@ impl Association {
         self.extensions.stop();
         self.paths.stop();
         self.control.keep_final_words();
-        // Nothing more is sent or retransmitted; what arrived stays readable.
+        // No data is sent or retransmitted any more; received data stays readable.
         self.tx.stop();
         self.announce_progress();
         self.announce(event);

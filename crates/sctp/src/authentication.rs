@@ -1,9 +1,8 @@
-//! Authenticated chunks (RFC 4895): each side lists in INIT or INIT ACK the chunk types that it takes
-//! only behind an AUTH chunk, and both derive keys from what they sent there and from secrets that
-//! their applications share.
+//! Authenticated chunks (RFC 4895): each side lists in INIT or INIT ACK the chunk types that it accepts only after
+//! an AUTH chunk. Both derive keys from these lists and from secrets that their applications share.
 //!
-//! An association that did not agree on [`Extensions::AUTHENTICATION`](crate::Extensions) has none of
-//! this state. [`vector`] has what the sides sent each other, this file the keys and the verdicts.
+//! An association that did not agree on [`Extensions::AUTHENTICATION`](crate::Extensions) has none of this state.
+//! [`vector`] has the key vectors, this file the keys and the verdicts.
 
 pub(crate) mod vector;
 
@@ -19,25 +18,24 @@ use crate::wire::chunk::Auth;
 use crate::wire::signing::{ChunkTypes, HmacId, Mac, Signer};
 use crate::wire::{Chunk, ChunkType, KeyId, Packet};
 
-/// HMACs that this side knows, the best first.
+/// Supported HMACs, in order of preference.
 const HMAC_IDS: [HmacId; 2] = [HmacId::SHA_256, HmacId::SHA_1];
 
 /// Chunks that cannot be authenticated (section 3.2).
 const NEVER: [ChunkType; 4] =
     [ChunkType::INIT, ChunkType::INIT_ACK, ChunkType::SHUTDOWN_COMPLETE, ChunkType::AUTH];
 
-/// What an application chooses of authentication (SCTP_AUTH_CHUNK, SCTP_AUTH_KEY and
-/// SCTP_AUTH_ACTIVE_KEY of RFC 6458, section 8). It takes effect where both sides agree on
+/// An application's choices for authentication (SCTP_AUTH_CHUNK, SCTP_AUTH_KEY and SCTP_AUTH_ACTIVE_KEY of RFC
+/// 6458, section 8), in effect if both sides agree on
 /// [`Extensions::AUTHENTICATION`](crate::Extensions::AUTHENTICATION).
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuthenticationOptions {
-    /// Chunks that are taken only authenticated. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH cannot be.
+    /// Chunk types accepted only if authenticated. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH cannot be.
     pub chunks: Vec<ChunkType>,
-    /// Secrets that both applications know, by the number that both gave them. By default key 0, which is
-    /// empty and keeps out only those who did not see the handshake: leave it out where
-    /// only those who know a secret are welcome.
+    /// Secrets shared by both applications, by their number. By default key 0, which is empty and only excludes
+    /// attackers who did not see the handshake: remove it to admit only peers that know a secret.
     pub keys: BTreeMap<KeyId, Bytes>,
-    /// The key with which this side authenticates what it sends.
+    /// The key that authenticates sent chunks.
     pub active_key: KeyId,
 }
 
@@ -71,9 +69,9 @@ impl AuthenticationOptions {
 pub enum KeyError {
     /// The association is unknown.
     NoAssociation,
-    /// There is no such key.
+    /// The key does not exist.
     NoSuchKey(KeyId),
-    /// The key is in use for what is sent, or for messages that wait or are outstanding.
+    /// The key is active, or queued or outstanding messages use it.
     Active(KeyId),
 }
 
@@ -89,34 +87,34 @@ impl fmt::Display for KeyError {
 
 impl core::error::Error for KeyError {}
 
-/// What an association needs to authenticate.
+/// An association's keys.
 #[derive(Debug)]
 pub(crate) struct Authentication {
-    /// What this side sent in INIT or INIT ACK.
+    /// This side's key vector in INIT or INIT ACK.
     own: KeyVector,
-    /// What the peer sent, once it did.
+    /// The peer's key vector; `None` until it is known.
     peer: Option<KeyVector>,
-    /// Types that this side takes only authenticated.
+    /// Types that this side accepts only if authenticated.
     wanted: ChunkTypes,
-    /// For what is sent, once the peer's part is known.
+    /// Signer of sent chunks, once the peer's vector is known.
     signer: Option<Arc<Signer>>,
-    /// Likewise for user data that names another key than the active one.
+    /// Signers of user data that uses a key other than the active one.
     further: BTreeMap<KeyId, Arc<Signer>>,
 }
 
-/// What becomes of a chunk.
+/// Treatment of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The chunk is taken.
+    /// The chunk is processed.
     Taken,
-    /// An AUTH chunk that proved right: those behind it are taken.
+    /// The chunk is a valid AUTH chunk: the chunks after it are authenticated.
     Proved,
-    /// A chunk that needs an AUTH chunk before it and has none: passed over.
+    /// The chunk requires an AUTH chunk and has none: it is skipped.
     Lacking,
-    /// The chunk and all behind it are dropped.
+    /// The chunk and all chunks after it are dropped.
     Refused,
-    /// The chunk and all behind it are dropped, and the peer is told that this HMAC identifier is none that this side
-    /// offered.
+    /// The chunk and all chunks after it are dropped, and the peer is told that this side did not offer the HMAC
+    /// identifier.
     UnsupportedHmac(HmacId),
 }
 
@@ -131,39 +129,39 @@ impl Authentication {
         }
     }
 
-    /// What this side sends in INIT.
+    /// This side's key vector in INIT.
     pub(crate) fn own(&self) -> &KeyVector {
         &self.own
     }
 
-    /// The peer's part came, in its INIT, its INIT ACK or the state cookie.
+    /// Sets the peer's key vector, from its INIT, its INIT ACK or the state cookie.
     pub(crate) fn establish(&mut self, peer: KeyVector, options: &AuthenticationOptions) {
         self.peer = Some(peer);
         self.choose_signer(options);
     }
 
-    /// Whether the peer's part is known.
+    /// Whether the peer's key vector is known.
     pub(crate) fn is_established(&self) -> bool {
         self.peer.is_some()
     }
 
-    /// Types that the peer takes only authenticated, once its part is known.
+    /// Types that the peer accepts only if authenticated; `None` until its vector is known.
     pub(crate) fn peer_chunks(&self) -> Option<ChunkTypes> {
         self.peer.as_ref().map(KeyVector::chunks)
     }
 
-    /// The peer's part is forgotten: another follows.
+    /// Forgets the peer's key vector, since another follows.
     pub(crate) fn forget_peer(&mut self) {
         (self.peer, self.signer) = (None, None);
         self.further.clear();
     }
 
-    /// For a packet in the making.
+    /// Signer of the packet being built.
     pub(crate) fn signer(&self) -> Option<&Arc<Signer>> {
         self.signer.as_ref()
     }
 
-    /// For a packet in the making whose user data wants this key.
+    /// Signer of a packet being built whose user data uses this key.
     pub(crate) fn signer_with(
         &mut self,
         key: KeyId,
@@ -179,8 +177,8 @@ impl Authentication {
         self.further.get(&key)
     }
 
-    /// What to do with a chunk, the `index`-th of `packet`. `authenticated` tells whether an AUTH chunk
-    /// before it proved right, and is set when this one does.
+    /// Treatment of chunk number `index` of `packet`. `authenticated`: whether a valid AUTH chunk precedes it; set
+    /// if this chunk is one.
     pub(crate) fn judge(
         &self,
         packet: &Packet,
@@ -190,7 +188,7 @@ impl Authentication {
         options: Option<&AuthenticationOptions>,
     ) -> Verdict {
         match chunk {
-            // What follows is vouched for already: a chain of these costs no more than one.
+            // The chunks after it are authenticated already: a chain of AUTH chunks costs no more than one.
             Chunk::Auth(_) if *authenticated => Verdict::Proved,
             Chunk::Auth(auth) => {
                 let empty = AuthenticationOptions::default();
@@ -204,7 +202,7 @@ impl Authentication {
         }
     }
 
-    /// Signs what is sent from now on as the options say.
+    /// Selects the active key by the options.
     pub(crate) fn choose_signer(&mut self, options: &AuthenticationOptions) {
         self.further.clear();
         if self.peer.is_some() {
@@ -216,26 +214,26 @@ impl Authentication {
         let peer = self.peer.as_ref()?;
         let mut types = peer.chunks();
         if self.wanted.contains(ChunkType::ASCONF) {
-            // RFC 5061, section 4.1: they are signed whether the peer lists them or not. They leave only
-            // where it was agreed on.
+            // RFC 5061, section 4.1: these chunks are signed whether the peer lists them or not. They are only sent
+            // if the extension was agreed on.
             types.insert(ChunkType::ASCONF);
             types.insert(ChunkType::ASCONF_ACK);
         }
         // Section 3.3: the first of the peer's algorithms that this side knows.
         let hmac_id = peer.hmac_ids().find(|id| HMAC_IDS.contains(id));
         let hmac_id = hmac_id.filter(|_| !types.is_empty())?;
-        // Signed with a key that no one knows is better than not signed.
+        // A signature with an unknown key is better than none.
         let secret = options.secret(key).unwrap_or_default();
         let secret = vector::association_key(secret, &self.own, peer);
         Signer::new(types, key, hmac_id, &secret).map(Arc::new)
     }
 
-    /// Whether a chunk of this type is taken without being authenticated.
+    /// Whether a chunk of this type is accepted without authentication.
     fn takes_bare(&self, chunk_type: ChunkType) -> bool {
         !self.wanted.contains(chunk_type)
     }
 
-    /// Whether the AUTH chunk with which `covered` begins is right (section 6.3).
+    /// Whether the AUTH chunk at the beginning of `covered` is valid (section 6.3).
     fn verify(&self, auth: &Auth<'_>, covered: &[u8], options: &AuthenticationOptions) -> Verdict {
         if !HMAC_IDS.contains(&auth.hmac_id) {
             return Verdict::UnsupportedHmac(auth.hmac_id);
@@ -249,8 +247,8 @@ impl Authentication {
         if right { Verdict::Proved } else { Verdict::Refused }
     }
 
-    /// Whether a COOKIE ECHO may be taken that is the first chunk of `packet`, or the second behind an
-    /// AUTH chunk (section 6.3).
+    /// Whether a COOKIE ECHO is acceptable that is the first chunk of `packet`, or the second after an AUTH chunk
+    /// (section 6.3).
     pub(crate) fn admits_cookie(&self, packet: &Packet, options: &AuthenticationOptions) -> bool {
         match packet.chunks().next() {
             Some(Ok(Chunk::Auth(auth))) => {
@@ -262,7 +260,7 @@ impl Authentication {
 }
 
 impl KeyVectors {
-    /// The state of an association that begins with these.
+    /// The state of a new association with these vectors.
     pub(crate) fn authentication(self, options: &AuthenticationOptions) -> Authentication {
         let mut authentication = Authentication::new(self.own);
         authentication.establish(self.peer, options);
@@ -270,14 +268,14 @@ impl KeyVectors {
     }
 }
 
-/// This side's part of the keys: chosen anew for each association.
+/// Draws this side's key vector, which is new for each association.
 pub(crate) fn draw_vector(types: ChunkTypes, random: &mut RandomStream) -> KeyVector {
     let mut secret = [0; KeyVector::RANDOM];
     random.fill(&mut secret);
     KeyVector::new(secret, types, &HMAC_IDS)
 }
 
-/// Types that this side takes only authenticated, as its options say.
+/// Types that this side accepts only if authenticated, by its options.
 pub(crate) fn wanted_types(
     options: Option<&Arc<AuthenticationOptions>>,
     further: &[ChunkType],

@@ -1,4 +1,4 @@
-//! Exponential backoff of the timers that belong to no path's data.
+//! Exponential backoff of timers for control chunks.
 
 use base::Duration;
 

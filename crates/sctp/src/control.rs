@@ -1,4 +1,4 @@
-//! Control chunks that wait to be sent, owning what they carry.
+//! Queue of control chunks to send, which own their contents.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::wire::cause::MissingParameters;
 use crate::wire::signing::HmacId;
 use crate::wire::{Cause, CauseCode, StreamId, Tsn};
 
-/// A control chunk that waits to be sent.
+/// A control chunk to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Control {
     Init,
@@ -24,29 +24,29 @@ pub(crate) enum Control {
     ShutdownAck,
     ShutdownComplete,
     Heartbeat(Asked),
-    /// A HEARTBEAT padded to a packet of a size, which nothing else may ride in.
+    /// A HEARTBEAT padded to a given packet size, alone in its packet.
     Probe(Probe),
     HeartbeatAck {
         path: PathId,
         info: Bytes,
     },
     Error(OwnedCause),
-    /// The requests of this side that are under way (RFC 6525).
+    /// This side's outstanding requests (RFC 6525).
     Reconfigure,
     ReconfigureAnswers(AnswerList),
-    /// The ASCONF under way (RFC 5061).
+    /// The outstanding ASCONF (RFC 5061).
     ChangeAddress,
     AddressAnswer {
         path: PathId,
         answer: Box<AsconfAnswer>,
     },
     Abort(OwnedCause),
-    /// ABORT with the T bit: to a peer that offered no tag, so that its packet's is reflected.
+    /// ABORT with the T bit: reflects the tag of a packet from a peer that offered no tag.
     ReflectedAbort(OwnedCause),
 }
 
 impl Control {
-    /// Bytes of an answer in its packet, or a little more; 0 for what is no answer.
+    /// Approximate bytes of an answer in its packet; 0 if the chunk is not an answer.
     fn answer_len(&self) -> usize {
         const HEADERS: usize = 8;
         /// A Re-configuration Response with both TSNs.
@@ -65,7 +65,7 @@ impl Control {
         }
     }
 
-    /// The path that it must take; none takes the one that is used for control chunks.
+    /// The path that the chunk must take; `None` for the usual path of control chunks.
     pub(crate) fn path(&self) -> Option<PathId> {
         match self {
             Control::Heartbeat(asked) => Some(asked.path),
@@ -75,8 +75,7 @@ impl Control {
         }
     }
 
-    /// Whether nothing may stand before it in its packet, nor behind it. From a new address nothing but ASCONF may
-    /// leave.
+    /// Whether the chunk must be alone in its packet. From a new address only ASCONF may leave.
     pub(crate) fn travels_alone(&self) -> bool {
         matches!(
             self,
@@ -84,16 +83,16 @@ impl Control {
         )
     }
 
-    /// Whether it ends the association, so that nothing may follow it.
+    /// Whether the chunk ends the association, so that nothing may follow it.
     pub(crate) fn is_abort(&self) -> bool {
         matches!(self, Control::Abort(_) | Control::ReflectedAbort(_))
     }
 }
 
-/// Control chunks that may wait at once; a peer that provokes more gets no answer to the rest.
+/// Most queued control chunks; further answers to a peer are dropped.
 const LIMIT: usize = 32;
 
-/// The control chunks of an association that wait to be sent, in their order.
+/// Queue of an association's control chunks, in order.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "one word while there are none")]
 pub(crate) struct Controls(Option<Box<VecDeque<Control>>>);
@@ -107,13 +106,13 @@ impl Controls {
         self.0.iter().flat_map(|list| list.iter())
     }
 
-    /// Queues a chunk of this side's own accord behind all others.
+    /// Appends a chunk that is not an answer.
     pub(crate) fn push(&mut self, control: Control) {
         self.list().push_back(control);
     }
 
-    /// Queues an answer, unless the peer provoked too many already. RFC 9260, section 12.4: the answers to one packet fit
-    /// one packet, which has `room` for chunks. One alone may be longer than that.
+    /// Appends an answer, unless the queue has too many. RFC 9260, section 12.4: the answers to one packet fit one
+    /// packet, which has `room` bytes for chunks; a single answer may be longer.
     pub(crate) fn push_answer(&mut self, room: usize, answer: Control) {
         let waiting: usize = self.iter().map(Control::answer_len).sum();
         let fits = waiting == 0 || waiting + answer.answer_len() <= room;
@@ -122,72 +121,72 @@ impl Controls {
         }
     }
 
-    /// Queues a chunk behind all others, if none like it waits.
+    /// Appends a chunk, unless an equal one is queued.
     pub(crate) fn push_once(&mut self, control: Control) {
         if !self.contains(&control) {
             self.push(control);
         }
     }
 
-    /// Queues a chunk before all others.
+    /// Inserts a chunk at the front.
     pub(crate) fn push_first(&mut self, control: Control) {
         self.list().push_front(control);
     }
 
-    /// Queues a chunk before all others, if none like it waits.
+    /// Inserts a chunk at the front, unless an equal one is queued.
     pub(crate) fn push_first_once(&mut self, control: Control) {
         if !self.contains(&control) {
             self.push_first(control);
         }
     }
 
-    /// Nothing is to be sent any more but this.
+    /// Replaces the queue by this chunk, if any, as the last.
     pub(crate) fn end_with(&mut self, control: Option<Control>) {
         self.0 = control.map(|control| Box::new(VecDeque::from([control])));
     }
 
-    /// Drops all but what ends the association.
+    /// Drops all chunks except those that end the association.
     pub(crate) fn keep_final_words(&mut self) {
         self.retain(|control| control.is_abort() || *control == Control::ShutdownComplete);
     }
 
-    /// Drops those that are not to be kept.
+    /// Drops chunks for which `keeps` returns false.
     pub(crate) fn retain(&mut self, keeps: impl FnMut(&Control) -> bool) {
         if let Some(list) = &mut self.0 {
             list.retain(keeps);
         }
     }
 
-    /// The chunk whose turn it is.
+    /// The first chunk.
     #[inline]
     pub(crate) fn first(&self) -> Option<&Control> {
         self.0.as_ref()?.front()
     }
 
-    /// Takes the chunk whose turn it is.
+    /// Removes and returns the first chunk.
     pub(crate) fn take_first(&mut self) -> Option<Control> {
         self.0.as_mut()?.pop_front()
     }
 
-    /// Whether one like this waits.
+    /// Whether an equal chunk is queued.
     pub(crate) fn contains(&self, control: &Control) -> bool {
         self.iter().any(|other| other == control)
     }
 
-    /// Whether none waits.
+    /// Whether the queue is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|list| list.is_empty())
     }
 
-    /// Gives the memory back where none waits.
+    /// Frees memory if the queue is empty.
     pub(crate) fn shrink(&mut self) {
         if self.is_empty() {
             self.0 = None;
         }
     }
 
-    /// Bytes that they take from the allocator.
+    /// Allocated bytes.
     pub(crate) fn memory(&self) -> usize {
         self.0.as_ref().map_or(0, |list| {
             of_vec(1, size_of::<VecDeque<Control>>())
@@ -201,7 +200,7 @@ impl Controls {
     }
 }
 
-/// An error cause that outlives the packet that gave rise to it.
+/// An error cause with its own copy of the contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OwnedCause {
     InvalidStreamIdentifier(StreamId),
@@ -221,7 +220,7 @@ pub(crate) enum OwnedCause {
 }
 
 impl OwnedCause {
-    /// The cause as it is written.
+    /// The cause in its wire form.
     pub(crate) fn as_cause(&self) -> Cause<'_> {
         match self {
             OwnedCause::InvalidStreamIdentifier(stream) => Cause::InvalidStreamIdentifier(*stream),

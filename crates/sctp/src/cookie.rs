@@ -1,9 +1,9 @@
-//! The state cookie (RFC 9260, sections 5.1.3 to 5.1.5 and 5.2.4): everything an endpoint needs to
-//! create an association, kept by the peer between INIT ACK and COOKIE ECHO and signed, so that an
-//! INIT costs the endpoint no memory.
+//! The state cookie (RFC 9260, sections 5.1.3 to 5.1.5 and 5.2.4): all data that an endpoint needs to create an
+//! association, signed, and kept by the peer between INIT ACK and COOKIE ECHO, so that an INIT costs the endpoint
+//! no memory.
 //!
-//! The layout is our own business, since only we read it: a version, the fields in big-endian order,
-//! and an HMAC-SHA256 over both. It is signed, not encrypted: nothing in it is secret from the peer.
+//! The layout is private, since only this implementation reads it: a version, the fields in big-endian order, and
+//! an HMAC-SHA256 over both. It is signed and not encrypted: it contains no secret.
 //!
 //! ```text
 //!   1 version          8 created at, ns      8 lifetime, ns
@@ -27,21 +27,21 @@ use crate::authentication::vector::{KeyVector, KeyVectors};
 use crate::extensions::Extensions;
 use crate::wire::{Tsn, VerificationTag};
 
-/// Changes whenever the layout does.
+/// Version of the layout.
 const VERSION: u8 = 2;
 /// Bytes of the signature.
 const SIGNATURE: usize = 32;
-/// Room for a cookie without further IPv6 addresses, to allocate once.
+/// Usual length without further IPv6 addresses, for one allocation.
 const USUAL_LENGTH: usize = 160;
 
-/// The secret with which cookies are signed.
+/// Key that signs cookies.
 #[derive(Clone)]
 pub(crate) struct CookieKey(Hmac<Sha256>);
 
 impl CookieKey {
-    /// From 256 random bits.
+    /// A key from 256 random bits.
     pub(crate) fn new(secret: [u8; 32]) -> Self {
-        // The block of SHA-256 is 64 bytes, so the array holds the whole key and none is refused.
+        // The block of SHA-256 has 64 bytes, so the array holds the whole key and no key is rejected.
         let mut block = [0; 64];
         if let Some(start) = block.first_chunk_mut() {
             *start = secret;
@@ -51,8 +51,8 @@ impl CookieKey {
 }
 
 impl CookieKey {
-    /// What stands for a pair of verification tags in a cookie that anybody on its way can read: the
-    /// tags themselves would let him speak for either side.
+    /// Tie-tags in place of a pair of verification tags: anyone on the path can read a cookie, and the tags
+    /// themselves would allow them to speak for either side.
     pub(crate) fn tie_tags(
         &self,
         local: VerificationTag,
@@ -74,59 +74,58 @@ impl fmt::Debug for CookieKey {
     }
 }
 
-/// Everything needed to create an association. *Local* is the endpoint that made the cookie.
+/// All data needed to create an association. *Local* is the endpoint that made the cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StateCookie {
-    /// When the cookie was made.
+    /// Creation of the cookie.
     pub(crate) created_at: Instant,
-    /// How long after that it may be returned.
+    /// Validity after creation.
     pub(crate) lifetime: Duration,
-    /// The tag that packets to us must carry.
+    /// The tag in packets to this endpoint.
     pub(crate) local_tag: VerificationTag,
-    /// The tag that packets to the peer must carry.
+    /// The tag in packets to the peer.
     pub(crate) peer_tag: VerificationTag,
-    /// TSN of our first DATA chunk.
+    /// TSN of this side's first DATA chunk.
     pub(crate) local_initial_tsn: Tsn,
     /// TSN of the peer's first DATA chunk.
     pub(crate) peer_initial_tsn: Tsn,
     /// The peer's receive window, in bytes.
     pub(crate) peer_a_rwnd: u32,
-    /// Streams on which we may send: the lesser of what we wish and what the peer can receive.
+    /// Streams on which this side may send: the minimum of its wish and the peer's limit.
     pub(crate) outbound_streams: u16,
     /// Streams on which the peer may send.
     pub(crate) inbound_streams: u16,
-    /// Our SCTP port.
+    /// This endpoint's SCTP port.
     pub(crate) local_port: u16,
     /// The peer's SCTP port.
     pub(crate) peer_port: u16,
-    /// Local tie-tag of the association that the INIT found here, 0 if it found none (section 5.2.2).
+    /// Local tie-tag of the association that the INIT met, 0 if there was none (section 5.2.2).
     pub(crate) local_tie_tag: VerificationTag,
     /// Peer's tie-tag of that association, 0 if there was none.
     pub(crate) peer_tie_tag: VerificationTag,
-    /// Which extensions both sides know.
+    /// Extensions that both sides support.
     pub(crate) extensions: Extensions,
-    /// Where the INIT came from; its port is that of the UDP encapsulation, 0 without. The flow label
-    /// of an IPv6 address is not kept.
+    /// Source of the INIT; its port is that of the UDP encapsulation, or 0. The flow label of an IPv6 address is
+    /// not included.
     pub(crate) remote: SocketAddr,
-    /// The addresses that the INIT listed; those beyond [`StateCookie::FURTHER_ADDRESSES_MAX`] are
-    /// not kept.
+    /// Addresses that the INIT listed, at most [`StateCookie::FURTHER_ADDRESSES_MAX`].
     pub(crate) further_addresses: Vec<IpAddr>,
-    /// What both sides put into their keys, where they authenticate.
+    /// Key vectors of both sides, if they authenticate.
     pub(crate) key_vectors: Option<Box<KeyVectors>>,
 }
 
-/// Why a cookie was refused.
+/// Why a cookie was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CookieError {
-    /// No cookie of ours has this form.
+    /// The cookie does not have the form of this endpoint's cookies.
     Malformed,
-    /// Signed with none of the keys, or changed since.
+    /// The cookie was not signed with any of the keys, or was changed.
     BadSignature,
-    /// Ours and unchanged, but too late.
+    /// The cookie is genuine, but expired.
     Stale {
-        /// How long its lifetime has been over.
+        /// Time since its expiry.
         by: Duration,
-        /// What it says: a cookie whose tags are those of the existing association counts all the same
+        /// Contents of the cookie: a cookie with the tags of the existing association is valid nevertheless
         /// (section 5.2.4).
         cookie: Box<StateCookie>,
     },
@@ -145,10 +144,10 @@ impl fmt::Display for CookieError {
 impl core::error::Error for CookieError {}
 
 impl StateCookie {
-    /// Further addresses that a cookie holds at the most.
+    /// Most further addresses in a cookie.
     pub(crate) const FURTHER_ADDRESSES_MAX: usize = 16;
 
-    /// The cookie as bytes that only a holder of `key` can make.
+    /// Encodes the cookie and signs it with `key`.
     pub(crate) fn seal(&self, key: &CookieKey) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(USUAL_LENGTH);
         self.emit(&mut bytes);
@@ -157,11 +156,11 @@ impl StateCookie {
         bytes
     }
 
-    /// Reads a cookie that was sealed with one of `keys`: the current one and, after a change of keys,
-    /// the previous one, so that a handshake under way survives the change.
+    /// Decodes a cookie that was signed with one of `keys`: the current one or the previous one, so that a
+    /// handshake in progress survives a change of keys.
     ///
     /// # Errors
-    /// [`CookieError`]; nothing is read before the signature was found right.
+    /// [`CookieError`]; nothing is decoded before the signature is verified.
     pub(crate) fn open(
         bytes: &[u8],
         keys: &[CookieKey],
@@ -170,7 +169,7 @@ impl StateCookie {
         let (fields, signature) =
             bytes.split_last_chunk::<SIGNATURE>().ok_or(CookieError::Malformed)?;
         let signed_with = |key: &CookieKey| {
-            // Takes the same time wherever the two differ.
+            // Constant time, wherever the two differ.
             key.0.clone().chain_update(fields).verify_slice(signature).is_ok()
         };
         if !keys.iter().any(signed_with) {
@@ -235,7 +234,7 @@ fn emit_address(bytes: &mut Vec<u8>, address: IpAddr) {
     }
 }
 
-/// Takes fields from the front of what is left; none when too little is.
+/// Reads fields from the front of the remaining bytes; `None` if there are too few.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -291,7 +290,7 @@ impl Reader<'_> {
         if self.u8()? != VERSION {
             return None;
         }
-        // Fields of a struct expression are read in the order written here: that of the layout.
+        // Fields of a struct expression are evaluated in the order written here, which is the layout's.
         Some(StateCookie {
             created_at: Instant::from_nanos(self.u64()?),
             lifetime: Duration::from_nanos(self.u64()?),

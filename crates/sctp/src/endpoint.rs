@@ -1,4 +1,4 @@
-//! An endpoint: gives each packet to its association, answers what needs no state, and drives all
+//! An endpoint: dispatches each packet to its association, answers packets that need no state, and drives all
 //! associations with one clock and one outbox.
 //!
 //! Inputs: [`Endpoint::handle_datagram`](base::Machine::handle_datagram),
@@ -48,46 +48,45 @@ use crate::paths::addresses::{PeerAddresses, local_for};
 use crate::setup::{self, Tags};
 use crate::wire::{CommonHeader, Packet, Tsn, VerificationTag};
 
-/// Bytes of answers without an association that may wait to be sent, with what keeping them costs: a burst of 10,000 INITs
-/// is answered in full.
+/// Most bytes of queued answers without an association, with overhead: a burst of 10,000 INITs is answered in full.
 const ANSWERS: usize = 8 << 20;
 
-/// How long cookies are signed with one key.
+/// Period after which the key of cookies changes.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
 
 /// An SCTP endpoint: one port, any number of associations.
 #[derive(Debug)]
 pub struct Endpoint {
     options: EndpointOptions,
-    /// Options of the association opened last, which the next one has, too, as a rule.
+    /// Options of the latest association, shared with the next one if they are equal.
     shared_options: Arc<AssociationOptions>,
-    /// `options.addresses`, to be shared by all associations.
+    /// `options.addresses`, shared by all associations.
     locals: Arc<Vec<SocketAddr>>,
     random: RandomStream,
-    /// The key in use and the one before.
+    /// The present key and the previous one.
     keys: [CookieKey; 2],
     key_since: Instant,
-    /// Turns verification tags into tie-tags; never changed.
+    /// Key of tie-tags, which never changes.
     tie_key: CookieKey,
     table: Table,
-    /// Associations that peers opened, by the hosts of those.
+    /// Associations that peers opened, by host.
     population: Population,
     memory: Memory,
-    /// Associations by the time at which they want to be called.
+    /// Deadlines of the associations.
     deadlines: Deadlines,
-    /// Associations that may have something to send.
+    /// Associations that may have data to send.
     turns: Turns<AssociationId>,
     events: VecDeque<(AssociationId, Event)>,
     replies: Answers,
     stats: EndpointStats,
 }
 
-/// Why no association can be opened.
+/// Why an association cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
-    /// There is one to this address and port already.
+    /// An association with this address and port exists.
     Exists(AssociationId),
-    /// The endpoint has as many associations as it may.
+    /// The endpoint has its maximum number of associations.
     TooMany,
     /// The peer's SCTP port is 0.
     ZeroPort,
@@ -109,8 +108,8 @@ impl core::fmt::Display for ConnectError {
 impl core::error::Error for ConnectError {}
 
 impl Endpoint {
-    /// An endpoint whose tags, TSNs and keys come from `random`: seed it from the system unless the
-    /// run is to be repeated.
+    /// An endpoint whose tags, TSNs and keys come from `random`: seed it from the system unless the run must be
+    /// reproducible.
     pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
         let keys = [draw_key(&mut random), draw_key(&mut random)];
         let tie_key = draw_key(&mut random);
@@ -135,11 +134,11 @@ impl Endpoint {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Opens an association to SCTP port `peer_port` at `peer`: an address (whose own port is that of the
-    /// UDP encapsulation, 0 for raw IP), or several of the same peer, the first of them the primary. INIT
-    /// goes to each in turn until one answers, which is then the primary. Addresses of another family
-    /// than the first one's, and those after the eighth, are not used. Messages may be sent at once; they
-    /// go when the peer has answered.
+    /// Opens an association to SCTP port `peer_port` at `peer`: an address (whose own port is that of the UDP
+    /// encapsulation, 0 for raw IP), or several of the same peer, of which the first is the primary. INIT is sent
+    /// to each in turn until one answers, which then becomes the primary. Addresses of another family than the
+    /// first one's, and those after the eighth, are ignored. Messages may be sent at once; they leave when the peer
+    /// has answered.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -155,8 +154,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// As [`Endpoint::connect`], but INIT waits for [`AssociationMut::begin`]: a layer below has to be set up first. Until then
-    /// no timer runs, and messages may be sent as after `connect`.
+    /// As [`Endpoint::connect`], but INIT waits for [`AssociationMut::begin`], since a layer below has to be set up
+    /// first. Until then no timer runs; messages may be sent as after `connect`.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -200,25 +199,25 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Forgets an association that is over, with all that was not read of it. One that is not over is
-    /// aborted first. Every association that an event announced must be released in the end.
+    /// Releases an association with all its unread data. One that has not ended is aborted first. Every association
+    /// that an event announced must be released eventually.
     pub fn release(&mut self, id: AssociationId) {
         self.with(id, |association, _| association.abort(Bytes::new()));
         let Some(association) = self.table.get_mut(id) else { return };
         if association.has_spoken() {
             self.forget(id);
         } else {
-            // The ABORT has still to be sent.
+            // The ABORT is still to be sent.
             self.table.mark_released(id);
         }
     }
 
-    /// An association, to ask.
+    /// An association, read only.
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
         self.table.get(id)
     }
 
-    /// An association, to use; none if the endpoint has no such association (any more).
+    /// An association, for calls that change it; `None` if the endpoint does not have it.
     pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
         AssociationMut::new(self, id)
     }
@@ -228,12 +227,12 @@ impl Endpoint {
         self.events.pop_front()
     }
 
-    /// Counters of what had no association.
+    /// Counters of packets without an association.
     pub fn stats(&self) -> EndpointStats {
         self.stats
     }
 
-    /// Whether the endpoint accepts associations from now on; those that exist go on.
+    /// Sets whether the endpoint accepts associations; existing ones continue.
     pub fn set_listen(&mut self, listen: bool) {
         self.options.listen = listen;
     }
@@ -248,15 +247,15 @@ impl Endpoint {
         &self.options
     }
 
-    /// Associations that exist, the ones that are over but not released included; those that were released and have
-    /// only their last packet to send are not.
+    /// Number of associations, including ended ones that were not released, but not released ones with only their
+    /// last packet to send.
     pub fn association_count(&self) -> usize {
         self.table.len() - self.table.leaving()
     }
 
     // ---- bookkeeping ---------------------------------------------------------------------------
 
-    /// Runs an input of an association and takes note of what it changed.
+    /// Runs an input of an association and updates the endpoint's tables.
     fn with(&mut self, id: AssociationId, input: impl FnOnce(&mut Association, &mut RandomStream)) {
         if let Some(association) = memory::inform(&self.memory, &mut self.table, id) {
             input(association, &mut self.random);
@@ -264,7 +263,7 @@ impl Endpoint {
         }
     }
 
-    /// After an input: events, the next deadline, and whether there may be something to send.
+    /// Updates the tables after an input: events, deadline, and possible data to send.
     fn settle(&mut self, id: AssociationId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         while let Some(event) = slot.association.poll_event() {
@@ -291,7 +290,7 @@ impl Endpoint {
         self.deadlines.set(id.row(), None);
     }
 
-    /// The options as they are kept: thousands of associations with the same need them once.
+    /// Shares equal options: thousands of associations with the same options store them once.
     fn share(&mut self, options: AssociationOptions) -> Arc<AssociationOptions> {
         if *self.shared_options != options {
             self.shared_options = Arc::new(options);
@@ -314,10 +313,10 @@ impl Endpoint {
         }
     }
 
-    /// Whether one more packet from a stranger would be answered. Answers wait for
-    /// [`poll_transmit`](base::Machine::poll_transmit), and not more than 8 MiB of them are kept, with what keeping them
-    /// costs: a driver that hands over more than some 10,000 datagrams before it fetches what is to be sent stops while
-    /// this is false, and loses no answer.
+    /// Whether one more packet without an association would be answered. Answers wait for
+    /// [`poll_transmit`](base::Machine::poll_transmit), and at most 8 MiB of them are kept, with overhead: a driver
+    /// that passes more than about 10,000 datagrams before it fetches the output pauses while this is false, and
+    /// loses no answer.
     pub fn has_room_for_answers(&self) -> bool {
         self.replies.has_room_for(MAX_INIT_ACK)
     }
@@ -337,7 +336,8 @@ impl Machine for Endpoint {
             true => (datagram.head, datagram.tail),
             false => (join_bytes(datagram.head, datagram.tail), Bytes::new()),
         };
-        // Whether a packet with a checksum of zero is taken is up to the association (RFC 9653), even if the driver vouches for it.
+        // The association decides whether it accepts a packet with a checksum of zero (RFC 9653), even if the
+        // driver vouches for it.
         if Packet::is_without_checksum(&head) {
             return self.handle_without_checksum(now, meta, join_bytes(head, tail));
         }
@@ -389,7 +389,7 @@ impl Machine for Endpoint {
                     return Some(transmit);
                 }
                 slot.dirty = false;
-                // What goes next may turn out to be stale.
+                // The next message may have expired.
                 while slot.association.may_have_abandoned()
                     && let Some(event) = slot.association.poll_event()
                 {

@@ -1,4 +1,4 @@
-//! What the application should know of an association.
+//! Events of an association for the application.
 
 pub(crate) mod addresses;
 pub(crate) mod streams;
@@ -18,95 +18,95 @@ use crate::tx::send_options::Abandoned;
 use crate::wire::chunk::ReconfigResult;
 use crate::wire::{CauseCode, StreamId, Tsn};
 
-/// Something happened to an association.
+/// An event of an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The association is set up: messages may flow.
+    /// The association is set up: messages may be exchanged.
     Established,
-    /// The peer set the association up anew; what was under way is lost (RFC 9260, section 5.2.4).
+    /// The peer restarted the association; data in flight is lost (RFC 9260, section 5.2.4).
     Restarted,
-    /// A message waits to be received.
+    /// A message can be received.
     Readable,
-    /// The send buffer, full before, has room again.
+    /// The send buffer, which was full, has room again.
     Writable,
-    /// A message that was to be sent was given up.
+    /// A queued message was abandoned.
     Abandoned(Abandoned),
-    /// More messages were given up at once than are told one by one.
+    /// More messages were abandoned at once than are reported one by one.
     FurtherAbandoned {
-        /// How many.
+        /// Number of further messages.
         messages: u64,
     },
-    /// All that was sent before the shutdown arrived, and the peer agreed.
+    /// All data sent before the shutdown arrived, and the peer agreed.
     Closed,
-    /// The association is gone.
+    /// The association failed.
     Failed(Failure),
-    /// Streams began again at SSN 0 (RFC 6525, section 6.1.1).
+    /// Streams were reset to SSN 0 (RFC 6525, section 6.1.1).
     StreamsReset {
-        /// Streams on which this side sends, or streams on which the peer does.
+        /// Streams of this side, or of the peer.
         direction: ResetDirection,
-        /// Which; empty means all.
+        /// The streams; empty means all.
         streams: Box<[StreamId]>,
     },
-    /// There are more streams (RFC 6525, section 6.1.3).
+    /// Streams were added (RFC 6525, section 6.1.3).
     StreamsAdded {
         /// Number of new streams on which this side sends.
         outgoing: u16,
         /// Number of new streams on which the peer sends.
         incoming: u16,
     },
-    /// All streams began again at SSN 0, with new TSNs (RFC 6525, section 6.1.2).
+    /// All streams were reset to SSN 0, with new TSNs (RFC 6525, section 6.1.2).
     AssociationReset {
         /// The next TSN of this side.
         local_tsn: Tsn,
         /// The next TSN of the peer.
         peer_tsn: Tsn,
     },
-    /// The peer did not do what it was asked for: it denied it, could not, or had no need to. With
-    /// [`ReconfigResult::REQUEST_IN_PROGRESS`] it had asked for something itself: try again.
+    /// The peer did not perform a request: it denied it, was unable to, or had no need to. With
+    /// [`ReconfigResult::REQUEST_IN_PROGRESS`] it had a request of its own: try again.
     ReconfigurationRefused {
-        /// What it was asked for.
+        /// What was requested of the peer.
         request: ReconfigurationRequest,
         /// The answer of the peer.
         result: ReconfigResult,
     },
-    /// The peer took note of a change of this side's addresses (RFC 5061). One that was added is used
-    /// from now on; data that is under way to one that was deleted may still come.
+    /// The peer confirmed a change of this side's addresses (RFC 5061). An added address is used from now on; data
+    /// in flight to a deleted one may still arrive.
     OwnAddressChanged {
-        /// What became of the address.
+        /// Whether the address was added, deleted or made primary.
         change: AddressChange,
         /// Address of this side.
         address: IpAddr,
     },
     /// The peer changed its addresses (RFC 5061).
     PeerAddressChanged {
-        /// What became of the address.
+        /// Whether the address was added, deleted or made primary.
         change: AddressChange,
         /// Address of the peer.
         address: IpAddr,
     },
-    /// The peer did not take note of a change of this side's addresses.
+    /// The peer refused a change of this side's addresses.
     AddressRefused {
-        /// What was to become of the address.
+        /// The requested change.
         change: AddressChange,
         /// Address of this side.
         address: IpAddr,
-        /// Why: code of the first cause (RFC 5061, section 4.3).
+        /// Code of the first cause (RFC 5061, section 4.3).
         cause: u16,
     },
     /// The peer reported an error that does not end the association (SCTP_REMOTE_ERROR of RFC 6458, section 6.1.3).
     PeerError {
         /// Code of its first cause (RFC 9260, section 3.3.10).
         code: u16,
-        /// The ERROR chunk as it came.
+        /// The ERROR chunk as received.
         chunk: Bytes,
     },
-    /// What is known of a path changed (SCTP_PEER_ADDR_CHANGE of RFC 6458, section 6.1.2).
+    /// The state of a path changed (SCTP_PEER_ADDR_CHANGE of RFC 6458, section 6.1.2).
     PathChanged {
         /// Index of the path in [`AssociationStats::paths`](crate::AssociationStats::paths).
         path: u8,
         /// The peer's address.
         remote: SocketAddr,
-        /// What changed.
+        /// New state or role of the path.
         change: PathChange,
     },
 }
@@ -120,16 +120,16 @@ impl From<AbandonNews> for Event {
     }
 }
 
-/// Events that the application was not told yet: rarely more than one, since they are drained after each input.
+/// Events not fetched yet: rarely more than one, since they are fetched after each input.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    /// The first of them, if it is one that comes with each message or so: it takes no memory of its own.
+    /// The first event, if it is a frequent one: it needs no allocation.
     first: Option<Frequent>,
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     rest: Option<Box<VecDeque<Event>>>,
 }
 
-/// Events that come often and say no more than their name.
+/// Frequent events without data.
 #[derive(Clone, Copy, Debug)]
 enum Frequent {
     Readable,
@@ -137,7 +137,7 @@ enum Frequent {
 }
 
 impl Events {
-    /// Tells the application. However many errors one packet reports, it is told of one.
+    /// Adds an event. Several errors in one packet make one event.
     pub(crate) fn announce(&mut self, event: Event) {
         let repeats = |last: &Event| {
             matches!((last, &event), (Event::PeerError { .. }, Event::PeerError { .. }))
@@ -153,7 +153,7 @@ impl Events {
         }
     }
 
-    /// The next event. Without any they take no memory of their own.
+    /// Removes and returns the next event. An empty queue has no allocation.
     pub(crate) fn pop(&mut self) -> Option<Event> {
         if let Some(first) = self.first.take() {
             return Some(match first {
@@ -169,59 +169,57 @@ impl Events {
     }
 }
 
-/// What changed about a path.
+/// New state or role of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChange {
-    /// The peer is known to be at this address (RFC 9260, section 5.4).
+    /// The peer is confirmed to be at this address (RFC 9260, section 5.4).
     Confirmed,
-    /// The path works, or does not.
+    /// The path began to work or failed.
     State(PathState),
     /// The path became the primary path.
     Primary,
-    /// New data takes it from now on.
+    /// New data takes this path from now on.
     CarriesData,
 }
 
 /// Why an association failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The peer did not answer the set-up.
+    /// The peer did not answer during set-up.
     NoAnswer,
-    /// ICMP said that no SCTP listens at the peer's address (RFC 9260, section 10).
+    /// ICMP reported that the peer's address has no SCTP (RFC 9260, section 10).
     NobodyThere,
     /// The peer stopped acknowledging (Association.Max.Retrans).
     Unreachable,
-    /// Nothing was heard from the peer for as long as
-    /// [`dead_after`](crate::AssociationOptions::dead_after) allows.
+    /// The peer was silent for longer than [`dead_after`](crate::AssociationOptions::dead_after) allows.
     Silent {
-        /// For how long it was silent.
+        /// Duration of the silence.
         span: Duration,
     },
-    /// The peer does not know the association any more: it restarted, or gave the association up unheard
-    /// (an ABORT with the T bit; RFC 9260, section 8.4).
+    /// The peer no longer knows the association: it restarted, or its ABORT was lost (an ABORT with the T bit; RFC
+    /// 9260, section 8.4).
     Forgotten,
-    /// An ABORT chunk of the peer.
+    /// The peer sent ABORT.
     AbortedByPeer {
-        /// Code of its first cause, 0 if it gave none.
+        /// Code of its first cause, 0 if it has none.
         code: u16,
-        /// What a user-initiated abort says.
+        /// Reason of a user-initiated abort.
         reason: Bytes,
     },
-    /// This side aborted because of what the peer did.
+    /// This side aborted, since the peer violated the protocol.
     ProtocolViolation(&'static str),
     /// This side's application aborted.
     Aborted,
-    /// This side gave the association up for want of memory, or to make room for another one (see
-    /// [`EndpointOptions`](crate::EndpointOptions)). What was not read of it is lost, and it is released
-    /// already.
+    /// This side aborted the association for lack of memory, or to make room for another one (see
+    /// [`EndpointOptions`](crate::EndpointOptions)). Its unread data is lost, and it has been released.
     OutOfResource,
     /// The shutdown took longer than T5-shutdown-guard allows.
     ShutdownTimeout,
-    /// The peer's cookie was stale again and again.
+    /// The peer repeatedly rejected the cookie as stale.
     StaleCookie,
-    /// Messages had been sent on streams that the peer does not grant.
+    /// Messages were sent on streams that the peer does not grant.
     TooFewStreams {
-        /// Streams that it grants: 0 to this less one.
+        /// Number of streams that it grants.
         granted: u16,
     },
 }

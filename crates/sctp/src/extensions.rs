@@ -1,5 +1,5 @@
-//! What goes beyond RFC 9260, and how two sides agree on it in INIT and INIT ACK: each lists the chunk
-//! types that it knows (RFC 5061, section 4.2.7), and both use what both listed.
+//! Extensions of RFC 9260, and their negotiation in INIT and INIT ACK: each side lists the chunk types that it
+//! supports (RFC 5061, section 4.2.7), and both use those that both listed.
 
 use core::ops::BitOr;
 
@@ -12,7 +12,7 @@ use crate::wire::{ChunkType, Parameter, Parameters};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extensions(u32);
 
-/// Each extension that a peer announces by chunk types, all of which it must list.
+/// Extensions announced by chunk types, all of which a peer must list.
 const BY_CHUNK_TYPES: [(Extensions, &[ChunkType]); 5] = [
     (Extensions::PARTIAL_RELIABILITY, &[ChunkType::FORWARD_TSN]),
     (Extensions::INTERLEAVING, &[ChunkType::I_DATA]),
@@ -21,13 +21,13 @@ const BY_CHUNK_TYPES: [(Extensions, &[ChunkType]); 5] = [
     (ADDRESS_CHUNKS, &[ChunkType::ASCONF, ChunkType::ASCONF_ACK]),
 ];
 
-/// Address reconfiguration without the authentication that it needs.
+/// Address reconfiguration without the authentication that it requires.
 const ADDRESS_CHUNKS: Extensions = Extensions(1 << 9);
 
 impl Extensions {
-    /// RFC 9260 alone.
+    /// RFC 9260 without extensions.
     pub const NONE: Extensions = Extensions(0);
-    /// Messages may be given up: FORWARD-TSN (RFC 3758), with I-FORWARD-TSN where messages interleave.
+    /// Messages may be abandoned: FORWARD-TSN (RFC 3758), with I-FORWARD-TSN if messages interleave.
     pub const PARTIAL_RELIABILITY: Extensions = Extensions(1);
     /// Fragments of several messages may alternate: I-DATA (RFC 8260).
     pub const INTERLEAVING: Extensions = Extensions(1 << 1);
@@ -41,17 +41,17 @@ impl Extensions {
     pub const ADDRESS_RECONFIGURATION: Extensions =
         Extensions(ADDRESS_CHUNKS.0 | Self::AUTHENTICATION.0);
 
-    /// Packets may be sent without a checksum (RFC 9653). Offered with
-    /// [`AssociationOptions::zero_checksum`](crate::AssociationOptions::zero_checksum) and in no other
-    /// way, since it takes a layer below that protects them.
+    /// Packets may be sent without a checksum (RFC 9653). Only offered through
+    /// [`AssociationOptions::zero_checksum`](crate::AssociationOptions::zero_checksum), since a layer below must
+    /// protect the packets.
     pub const ZERO_CHECKSUM: Extensions = Extensions(1 << 16);
 
-    /// Whether all of `other` are among these.
+    /// Whether the set contains all of `other`.
     pub const fn contains(self, other: Extensions) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Extensions that are in both sets.
+    /// The extensions in both sets.
     #[must_use]
     pub const fn intersection(self, other: Extensions) -> Extensions {
         Extensions(self.0 & other.0)
@@ -63,20 +63,20 @@ impl Extensions {
         Extensions(self.0 & !other.0)
     }
 
-    /// As a state cookie keeps them.
+    /// The set as bits, for a state cookie.
     pub(crate) const fn bits(self) -> u32 {
         self.0
     }
 
-    /// From a state cookie that this side signed.
+    /// The set from the bits of a state cookie that this side signed.
     pub(crate) const fn from_bits(bits: u32) -> Extensions {
         Extensions(bits)
     }
 
-    /// What is used of `self`, which this side offers, with a peer that sent an INIT or INIT ACK. A peer that
-    /// lists I-DATA and gives messages up, but does not list I-FORWARD-TSN, as Linux 6.1 does, cannot have both
-    /// (RFC 8260, section 2.3.1). To its INIT the answer then leaves I-DATA out; its INIT ACK has agreed to I-DATA,
-    /// so that messages are not given up.
+    /// The extensions of `self`, which this side offers, that are used with a peer that sent an INIT or INIT ACK. A
+    /// peer that lists I-DATA and abandons messages, but does not list I-FORWARD-TSN, as Linux 6.1, cannot have
+    /// both (RFC 8260, section 2.3.1). The answer to its INIT then omits I-DATA; its INIT ACK has agreed to I-DATA,
+    /// so that messages are not abandoned.
     pub(crate) fn agreed(self, parameters: &Parameters<'_>, is_answer: bool) -> Extensions {
         let (known, skips_interleaved) = Extensions::announced_by(parameters);
         let agreed = self.intersection(known);
@@ -90,8 +90,8 @@ impl Extensions {
         })
     }
 
-    /// What of `self` the answer to an INIT lists: all but I-DATA where that was left out of what is used, though
-    /// the peer listed it, or the peer would believe in it.
+    /// The extensions of `self` in the answer to an INIT: all except I-DATA if it is not used although the peer
+    /// listed it, since the peer would otherwise use it.
     pub(crate) fn listed_to(self, parameters: &Parameters<'_>) -> Extensions {
         let (known, _) = Extensions::announced_by(parameters);
         let shared = self.intersection(known);
@@ -100,8 +100,8 @@ impl Extensions {
         if left_out { self.without(Extensions::INTERLEAVING) } else { self }
     }
 
-    /// Whether the sender of an INIT or INIT ACK lists ASCONF but cannot authenticate it: a side that knows both must
-    /// not begin an association then (RFC 5061, section 6).
+    /// Whether the sender of an INIT or INIT ACK lists ASCONF but cannot authenticate it: a side that supports both
+    /// must not open an association with it (RFC 5061, section 6).
     pub(crate) fn are_unsafe_with(self, parameters: &Parameters<'_>) -> bool {
         let (known, _) = Extensions::announced_by(parameters);
         self.contains(Extensions::ADDRESS_RECONFIGURATION)
@@ -109,7 +109,7 @@ impl Extensions {
             && !known.contains(Extensions::AUTHENTICATION)
     }
 
-    /// What the sender of an INIT or INIT ACK knows, and whether it lists I-FORWARD-TSN.
+    /// Extensions of the sender of an INIT or INIT ACK, and whether it lists I-FORWARD-TSN.
     fn announced_by(parameters: &Parameters<'_>) -> (Extensions, bool) {
         let (mut known, mut skips_interleaved) = (Extensions::NONE, false);
         if let Ok(Some(_)) = KeyVector::announced_by(parameters) {
@@ -137,7 +137,7 @@ impl Extensions {
         (known, skips_interleaved)
     }
 
-    /// The chunk types that announce these extensions.
+    /// The chunk types of these extensions.
     pub(crate) fn chunk_types(self) -> SmallVec<[u8; 8]> {
         let mut types = SmallVec::new();
         if self.contains(Extensions::PARTIAL_RELIABILITY) {
@@ -157,7 +157,7 @@ impl Extensions {
         types
     }
 
-    /// The parameters that announce these extensions, whose chunk types are `types`.
+    /// The parameters of these extensions, whose chunk types are `types`.
     pub(crate) fn parameters(self, types: &[u8]) -> impl Iterator<Item = Parameter<'_>> + Clone {
         let forward_tsn = self
             .contains(Extensions::PARTIAL_RELIABILITY)
@@ -168,7 +168,7 @@ impl Extensions {
 }
 
 impl Default for Extensions {
-    /// Extensions that cost nothing where they are not used: giving messages up, and resetting streams.
+    /// The extensions without cost when they are not used: abandoning messages, and resetting streams.
     fn default() -> Self {
         Extensions::PARTIAL_RELIABILITY | Extensions::STREAM_RECONFIGURATION
     }

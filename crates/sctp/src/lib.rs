@@ -6,10 +6,11 @@
 //! [`base::Machine`].
 //!
 //! - [`wire`]: packets, chunks, parameters, causes.
-//! - [`Endpoint`]: which association is a packet for; what needs no state.
-//! - [`Association`]: set-up, transfer, shutdown. Its parts own their state and know nothing of it: phase, paths, sender,
-//!   receiver, control chunks, extensions.
-//! - [`AssociationOptions`], [`EndpointOptions`], [`AssociationStats`]: what can be chosen and seen.
+//! - [`Endpoint`]: dispatch of packets to associations, and answers without an association.
+//! - [`Association`]: set-up, transfer, shutdown. Its parts own their state and do not know the association: phase,
+//! paths, sender, receiver, control chunks, extensions.
+//! - [`AssociationOptions`], [`EndpointOptions`]: the settings; [`AssociationStats`]: a snapshot of an
+//! association's state.
 //!
 //! Traffic is not encrypted.
 //!

@@ -1,16 +1,16 @@
-//! Names of an association's paths, and sets of them.
+//! Identifiers of an association's paths, and sets of them.
 
 use recovery::PathIndex;
 
-/// One path of an association: the row it has among them, which it keeps as long as it lives.
+/// One path of an association: its row among them, for its whole life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PathId(u8);
 
 impl PathId {
-    /// The path that every association has.
+    /// The first path, which every association has.
     pub(crate) const FIRST: PathId = PathId(0);
 
-    /// The path in a row; an association has no more than [`PATHS_MAX`](crate::paths::addresses::PATHS_MAX).
+    /// The path in row `row`; an association has at most [`PATHS_MAX`](crate::paths::addresses::PATHS_MAX).
     pub(crate) const fn at(row: usize) -> PathId {
         PathId(row as u8)
     }
@@ -20,7 +20,7 @@ impl PathId {
         usize::from(self.0)
     }
 
-    /// The number under which the ledger, statistics and events know the path.
+    /// Number of the path in the ledger, statistics and events.
     pub(crate) const fn number(self) -> PathIndex {
         self.0
     }
@@ -32,7 +32,7 @@ impl From<PathIndex> for PathId {
     }
 }
 
-/// Paths, as a bit each: at most 64.
+/// A set of paths, at most 64, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PathSet(u64);
 
@@ -40,7 +40,7 @@ impl PathSet {
     /// No path.
     pub(crate) const NONE: PathSet = PathSet(0);
 
-    /// The set that the ledger reports: bit n stands for path number n.
+    /// The set in a report of the ledger: bit n stands for path number n.
     pub(crate) const fn from_bits(bits: u64) -> PathSet {
         PathSet(bits)
     }
@@ -50,17 +50,17 @@ impl PathSet {
         self.0 |= 1 << (path.0 & 63);
     }
 
-    /// Whether a path is among them.
+    /// Whether the set contains a path.
     pub(crate) fn contains(self, path: PathId) -> bool {
         self.0 & 1 << (path.0 & 63) != 0
     }
 
-    /// How many there are.
+    /// Number of paths in the set.
     pub(crate) fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub(crate) fn is_empty(self) -> bool {
         self == PathSet::NONE
     }

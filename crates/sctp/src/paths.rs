@@ -1,11 +1,11 @@
-//! The paths of an association (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8). Here: which there are.
+//! The paths of an association (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8). This file has the set of paths.
 //!
-//! - [`path`]: one path; [`PathId`]: its name; [`addresses`]: where it may lead.
-//! - [`states`]: whether it works; [`heartbeat`]: how that is asked while it is idle.
-//! - [`switchover`](crate::switchover): the policies by which data leaves a path; [`routes`]: what goes where as they say.
+//! - [`path`]: one path; [`PathId`]: its identifier; [`addresses`]: permissible addresses.
+//! - [`states`]: whether it works; [`heartbeat`]: how an idle path is probed.
+//! - [`switchover`](crate::switchover): policies of leaving a path; [`routes`]: the routes that follow from them.
 //! - [`redundancy`]: the same data on several paths.
-//! - [`mtu`], [`mtu_discovery`]: how large a packet may be.
-//! - [`own_addresses`]: the addresses of this side, from which they lead.
+//! - [`mtu`], [`mtu_discovery`]: packet sizes.
+//! - [`own_addresses`]: the local addresses of paths.
 
 pub(crate) mod addresses;
 pub(crate) mod heartbeat;
@@ -35,7 +35,7 @@ use crate::options::{AssociationOptions, PathOptions};
 pub(crate) use crate::path_id::{PathId, PathSet};
 use crate::switchover::PathState;
 
-/// The paths of an association, and which of them carries what.
+/// The paths of an association, and their roles.
 #[derive(Debug)]
 pub(crate) struct Paths {
     list: SmallVec<[Path; 1]>,
@@ -43,30 +43,30 @@ pub(crate) struct Paths {
     primary: PathId,
     /// The path that new data takes.
     data: PathId,
-    /// The path of control chunks that must take no other: where the peer was last heard.
+    /// The path of control chunks without a path of their own: where the peer was last heard.
     control: PathId,
-    /// The path on which the last packet with DATA came: SACKs go back there (section 6.4).
+    /// The path on which the last packet with DATA arrived, on which SACKs are sent (section 6.4).
     sack: PathId,
-    /// Addresses by which a packet may find this association changed.
+    /// Whether the addresses by which packets find this association changed.
     readdressed: bool,
-    /// Addresses of this side, to pair with the peer's and to name to it.
+    /// This side's addresses, to pair with the peer's and to list to it.
     locals: Arc<Vec<SocketAddr>>,
-    /// Addresses that the peer's INIT or INIT ACK listed: a restart may not bring others.
+    /// Addresses that the peer's INIT or INIT ACK listed: a restart must not add others.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     listed: Option<Box<Vec<IpAddr>>>,
-    /// Packets of copies that wait to be sent, while there are any.
+    /// Queued packets of copies, if any.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     copies: Option<Box<Vec<WaitingCopies>>>,
 }
 
-/// What decisions about paths draw on, and what they change beside the paths.
+/// Inputs of decisions about paths, and the state that they change besides the paths.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
-    /// What the application chose.
+    /// Options that the application chose.
     pub(crate) options: &'a AssociationOptions,
-    /// The ledger's view of the paths: round trips, windows, what is outstanding where.
+    /// The ledger's view of the paths: round trips, windows, flight.
     pub(crate) recovery: &'a mut Recovery,
-    /// What the application is told.
+    /// Events for the application.
     pub(crate) events: &'a mut Events,
 }
 
@@ -79,7 +79,7 @@ impl Index<PathId> for Paths {
 }
 
 impl Paths {
-    /// The one path with which an association begins, from one of the addresses `locals`.
+    /// The first path of an association, from one of the addresses `locals`.
     pub(crate) fn new(first: Path, locals: Arc<Vec<SocketAddr>>) -> Paths {
         Paths {
             list: SmallVec::from_iter([first]),
@@ -94,29 +94,29 @@ impl Paths {
         }
     }
 
-    // ---- questions -----------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
-    /// All paths, the rows of those that were closed included.
+    /// All paths, including the rows of closed ones.
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = PathId> + Clone + use<> {
         (0..self.list.len()).map(PathId::at)
     }
 
-    /// All paths with their names, the rows of those that were closed included.
+    /// All paths with their identifiers, including the rows of closed ones.
     pub(crate) fn all(&self) -> impl Iterator<Item = (PathId, &Path)> + Clone {
         self.list.iter().enumerate().map(|(row, path)| (PathId::at(row), path))
     }
 
-    /// The paths that there are: not the rows of those that were closed.
+    /// All open paths.
     pub(crate) fn live(&self) -> impl Iterator<Item = (PathId, &Path)> + Clone {
         self.all().filter(|(_, path)| !path.removed)
     }
 
-    /// Whether there is one only.
+    /// Whether there is only one path.
     pub(crate) fn is_single(&self) -> bool {
         self.list.len() == 1
     }
 
-    /// The path with this number, as a chunk may carry it.
+    /// The path with this number from a chunk; `None` if there is none.
     pub(crate) fn find(&self, number: u8) -> Option<PathId> {
         self.ids().find(|path| path.number() == number)
     }
@@ -151,22 +151,22 @@ impl Paths {
         self.listed.as_ref().is_some_and(|listed| listed.contains(&address))
     }
 
-    /// Takes note of the addresses that the peer lists.
+    /// Sets the addresses that the peer listed.
     pub(crate) fn set_listed(&mut self, listed: Vec<IpAddr>) {
         self.listed = (!listed.is_empty()).then(|| Box::new(listed));
     }
 
-    /// Whether addresses by which a packet may find the association changed.
+    /// Whether the addresses by which packets find the association changed.
     pub(crate) fn is_readdressed(&self) -> bool {
         self.readdressed
     }
 
-    /// The association's addresses were taken note of.
+    /// The endpoint has updated the association's addresses.
     pub(crate) fn clear_readdressed(&mut self) {
         self.readdressed = false;
     }
 
-    /// Bytes that they take from the allocator.
+    /// Allocated bytes.
     pub(crate) fn memory(&self) -> usize {
         let spilled = match self.list.spilled() {
             true => of_vec(self.list.capacity(), size_of::<Path>()),
@@ -175,15 +175,14 @@ impl Paths {
         spilled + self.listed.as_ref().map_or(0, |listed| listed.len()) * 32
     }
 
-    /// Section 6.9: data is cut to what fits every path, since it may have to be sent again on any. Bytes of the
-    /// largest chunk.
+    /// Largest chunk in bytes. Section 6.9: data is cut to fit every path, since it may be retransmitted on any.
     pub(crate) fn smallest_pmdcs(&self) -> u64 {
         self.live().map(|(_, path)| path.pmdcs()).min().unwrap_or_default()
     }
 
-    // ---- which there are -----------------------------------------------------------------------
+    // ---- the set of paths ----------------------------------------------------------------------
 
-    /// Adds a path to a further address that the application named, before INIT leaves.
+    /// Adds a path to a further address that the application gave, before INIT leaves.
     pub(crate) fn add_named(&mut self, context: &mut Context<'_>, remote: SocketAddr) {
         let known = self.live().any(|(_, path)| path.remote() == remote);
         if !known && remote.is_ipv4() == self.list[0].remote().is_ipv4() {
@@ -192,9 +191,9 @@ impl Paths {
         }
     }
 
-    /// Adds the paths that the peer's further addresses and this side's make possible: with L local and R
-    /// remote ones max(L, R) in all, number j joining the addresses number j, counted round. The
-    /// addresses that only the peer named are unconfirmed.
+    /// Adds the paths between the peer's further addresses and this side's: for L local and R remote addresses
+    /// max(L, R) paths, number j joining the addresses number j, modulo L and R. Addresses that only the peer gave
+    /// are unconfirmed.
     pub(crate) fn complete(&mut self, context: &mut Context<'_>, listed: &[IpAddr]) {
         let primary = self.remote();
         let mut remotes: SmallVec<[SocketAddr; PATHS_MAX]> =
@@ -236,8 +235,8 @@ impl Paths {
         }
     }
 
-    /// Opens a path, in the row of one that was closed if there is any, and asks it at once whether it
-    /// works. False if there are as many as there may be.
+    /// Opens a path, in the row of a closed one if there is any, and probes it at once. Returns false if the
+    /// maximum is reached.
     pub(super) fn open(
         &mut self,
         now: Instant,
@@ -264,8 +263,8 @@ impl Paths {
         true
     }
 
-    /// Closes paths: what is outstanding there is sent again on others. False if none would be left at
-    /// which the peer is known to be.
+    /// Closes paths: their outstanding data is retransmitted on others. Returns false if no confirmed path would be
+    /// left.
     pub(super) fn close(
         &mut self,
         now: Instant,
@@ -289,7 +288,7 @@ impl Paths {
             }
             self.review_routes(context);
             if self.data == id {
-                // No other path is thought to work.
+                // No other path works.
                 self.move_data(context, heir);
                 self.review_routes(context);
             }
@@ -298,8 +297,8 @@ impl Paths {
         true
     }
 
-    /// Opens a confirmed path to a further address at which the peer has proved to be. Where there are as many as there may
-    /// be, one that does not work makes room. False if all work, or the address is of another family.
+    /// Opens a confirmed path to a further address at which the peer has proved to be. At the maximum number, a
+    /// path that does not work makes room. Returns false if all work, or the address is of another family.
     pub(crate) fn follow(
         &mut self,
         now: Instant,
@@ -319,13 +318,13 @@ impl Paths {
         self.open(now, context, (meta.remote, Some(meta.local)), true)
     }
 
-    /// INIT goes to `remote` first.
+    /// Makes `remote` the first destination of INIT.
     pub(crate) fn begin_at(&mut self, remote: SocketAddr) {
         let path = self.all().find(|(_, path)| path.remote() == remote).map(|(id, _)| id);
         self.control = path.unwrap_or(self.control);
     }
 
-    /// The association is over: nothing is asked of the paths any more.
+    /// The association has ended: paths are not probed any more.
     pub(crate) fn stop(&mut self) {
         for path in &mut self.list {
             path.heartbeat = Default::default();
@@ -334,8 +333,8 @@ impl Paths {
         self.copies = None;
     }
 
-    /// The peer added an address (RFC 5061, section 4.2.1): a path to it, unconfirmed until it answers a
-    /// heartbeat. False if there are as many paths as there may be, or the address is of another family.
+    /// The peer added an address (RFC 5061, section 4.2.1): opens a path to it, unconfirmed until a heartbeat is
+    /// answered. Returns false at the maximum number of paths, or if the address is of another family.
     pub(crate) fn add_remote(
         &mut self,
         now: Instant,
@@ -346,7 +345,7 @@ impl Paths {
             return true;
         }
         let remote = beside(self.remote(), address);
-        // As at the set-up the peer's address number j is joined to this side's number j.
+        // As during set-up, the peer's address number j is paired with this side's number j.
         let others = || self.live().map(|(_, path)| path.remote().ip());
         let number =
             others().enumerate().filter(|(at, ip)| !others().take(*at).any(|one| one == *ip));
@@ -355,7 +354,7 @@ impl Paths {
             && self.open(now, context, (remote, local), false)
     }
 
-    /// The address that the peer added is the one from which it speaks, or is unknown to this side otherwise.
+    /// Sets the ports of an added address: the peer's source if that is the address, otherwise the usual ones.
     pub(crate) fn complete_added(&mut self, address: IpAddr, meta: DatagramMeta) {
         if let Some(path) = self.list.iter_mut().find(|path| path.leads_to(address)) {
             path.set_local(path.local().or(Some(meta.local)));
@@ -365,8 +364,8 @@ impl Paths {
         }
     }
 
-    /// The peer took an address away (RFC 5061, section 4.2.2): what is outstanding on its paths is sent
-    /// again on another. False if it is the last one at which the peer is known to be.
+    /// The peer removed an address (RFC 5061, section 4.2.2): outstanding data of its paths is retransmitted on
+    /// another. Returns false if it is the last confirmed address.
     pub(crate) fn remove_remote(
         &mut self,
         now: Instant,
@@ -380,12 +379,11 @@ impl Paths {
         others
     }
 
-    /// The path that a packet arrived on. A peer behind a NAT keeps its IP address but may change the
-    /// port of its UDP encapsulation at any time (RFC 6951, section 5.4): the verified packet that
-    /// shows the new port moves the path.
+    /// The path on which a packet arrived. A peer behind a NAT keeps its IP address but may change the port of its
+    /// UDP encapsulation at any time (RFC 6951, section 5.4): a verified packet with a new port moves the path.
     ///
-    /// The answer also says whether the encapsulation began or ended, so that the path MTU is to be applied anew: the UDP
-    /// header takes its room, or gives it back (RFC 6951, section 5.6).
+    /// Also returns whether the encapsulation began or ended, so that the path MTU must be applied anew: the UDP
+    /// header takes room (RFC 6951, section 5.6).
     pub(crate) fn on_arrival(&mut self, now: Instant, meta: DatagramMeta) -> (PathId, bool) {
         let comes_from = |path: &Path| path.leads_to(meta.remote.ip());
         let exact = |path: &Path| comes_from(path) && path.is_from(meta.local);
@@ -402,19 +400,20 @@ impl Paths {
             path.set_remote_port(meta.remote.port());
             self.readdressed = true;
             if !path.confirmed {
-                // INIT names addresses without ports: the HEARTBEAT under way went to a port without a listener.
+                // INIT lists addresses without ports: the HEARTBEAT in flight was sent to a port without a
+                // listener.
                 path.heartbeat.end_wait();
                 path.heartbeat.due = Some(now);
             }
         }
-        // Where this side's addresses were named, they belong to their paths.
+        // If this side's addresses were listed, they are fixed to their paths.
         if !several || !path.has_local() {
             path.set_local(Some(meta.local));
         }
         (PathId::at(row_or_first), encapsulation_changed)
     }
 
-    /// INIT ACK came on `path`: it works, whatever became of others that were tried before.
+    /// INIT ACK arrived on `path`: it works, whatever happened on paths tried before.
     pub(crate) fn on_answer_from(&mut self, context: &mut Context<'_>, path: PathId) {
         self.make_primary(context, path);
         self.list[path.row()].error_count = 0;
@@ -423,9 +422,9 @@ impl Paths {
         self.listed = listed;
     }
 
-    // ---- what the application chooses ----------------------------------------------------------
+    // ---- settings of the application -----------------------------------------------------------
 
-    /// Makes the first usable path to `remote` the primary one. False if there is none that is confirmed.
+    /// Makes the first usable path to `remote` the primary path. Returns false if none is confirmed.
     pub(crate) fn set_primary(&mut self, context: &mut Context<'_>, remote: IpAddr) -> bool {
         let leads_there = |(_, path): &(PathId, &Path)| path.confirmed && path.leads_to(remote);
         let there = || self.live().filter(leads_there);
@@ -443,7 +442,7 @@ impl Paths {
         }
     }
 
-    /// Gives the paths to `remote` options of their own. False if there are none.
+    /// Sets options of the paths to `remote`. Returns false if there are none.
     pub(crate) fn set_options(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Where an association stands (RFC 9260, section 4), with what only some of its states need.
+//! The phase of an association (RFC 9260, section 4), with the data that only some states need.
 
 use base::{Duration, Instant};
 
@@ -6,29 +6,29 @@ use crate::backoff::backed_off;
 use crate::setup::handshake::Handshake;
 use crate::state::State;
 
-/// A state with its own timers and numbers.
+/// A state with its timers and numbers.
 #[derive(Debug)]
 pub(crate) enum Phase {
     /// INIT was sent; T1-init runs.
     CookieWait(Box<Handshake>),
     /// COOKIE ECHO was sent; T1-cookie runs.
     CookieEchoed(Box<CookieEcho>),
-    /// Messages flow both ways.
+    /// Messages are exchanged in both directions.
     Established,
-    /// The application closed; what it sent before is still on its way.
+    /// The application closed the association; earlier data is still outstanding.
     ShutdownPending,
     /// SHUTDOWN was sent; T2-shutdown and T5-shutdown-guard run.
     ShutdownSent(Box<Closing>),
-    /// The peer closed; what was sent before is still on its way.
+    /// The peer closed the association; earlier data is still outstanding.
     ShutdownReceived,
     /// SHUTDOWN ACK was sent; T2-shutdown runs.
     ShutdownAckSent(Box<Closing>),
-    /// Over. Received messages can still be read.
+    /// The association has ended. Received messages can still be read.
     Closed,
 }
 
 impl Phase {
-    /// The state without what belongs to it.
+    /// The state without its data.
     #[inline]
     pub(crate) fn state(&self) -> State {
         match self {
@@ -43,7 +43,7 @@ impl Phase {
         }
     }
 
-    /// The attempts to set up, until that is done.
+    /// The set-up attempts, until the association is set up.
     pub(crate) fn handshake_mut(&mut self) -> Option<&mut Handshake> {
         match self {
             Phase::CookieWait(handshake) => Some(handshake),
@@ -52,7 +52,7 @@ impl Phase {
         }
     }
 
-    /// The attempts to end, from SHUTDOWN or SHUTDOWN ACK on.
+    /// The shutdown attempts, from SHUTDOWN or SHUTDOWN ACK on.
     pub(crate) fn closing_mut(&mut self) -> Option<&mut Closing> {
         match self {
             Phase::ShutdownSent(closing) | Phase::ShutdownAckSent(closing) => Some(closing),
@@ -60,8 +60,8 @@ impl Phase {
         }
     }
 
-    /// Whether T2-shutdown has expired since the peer was last heard: SHUTDOWN or SHUTDOWN ACK goes again, perhaps to a peer
-    /// that has forgotten the association.
+    /// Whether T2-shutdown has expired since the peer was last heard: SHUTDOWN or SHUTDOWN ACK is repeated, perhaps
+    /// to a peer that has forgotten the association.
     pub(crate) fn repeats_its_end(&self) -> bool {
         match self {
             Phase::ShutdownSent(closing) | Phase::ShutdownAckSent(closing) => closing.attempts > 0,
@@ -69,7 +69,7 @@ impl Phase {
         }
     }
 
-    /// INIT ACK brought a cookie, which is echoed from now on.
+    /// INIT ACK contained a cookie, which is echoed from now on.
     pub(crate) fn echo_cookie(&mut self, cookie: Box<[u8]>) {
         *self = match core::mem::replace(self, Phase::Closed) {
             Phase::CookieWait(handshake) => {
@@ -79,7 +79,7 @@ impl Phase {
         };
     }
 
-    /// The cookie was stale: the set-up begins with INIT again.
+    /// The cookie was stale: the set-up restarts with INIT.
     pub(crate) fn drop_cookie(&mut self) {
         *self = match core::mem::replace(self, Phase::Closed) {
             Phase::CookieEchoed(echo) => Phase::CookieWait(Box::new(echo.handshake)),
@@ -87,13 +87,13 @@ impl Phase {
         };
     }
 
-    /// SHUTDOWN ACK is sent: T5-shutdown-guard, where it runs, goes on.
+    /// SHUTDOWN ACK is sent: a running T5-shutdown-guard continues.
     pub(crate) fn acknowledge_shutdown(&mut self) {
         let guard = self.closing_mut().and_then(|closing| closing.guard);
         *self = Phase::ShutdownAckSent(Box::new(Closing { guard, ..Closing::default() }));
     }
 
-    /// When a timer of the state expires.
+    /// Earliest deadline of the state's timers.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match self {
@@ -106,7 +106,7 @@ impl Phase {
         }
     }
 
-    /// Bytes that what belongs to the state takes from the allocator.
+    /// Allocated bytes of the state's data.
     pub(crate) fn memory(&self) -> usize {
         match self {
             Phase::CookieWait(_) => size_of::<Handshake>(),
@@ -117,38 +117,38 @@ impl Phase {
     }
 }
 
-/// What COOKIE-ECHOED needs.
+/// Data of COOKIE-ECHOED.
 #[derive(Debug)]
 pub(crate) struct CookieEcho {
-    /// Attempts so far.
+    /// The attempts so far.
     pub(crate) handshake: Handshake,
-    /// The peer's cookie, to be echoed again.
+    /// The peer's cookie, for retransmission.
     pub(crate) cookie: Box<[u8]>,
 }
 
-/// Attempts to end an association: SHUTDOWN or SHUTDOWN ACK, until the peer answers.
+/// Attempts to shut down: SHUTDOWN or SHUTDOWN ACK, until the peer answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Closing {
-    /// T2-shutdown.
+    /// Deadline of T2-shutdown.
     t2: Option<Instant>,
-    /// T5-shutdown-guard, which only the side has that sent SHUTDOWN.
+    /// Deadline of T5-shutdown-guard, which only the sender of SHUTDOWN has.
     guard: Option<Instant>,
-    /// Expiries of T2-shutdown in a row.
+    /// Consecutive expiries of T2-shutdown.
     attempts: u8,
 }
 
 impl Closing {
-    /// From the first SHUTDOWN on no more than until `guard`.
+    /// The state from the first SHUTDOWN on, limited by `guard`.
     pub(crate) fn guarded_until(guard: Instant) -> Box<Closing> {
         Box::new(Closing { guard: Some(guard), ..Closing::default() })
     }
 
-    /// SHUTDOWN or SHUTDOWN ACK leaves, and is sent again at `at` if there is no answer.
+    /// SHUTDOWN or SHUTDOWN ACK was sent, and is repeated at `at` without an answer.
     pub(crate) fn arm(&mut self, at: Instant) {
         self.t2 = Some(at);
     }
 
-    /// The peer was heard: expiries are counted anew, and T2-shutdown expires at `at`.
+    /// A packet of the peer arrived: the number of expiries is reset, and T2-shutdown expires at `at`.
     pub(crate) fn begin_again(&mut self, at: Instant) {
         self.attempts = 0;
         self.t2 = Some(at);
@@ -158,17 +158,17 @@ impl Closing {
         Instant::earliest(&[self.t2, self.guard])
     }
 
-    /// Whether T2-shutdown has expired.
+    /// Whether T2-shutdown has expired; stops it if so.
     pub(crate) fn expire(&mut self, now: Instant) -> bool {
         self.t2.take_if(|at| *at <= now).is_some()
     }
 
-    /// Whether T5-shutdown-guard has expired.
+    /// Whether T5-shutdown-guard has expired; stops it if so.
     pub(crate) fn expire_guard(&mut self, now: Instant) -> bool {
         self.guard.take_if(|at| *at <= now).is_some()
     }
 
-    /// T2-shutdown expired: it is armed again, backed off.
+    /// T2-shutdown expired: restarts it with back-off.
     pub(crate) fn back_off(&mut self, now: Instant, rto: Duration, max: Duration) {
         self.attempts = self.attempts.saturating_add(1);
         self.t2 = Some(now + backed_off(rto, self.attempts, max));

@@ -1,11 +1,10 @@
-//! Streams that begin again, more streams, an association that begins again (RFC 6525).
+//! Stream reconfiguration: reset streams, added streams, a reset association (RFC 6525).
 //!
-//! [`requests`] has what this side asks of the peer, [`answers`] what the peer asks of this side,
-//! [`held`] the messages that wait meanwhile. An association that never reconfigures has none of
-//! this state.
+//! [`requests`] has this side's requests, [`answers`] the peer's, [`held`] the messages that wait meanwhile. An
+//! association that never reconfigures has none of this state.
 //!
-//! Messages accepted before a reset of their stream belong before it: they are sent, and acknowledged,
-//! before the peer is asked. Those accepted later wait until it has answered.
+//! Messages accepted before a reset of their stream belong before it: they are sent and acknowledged before the
+//! request leaves. Later ones wait for the peer's answer.
 
 pub(crate) mod answers;
 pub(crate) mod error;
@@ -29,20 +28,20 @@ use crate::tx::sender::Sender;
 use crate::wire::chunk::{ReConfig, ReconfigParameter, ReconfigResult};
 use crate::wire::{Rsn, StreamId, Tsn};
 
-/// What an association keeps once either side asked the other for a reconfiguration.
+/// State of an association once either side has requested a reconfiguration.
 #[derive(Debug)]
 pub(crate) struct Reconfiguration {
     requests: Requests,
     answers: Answers,
     held: Held,
-    /// Messages may have to wait no more.
+    /// Whether held messages may be released.
     release_due: bool,
-    /// A part of a message was refused because it would have had to wait.
+    /// Whether a part of a message was refused because it would have had to wait.
     part_waits: bool,
 }
 
 impl Reconfiguration {
-    /// Section 5.1.1: numbers of requests begin with the initial TSN of the side that asks.
+    /// Section 5.1.1: request numbers start with the initial TSN of the requesting side.
     pub(crate) fn new(own: Tsn, peer: Tsn) -> Self {
         Reconfiguration {
             requests: Requests::new(Rsn(own.0)),
@@ -53,12 +52,12 @@ impl Reconfiguration {
         }
     }
 
-    /// Whether a new message on `stream` has to wait.
+    /// Whether a new message on `stream` must wait.
     pub(crate) fn holds(&self, stream: StreamId) -> bool {
         self.requests.hold(stream) || self.answers.hold() || self.held.resets(stream)
     }
 
-    /// The requests under way, to be written.
+    /// The chunk with the outstanding requests.
     pub(crate) fn request_chunk(
         &self,
     ) -> ReConfig<impl Iterator<Item = ReconfigParameter<'_, impl Iterator<Item = StreamId> + Clone>>>
@@ -66,31 +65,31 @@ impl Reconfiguration {
         ReConfig { parameters: self.requests.parameters() }
     }
 
-    /// When a message that waits for a reset expires.
+    /// Earliest expiry of a held message.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
         self.held.next_expiry()
     }
 
-    /// When this machine wants to be called.
+    /// Earliest deadline.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.requests.deadline().into_iter().chain(self.answers.deadline()).min()
     }
 }
 
-/// What a reconfiguration is about, and what it draws on.
+/// The state that a reconfiguration reads and changes.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
-    /// The streams on which this side sends.
+    /// The streams of this side.
     pub(crate) tx: &'a mut Sender,
-    /// The streams on which the peer sends.
+    /// The streams of the peer.
     pub(crate) rx: &'a mut Receiver,
-    /// What the peer may ask.
+    /// Requests of the peer that are granted.
     pub(crate) policy: ReconfigurationPolicy,
-    /// Whether the association is ESTABLISHED: else nothing new is asked for.
+    /// Whether the association is ESTABLISHED: otherwise no new request is sent.
     pub(crate) is_established: bool,
     /// The timeout of control chunks.
     pub(crate) rto: Duration,
-    /// What follows for the association, in this order.
+    /// Actions for the association, in order.
     pub(crate) actions: Vec<Action>,
 }
 
@@ -99,42 +98,42 @@ impl Context<'_> {
         self.actions.push(Action::Announce(event));
     }
 
-    /// A request did not have the effect that this side wished.
+    /// A request of this side did not have the desired effect.
     fn announce_refusal(&mut self, request: ReconfigurationRequest, result: ReconfigResult) {
         self.announce(Event::ReconfigurationRefused { request, result });
     }
 }
 
-/// What follows from a reconfiguration for the association.
+/// Action for the association that follows from a reconfiguration.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// The requests under way are to be written.
+    /// Send the outstanding requests.
     Request,
-    /// The peer's requests are to be answered.
+    /// Send these answers to the peer's requests.
     Answer(AnswerList),
-    /// The application is to be told.
+    /// Notify the application.
     Announce(Event),
-    /// The peer answered, at this time, where control chunks go.
+    /// The peer answered at this instant, on the path of control chunks.
     Alive(Instant),
-    /// A chunk, or a part of it, was dropped.
+    /// Count a chunk, or a part of it, as dropped.
     Dropped,
-    /// Parameters stand together that must not.
+    /// The chunk combines parameters that must not be combined.
     BadCombination,
-    /// What was received of streams, up to this TSN, cannot be right.
+    /// The received data of streams, up to this TSN, is faulty.
     Fault(Fault, Tsn),
-    /// The association cannot go on.
+    /// Abort the association.
     Violation(&'static str),
-    /// The application may try to send again what was refused.
+    /// Tell the application that it may send again.
     Writable,
 }
 
 impl Reconfiguration {
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Lets streams begin again; none listed means all. There are as many `outbound` and `inbound` ones.
+    /// Requests the reset of streams; an empty list means all. The numbers of streams are `outbound` and `inbound`.
     ///
     /// # Errors
-    /// [`ReconfigureError::NoSuchStream`]; nothing is changed then.
+    /// [`ReconfigureError::NoSuchStream`]; nothing is changed in that case.
     pub(crate) fn reset_streams(
         &mut self,
         direction: ResetDirection,
@@ -159,17 +158,17 @@ impl Reconfiguration {
         Ok(())
     }
 
-    /// Lets all streams and the TSNs begin again.
+    /// Requests the reset of all streams and TSNs.
     pub(crate) fn reset_association(&mut self) {
         if !self.held.take_association_reset() {
             self.requests.want_association_reset();
         }
     }
 
-    /// Adds streams in either direction to those that there are.
+    /// Requests additional streams in either direction.
     ///
     /// # Errors
-    /// [`ReconfigureError::BadCount`]; nothing is changed then.
+    /// [`ReconfigureError::BadCount`]; nothing is changed in that case.
     pub(crate) fn add_streams(
         &mut self,
         (outgoing, incoming): (u16, u16),
@@ -191,8 +190,8 @@ impl Reconfiguration {
 
     // ---- progress ------------------------------------------------------------------------------
 
-    /// Does what has become possible: peer's resets whose data have come, requests that may go,
-    /// messages that need not wait any more.
+    /// Makes progress where possible: performs the peer's resets whose data has arrived, sends requests, and
+    /// releases held messages.
     pub(crate) fn advance(&mut self, now: Instant, context: &mut Context<'_>) {
         self.expire(now, context.tx);
         self.perform_deferred_resets(context);
@@ -200,19 +199,19 @@ impl Reconfiguration {
         self.send_requests(now, context);
     }
 
-    /// Whether requests of this side wait for their answer.
+    /// Whether requests of this side are outstanding.
     pub(crate) fn is_asking(&self) -> bool {
         self.requests.is_outstanding()
     }
 
-    /// Input: time has come. True if the Re-configuration Timer expired.
+    /// Runs the timer; returns whether the Re-configuration Timer expired.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
         let expired = self.requests.expire(now);
         self.release_due |= self.answers.expire(now);
         expired
     }
 
-    /// The association shuts down: what was not asked yet is not asked any more.
+    /// The association shuts down: requests that were not sent are dropped.
     pub(crate) fn end(&mut self, context: &mut Context<'_>) {
         self.requests.forget_wishes();
         self.held.forget_resets();

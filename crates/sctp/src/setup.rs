@@ -1,8 +1,8 @@
-//! How associations begin (RFC 9260, sections 5.1 and 5.2).
+//! Set-up of associations (RFC 9260, sections 5.1 and 5.2).
 //!
-//! The side that accepts keeps nothing until COOKIE ECHO: [`answer_init`] puts all it learned into a
-//! signed state cookie, and [`judge_cookie`] says what a returned one means for an association that
-//! exists already. The side that opens counts its attempts in a [`handshake`].
+//! The accepting side stores nothing until COOKIE ECHO: [`answer_init`] puts all data into a signed state cookie,
+//! and [`judge_cookie`] decides what a returned cookie means for an existing association. The opening side counts
+//! its attempts in a [`handshake`].
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -27,58 +27,58 @@ pub(crate) mod handshake;
 mod refusals;
 pub(crate) mod schedule;
 
-/// The parameter Forward-TSN-Supported as it stands on the wire (RFC 3758, section 3.1).
+/// The parameter Forward-TSN-Supported in its wire form (RFC 3758, section 3.1).
 pub(crate) const FORWARD_TSN_SUPPORTED: &[u8] = &[0xc0, 0, 0, 4];
 
-/// Longest part of a refused parameter that is sent back; a host name has 255 bytes at the most.
+/// Longest part of a rejected parameter that is returned; a host name has at most 255 bytes.
 const REPORT_LIMIT: usize = 260;
 
-/// A tag that no packet may carry by chance: any number but 0.
+/// Draws a random tag other than 0.
 pub(crate) fn draw_tag(random: &mut RandomStream) -> VerificationTag {
     VerificationTag(random.next_u32().max(1))
 }
 
-/// The first TSN of a new association.
+/// Draws the first TSN of a new association, unless the options fix it.
 pub(crate) fn draw_tsn(options: &EndpointOptions, random: &mut RandomStream) -> Tsn {
     let drawn = Tsn(random.next_u32());
     options.initial_tsn.unwrap_or(drawn)
 }
 
-/// What is known of an association that a set-up meets.
+/// Facts about an existing association that a set-up meets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Existing<'a> {
     pub(crate) options: &'a AssociationOptions,
     pub(crate) state: State,
     pub(crate) tags: Tags,
     pub(crate) local_initial_tsn: Tsn,
-    /// This side's part of the keys, where it offers to authenticate.
+    /// This side's key vector, if it offers authentication.
     pub(crate) vector: Option<&'a KeyVector>,
 }
 
 /// The verification tags of an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tags {
-    /// In packets that the peer sends.
+    /// Tag in packets that the peer sends.
     pub(crate) local: VerificationTag,
-    /// In packets that this side sends; 0 until the peer told it.
+    /// Tag in packets that this side sends; 0 until it is known.
     pub(crate) peer: VerificationTag,
 }
 
-/// What an endpoint answers to an INIT, all of it derived from the INIT and its own secrets.
+/// An endpoint's answer to an INIT, derived from the INIT and the endpoint's secrets only.
 #[derive(Clone, Debug)]
 pub(crate) struct InitAnswer {
     pub(crate) cookie: StateCookie,
-    /// Extensions that this side offers, whatever the peer knows.
+    /// Extensions that this side offers, whatever the peer supports.
     pub(crate) offered: Extensions,
-    /// How errors are detected, where this side offers to take packets without a checksum.
+    /// Error detection method, if this side offers to accept packets without a checksum.
     pub(crate) zero_checksum: Option<ErrorDetection>,
-    /// Parameters of the INIT that were not recognised and are to be reported, header and all.
+    /// Unrecognised parameters of the INIT that are reported, with headers.
     pub(crate) unrecognized: Vec<Bytes>,
-    /// This side's addresses, to be named.
+    /// This side's addresses, to be listed.
     pub(crate) locals: Arc<Vec<SocketAddr>>,
 }
 
-/// What an endpoint draws on to answer an INIT.
+/// Inputs of the answer to an INIT.
 #[derive(Debug)]
 pub(crate) struct Answering<'a> {
     pub(crate) options: &'a EndpointOptions,
@@ -87,9 +87,9 @@ pub(crate) struct Answering<'a> {
     pub(crate) random: &'a mut RandomStream,
 }
 
-/// The answer to a valid INIT. `existing` is the association that the peer has with us already: in
-/// COOKIE-WAIT and COOKIE-ECHOED it answers with the tag and TSN of its own INIT (section 5.2.1), else
-/// with new ones and its tags as tie-tags (section 5.2.2).
+/// The answer to a valid INIT. `existing` is the association that exists with the peer: in COOKIE-WAIT and
+/// COOKIE-ECHOED the answer has the tag and TSN of its own INIT (section 5.2.1), otherwise new ones, and its tags
+/// as tie-tags (section 5.2.2).
 pub(crate) fn answer_init(
     now: Instant,
     meta: DatagramMeta,
@@ -141,7 +141,7 @@ pub(crate) fn answer_init(
     InitAnswer { cookie, offered, zero_checksum, unrecognized, locals }
 }
 
-/// The peer's part of the keys, where both sides authenticate.
+/// The peer's key vector, if both sides authenticate.
 pub(crate) fn peer_vector(
     extensions: Extensions,
     parameters: &Parameters<'_>,
@@ -150,8 +150,8 @@ pub(crate) fn peer_vector(
     KeyVector::announced_by(parameters).ok().flatten().filter(|_| agreed)
 }
 
-/// Chunk types that an association with these options takes only authenticated: those that the
-/// application chose, and those that RFC 5061, section 4.1, demands.
+/// Chunk types that an association with these options accepts only if authenticated: the application's choice, and
+/// those required by RFC 5061, section 4.1.
 pub(crate) fn wanted_chunks(options: &AssociationOptions) -> ChunkTypes {
     let moves = options.extensions.contains(Extensions::ADDRESS_RECONFIGURATION);
     let further: &[ChunkType] =
@@ -159,8 +159,8 @@ pub(crate) fn wanted_chunks(options: &AssociationOptions) -> ChunkTypes {
     wanted_types(options.authentication.as_ref(), further)
 }
 
-/// What is wrong with the peer's part of the keys, if this side offers to authenticate: such an
-/// association is aborted with Protocol Violation (RFC 4895, sections 3 and 6.1; RFC 5061, section 6).
+/// The fault in the peer's key vector, if this side offers authentication: such an association is aborted with
+/// Protocol Violation (RFC 4895, sections 3 and 6.1; RFC 5061, section 6).
 pub(crate) fn vector_fault(own: Extensions, parameters: &Parameters<'_>) -> Option<&'static str> {
     if own.are_unsafe_with(parameters) {
         return Some("ASCONF without AUTH");
@@ -170,8 +170,8 @@ pub(crate) fn vector_fault(own: Extensions, parameters: &Parameters<'_>) -> Opti
     fault.map(VectorFault::reason)
 }
 
-/// The cookie's lifetime, as the peer may ask for more, and the parameters to be reported
-/// (section 3.2.1: the two upper bits of an unrecognised type say what to do).
+/// The cookie's lifetime, which the peer may extend, and the parameters to report (section 3.2.1: the two upper
+/// bits of an unrecognised type determine the treatment).
 fn read_parameters(
     parameters: &Parameters<'_>,
     options: &EndpointOptions,
@@ -181,7 +181,7 @@ fn read_parameters(
     for parameter in parameters.iter() {
         match parameter {
             Ok(Parameter::CookiePreservative(increment)) => {
-                // No more than twice: a cookie is a promise to a stranger.
+                // At most doubled, since a cookie is a commitment to an unknown host.
                 lifetime = options.cookie_life + increment.min(options.cookie_life);
             }
             Ok(Parameter::Unrecognized(raw)) => {
@@ -203,18 +203,17 @@ fn read_parameters(
     (lifetime, reports.parameters)
 }
 
-/// Bytes of parameters that are sent back in one INIT ACK at most: what a stranger sends is not to make the
-/// answer large.
+/// Most bytes of parameters returned in one INIT ACK: an unknown host must not make the answer large.
 const REPORTS_LIMIT: usize = 400;
 
-/// Bytes of the parameter around one that is sent back.
+/// Bytes of the parameter header around a returned one.
 const PARAMETER_HEADER: usize = 4;
 
-/// Parameters that are sent back as not recognized; those that do not fit go without a report.
+/// Parameters returned as unrecognised; those that do not fit are not reported.
 #[derive(Default)]
 struct Reports {
     parameters: Vec<Bytes>,
-    /// Bytes of them, each with a header and padding.
+    /// Bytes of all reports, each with header and padding.
     length: usize,
 }
 
@@ -228,14 +227,14 @@ impl Reports {
     }
 }
 
-/// Whether the parameter of RFC 3758 means anything to a side with these extensions; to one without, it
-/// is one to be skipped and reported.
+/// Whether a side with these extensions recognises the parameter of RFC 3758; otherwise the parameter is skipped
+/// and reported.
 pub(crate) fn recognizes_forward_tsn(own: Extensions) -> bool {
     own.contains(Extensions::PARTIAL_RELIABILITY)
 }
 
-/// What makes an INIT ACK unusable: the cause for the peer, and the words for this side (sections
-/// 3.3.3 and 5.1.2).
+/// The fault that makes an INIT ACK unusable: the cause for the peer, and the text for this side (sections 3.3.3
+/// and 5.1.2).
 pub(crate) fn init_ack_fault(
     init_ack: &Init<Parameters<'_>>,
 ) -> Option<(OwnedCause, &'static str)> {
@@ -253,21 +252,21 @@ pub(crate) fn init_ack_fault(
     None
 }
 
-/// As much of a parameter as is sent back.
+/// The part of a parameter that is returned.
 pub(crate) fn reported(parameter: &[u8]) -> Bytes {
     Bytes::copy_from_slice(&parameter[..parameter.len().min(REPORT_LIMIT)])
 }
 
-/// What a COOKIE ECHO means for an association that exists (section 5.2.4, table 12).
+/// Action for a COOKIE ECHO that meets an existing association (section 5.2.4, table 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CookieAction {
     /// A: the peer restarted.
     Restart,
-    /// B: both sides began at once.
+    /// B: both sides opened at once.
     Collision,
-    /// C: late, to be discarded.
+    /// C: late, discarded.
     Discard,
-    /// D: a duplicate, or the handshake's end.
+    /// D: a duplicate, or the end of the handshake.
     Confirm,
 }
 

@@ -1,6 +1,6 @@
 //! The states of an association (RFC 9260, section 4).
 
-/// The states by the names that the RFC gives them.
+/// The states, named as in RFC 9260.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     CookieWait,
@@ -14,7 +14,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// The name as the RFC spells it.
+    /// The state's name in RFC 9260.
     pub(crate) fn name(self) -> &'static str {
         match self {
             State::CookieWait => "COOKIE-WAIT",
@@ -28,12 +28,12 @@ impl State {
         }
     }
 
-    /// Whether the handshake is not over.
+    /// Whether the handshake is in progress.
     pub(crate) fn is_opening(self) -> bool {
         matches!(self, State::CookieWait | State::CookieEchoed)
     }
 
-    /// Whether the association is set up and not over.
+    /// Whether the association is set up and has not ended.
     pub(crate) fn is_alive(self) -> bool {
         !self.is_opening() && self != State::Closed
     }
@@ -43,12 +43,12 @@ impl State {
         matches!(self, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
-    /// Whether DATA is taken in (section 6).
+    /// Whether DATA is accepted (section 6).
     pub(crate) fn receives_data(self) -> bool {
         matches!(self, State::Established | State::ShutdownPending | State::ShutdownSent)
     }
 
-    /// Whether the application closed the association, or its peer did, and something may still be left to send.
+    /// Whether the application or the peer has closed the association, and data may still be outstanding.
     pub(crate) fn is_closing(self) -> bool {
         matches!(self, State::ShutdownPending | State::ShutdownReceived | State::ShutdownAckSent)
     }

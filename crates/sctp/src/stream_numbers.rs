@@ -6,19 +6,19 @@ use ::endpoint::footprint;
 
 use crate::wire::ids::{Mid, StreamId};
 
-/// Streams with messages, and the number of the next message of each; a stream without messages is at 0.
+/// Number of the next message of each stream with messages; a stream without messages is at 0.
 ///
-/// One stream has its number here: an association with one stream in use takes nothing from the allocator.
+/// One stream is stored inline: an association with one stream in use has no allocation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StreamNumbers {
-    /// A stream and its number; any stream may take the place if the number is 0.
+    /// A stream and its number; any stream may replace it if the number is 0.
     first: (StreamId, Mid),
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     others: Option<Box<BTreeMap<StreamId, Mid>>>,
 }
 
 impl StreamNumbers {
-    /// Bytes that it takes from the allocator.
+    /// Allocated bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         self.others.as_ref().map_or(0, |others| {
@@ -41,7 +41,7 @@ impl StreamNumbers {
         self.others.as_ref().and_then(|others| others.get(&stream)).copied().unwrap_or_default()
     }
 
-    /// The number of the next message of `stream`, to be changed.
+    /// The number of the next message of `stream`, mutable.
     pub(crate) fn entry(&mut self, stream: StreamId) -> &mut Mid {
         if self.first.0 != stream {
             let elsewhere = self.others.as_ref().is_some_and(|others| others.contains_key(&stream));
@@ -53,7 +53,7 @@ impl StreamNumbers {
         &mut self.first.1
     }
 
-    /// `stream` begins at number 0 again.
+    /// Resets `stream` to number 0.
     pub(crate) fn reset(&mut self, stream: StreamId) {
         if self.first.0 == stream {
             self.first.1 = Mid(0);
@@ -66,7 +66,7 @@ impl StreamNumbers {
         }
     }
 
-    /// All streams begin at number 0 again.
+    /// Resets all streams to number 0.
     pub(crate) fn reset_all(&mut self) {
         *self = StreamNumbers::default();
     }

@@ -1,5 +1,5 @@
-//! Which path carries data, and when a path is given up: pure decisions (RFC 9260, sections 6.4 and
-//! 8.2; RFC 7829; the future work of Fallon et al.).
+//! Choice of the path for data, and failure of paths: pure decisions (RFC 9260, sections 6.4 and 8.2; RFC 7829; the
+//! future work of Fallon et al.).
 
 mod trend;
 
@@ -12,56 +12,55 @@ use crate::path_id::PathId;
 /// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum PathState {
-    /// The path is thought to work.
+    /// The path works.
     #[default]
     Active,
-    /// There are signs that it does not: data goes elsewhere if it can, and heartbeats ask the path.
+    /// There is evidence of a failure: data takes another path if there is one, and heartbeats probe this one.
     PotentiallyFailed,
-    /// The path did not answer more than Path.Max.Retrans times in a row.
+    /// The path had more than Path.Max.Retrans consecutive errors.
     Inactive,
 }
 
 /// When data leaves a path for another one, and whether it takes several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchoverPolicy {
-    /// What makes a path potentially failed, so that data goes elsewhere before it is inactive.
+    /// Condition under which a path is potentially failed, so that data leaves it before it is inactive.
     pub potentially_failed: PotentiallyFailed,
-    /// Errors in a row that the primary path may have before another one becomes primary for good
-    /// (Primary.Switchover.Max.Retrans of RFC 7829, section 5): the path that carries data then. Fewer than make the primary
-    /// path potentially failed or inactive count as that number. None: data returns when it answers.
+    /// Consecutive errors of the primary path after which the path that carries data becomes the primary for good
+    /// (Primary.Switchover.Max.Retrans of RFC 7829, section 5). Values below the number that makes the primary path
+    /// potentially failed or inactive count as that number. `None`: data returns when the primary answers.
     pub primary_switchover_after: Option<u8>,
-    /// Data leaves a path whose round-trip time rises and rises, if another one is shorter; none: it
-    /// stays until something is lost.
+    /// Data leaves a path whose round-trip time keeps rising, if another one is shorter; `None`: only losses count.
     pub rising_rtt: Option<RisingRtt>,
     /// DATA on several paths at once.
     pub redundancy: Redundancy,
 }
 
-/// What makes a path potentially failed.
+/// Condition under which a path is potentially failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PotentiallyFailed {
-    /// Nothing: it works until Path.Max.Retrans is passed (RFC 9260).
+    /// No condition: the path works until Path.Max.Retrans is exceeded (RFC 9260).
     Never,
-    /// More than this many errors in a row (PFMR of RFC 7829, which recommends 0).
+    /// More than this number of consecutive errors (PFMR of RFC 7829, which recommends 0).
     AfterErrors(u8),
-    /// Two expiries of its timers (T3-rtx, heartbeats) in a row, or one of T3-rtx and a HEARTBEAT, sent at once, that is
-    /// not answered in `SRTT + max(4 RTTVAR, SRTT / 2, 10 ms)`. An expiry that proves to have been needless
-    /// is taken back. So a timeout shorter than RFC 9260's, which now and then expires too soon, does not
-    /// send data to and fro.
+    /// Two consecutive expiries of its timers (T3-rtx, heartbeats), or one of T3-rtx followed by an immediate
+    /// HEARTBEAT that is not answered within `SRTT + max(4 RTTVAR, SRTT / 2, 10 ms)`. An expiry that proves
+    /// needless is undone. Hence a timeout shorter than RFC 9260's, which sometimes expires early, does not move
+    /// data back and forth.
     OnEvidence,
 }
 
-/// DATA on several paths at once: each packet goes on its path and its chunks, under the same TSNs, on
-/// others too. Copies leave only while they fit the other path's congestion window, and never enlarge it.
+/// DATA on several paths at once: each packet is sent on its path, and its chunks, with the same TSNs, on others
+/// too. Copies leave only while they fit the other path's congestion window, and never enlarge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redundancy {
     /// Condition for a copy.
     pub when: RedundantWhen,
-    /// On how many paths in all; those that work count.
+    /// Total number of paths; only working ones count.
     pub paths: u8,
 }
 
-/// When DATA goes on several paths at once.
+/// When DATA is sent on several paths at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedundantWhen {
     /// No copies are sent.
@@ -73,7 +72,7 @@ pub enum RedundantWhen {
 }
 
 impl Redundancy {
-    /// One path only.
+    /// No copies: one path only.
     pub const NONE: Redundancy = Redundancy { when: RedundantWhen::Never, paths: 1 };
     /// Two paths while the stream is thin.
     pub const TWO_WHILE_THIN: Redundancy = Redundancy { when: RedundantWhen::WhileThin, paths: 2 };
@@ -82,7 +81,7 @@ impl Redundancy {
 }
 
 impl SwitchoverPolicy {
-    /// RFC 9260 and nothing else: a path works until it did not answer more than Path.Max.Retrans times.
+    /// RFC 9260 only: a path works until it had more than Path.Max.Retrans consecutive errors.
     pub const TIMEOUTS: SwitchoverPolicy = SwitchoverPolicy {
         potentially_failed: PotentiallyFailed::Never,
         primary_switchover_after: None,
@@ -104,57 +103,57 @@ impl SwitchoverPolicy {
 }
 
 impl Default for SwitchoverPolicy {
-    /// [`SwitchoverPolicy::EVIDENCE`].
+    /// The default: [`SwitchoverPolicy::EVIDENCE`].
     fn default() -> Self {
         SwitchoverPolicy::EVIDENCE
     }
 }
 
-/// What the application knows of a path from outside.
+/// External information about a path from the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathHint {
-    /// The path does not work: what is outstanding there is sent again on another path at once, and data stays
-    /// away until a heartbeat is answered or the hint is taken back.
+    /// The path does not work: its outstanding data is retransmitted on another path at once, and data avoids it
+    /// until a heartbeat is answered or the hint is withdrawn.
     Down,
-    /// The path may soon not work (the signal is weak): new data takes another path that works, if there is one.
+    /// The path may soon fail (its signal is weak): new data takes another working path, if there is one.
     Weak,
-    /// The path works (again): earlier hints are taken back, back-off is forgotten, what waits for a timer is sent
-    /// at once, and a heartbeat asks the path.
+    /// The path works (again): withdraws earlier hints, resets the back-off, retransmits data that waits for a
+    /// timer at once, and sends a heartbeat.
     Up,
 }
 
-/// A path to choose from: a confirmed one.
+/// A confirmed path to choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) path: PathId,
     pub(crate) state: PathState,
     pub(crate) errors: u8,
     pub(crate) srtt: Option<Duration>,
-    /// Better avoided if another one has at most this round-trip time.
+    /// Whether to avoid it in favour of another path with at most this round-trip time.
     pub(crate) avoid: Option<Duration>,
 }
 
 impl Candidate {
-    /// The fewer errors the better, then the shorter the round trip, then the lower the index.
+    /// Order of preference: fewer errors, then a shorter round trip, then a lower index.
     fn merit(&self) -> (bool, u8, Duration, PathId) {
         (self.avoid.is_some(), self.errors, self.srtt.unwrap_or(Duration::MAX), self.path)
     }
 }
 
-/// What is known against a path.
+/// Evidence against a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charges {
-    /// Errors in a row.
+    /// Number of consecutive errors.
     pub(crate) errors: u8,
-    /// Timers of the path that expired in a row, those that count for no error too.
+    /// Number of consecutive timer expiries, including those that do not count as errors.
     pub(crate) expiries: u8,
-    /// A heartbeat that an expiry gave rise to was not answered in time.
+    /// Whether a heartbeat sent after an expiry was not answered in time.
     pub(crate) unanswered: bool,
-    /// The application says that it is down.
+    /// Whether the application reported it as down.
     pub(crate) hinted_down: bool,
 }
 
-/// The state of a path.
+/// State of a path by the evidence against it.
 pub(crate) fn judge(
     potentially_failed: PotentiallyFailed,
     charges: Charges,
@@ -176,15 +175,15 @@ pub(crate) fn judge(
     }
 }
 
-/// How long a heartbeat that an expiry gave rise to may take before it is evidence. It is answered at
-/// once, so no lower bound is needed that would leave room for delayed SACKs.
+/// Longest time to the answer of a heartbeat sent after an expiry before its absence is evidence. It is answered at
+/// once, so no lower bound for delayed SACKs is needed.
 pub(crate) fn answer_due_after(srtt: Duration, rttvar: Duration) -> Duration {
     srtt + (rttvar * 4).max(srtt / 2).max(Duration::from_millis(10))
 }
 
-/// The path for new data: the primary if it works; else the one in use if it does, or the best that does;
-/// else, of those potentially failed, the one with the fewest errors, the primary and the one in use before
-/// others (RFC 7829, section 3.2). If none is left, the one in use goes on.
+/// The path for new data: the primary if it works; otherwise the present one if it does, or the best that does;
+/// otherwise, of those potentially failed, the one with the fewest errors, with preference for the primary and the
+/// present one (RFC 7829, section 3.2). If none is left, the present one stays.
 pub(crate) fn choose_data_path(
     candidates: &[Candidate],
     primary: PathId,
@@ -216,8 +215,8 @@ pub(crate) fn choose_data_path(
         .unwrap_or(current)
 }
 
-/// The path other than `path` for what could not be delivered there (section 6.4): one that works, else
-/// one potentially failed, else the next in turn, so that all are tried; `path` itself if there is no other.
+/// The path other than `path` for data that could not be delivered there (section 6.4): one that works, otherwise
+/// one potentially failed, otherwise the next in turn, so that all are tried; `path` itself if there is no other.
 pub(crate) fn choose_alternate(candidates: &[Candidate], path: PathId) -> PathId {
     let other = |candidate: &Candidate| candidate.path != path;
     best(candidates, PathState::Active, other)

@@ -1,14 +1,14 @@
 //! The wire format of SCTP (RFC 9260, section 3): packets, chunks, parameters and error causes.
 //!
-//! Reading: [`Packet::parse`] verifies a datagram, [`Packet::chunks`] then walks its chunks. Nothing
-//! is copied or allocated: user data are slices of the datagram, everything else borrows from the
-//! packet. Lists inside a chunk (parameters, causes, gap ack blocks) are walked in the same way.
+//! Reading: [`Packet::parse`] verifies a datagram, and [`Packet::chunks`] iterates its chunks. Nothing is copied or
+//! allocated: user data is a slice of the datagram, everything else borrows from the packet. Lists inside a chunk
+//! (parameters, causes, gap ack blocks) are iterated in the same way.
 //!
-//! Writing: [`PacketBuilder`] appends to a buffer. A chunk is written with the type that reads it,
-//! [`EmitChunk`] says how.
+//! Writing: [`PacketBuilder`] appends to a buffer. A chunk is written by the type that parses it, through
+//! [`EmitChunk`].
 //!
-//! A value longer than the fields that we know is read as far as we know it; one that is shorter, and
-//! every length that contradicts its surroundings, is an error and ends the walk.
+//! A value longer than its known fields is parsed as far as they go; a shorter one, and every inconsistent length,
+//! is an error and ends the iteration.
 
 pub mod builder;
 pub mod cause;

@@ -1,14 +1,14 @@
-//! Packets without a checksum, where a layer below detects errors anyway (RFC 9653).
+//! Packets without a checksum, if a layer below detects errors (RFC 9653).
 //!
-//! Each side says for itself, in INIT or INIT ACK, that it takes such packets and which method has to
-//! protect them; the other may then send them. It never does with INIT and COOKIE ECHO, nor in answers
-//! to packets out of the blue, and such packets are taken for no association but one that offered it. SHUTDOWN and
-//! SHUTDOWN ACK have a checksum when they are sent again: the peer may have lost the association by then.
+//! Each side declares in INIT or INIT ACK that it accepts such packets, and which method must protect them; the
+//! other side may then send them. INIT, COOKIE ECHO and answers to packets out of the blue always have a checksum,
+//! and packets without one are only accepted for associations that offered it. Repeated SHUTDOWN and SHUTDOWN ACK
+//! have a checksum too: the peer may have lost the association by then.
 
 use crate::extensions::Extensions;
 use crate::wire::{Parameter, Parameters};
 
-/// What detects errors instead of SCTP's checksum.
+/// Method that detects errors instead of SCTP's checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorDetection {
     /// All packets of the association travel in DTLS (RFC 8261), on every path.
@@ -23,13 +23,13 @@ impl ErrorDetection {
         }
     }
 
-    /// What announces it to the peer.
+    /// The parameter that declares it to the peer.
     pub(crate) fn parameter(self) -> Parameter<'static> {
         Parameter::ZeroChecksumAcceptable(self.identifier())
     }
 }
 
-/// Whether this side may leave the checksum out: it is protected by the method that the peer wants. The
+/// Whether this side may omit the checksum: its packets are protected by the method that the peer requires. The
 /// first parameter counts.
 pub(crate) fn agreed(own: Option<ErrorDetection>, parameters: &Parameters<'_>) -> Extensions {
     let Some(own) = own else { return Extensions::NONE };

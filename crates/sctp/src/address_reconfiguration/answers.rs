@@ -1,5 +1,5 @@
-//! What the peer says of its addresses (RFC 5061, sections 5.2 and 5.3). Each ASCONF has an effect once:
-//! a repeated one gets the answer that it got before.
+//! The peer's changes of its addresses (RFC 5061, sections 5.2 and 5.3). Each ASCONF takes effect once: a repeated
+//! one gets the same answer again.
 
 use core::net::IpAddr;
 
@@ -15,29 +15,29 @@ use crate::paths::{Context, Paths};
 use crate::wire::chunk::{AddressAnswer, AddressRequest, AddressRequests, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, Cause, CauseCode, ChunkType, Packet};
 
-/// Requests of one ASCONF that are carried out. The answer to more might not fit a packet.
+/// Most requests of one ASCONF that are executed. The answer to more might not fit a packet.
 const REQUESTS_LIMIT: usize = 8;
 
-/// Requests of one ASCONF that are answered. Those behind a refused one count as refused where the answer
-/// does not mention them (RFC 5061, section 5.1).
+/// Most requests of one ASCONF that are answered. Requests after a refused one count as refused even if the answer
+/// does not list them (RFC 5061, section 5.1).
 const ANSWERS_LIMIT: usize = 32;
 
-/// Longest part of a refused request that is sent back.
+/// Longest part of a refused request that is returned.
 const ECHO_LIMIT: usize = 64;
 
-/// The answer to an ASCONF, owning what it says.
+/// The answer to an ASCONF, with its own copy of the contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AsconfAnswer {
     serial: AsconfSerial,
-    /// In the order of the requests.
+    /// Outcomes in the order of the requests.
     outcomes: Box<[Outcome]>,
 }
 
-/// Number of a request and, if it was refused, why, and the request.
+/// Number of a request and, if it was refused, the cause and the request.
 type Outcome = (u32, Option<(CauseCode, Bytes)>);
 
 impl AsconfAnswer {
-    /// As it is written: nothing but the number where all was done (section 4.2.5).
+    /// The chunk: only the serial number if all requests succeeded (section 4.2.5).
     pub(crate) fn chunk(
         &self,
     ) -> AsconfAck<impl Iterator<Item = AddressAnswer<core::option::IntoIter<Cause<'_>>>>> {
@@ -57,36 +57,35 @@ impl AsconfAnswer {
     }
 }
 
-/// What becomes of an ASCONF.
+/// Treatment of an ASCONF.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// This answer goes back.
+    /// This answer is sent.
     Answer(Box<AsconfAnswer>),
-    /// The number is the last one, of which no answer is kept.
+    /// The number is the last one, whose answer is no longer stored.
     Forgotten,
-    /// The number is not the next one, or a request cannot be read (rule C5).
+    /// The number is not the next one, or a request is malformed (rule C5).
     Dropped,
 }
 
-/// What the peer said of its addresses.
+/// State of the peer's address changes.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    /// The peer's last number.
+    /// The peer's last serial number.
     last: AsconfSerial,
     given: Option<Box<AsconfAnswer>>,
-    /// The peer wants data there, once it is known to be there.
+    /// Address that the peer wants as primary, once it is confirmed.
     wanted_primary: Option<IpAddr>,
-    /// Addresses that go once the peer is known to be at the one that it speaks from.
+    /// Addresses to be deleted once the peer's source address is confirmed.
     leaving: Option<Box<Leaving>>,
 }
 
-/// A peer told from a new address, where it is not known to be yet, that its others are gone: it moved, or
-/// its NAT did.
+/// A request from a new, unconfirmed address to delete all others: the peer moved, or its NAT did.
 #[derive(Debug)]
 struct Leaving {
-    /// Where it spoke from.
+    /// Source address of the request.
     source: IpAddr,
-    /// Addresses that go: of paths, so that there are few.
+    /// Addresses to be deleted: those of paths, so that there are few.
     gone: Vec<IpAddr>,
 }
 
@@ -96,8 +95,8 @@ impl Answers {
     }
 }
 
-/// Whether a packet has ASCONF behind AUTH, as one from an address that the association does not know
-/// must (section 5.2).
+/// Whether a packet has ASCONF after AUTH, as required of one from an address unknown to the association (section
+/// 5.2).
 pub(crate) fn may_come_from_anywhere(packet: &Packet) -> bool {
     let mut types = packet.raw_chunks().map_while(Result::ok).map(|raw| raw.chunk_type);
     types.next() == Some(ChunkType::AUTH) && types.next() == Some(ChunkType::ASCONF)
@@ -113,7 +112,7 @@ impl Answers {
         (paths, context): (&mut Paths, &mut Context<'_>),
     ) -> Asked {
         if asconf.serial == self.last {
-            // Rule C4: the same again.
+            // Rule C4: a repetition.
             return self.given.clone().map_or(Asked::Forgotten, Asked::Answer);
         }
         let requests: Result<SmallVec<[_; REQUESTS_LIMIT]>, _> =
@@ -121,7 +120,7 @@ impl Answers {
         let (Ok(requests), true) = (requests, asconf.serial == self.last.next()) else {
             return Asked::Dropped;
         };
-        // Rule F11: once an address was not added or deleted, no other is.
+        // Rule F11: after the first failed addition or deletion, all others fail.
         let mut failed = false;
         let outcomes = requests.into_iter().enumerate().map(|(index, (request, bytes))| {
             let moves =
@@ -149,7 +148,7 @@ impl Answers {
         request: AddressRequest<'_>,
         (paths, context): (&mut Paths, &mut Context<'_>),
     ) -> Result<(), CauseCode> {
-        // Section 4.2.1: the unspecified address is where the packet came from, as behind a NAT.
+        // Section 4.2.1: the unspecified address means the packet's source, as behind a NAT.
         let source = meta.remote.ip();
         let or_source = |address: IpAddr| if address.is_unspecified() { source } else { address };
         match request {
@@ -183,7 +182,7 @@ impl Answers {
         if paths.lead_to(address) {
             return Ok(());
         }
-        // Rule D1: nothing but heartbeats and the answer goes there before the peer is known to be there.
+        // Rule D1: only heartbeats and the answer are sent there until the peer is confirmed to be there.
         if !paths.add_remote(now, context, address) {
             return Err(CauseCode::OPERATION_REFUSED);
         }
@@ -200,14 +199,14 @@ impl Answers {
         (paths, context): (&mut Paths, &mut Context<'_>),
     ) -> Result<(), CauseCode> {
         if address == source {
-            // Rule F8: that it is the last one is the graver fault.
+            // Rule F8: being the last address is the graver fault.
             let others = paths.live().any(|(_, path)| !path.leads_to(source));
             return Err(match others {
                 true => CauseCode::DELETE_SOURCE_ADDRESS,
                 false => CauseCode::DELETE_LAST_ADDRESS,
             });
         }
-        // Section 4.2.2: the unspecified address is all but the one that the packet came from.
+        // Section 4.2.2: the unspecified address means all except the packet's source.
         let goes = |path: &Path| match address.is_unspecified() {
             true => !path.is_removed() && !path.leads_to(source),
             false => path.leads_to(address),
@@ -228,8 +227,8 @@ impl Answers {
         if !paths.live().any(|(_, path)| path.leads_to(source)) {
             return Err(CauseCode::DELETE_LAST_ADDRESS);
         }
-        // The address that it speaks from now is being asked. Data goes on to the old one until it answered:
-        // else an attacker that repeats the packet from another address leads the association there.
+        // The source address is being probed. Data stays on the old one until it answers: otherwise an attacker
+        // that repeats the packet from another address would redirect the association there.
         let leaving = Leaving { source, gone };
         self.leaving = Some(Box::new(leaving));
         Ok(())
@@ -249,7 +248,7 @@ impl Answers {
         }
     }
 
-    /// The peer is known to be at an address: what waited for that is done.
+    /// The peer is confirmed to be at an address: executes what waited for that.
     pub(crate) fn on_address_confirmed(
         &mut self,
         now: Instant,
@@ -275,8 +274,8 @@ impl Answers {
         Ok(())
     }
 
-    /// Sends data to the address that the peer wants as soon as it is known to be there: an address that it
-    /// just added is still being asked.
+    /// Makes the address that the peer wants the primary one as soon as it is confirmed: a newly added address is
+    /// still being probed.
     fn make_wanted_primary(&mut self, (paths, context): (&mut Paths, &mut Context<'_>)) {
         let Some(address) = self.wanted_primary else { return };
         if paths.set_primary(context, address) {

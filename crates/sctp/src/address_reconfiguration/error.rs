@@ -8,18 +8,19 @@ use core::net::IpAddr;
 pub enum AddressError {
     /// The association is unknown, not set up yet, or closing.
     NotEstablished,
-    /// The two sides did not agree on [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION),
-    /// or the peer said of an earlier request of this kind that it does not know it.
+    /// The two sides did not agree on
+    /// [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION), or the peer reported an
+    /// earlier request of this kind as unknown.
     NotNegotiated,
-    /// The address means nothing to the peer, or is of another family than its addresses.
+    /// The address is not reachable for the peer, or is of another family than its addresses.
     Meaningless(IpAddr),
-    /// The address is one of this side's already.
+    /// The address is already one of this side's.
     Known(IpAddr),
-    /// The address is none of this side's.
+    /// The address is not one of this side's.
     Unknown(IpAddr),
     /// This side has no other address.
     Last(IpAddr),
-    /// Too many changes wait already.
+    /// Too many changes are queued.
     TooMany,
 }
 

@@ -1,5 +1,5 @@
-//! What this side tells the peer of its own addresses (RFC 5061, section 5.1): one ASCONF with one change
-//! under way at a time, and its timer T4.
+//! This side's changes of its own addresses (RFC 5061, section 5.1): one outstanding ASCONF with one change at a
+//! time, and its timer T4.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
@@ -11,10 +11,10 @@ use crate::event::addresses::AddressChange;
 use crate::wire::chunk::{AddressAnswer, AddressAnswers, AddressRequest, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, CauseCode};
 
-/// Changes that may wait.
+/// Most queued changes.
 const WAITING_LIMIT: usize = 64;
 
-/// Deleted addresses that are kept in mind.
+/// Most deleted addresses remembered.
 const DELETED_KEPT: usize = 8;
 
 /// A change of this side's addresses.
@@ -24,40 +24,40 @@ pub(crate) struct Change {
     pub(crate) local: SocketAddr,
 }
 
-/// What an ASCONF-ACK answers.
+/// Meaning of an ASCONF-ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
-    /// An earlier ASCONF, which was answered before.
+    /// An answer to an earlier ASCONF, which was answered before.
     Nothing,
-    /// An ASCONF that was never sent.
+    /// An answer to an ASCONF that was never sent.
     NeverAsked,
-    /// The change under way, which the peer refused for this cause, or took note of.
+    /// An answer to the outstanding change, which the peer refused with this cause, or confirmed.
     Change(Change, Option<CauseCode>),
 }
 
-/// The ASCONF under way, and T4.
+/// The outstanding ASCONF, and T4.
 #[derive(Debug)]
 struct Outstanding {
     serial: AsconfSerial,
     change: Change,
     due: Instant,
-    /// Expiries in a row.
+    /// Consecutive expiries.
     attempts: u8,
 }
 
-/// What this side asks of the peer.
+/// State of this side's requests.
 #[derive(Debug)]
 pub(crate) struct Requests {
     next: AsconfSerial,
     waiting: VecDeque<Change>,
     outstanding: Option<Outstanding>,
-    /// Addresses that were deleted, the last of them at the end; at most [`DELETED_KEPT`].
+    /// Deleted addresses, the latest at the end; at most [`DELETED_KEPT`].
     deleted: VecDeque<IpAddr>,
-    /// The peer does not know requests to add or delete, or to make an address the primary one.
+    /// Kinds of requests that the peer does not support: to add or delete, or to make an address the primary one.
     unknown: Unknown,
 }
 
-/// Requests that the peer said it does not know: none of them is sent any more.
+/// Kinds of requests that the peer reported as unknown: they are not sent any more.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unknown {
     moves: bool,
@@ -86,20 +86,20 @@ impl Requests {
         Requests { next: first, waiting, outstanding: None, deleted, unknown: Unknown::default() }
     }
 
-    /// Whether the peer said that it does not know how to make this change.
+    /// Whether the peer does not support this change.
     pub(super) fn are_unknown(&self, change: AddressChange) -> bool {
         self.unknown.includes(change)
     }
 
-    /// The peer does not know how to make this change (section 5.3, rules F3a and F3b): those that waited and are given
-    /// up for that.
+    /// The peer does not support this change (section 5.3, rules F3a and F3b): removes and returns the queued ones
+    /// of its kind.
     pub(crate) fn forget_kind(&mut self, change: AddressChange) -> Vec<Change> {
         self.unknown.insert(change);
         self.give_up_unknown()
     }
 
-    /// The peer does not know ASCONF (section 5.1, rule A9): the change under way and those that waited, which are given
-    /// up. None if none is under way.
+    /// The peer does not support ASCONF (section 5.1, rule A9): removes and returns the outstanding change and the
+    /// queued ones; empty if none is outstanding.
     pub(crate) fn forget_all(&mut self) -> Vec<Change> {
         let Some(outstanding) = self.outstanding.take() else { return Vec::new() };
         self.unknown = Unknown { moves: true, primary: true };
@@ -117,8 +117,9 @@ impl Requests {
         given_up
     }
 
-    /// Whether an ASCONF under way deletes this address, or an earlier one did: an ABORT that comes there tells of the
-    /// deletion, not of the association (section 5.3.1). It may come after the answer to the ASCONF, by another path.
+    /// Whether an outstanding or earlier ASCONF deletes this address: an ABORT that arrives there is a consequence
+    /// of the deletion and does not concern the association (section 5.3.1). It may arrive after the answer to the
+    /// ASCONF, by another path.
     pub(crate) fn delete(&self, local: IpAddr) -> bool {
         let under_way = self.outstanding.as_ref().is_some_and(|outstanding| {
             outstanding.change.change == AddressChange::Deleted
@@ -127,7 +128,7 @@ impl Requests {
         under_way || self.deleted.contains(&local)
     }
 
-    /// The peer took note of a change.
+    /// The peer confirmed a change.
     fn note_done(&mut self, Change { change, local }: Change) {
         match change {
             AddressChange::Added => self.deleted.retain(|deleted| *deleted != local.ip()),
@@ -141,7 +142,7 @@ impl Requests {
         }
     }
 
-    /// False if too many wait.
+    /// Queues a change; returns false if too many are queued.
     pub(super) fn want(&mut self, change: Change) -> bool {
         let room = self.waiting.len() < WAITING_LIMIT;
         if room {
@@ -150,7 +151,7 @@ impl Requests {
         room
     }
 
-    /// Makes of this side's addresses what they will be once the peer took note of every change.
+    /// Applies all unconfirmed changes to a list of this side's addresses.
     pub(super) fn apply(&self, locals: &mut Vec<SocketAddr>) {
         let under_way = self.outstanding.iter().map(|outstanding| outstanding.change);
         for Change { change, local } in under_way.chain(self.waiting.iter().copied()) {
@@ -162,12 +163,13 @@ impl Requests {
         }
     }
 
-    /// When T4 expires.
+    /// Deadline of T4.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.outstanding.as_ref().map(|outstanding| outstanding.due)
     }
 
-    /// Asks for the next change if none is under way, until `due` for the first time: whether an ASCONF is to be sent.
+    /// Starts the next change if none is outstanding, with T4 expiring at `due`; returns whether an ASCONF is to be
+    /// sent.
     pub(crate) fn advance(&mut self, due: Instant) -> bool {
         if self.outstanding.is_some() {
             return false;
@@ -179,7 +181,7 @@ impl Requests {
         true
     }
 
-    /// The ASCONF under way, to be written; `locals` are this side's addresses, as far as they were named.
+    /// The outstanding ASCONF; `locals` are this side's addresses, as far as they were listed.
     pub(crate) fn asconf(
         &self,
         locals: &[SocketAddr],
@@ -191,7 +193,7 @@ impl Requests {
             AddressChange::Deleted => AddressRequest::Delete { correlation, address },
             AddressChange::MadePrimary => AddressRequest::SetPrimary { correlation, address },
         };
-        // Any address that the peer knows (section 4.1.1); none is known behind a driver that names none.
+        // Any address that the peer knows (section 4.1.1); none is known if the driver gives none.
         let family = |own: &&SocketAddr| own.is_ipv4() == change.local.is_ipv4();
         let known = locals.iter().find(family).map(SocketAddr::ip);
         let nowhere = || match address {
@@ -202,10 +204,10 @@ impl Requests {
         Some(Asconf { serial: *serial, address, requests: [request] })
     }
 
-    /// Where a packet leaves from whose path begins at `local`, while a change is under way. A new address
-    /// serves for ASCONF alone, and where the old ones do not work (section 5.3, rule D1). One that goes
-    /// serves for nothing (rule D4): the peer may have forgotten it already, and answer with an ABORT.
-    /// `locals`: this side's addresses, as far as they were named; `works`: whether the path of control chunks does.
+    /// Source address of a packet on a path that begins at `local`, while a change is outstanding. A new address is
+    /// only used for ASCONF, and where the old ones do not work (section 5.3, rule D1). One that is being deleted
+    /// is not used (rule D4): the peer may have forgotten it already and answer with an ABORT. `locals`: this
+    /// side's addresses, as far as they were listed; `works`: whether the path of control chunks works.
     pub(crate) fn source_of(
         &self,
         local: Option<SocketAddr>,
@@ -233,7 +235,8 @@ impl Requests {
         self.deadline().is_some_and(|due| due <= now)
     }
 
-    /// T4 expired: the ASCONF goes again as it is (section 5.1, rules B1 to B5). False if none is under way.
+    /// T4 expired: the ASCONF is repeated unchanged (section 5.1, rules B1 to B5). Returns false if none is
+    /// outstanding.
     pub(crate) fn back_off(&mut self, now: Instant, rto: Duration, max: Duration) -> bool {
         let Some(outstanding) = &mut self.outstanding else { return false };
         outstanding.attempts = outstanding.attempts.saturating_add(1);
@@ -241,7 +244,7 @@ impl Requests {
         true
     }
 
-    /// Input: the peer answered.
+    /// Processes the peer's answer.
     pub(crate) fn on_ack(&mut self, ack: &AsconfAck<AddressAnswers<'_>>) -> Answered {
         let awaited = self.outstanding.take_if(|outstanding| outstanding.serial == ack.serial);
         match awaited {
@@ -260,7 +263,7 @@ impl Requests {
     }
 }
 
-/// Why a request was refused, if it was: what an ASCONF-ACK does not mention was done.
+/// The cause of a request's refusal; `None` if it succeeded, as do requests that an ASCONF-ACK does not list.
 fn refusal(ack: &AsconfAck<AddressAnswers<'_>>, of: u32) -> Option<CauseCode> {
     ack.answers.iter().map_while(Result::ok).find_map(|answer| match answer {
         AddressAnswer::Error { correlation, causes } if correlation == of => {

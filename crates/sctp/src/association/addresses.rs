@@ -1,4 +1,4 @@
-//! Changes of either side's addresses (RFC 5061), and what follows from them for the association.
+//! Changes of either side's addresses (RFC 5061), and their consequences for the association.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -18,9 +18,9 @@ use crate::wire::chunk::{AddressAnswers, AddressRequest, AddressRequests, Asconf
 use crate::wire::{AsconfSerial, CauseCode, Chunk, Packet};
 
 impl Association {
-    // ---- what this side asks -------------------------------------------------------------------
+    // ---- requests of this side -----------------------------------------------------------------
 
-    /// Asks the peer to change what it knows of this side's addresses.
+    /// Requests a change of this side's addresses from the peer.
     pub(crate) fn change_address(
         &mut self,
         now: Instant,
@@ -39,7 +39,7 @@ impl Association {
         Ok(())
     }
 
-    /// Asks for the next change if none is under way.
+    /// Starts the next change if none is outstanding.
     fn advance_addresses(&mut self, now: Instant) {
         if !self.is_established() {
             return;
@@ -51,12 +51,12 @@ impl Association {
         }
     }
 
-    /// The ASCONF under way, to be written.
+    /// The outstanding ASCONF.
     pub(super) fn asconf(&self) -> Option<Asconf<[AddressRequest<'static>; 1]>> {
         self.extensions.addresses()?.requests().asconf(self.paths.named_locals())
     }
 
-    /// Where a packet leaves from whose path begins at `local`, while a change of addresses is under way.
+    /// Source address of a packet on a path that begins at `local`, while a change of addresses is outstanding.
     pub(super) fn source_of(
         &self,
         local: Option<SocketAddr>,
@@ -67,7 +67,7 @@ impl Association {
         own.requests().source_of(local, carries_asconf, self.paths.named_locals(), works)
     }
 
-    /// Input: time has come. T4 expired: the ASCONF goes again.
+    /// Runs T4: on expiry the ASCONF is repeated.
     pub(super) fn handle_asconf_timer(&mut self, now: Instant) {
         let own = self.extensions.addresses();
         if own.is_none_or(|own| !own.requests().has_expired(now)) {
@@ -88,7 +88,7 @@ impl Association {
         }
     }
 
-    /// Input: the peer answered an ASCONF.
+    /// Processes the peer's answer to an ASCONF.
     pub(super) fn on_asconf_ack(&mut self, now: Instant, ack: &AsconfAck<AddressAnswers<'_>>) {
         let answered = match self.extensions.addresses_mut() {
             Some(own) => own.requests_mut().on_ack(ack),
@@ -131,7 +131,7 @@ impl Association {
         self.advance_addresses(now);
     }
 
-    /// The peer says that it does not know ASCONF: none is sent any more (section 5.1, rule A9).
+    /// The peer does not support ASCONF: none is sent any more (section 5.1, rule A9).
     pub(super) fn on_asconf_unknown(&mut self, now: Instant) {
         let own = self.extensions.addresses_mut();
         let given_up = own.map(|own| own.requests_mut().forget_all()).unwrap_or_default();
@@ -148,12 +148,12 @@ impl Association {
         }
     }
 
-    /// Whether an ASCONF under way deletes this address of this side, or an earlier one did.
+    /// Whether an outstanding or earlier ASCONF deletes this address of this side.
     pub(super) fn is_deleted(&self, local: IpAddr) -> bool {
         self.extensions.addresses().is_some_and(|own| own.requests().delete(local))
     }
 
-    /// The peer took note of a change of this side's addresses.
+    /// The peer confirmed a change of this side's addresses.
     fn on_own_address_changed(&mut self, now: Instant, change: AddressChange, local: SocketAddr) {
         let (paths, mut context) = self.paths_in_context();
         match change {
@@ -166,10 +166,10 @@ impl Association {
         self.announce(Event::OwnAddressChanged { change, address: local.ip() });
     }
 
-    // ---- what the peer asks --------------------------------------------------------------------
+    // ---- requests of the peer ------------------------------------------------------------------
 
-    /// Input: a packet with the right tag from an address that is none of the peer's. Only an
-    /// authenticated ASCONF counts, which may make the address one of them.
+    /// Processes a packet with the right tag from an address that is not the peer's. Only an authenticated ASCONF
+    /// counts, which may make the address one of the peer's.
     pub(crate) fn handle_packet_from_elsewhere(
         &mut self,
         now: Instant,
@@ -191,7 +191,7 @@ impl Association {
         self.handle_heartbeat_timers(now, random);
     }
 
-    /// Input: ASCONF, authenticated.
+    /// Processes an authenticated ASCONF.
     pub(super) fn on_asconf(
         &mut self,
         now: Instant,
@@ -200,7 +200,7 @@ impl Association {
     ) {
         let takes_part = self.state().sends_data() || self.state().receives_data();
         if !takes_part || !self.extensions.contains(Extensions::ADDRESS_RECONFIGURATION) {
-            // Not agreed on, it is of a type that would be reported; who did not agree is not told.
+            // Without agreement it is of a type to report; a peer that did not agree is not answered.
             self.counters.chunks_dropped += 1;
             return;
         }
@@ -216,7 +216,7 @@ impl Association {
         self.drop_orphaned_controls();
         match asked {
             Asked::Answer(answer) => {
-                // Rule C6: to where the ASCONF came from, if that is an address of the peer now.
+                // Rule C6: sent to the source of the ASCONF, if that is an address of the peer now.
                 let from = meta.remote.ip();
                 let from_here =
                     |path: &Path| path.leads_to(from) && path.local() == Some(meta.local);
@@ -234,7 +234,7 @@ impl Association {
         }
     }
 
-    /// The peer is known to be at an address: what waited for that is done.
+    /// The peer is confirmed to be at an address: executes what waited for that.
     pub(super) fn on_address_confirmed(&mut self, now: Instant, address: IpAddr) {
         let Some(own) = self.extensions.addresses_mut() else { return };
         let mut context = crate::paths::Context {

@@ -1,4 +1,4 @@
-//! What the application is told, and what it waits for.
+//! Events and notifications for the application.
 
 use super::stats::LeftBehind;
 use crate::event::{Event, Events};
@@ -7,9 +7,9 @@ use crate::event::{Event, Events};
 #[derive(Debug, Default)]
 pub(super) struct Application {
     events: Events,
-    /// [`Event::Readable`] was announced, and the application has not read all since.
+    /// Whether [`Event::Readable`] was announced and the application has not read everything since.
     readable_announced: bool,
-    /// The send buffer was found full; the next room is an event.
+    /// Whether the send buffer was found full, so that room must be announced.
     wants_writable: bool,
     /// Messages that had not arrived when the association failed.
     left_behind: Option<Box<LeftBehind>>,
@@ -21,40 +21,40 @@ impl Application {
         &mut self.events
     }
 
-    /// There is something to read.
+    /// Received data can be read.
     pub(super) fn on_readable(&mut self) {
         if !core::mem::replace(&mut self.readable_announced, true) {
             self.events.announce(Event::Readable);
         }
     }
 
-    /// The application found nothing more to read.
+    /// The application has read everything.
     pub(super) fn on_all_read(&mut self) {
         self.readable_announced = false;
     }
 
-    /// The application could not send for want of room.
+    /// The application could not send because the buffer was full.
     pub(super) fn want_writable(&mut self) {
         self.wants_writable = true;
     }
 
-    /// Whether the application waits for room.
+    /// Whether room in the send buffer must be announced.
     pub(super) fn wants_writable(&self) -> bool {
         self.wants_writable
     }
 
-    /// There is room again.
+    /// The send buffer has room again.
     pub(super) fn on_writable(&mut self) {
         self.wants_writable = false;
         self.events.announce(Event::Writable);
     }
 
-    /// The association failed.
+    /// Records the messages that had not arrived when the association failed.
     pub(super) fn set_left_behind(&mut self, left_behind: LeftBehind) {
         self.left_behind = Some(Box::new(left_behind));
     }
 
-    /// Messages that had not arrived when the association failed; none before.
+    /// Messages that had not arrived when the association failed; zero before.
     pub(super) fn left_behind(&self) -> LeftBehind {
         self.left_behind.as_deref().copied().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Authenticated chunks (RFC 4895) in packets of an association, and its keys.
+//! Authentication of chunks (RFC 4895) of an association, and its keys.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::wire::signing::Signer;
 use crate::wire::{Chunk, KeyId, Packet};
 
 impl Association {
-    /// Where authentication is offered or agreed on.
+    /// State of authentication, if it is offered or agreed on.
     pub(crate) fn authentication(&self) -> Option<&Authentication> {
         self.extensions.authentication()
     }
 
-    /// What to do with a chunk, the `index`-th of `packet`. `authenticated` tells whether an AUTH chunk
-    /// before it proved right, and is set when this one does.
+    /// Treatment of chunk number `index` of `packet`. `authenticated`: whether a valid AUTH chunk precedes it; set
+    /// if this chunk is one.
     #[inline]
     pub(super) fn judge_authenticity(
         &mut self,
@@ -41,7 +41,7 @@ impl Association {
         verdict
     }
 
-    /// For a packet in the making: that of the key which its user data wants, or of the active one.
+    /// Signer of the packet being built, with the key that its user data uses, or the active one.
     #[inline]
     pub(super) fn signer_with(&mut self, key: Option<KeyId>) -> Option<Arc<Signer>> {
         match (key, &self.options.authentication) {
@@ -52,14 +52,14 @@ impl Association {
         }
     }
 
-    /// Whether a message may name this key: any where nothing is authenticated, else one that there is.
+    /// Whether a message may use this key: any without authentication, otherwise an existing one.
     pub(super) fn has_key(&self, key: KeyId) -> bool {
         let options = self.options.authentication.as_deref();
         self.extensions.authentication().is_none()
             || options.is_some_and(|options| options.keys.contains_key(&key))
     }
 
-    /// Whether a message that waits or is outstanding names this key.
+    /// Whether a queued or outstanding message uses this key.
     pub(crate) fn names_key(&self, key: KeyId) -> bool {
         let held = self.extensions.reconfiguration();
         self.tx.names_key(key) || held.is_some_and(|own| own.names_key(key))

@@ -1,4 +1,4 @@
-//! What ICMP says of packets of an association (RFC 9260, section 10), once it is verified.
+//! Verified ICMP messages about packets of an association (RFC 9260, section 10).
 
 use base::{IcmpError, Instant};
 
@@ -10,27 +10,27 @@ use crate::paths::path::Path;
 use crate::phase::Phase;
 
 impl Association {
-    /// Input: ICMP about a packet that left on `path`.
+    /// Processes ICMP about a packet that left on `path`.
     pub(crate) fn on_icmp(&mut self, now: Instant, path: PathId, error: IcmpError) {
         match (error, &self.phase) {
             (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, path, mtu),
             (IcmpError::NobodyThere, Phase::CookieWait(_)) => self.on_init_refused(now, path),
-            // Rule ICMP8: protocol unreachable, as an ABORT with the T bit. Over UDP (RFC 6951, section 5.5)
-            // it is the port that is unreachable, which a server that restarts, or a NAT, may have said.
+            // Rule ICMP8: protocol unreachable counts as an ABORT with the T bit. Over UDP (RFC 6951, section 5.5)
+            // the port is unreachable, which may be due to a restarting server or a NAT.
             (IcmpError::NobodyThere, _) if self.paths[path].remote().port() == 0 => {
                 self.fail(Failure::NobodyThere);
             }
-            // Rule ICMP9 lets it count as an error of the path. It is not proof enough to give the path up
+            // Rule ICMP9 allows it to count as an error of the path. It is not sufficient evidence to fail the path
             // without a timeout.
             _ => self.paths.hint_error(&self.options, path),
         }
     }
 
-    /// ICMP, verified to be about an INIT of this attempt, says that the address of `path` has no listener.
+    /// Verified ICMP about an INIT of this attempt reports that the address of `path` has no listener.
     ///
-    /// Protocol unreachable is treated as an ABORT (rule ICMP8), port unreachable of the encapsulation so once
-    /// it was said again. Where the application named several addresses, each refuses for
-    /// itself, and the attempt goes on with the next at once.
+    /// Protocol unreachable counts as an ABORT (rule ICMP8), and so does port unreachable of the encapsulation when
+    /// it is repeated. If the application gave several addresses, each refuses separately, and the attempt
+    /// continues with the next at once.
     fn on_init_refused(&mut self, now: Instant, path: PathId) {
         let Some(handshake) = self.phase.handshake_mut() else { return };
         handshake.on_refusal(path);
@@ -42,7 +42,7 @@ impl Association {
         if self.paths.is_single() {
             return;
         }
-        // The next INIT goes elsewhere, at once where one has not said the same.
+        // The next INIT is sent to another address, at once if there is one that has not refused.
         self.paths.count_refusal(path);
         if refusals.count() < self.paths.ids().count() {
             if let Some(handshake) = self.phase.handshake_mut() {

@@ -1,4 +1,4 @@
-//! The extensions in use on an association, with what each keeps.
+//! The extensions in use on an association, with their state.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::extensions::Extensions;
 use crate::reconfigure::Reconfiguration;
 use crate::wire::signing::Signer;
 
-/// What authentication takes: key vectors of both sides, keys and the states of their hashes.
+/// Estimated bytes of authentication: key vectors of both sides, keys and hash states.
 const AUTHENTICATION: usize = 1024;
 
-/// What goes beyond RFC 9260. What is not used takes a word.
+/// State of extensions. An unused extension takes one word.
 #[derive(Debug)]
 pub(super) struct InUse {
-    /// Extensions that both sides offered; none before the peer answered.
+    /// Extensions that both sides offered; empty before the peer answered.
     agreed: Extensions,
-    /// This side offered to take packets without a checksum.
+    /// Whether this side offered to accept packets without a checksum.
     takes_zero_checksum: bool,
-    /// Where authentication is offered and, once the peer answered, agreed on.
+    /// State of authentication, if it is offered and, once the peer answered, agreed on.
     authentication: Option<Box<Authentication>>,
-    /// Once an address of either side changed.
+    /// State of address changes, once there was one.
     addresses: Option<Box<AddressReconfiguration>>,
-    /// Once either side asked for a reconfiguration.
+    /// State of reconfigurations, once either side requested one.
     reconfiguration: Option<Box<Reconfiguration>>,
 }
 
@@ -47,23 +47,23 @@ impl InUse {
         self.agreed
     }
 
-    /// Whether both sides offered these.
+    /// Whether both sides offered all of these.
     #[inline]
     pub(super) fn contains(&self, extensions: Extensions) -> bool {
         self.agreed.contains(extensions)
     }
 
-    /// Whether this side offered to take packets without a checksum.
+    /// Whether this side offered to accept packets without a checksum.
     pub(super) fn takes_zero_checksum(&self) -> bool {
         self.takes_zero_checksum
     }
 
-    /// This side offers to authenticate.
+    /// Records that this side offers authentication with this vector.
     pub(super) fn offer_authentication(&mut self, own: KeyVector) {
         self.authentication = Some(Box::new(Authentication::new(own)));
     }
 
-    /// Both sides' offers are known, and the peer's part of the keys if it takes part in authentication.
+    /// Sets the extensions that both sides offered, and the peer's key vector if it authenticates.
     pub(super) fn agree(
         &mut self,
         agreed: Extensions,
@@ -77,7 +77,7 @@ impl InUse {
         }
     }
 
-    /// The peer's part of the keys is forgotten: another follows.
+    /// Forgets the peer's key vector, since another follows.
     pub(super) fn forget_peer(&mut self) {
         if let Some(own) = &mut self.authentication {
             own.forget_peer();
@@ -92,7 +92,7 @@ impl InUse {
         self.authentication.as_deref_mut()
     }
 
-    /// For a packet in the making.
+    /// Signer of the packet being built.
     #[inline]
     pub(super) fn signer(&self) -> Option<&Arc<Signer>> {
         self.authentication.as_ref()?.signer()
@@ -106,13 +106,13 @@ impl InUse {
         self.addresses.as_deref_mut()
     }
 
-    /// What is kept of addresses from now on.
+    /// State of address changes, created if there is none.
     pub(super) fn begin_addresses(&mut self, identity: &Identity) -> &mut AddressReconfiguration {
         let (own, peer) = (identity.local_initial_tsn, identity.peer_initial_tsn);
         self.addresses.get_or_insert_with(|| Box::new(AddressReconfiguration::new(own, peer)))
     }
 
-    /// No change of addresses is asked for any more.
+    /// Ends address changes of this side.
     pub(super) fn end_addresses(&mut self) {
         self.addresses = None;
     }
@@ -125,19 +125,19 @@ impl InUse {
         self.reconfiguration.as_deref_mut()
     }
 
-    /// What is kept of reconfigurations from now on.
+    /// State of reconfigurations, created if there is none.
     pub(super) fn begin_reconfiguration(&mut self, identity: &Identity) -> &mut Reconfiguration {
         let (own, peer) = (identity.local_initial_tsn, identity.peer_initial_tsn);
         self.reconfiguration.get_or_insert_with(|| Box::new(Reconfiguration::new(own, peer)))
     }
 
-    /// Bytes of messages that wait for a reset.
+    /// Bytes of messages held for a reset.
     #[inline]
     pub(super) fn held_bytes(&self) -> usize {
         self.reconfiguration.as_ref().map_or(0, |own| own.held_bytes())
     }
 
-    /// When one of them wants to be called.
+    /// Earliest deadline of all extensions.
     #[inline]
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let reconfiguration = self.reconfiguration.as_ref().and_then(|own| own.next_timeout());
@@ -151,7 +151,7 @@ impl InUse {
         self.addresses = None;
     }
 
-    /// Bytes that they take from the allocator.
+    /// Allocated bytes.
     pub(super) fn memory(&self) -> usize {
         let of = |used: bool, size: usize| if used { size } else { 0 };
         of(self.authentication.is_some(), AUTHENTICATION)

@@ -1,16 +1,15 @@
-//! Whether the peer is there at all: the option
-//! [`dead_after`](crate::AssociationOptions::dead_after).
+//! Detection of a dead peer: the option [`dead_after`](crate::AssociationOptions::dead_after).
 //!
-//! The counters of RFC 9260, section 8.1, count expiries of timers that double, so that minutes pass before
-//! they give a peer up, and an idle association asks only once per HB.interval. With this option time
-//! decides. After a twelfth of it in silence the peer is asked by HEARTBEATs on every confirmed path, one
-//! each per 36th, and after all of it without a sign of life the association ends. Any packet counts that
-//! came from the peer's address with the right verification tag and a chunk that was taken, which on an
-//! association that authenticates chunks (RFC 4895) those that lack their AUTH are not.
+//! The counters of RFC 9260, section 8.1, count expiries of timers that double, so that minutes pass before a peer
+//! counts as dead, and an idle association only probes once per HB.interval. With this option time decides. After a
+//! twelfth of it in silence HEARTBEATs are sent on every confirmed path, one each per 36th, and after all of it
+//! without a sign of life the association ends. A sign of life is any packet from the peer's address with the right
+//! verification tag and an accepted chunk; on an association with authentication (RFC 4895), chunks that lack their
+//! AUTH are not accepted.
 //!
-//! Time is counted in steps of the timer, not read off the clock: a process that was stopped asks the peer
-//! for as long as any other before it gives it up. The HEARTBEATs are counted for no error when they are
-//! lost, and measure no round trip.
+//! Time is counted in steps of the timer, not read off the clock: a process that was suspended probes the peer for
+//! as long as any other before it gives up. A lost HEARTBEAT of this kind does not count as an error, and none
+//! gives an RTT sample.
 
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
@@ -22,59 +21,58 @@ use crate::event::Failure;
 use crate::paths::PathId;
 use crate::paths::heartbeat::Asked;
 
-/// Steps of silence after which the peer is dead.
+/// Steps of silence after which the peer counts as dead.
 const STEPS: u8 = 36;
 
-/// Steps of silence after which it is asked. Fewer would ask idle peers more often, and more would leave a
-/// smaller part of the time in which answers may come.
+/// Steps of silence after which it is probed. Fewer would probe idle peers more often, and more would leave less of
+/// the time for answers.
 const IDLE_STEPS: u8 = 3;
 
-/// Round trips, each with four times its variation, that the whole time has at least: a peer that is only
-/// far away can answer.
+/// Least total time in round trips, each with four times its variation, so that a distant peer can answer.
 const ROUND_TRIPS: u64 = 4;
 
-/// Whether the peer is there: how long it has been silent, and what it did not answer.
+/// State of the detection: the duration of the silence, and unanswered probes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Liveness {
-    /// When the last sign of life came.
+    /// Instant of the last sign of life.
     heard_at: Instant,
     /// The next step, while the option is set.
     due: Option<Instant>,
-    /// Names the HEARTBEATs of this silence.
+    /// Identifies the HEARTBEATs of this silence.
     nonce: u64,
-    /// Steps that have passed, from [`IDLE_STEPS`] on; 0 while the peer is not asked.
+    /// Number of steps passed, from [`IDLE_STEPS`] on; 0 while the peer is not probed.
     steps: u8,
-    /// Errors in a row on all paths (Association.Max.Retrans).
+    /// Consecutive errors on all paths (Association.Max.Retrans).
     error_count: u8,
     schedule: ErrorSchedule,
 }
 
 impl Liveness {
-    /// Errors in a row on all paths.
+    /// Consecutive errors on all paths.
     pub(super) fn error_count(&self) -> u8 {
         self.error_count
     }
 
-    /// The peer answered.
+    /// The peer answered: resets the errors.
     pub(super) fn clear_errors(&mut self) {
         self.error_count = 0;
         self.schedule = ErrorSchedule::default();
     }
 
-    /// When this timer wants to be called.
+    /// Deadline of the timer.
     pub(super) fn next(&self) -> Option<Instant> {
         self.due
     }
 
-    /// The association is over.
+    /// The association has ended.
     pub(super) fn stop(&mut self) {
         self.due.take();
     }
 }
 
 impl Association {
-    /// A path did not answer that the association needs. Under the exponential schedule several paths that are silent at
-    /// the same time are one silence: together they count no sooner than one of them alone.
+    /// A path that the association needs did not answer. Under the exponential schedule, several silent paths are
+    /// one silence: together they count no sooner than one of them alone.
     pub(super) fn count_error(&mut self, now: Instant, path: PathId) {
         let recovery = self.tx.recovery();
         let policy = recovery.policy();
@@ -84,14 +82,14 @@ impl Association {
         schedule.on_expiry(now, error_count, counting, rto, max);
     }
 
-    /// The association is set up: the peer has just been heard.
+    /// The association is set up: the peer was just heard.
     pub(super) fn start_listening(&mut self, now: Instant) {
         let Liveness { error_count, schedule, .. } = self.liveness;
         self.liveness = Liveness { heard_at: now, error_count, schedule, ..Liveness::default() };
         self.await_sign_of_life();
     }
 
-    /// Arms the timer as the options say, which may have changed.
+    /// Sets the timer by the options, which may have changed.
     pub(super) fn await_sign_of_life(&mut self) {
         let waits = self.state().is_alive();
         self.liveness.steps = 0;
@@ -103,7 +101,7 @@ impl Association {
         }
     }
 
-    /// A chunk that the peer sent was taken.
+    /// A chunk of the peer was accepted.
     pub(super) fn on_life(&mut self, now: Instant) {
         self.liveness.heard_at = now;
         if self.liveness.steps > 0 {
@@ -111,7 +109,7 @@ impl Association {
         }
     }
 
-    /// A 36th of the time after which a silent peer is dead; none if it never is.
+    /// A 36th of the time after which a silent peer counts as dead; `None` without the option.
     fn silence_step(&self) -> Option<Duration> {
         let wanted = self.options.dead_after? / u64::from(STEPS);
         let (path, recovery) = (self.control_route().number(), self.tx.recovery());
@@ -123,7 +121,7 @@ impl Association {
         Some(wanted.max(round_trip * ROUND_TRIPS / u64::from(STEPS)))
     }
 
-    /// Input: time has come to `now`.
+    /// Runs the timer at `now`.
     pub(super) fn handle_silence(&mut self, now: Instant, random: &mut RandomStream) {
         if self.liveness.due.is_none_or(|at| at > now) {
             return;
@@ -149,7 +147,7 @@ impl Association {
         self.liveness.due = Some(now + step);
     }
 
-    /// Whether an answer is that to a HEARTBEAT that asked for a sign of life: then the path works.
+    /// Whether an answer is to a HEARTBEAT of this silence: then its path works.
     pub(super) fn answers_silence(&mut self, now: Instant, answer: &[u8]) -> bool {
         let Some(Asked { path, nonce }) = Asked::read(answer) else { return false };
         let Some(path) = self.paths.find(path.number()) else { return false };

@@ -1,4 +1,4 @@
-//! What an association holds of the memory that all of an endpoint share, and what it does once that is scarce.
+//! An association's share of the endpoint's memory, and its behaviour when memory is scarce.
 
 use ::endpoint::memory::{LEAST, MemoryState};
 use base::Instant;
@@ -8,37 +8,37 @@ use crate::control::OwnedCause;
 use crate::event::{Event, Failure};
 use crate::rx::receiver::{Received, Receiver};
 
-/// What the endpoint keeps for an association beside it: what belongs to its row, and entries by tag, by peer, by deadline
-/// and by host.
+/// Bytes of an association in the endpoint's tables: its row, and entries by tag, peer, deadline and host.
 const TABLES: usize = 400;
 
-/// Bytes that waiting messages may take beside their payload, as multiples of the send buffer: what bounds messages of a few
-/// bytes, of which a buffer would hold a hundred times its size.
+/// Limit on the overhead of queued messages, in multiples of the send buffer: it bounds messages of a few bytes,
+/// whose overhead would be a hundred times the buffer.
 const WAITING_COST: usize = 2;
 
-/// What keeping a message or a chunk costs, in round figures.
+/// Estimated overhead of a message or a chunk.
 const ENTRY: usize = 128;
 
-/// The send buffer for which crumbs are judged where that is less: some thousand messages may wait in any.
+/// Least send buffer for that limit: some thousand messages may be queued in any.
 const CRUMBS: usize = 256 << 10;
 
-/// Where an association stands among those with which it shares the endpoint's memory.
+/// An association's standing among those that share the endpoint's memory.
 #[derive(Debug)]
 pub(crate) struct Standing {
-    /// Bytes that it may have for what it sends.
+    /// Most bytes of data to send.
     share: Bound,
-    /// Bytes that all associations together may still take.
+    /// Bytes that all associations together may still use.
     left: Bound,
-    /// The application was refused for want of memory, and not told since that there is some.
+    /// Whether the application was refused for lack of memory and not notified since.
     refused: bool,
-    /// Bytes that the peer acknowledged, and that the application took.
+    /// Bytes that the peer acknowledged, and that the application received.
     acknowledged: u64,
     read: u64,
-    /// When user data last came or was last acknowledged.
+    /// Instant at which user data last arrived or was last acknowledged.
     last_use: Option<Instant>,
 }
 
-/// A number of bytes, in half of a `usize`: there is one association for each. 4 GiB and more are no bound.
+/// A number of bytes in half the size of a `usize`, since each association has several. 4 GiB and more mean no
+/// bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bound(u32);
 
@@ -69,64 +69,64 @@ impl Standing {
         self.last_use = Some(now);
     }
 
-    /// User data came.
+    /// User data arrived.
     pub(super) fn note_received(&mut self, now: Instant) {
         self.last_use = Some(now);
     }
 
-    /// The application took `bytes` of user data.
+    /// The application received `bytes` of user data.
     pub(super) fn note_read(&mut self, bytes: usize) {
         self.read += bytes as u64;
     }
 
-    /// The application was refused for want of memory.
+    /// The application was refused for lack of memory.
     pub(super) fn note_refused(&mut self) {
         self.refused = true;
     }
 
-    /// Bytes that the peer acknowledged.
+    /// Bytes that the peer has acknowledged.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged
     }
 
-    /// Bytes that the application took.
+    /// Bytes that the application has received.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// When user data last came or was last acknowledged.
+    /// Instant at which user data last arrived or was last acknowledged.
     pub(crate) fn last_use(&self) -> Option<Instant> {
         self.last_use
     }
 
-    /// Whether the application was refused for want of memory, and not told since that there is some.
+    /// Whether the application was refused for lack of memory and not notified since.
     pub(crate) fn is_refused(&self) -> bool {
         self.refused
     }
 }
 
-/// What an association holds, in bytes, with what keeping it costs.
+/// Memory of an association in bytes, including overhead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffered {
-    /// Messages to be sent, or sent and not acknowledged.
+    /// Messages queued, or sent and not acknowledged.
     pub to_send: usize,
-    /// Messages that wait to be read, and unfinished ones as far as the cumulative TSN ack point has passed them.
+    /// Messages that can be read, and incomplete ones as far as the cumulative TSN ack point has passed them.
     pub unread: usize,
-    /// Chunks beyond a missing TSN, which can be dropped again.
+    /// Chunks beyond a missing TSN, which may be dropped.
     pub behind_holes: usize,
     /// The association itself: its paths, streams, timers and its rows in the endpoint's tables.
     pub own: usize,
 }
 
 impl Buffered {
-    /// All of it.
+    /// Sum of all parts, in bytes.
     pub fn total(self) -> usize {
         self.to_send + self.unread + self.behind_holes + self.own
     }
 }
 
 impl Association {
-    /// What it holds of the memory that all associations of the endpoint share.
+    /// The association's use of the endpoint's memory.
     #[inline]
     pub fn buffered(&self) -> Buffered {
         let Received { unread, behind_holes, own } =
@@ -135,7 +135,7 @@ impl Association {
         Buffered { to_send, unread, behind_holes, own: own + self.own_memory() }
     }
 
-    /// What waits in either direction, with a round cost for each message and chunk: its
+    /// Estimate of the data in both directions, with a fixed overhead per message and chunk: its
     /// [load](::endpoint::memory::Glance).
     #[inline]
     pub(crate) fn load(&self) -> usize {
@@ -144,17 +144,17 @@ impl Association {
         self.held_for_peer() + entries * ENTRY + received
     }
 
-    /// What it takes by itself, apart from what it received and has to send.
+    /// Memory other than received and queued data.
     #[inline]
     fn own_memory(&self) -> usize {
         let parts = self.paths.memory() + self.control.memory() + self.phase.memory();
         size_of::<Association>() + TABLES + parts + self.extensions.memory()
     }
 
-    /// What messages take that wait for a reset of their streams.
+    /// Memory of messages held for a reset of their streams.
     fn held_memory(&self) -> usize {
         let bytes = self.extensions.held_bytes();
-        // A message that waits has at least one byte; most have many.
+        // A held message has at least one byte; most have many.
         bytes + bytes / 4
     }
 
@@ -167,7 +167,7 @@ impl Association {
         }
     }
 
-    /// Where it stands among those with which it shares the endpoint's memory.
+    /// The standing among those that share the endpoint's memory.
     pub(crate) fn standing(&self) -> &Standing {
         &self.standing
     }
@@ -182,9 +182,9 @@ impl Association {
         self.options.send_buffer.min(self.standing.share.bytes())
     }
 
-    /// Whether there is no memory for `length` bytes more to send, whatever the peer acknowledges: a message that is longer
-    /// than what an association may always hold has to fit what is left, and where that is its share, not even one that
-    /// holds nothing takes a longer message.
+    /// Whether there is no memory to send `length` more bytes, whatever the peer acknowledges. A message longer
+    /// than the minimum of every association must fit the rest of the memory, and if that is its share, even an
+    /// empty association cannot accept a longer message.
     pub(super) fn lacks_memory(&self, length: usize) -> bool {
         let (share, left) = (self.standing.share.bytes(), self.standing.left.bytes());
         (length > LEAST && length > left)
@@ -197,21 +197,21 @@ impl Association {
         self.tx.queue().crumbs() > self.send_limit().max(least).saturating_mul(WAITING_COST)
     }
 
-    /// There may be memory for what was refused: the application is told.
+    /// Notifies an application that was refused for lack of memory, if there is some now.
     pub(crate) fn tell_of_memory(&mut self) {
         if core::mem::take(&mut self.standing.refused) {
             self.announce(Event::Writable);
         }
     }
 
-    /// Gives up what came beyond a missing TSN, and answers how many bytes that was; the peer sends it again.
+    /// Drops data beyond a missing TSN, which the peer sends again, and returns its bytes.
     pub(crate) fn give_up_behind_holes(&mut self, now: Instant) -> u64 {
         self.rx.as_mut().map_or(0, |rx| rx.give_up_behind_holes(now))
     }
 
-    /// Ends the association for want of memory or of a place, and lets go of all that it holds. False if it was over.
+    /// Ends the association for lack of memory or of a place, and frees its data. Returns false if it had ended.
     pub(crate) fn evict(&mut self) -> bool {
-        // What was not read of one that is over is let go of, too.
+        // Unread data of an ended association is freed too.
         self.rx = None;
         if self.is_closed() {
             return false;

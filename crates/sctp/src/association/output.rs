@@ -1,4 +1,4 @@
-//! Packets out of an association: control chunks, what arrived and was given up, and data, in this order.
+//! Packets of an association: control chunks, acknowledgements and abandoned data, and new data, in this order.
 
 use base::{Ecn, Instant, Transmit};
 use bytes::Bytes;
@@ -26,18 +26,18 @@ use crate::zero_checksum::ErrorDetection;
 /// Bytes of a chunk before its value.
 const CHUNK_HEADER: usize = 4;
 
-/// Where packets are written.
+/// Destination of packets.
 pub(crate) struct Outlet<'b> {
-    /// Packets are appended here, whole or but for the `tail`.
+    /// Packets are appended here, entirely or except for the `tail`.
     pub(crate) head: &'b mut Vec<u8>,
-    /// Whether user data may go to the `tail`, and checksums be left out.
+    /// Whether user data may go to the `tail`, and checksums may be omitted.
     pub(crate) gathers: bool,
     /// User data that follows the packet in `head`.
     pub(crate) tail: Option<Bytes>,
 }
 
 impl Association {
-    /// Output: writes the next packet to `outlet`.
+    /// Writes the next packet to `outlet`.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -48,7 +48,7 @@ impl Association {
             // Section 5.1: until COOKIE ACK no packet leaves without COOKIE ECHO.
             return None;
         }
-        // The timer may be late, as after the process was stopped: what is stale does not leave.
+        // The timer may be late, as after a suspension of the process: expired messages must not leave.
         self.expire_messages(now);
         if let Some(copies) = self.poll_copies(outlet) {
             return Some(copies);
@@ -66,7 +66,7 @@ impl Association {
             (path.remote(), path.discovers_mtu(), path.is_confirmed());
         let asconf = self.control.first() == Some(&Control::ChangeAddress);
         let local = self.source_of(path.local(), asconf);
-        // RFC 9653, section 5.2; and a peer that forgot the association answers only packets with a checksum.
+        // RFC 9653, section 5.2; a peer that forgot the association only answers packets with a checksum.
         let may_omit_checksum = !self.phase.repeats_its_end()
             && !matches!(
                 self.control.first(),
@@ -78,7 +78,7 @@ impl Association {
                 )
             );
         let max_packet = self.max_packet();
-        // A chunk that was cut for a larger path MTU still has to fit the packet that carries it again.
+        // A chunk cut for a larger path MTU must still fit the packet of its retransmission.
         let oversized = CommonHeader::LENGTH + self.tx.next_again_size(path_id);
         let key = filling.and_then(|filling| filling.key());
         let mut packet = self.start_packet(outlet, max_packet.max(oversized), key);
@@ -90,8 +90,7 @@ impl Association {
             packet.discard();
             return None;
         }
-        // What was cut for a larger path MTU and has to be sent again is left to IP to fragment (RFC 9260,
-        // section 6.9).
+        // IP fragments retransmissions that were cut for a larger path MTU (RFC 9260, section 6.9).
         let dont_fragment = discovers_mtu && packet.len() <= max_packet;
         let size = self.finish_packet(packet, may_omit_checksum);
         Some(Transmit {
@@ -104,8 +103,8 @@ impl Association {
         })
     }
 
-    /// The path that the next packet takes, if there is anything to send, and the data that goes on it: that of the
-    /// control chunk whose turn it is, of a SACK, of what waits to be sent again, of new data.
+    /// The path of the next packet, if there is anything to send, and its data: the path of the first control
+    /// chunk, of a SACK, of retransmissions, of new data.
     fn next_packet(&mut self, now: Instant, with_cookie: bool) -> (PathId, Option<Filling>) {
         let path = match self.control.first() {
             Some(control) => control.path().unwrap_or_else(|| self.control_route()),
@@ -116,7 +115,7 @@ impl Association {
         (path, self.next_filling(now, path, with_cookie))
     }
 
-    /// Where nothing but data is to be sent on several paths: what waits to be sent again first.
+    /// The path and data of the next packet if only data is to be sent, on several paths: retransmissions first.
     fn next_data_packet(&mut self, now: Instant, with_cookie: bool) -> (PathId, Option<Filling>) {
         let data = self.paths.data();
         for path in self.paths.ids().filter(|path| *path != data) {
@@ -129,7 +128,7 @@ impl Association {
         (data, self.next_filling(now, data, with_cookie))
     }
 
-    /// The data that may leave on `path` now. Section 5.1: DATA may ride with COOKIE ECHO.
+    /// Data that may leave on `path` now. Section 5.1: DATA may be bundled with COOKIE ECHO.
     fn next_filling(&mut self, now: Instant, path: PathId, with_cookie: bool) -> Option<Filling> {
         let allowed = self.state().sends_data() || with_cookie;
         if !allowed || !self.paths[path].is_confirmed() {
@@ -144,19 +143,19 @@ impl Association {
         !self.is_closed() && self.rx.as_ref().is_some_and(|rx| rx.sack_due(now))
     }
 
-    /// Whether there may be something to tell of what arrived or was given up, in a packet on `path`.
+    /// Whether there may be acknowledgements or abandoned data to report in a packet on `path`.
     fn may_acknowledge(&self, now: Instant, path: PathId) -> bool {
         let sack = self.rx.as_ref().is_some_and(|rx| rx.sack_due(now));
         (sack && path == self.paths.sack_route()) || self.tx.may_give_up()
     }
 
-    /// Bytes of an SCTP packet that fit every path.
+    /// Largest SCTP packet in bytes that fits every path.
     fn max_packet(&self) -> usize {
         CommonHeader::LENGTH + self.tx.fragment_size()
     }
 
-    /// Begins a packet, whose tag is that which its first chunk wants, and whose AUTH chunk has the key that its user data
-    /// wants, or else the active one.
+    /// Begins a packet: its tag is that of its first chunk, and its AUTH chunk has the key of its user data, or
+    /// else the active one.
     fn start_packet<'b>(
         &mut self,
         outlet: &'b mut Outlet<'_>,
@@ -173,7 +172,7 @@ impl Association {
                 _ => tags.peer,
             },
         };
-        // The checksum of zero tells the peer something, that of a gathered packet nothing.
+        // A checksum of zero has a meaning for the peer, that of a gathered packet has none.
         let gathers = outlet.gathers && !self.extensions.contains(Extensions::ZERO_CHECKSUM);
         let tail = gathers.then_some(&mut outlet.tail);
         PacketBuilder::start(outlet.head, header, max_packet)
@@ -181,13 +180,13 @@ impl Association {
             .gathering(tail)
     }
 
-    /// A packet with nothing but a probe, of exactly its size.
+    /// Writes a packet with a probe only, of exactly its size.
     fn emit_probe(&mut self, probe: Probe, outlet: &mut Outlet<'_>) -> Option<Transmit> {
         let path = &self.paths[probe.heartbeat.path];
         let (remote, local) = (path.remote(), self.source_of(path.local(), false));
         let mut packet = self.start_packet(outlet, probe.size.into(), None);
         let info = probe.heartbeat.info();
-        // The peer may want PAD authenticated and HEARTBEAT not: then an AUTH chunk stands between them.
+        // The peer may require PAD authenticated and HEARTBEAT not: then an AUTH chunk is between them.
         let fits = packet.append(Heartbeat { info: &info }).is_ok()
             && packet
                 .remaining_for(ChunkType::PAD)
@@ -240,7 +239,7 @@ impl Association {
         None
     }
 
-    /// Completes a packet and counts it: the number of its bytes in the outlet's head.
+    /// Completes and counts a packet; returns its bytes in the outlet's head.
     fn finish_packet(&mut self, packet: PacketBuilder<'_>, may_omit_checksum: bool) -> usize {
         self.counters.packets_sent += 1;
         self.counters.bytes_sent += packet.len() as u64;
@@ -251,7 +250,7 @@ impl Association {
         }
     }
 
-    /// Appends control chunks for the path as far as they fit; false if nothing may follow them.
+    /// Appends control chunks for the path as far as they fit; returns false if nothing may follow them.
     fn append_controls(&mut self, packet: &mut PacketBuilder<'_>, path: PathId) -> bool {
         let usual = self.control_route();
         let on_path = |control: &&Control| control.path().unwrap_or(usual) == path;
@@ -263,8 +262,8 @@ impl Association {
             let oversized = match self.append_control(packet, control) {
                 Ok(()) => false,
                 Err(DoesNotFit) if packet.is_empty() => {
-                    // No packet of this path takes it, as after its MTU fell, or with the cookie of a
-                    // talkative peer: it leaves alone, for IP to fragment (RFC 9260, section 6.9).
+                    // No packet of this path has room for it, because the path MTU fell or the peer's cookie is
+                    // large: it leaves alone, for IP to fragment (RFC 9260, section 6.9).
                     packet.widen();
                     let _ = self.append_control(packet, control);
                     true
@@ -309,7 +308,7 @@ impl Association {
             Control::ShutdownComplete => packet.append(ShutdownComplete { t_bit: false }),
             Control::Heartbeat(asked) => packet.append(Heartbeat { info: &asked.info() }),
             Control::HeartbeatAck { info, .. } => packet.append(HeartbeatAck { info }),
-            // It is a packet of its own.
+            // The probe has a packet of its own.
             Control::Probe(_) => Ok(()),
             Control::Reconfigure => match self.extensions.reconfiguration() {
                 Some(own) => packet.append(own.request_chunk()),

@@ -1,4 +1,4 @@
-//! Packets into an association, chunk by chunk; [`output`](super::output) has those out of it.
+//! Packets received by an association, chunk by chunk; [`output`](super::output) has those sent.
 
 use base::{DatagramMeta, Instant, RandomStream};
 use bytes::Bytes;
@@ -16,33 +16,33 @@ use crate::tx::acknowledged::SackError;
 use crate::wire::chunk::{RawChunk, Sack};
 use crate::wire::{Cause, Causes, Chunk, ChunkType, Packet, ParseError};
 
-/// Longest part of an unrecognized chunk that is sent back.
+/// Longest part of an unrecognized chunk that is returned.
 const ECHO_LIMIT: usize = 1024;
 
-/// Whether to go on with a packet's chunks.
+/// Whether to continue with a packet's chunks.
 #[derive(PartialEq, Eq)]
 pub(super) enum Next {
     Chunk,
     Stop,
 }
 
-/// What the chunks of a packet so far contained.
+/// Contents of a packet's chunks so far.
 #[derive(Default)]
 struct Contents {
-    /// Something that is to be acknowledged.
+    /// Whether there was data to acknowledge.
     data: bool,
-    /// What of ours arrived.
+    /// Whether there was a SACK.
     sack: bool,
-    /// An AUTH chunk vouched for the chunks behind it.
+    /// Whether an AUTH chunk authenticates the following chunks.
     authenticated: bool,
 }
 
-/// Whether a chunk says that it is shorter than its header.
+/// Whether a chunk's length is less than its header.
 fn lacks_length(packet: &Packet) -> bool {
     packet.raw_chunks().any(|chunk| matches!(chunk, Err(ParseError::NoLength(..))))
 }
 
-/// Whether an error cause says that the peer does not know chunks of a type.
+/// Whether an error cause reports chunks of this type as unrecognized.
 fn is_report_of(cause: &Result<Cause<'_>, ParseError>, chunk_type: ChunkType) -> bool {
     matches!(cause, Ok(Cause::UnrecognizedChunkType(chunk)) if chunk.first() == Some(&chunk_type.0))
 }
@@ -51,7 +51,7 @@ fn is_alone(packet: &Packet) -> bool {
     packet.raw_chunks().nth(1).is_none()
 }
 
-/// A packet whose chunks are being taken.
+/// A packet that is being processed.
 #[derive(Clone, Copy)]
 struct Arrival<'a> {
     now: Instant,
@@ -62,7 +62,7 @@ struct Arrival<'a> {
 }
 
 impl Association {
-    /// Input: a packet whose verification tag is right.
+    /// Processes a packet with the right verification tag.
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
@@ -83,7 +83,7 @@ impl Association {
         paths.on_heard(now, &mut context, path, packet.len());
         let arrival = Arrival { now, meta, path, packet };
         let (mut contents, mut any_taken) = (Contents::default(), false);
-        // Walked once however many chunks are asked for, in their order.
+        // Iterated once, whatever the number of chunks asked for, in their order.
         let mut raws = packet.raw_chunks().enumerate();
         for (index, chunk) in packet.chunks().enumerate() {
             let next = match chunk {
@@ -115,7 +115,7 @@ impl Association {
         self.on_packet_end(now, contents.data);
     }
 
-    /// Input: the `index`-th chunk of a packet, which may be taken; `raw` finds it as it came.
+    /// Processes chunk number `index` of a packet, which is acceptable; `raw` returns its bytes.
     fn on_chunk<'a>(
         &mut self,
         arrival: Arrival<'_>,
@@ -145,8 +145,8 @@ impl Association {
                 contents.data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
                 return self.on_forward_tsn(&chunk, raw);
             }
-            // Section 6.10: they must not be bundled. What is bundled behind one cannot be
-            // meant; what stands before it has been taken.
+            // Section 6.10: these chunks must not be bundled. Chunks after one are ignored; those before it have
+            // been processed.
             Chunk::InitAck(_) | Chunk::ShutdownComplete(_) if index > 0 || !is_alone(packet) => {
                 self.counters.chunks_dropped += 1;
                 return Next::Stop;
@@ -159,7 +159,8 @@ impl Association {
             Chunk::ShutdownAck(_) => self.on_shutdown_ack(),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Abort(_) if self.is_deleted(meta.local.ip()) => {
-                // RFC 5061, section 5.3.1: the peer has deleted the address, and calls the packet out of the blue.
+                // RFC 5061, section 5.3.1: the peer has deleted the address, and answers as to a packet out of the
+                // blue.
                 self.counters.chunks_dropped += 1;
                 return Next::Stop;
             }
@@ -169,23 +170,23 @@ impl Association {
             Chunk::AsconfAck(ack) => self.on_asconf_ack(now, &ack),
             Chunk::ReConfig(chunk) => self.on_reconfig(now, &chunk),
             Chunk::Auth(_) => {
-                // Not agreed on, it is of a type that stops the packet.
+                // Without agreement it is of a type that ends the packet.
                 self.counters.chunks_dropped += 1;
                 return Next::Stop;
             }
             Chunk::Unrecognized(raw) => return self.on_unrecognized(raw),
-            // INIT travels alone: here it is bundled.
+            // INIT must be alone: here it is bundled.
             Chunk::Init(_) => self.counters.chunks_dropped += 1,
-            // The endpoint has taken the one; the other says nothing.
+            // The endpoint has processed COOKIE ECHO; PAD has no effect.
             Chunk::CookieEcho(_) | Chunk::Pad(_) => {}
         }
         Next::Chunk
     }
 
-    /// What no chunk can be read from.
+    /// Handles an unreadable chunk.
     fn on_unreadable(&mut self, packet: &Packet) -> Next {
         if self.state() != State::CookieWait && lacks_length(packet) {
-            // No stack puts together a chunk without room for its header, whatever stands before it.
+            // No stack sends a chunk without room for its header, whatever precedes it.
             self.abort_for_violation("a chunk is shorter than its header");
         } else {
             self.counters.chunks_dropped += 1;
@@ -193,7 +194,7 @@ impl Association {
         Next::Stop
     }
 
-    /// All of a packet was taken.
+    /// Finishes a packet after its last chunk.
     fn on_packet_end(&mut self, now: Instant, had_data: bool) {
         let shutdown_sent = self.state() == State::ShutdownSent;
         if had_data {
@@ -223,7 +224,7 @@ impl Association {
         match self.tx.on_sack(now, sack) {
             Ok(outcome) => self.on_acknowledged(now, outcome, sack.a_rwnd == 0),
             Err(SackError::BadGaps) => self.counters.chunks_dropped += 1,
-            // One from before the TSNs began anew.
+            // A SACK from before the reset of TSNs.
             Err(SackError::BeyondSent) if self.is_from_before_reset(sack.cumulative_tsn_ack) => {
                 self.counters.chunks_dropped += 1;
             }
@@ -233,15 +234,15 @@ impl Association {
         }
     }
 
-    /// The peer acknowledged data, or at least answered: what errors were counted is forgotten.
-    /// Section 6.1: a peer that answers window probes with a closed window is alive.
+    /// The peer acknowledged data, or at least answered: resets the errors. Section 6.1: a peer that answers window
+    /// probes with a closed window is alive.
     pub(super) fn on_acknowledged(
         &mut self,
         now: Instant,
         outcome: AckOutcome,
         window_closed: bool,
     ) {
-        // That what was given up is acknowledged shows as well that the peer is there.
+        // The acknowledgement of abandoned data also proves that the peer is alive.
         let skipped = outcome.advanced && outcome.acked_bytes == 0;
         let (proven, certain) =
             (PathSet::from_bits(outcome.paths), PathSet::from_bits(outcome.certain));
@@ -249,8 +250,8 @@ impl Association {
             (PathSet::from_bits(outcome.spurious), PathSet::from_bits(outcome.sampled));
         let (paths, mut context) = self.paths_in_context();
         for path in paths.ids() {
-            // Section 8.2. What had been taken for lost may have arrived before the path died, and be
-            // acknowledged on another one.
+            // Section 8.2. Data taken for lost may have arrived before the path failed, and be acknowledged on
+            // another path.
             let proofs = if paths.was_heard(path) { proven } else { certain };
             let answered = (window_closed || skipped) && path == paths.data();
             if proofs.contains(path) || answered {
@@ -273,13 +274,13 @@ impl Association {
 
     fn on_abort(&mut self, t_bit: bool, causes: &Causes<'_>) {
         if t_bit && self.state() == State::ShutdownAckSent {
-            // The peer sent SHUTDOWN, so that it has all our data, and is closed: its SHUTDOWN COMPLETE was lost, and a
-            // packet of ours that came late got this answer (section 8.4, rule 8).
+            // The peer sent SHUTDOWN, so it has all data, and is closed: its SHUTDOWN COMPLETE was lost, and a late
+            // packet of this side got this answer (section 8.4, rule 8).
             self.control.end_with(None);
             return self.close(Event::Closed);
         }
         if t_bit {
-            // Section 8.4: the peer has no association to which our packet belongs.
+            // Section 8.4: the peer has no association for this side's packet.
             return self.fail(Failure::Forgotten);
         }
         let cause = causes.iter().next().and_then(Result::ok);
@@ -298,7 +299,7 @@ impl Association {
         if causes.iter().any(is_stale) {
             return match self.state() {
                 State::CookieEchoed => self.on_stale_cookie(now),
-                // Section 5.2.6: at any other time it is old.
+                // Section 5.2.6: in any other state it is old.
                 _ => self.counters.chunks_dropped += 1,
             };
         }
@@ -314,7 +315,7 @@ impl Association {
         }
     }
 
-    /// Section 3.2: the two upper bits of the type say what to do.
+    /// Section 3.2: the two upper bits of the type determine the treatment.
     pub(super) fn on_unrecognized(&mut self, raw: RawChunk<'_>) -> Next {
         self.counters.chunks_dropped += 1;
         let action = raw.chunk_type.unrecognized_action();
@@ -327,7 +328,7 @@ impl Association {
     }
 
     fn on_heartbeat(&mut self, path: PathId, info: &[u8]) {
-        // What is sent back is no more than what came: the packet bounds it.
+        // The returned part is no longer than the received packet.
         if self.state() == State::CookieWait {
             self.counters.chunks_dropped += 1;
             return;
@@ -337,7 +338,7 @@ impl Association {
     }
 }
 
-/// The ERROR chunk that has these causes.
+/// The ERROR chunk with these causes.
 fn error_chunk(causes: &Causes<'_>) -> Bytes {
     let length = (4 + causes.bytes().len()) as u16;
     let [high, low] = length.to_be_bytes();

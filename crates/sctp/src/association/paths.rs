@@ -1,4 +1,4 @@
-//! What happens on the paths of an association, and what follows from it for the association.
+//! Events on the paths of an association, and their consequences for the association.
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::state::State;
 use crate::switchover::PathHint;
 
 impl Association {
-    /// The paths, and what their decisions draw on.
+    /// The paths, with the inputs of their decisions.
     pub(super) fn paths_in_context(&mut self) -> (&mut Paths, Context<'_>) {
         let context = Context {
             options: &self.options,
@@ -28,18 +28,18 @@ impl Association {
         (&mut self.paths, context)
     }
 
-    /// Data is cut to what fits the paths as they are now.
+    /// Sets the size of fragments to fit the present paths.
     pub(super) fn fit_fragments(&mut self) {
         self.tx.set_fragment_size(self.paths.smallest_pmdcs());
     }
 
-    /// What waits for a path that was closed never leaves.
+    /// Drops control chunks for a closed path.
     pub(super) fn drop_orphaned_controls(&mut self) {
         let closed = |path: PathId| self.paths[path].is_removed();
         self.control.retain(|control| !control.path().is_some_and(closed));
     }
 
-    // ---- questions -----------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
     /// Whether a path leads to this address of the peer.
     pub(crate) fn leads_to(&self, address: IpAddr) -> bool {
@@ -51,7 +51,7 @@ impl Association {
         self.paths.to(address)
     }
 
-    /// The addresses at which the peer is known to be, the primary first.
+    /// The confirmed addresses of the peer, the primary first.
     pub(crate) fn confirmed_remotes(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
         let mut remotes = SmallVec::from_iter([self.remote()]);
         for (_, path) in self.paths.live().filter(|(_, path)| path.is_confirmed()) {
@@ -62,22 +62,22 @@ impl Association {
         remotes
     }
 
-    /// Whether addresses by which a packet may find the association changed.
+    /// Whether the addresses by which packets find the association changed.
     pub(crate) fn is_readdressed(&self) -> bool {
         self.paths.is_readdressed()
     }
 
-    /// The association's addresses were taken note of.
+    /// The endpoint has updated the association's addresses.
     pub(crate) fn clear_readdressed(&mut self) {
         self.paths.clear_readdressed();
     }
 
-    /// The path for control chunks that must take no other.
+    /// The path of control chunks without a path of their own.
     pub(super) fn control_route(&self) -> PathId {
         self.paths.control_route(self.state().is_opening())
     }
 
-    /// A control chunk got no answer: it is sent again on another path (section 6.4).
+    /// A control chunk was not answered: it is repeated on another path (section 6.4).
     pub(super) fn turn_control_path(&mut self) {
         let opening = self.state().is_opening();
         self.paths.turn_control(self.tx.recovery(), opening);
@@ -85,14 +85,14 @@ impl Association {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Makes the first usable path to `remote` the primary one. False if there is none that is confirmed.
+    /// Makes the first usable path to `remote` the primary path. Returns false if none is confirmed.
     pub(crate) fn set_primary(&mut self, remote: SocketAddr) -> bool {
         let (paths, mut context) = self.paths_in_context();
         paths.set_primary(&mut context, remote.ip())
     }
 
-    /// The path MTU of all paths that have none of their own changed: new data is cut to it. What was cut
-    /// before and is still outstanding stays as it is, and is left to IP to fragment.
+    /// Changes the path MTU of all paths without one of their own: new data is cut to it. Outstanding data stays as
+    /// it is, and IP may fragment it.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
         Arc::make_mut(&mut self.options).path_mtu = path_mtu;
         let (paths, mut context) = self.paths_in_context();
@@ -102,7 +102,7 @@ impl Association {
         self.fit_fragments();
     }
 
-    /// Gives the paths to `remote` options of their own. False if there are none.
+    /// Sets options of the paths to `remote`. Returns false if there are none.
     pub(crate) fn set_path_options(
         &mut self,
         now: Instant,
@@ -115,7 +115,7 @@ impl Association {
         any
     }
 
-    /// What the application knows of the paths to `remote` from outside. False if there are none.
+    /// External information about the paths to `remote`. Returns false if there are none.
     pub(crate) fn on_hint(
         &mut self,
         now: Instant,
@@ -137,7 +137,7 @@ impl Association {
         any
     }
 
-    /// A path is said to work again: what waits for a timer is sent at once.
+    /// A path is reported to work again: data that waits for a timer is retransmitted at once.
     fn on_path_back(&mut self, now: Instant, path: PathId, random: &mut RandomStream) {
         if let Some(handshake) = self.phase.handshake_mut() {
             return handshake.hurry(now);
@@ -151,8 +151,8 @@ impl Association {
         self.push_heartbeat(asked);
     }
 
-    /// Asks the paths to `remote` at once whether they are alive (REQUESTHEARTBEAT of RFC 9260, section
-    /// 11.1.8). False if there are none.
+    /// Sends a heartbeat on the paths to `remote` at once (REQUESTHEARTBEAT of RFC 9260, section 11.1.8). Returns
+    /// false if there are none.
     pub(crate) fn request_heartbeat(
         &mut self,
         now: Instant,
@@ -177,7 +177,7 @@ impl Association {
         self.control.push(Control::Heartbeat(asked));
     }
 
-    /// The association is set up: its paths are watched from now on.
+    /// The association is set up: starts the monitoring of its paths.
     pub(super) fn watch_paths(&mut self, now: Instant, random: &mut RandomStream) {
         self.start_path_mtu_discovery(now);
         self.start_listening(now);
@@ -186,20 +186,20 @@ impl Association {
         self.handle_heartbeat_timers(now, random);
     }
 
-    /// Input: time has come to `now`.
+    /// Runs the heartbeat timers at `now`.
     pub(super) fn handle_heartbeat_timers(&mut self, now: Instant, random: &mut RandomStream) {
         for path in self.paths.ids() {
             let (paths, mut context) = self.paths_in_context();
             paths.handle_silence(now, &mut context, path);
             if paths.take_lost_heartbeat(now, path) {
-                // Section 8.1: a path that carries no data is none that the association cannot do without.
+                // Section 8.1: the association does not depend on a path that carries no data.
                 let of_association = path == paths.data();
                 self.on_path_error(now, path, of_association);
                 let (paths, mut context) = self.paths_in_context();
                 paths.count_expiry(now, &mut context, path);
             }
             if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
-                // Section 8.3: none once SHUTDOWN or SHUTDOWN ACK was sent, whose timer asks for as much.
+                // Section 8.3: no heartbeats after SHUTDOWN or SHUTDOWN ACK, whose timer probes as well.
                 self.paths.skip_heartbeat(now, path);
                 continue;
             }
@@ -210,7 +210,7 @@ impl Association {
         }
     }
 
-    /// The retransmission timer of a path expired, whether that counts as an error or not.
+    /// The retransmission timer of a path expired, whether or not that counts as an error.
     pub(super) fn on_timer_expiry(
         &mut self,
         now: Instant,
@@ -225,13 +225,13 @@ impl Association {
         }
     }
 
-    /// The peer answered on a path, or acknowledged what was sent there and nowhere else.
+    /// The peer answered on a path, or acknowledged data that was sent only there.
     pub(super) fn on_path_alive(&mut self, now: Instant, path: PathId) {
         let (paths, mut context) = self.paths_in_context();
         paths.on_alive(now, &mut context, path);
     }
 
-    /// A HEARTBEAT came back: the path is alive, and its round trip is measured.
+    /// A HEARTBEAT ACK arrived: the path works, and its round trip is measured.
     pub(super) fn on_heartbeat_ack(
         &mut self,
         now: Instant,
@@ -261,7 +261,7 @@ impl Association {
         }
     }
 
-    /// The peer is known to be at a path's address (section 5.4).
+    /// Confirms that the peer is at a path's address (section 5.4).
     pub(super) fn confirm_path(&mut self, now: Instant, path: PathId) {
         let (paths, mut context) = self.paths_in_context();
         let address = paths.confirm(&mut context, path);
@@ -280,7 +280,7 @@ impl Association {
         }
     }
 
-    /// Input: time has come to `now`.
+    /// Runs the timers of path MTU discovery at `now`.
     pub(super) fn handle_path_mtu_timers(&mut self, now: Instant, random: &mut RandomStream) {
         if !self.paths.discover_mtu() {
             return;
@@ -294,7 +294,7 @@ impl Association {
         self.fit_fragments();
     }
 
-    /// The retransmission timer of a path expired: large packets may be vanishing.
+    /// The retransmission timer of a path expired: large packets may vanish.
     pub(super) fn suspect_black_hole(
         &mut self,
         now: Instant,
@@ -312,8 +312,8 @@ impl Association {
         }
     }
 
-    /// A router on a path does not carry IP packets above `mtu` bytes: verified to be about a packet of
-    /// this association.
+    /// A router on a path does not carry IP packets above `mtu` bytes. The message was verified to be about a
+    /// packet of this association.
     pub(super) fn on_packet_too_big(&mut self, now: Instant, path: PathId, mtu: u32) {
         let (paths, mut context) = self.paths_in_context();
         paths.on_packet_too_big(now, &mut context, path, mtu);

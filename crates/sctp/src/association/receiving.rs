@@ -1,4 +1,4 @@
-//! What the peer's user data and FORWARD-TSNs do to an association.
+//! Processing of the peer's user data and FORWARD-TSNs.
 
 use super::Association;
 use super::packets::Next;
@@ -11,7 +11,7 @@ use crate::wire::chunk::RawChunk;
 use crate::wire::{Chunk, StreamId, Tsn};
 
 impl Association {
-    /// Input: a DATA chunk, or an I-DATA chunk if it is `interleaved`.
+    /// Processes a DATA chunk, or an I-DATA chunk if `interleaved`.
     pub(super) fn on_user_data(&mut self, data: Data, interleaved: bool) {
         let takes_data = self.state().receives_data()
             && !self.refuses_data(Some(data.tsn))
@@ -22,7 +22,7 @@ impl Association {
         };
         self.counters.data_chunks_received += 1;
         if interleaved != self.extensions.contains(Extensions::INTERLEAVING) {
-            // RFC 8260, section 2.2.3: all user data comes in the chunk that was agreed on.
+            // RFC 8260, section 2.2.3: all user data must be in the negotiated kind of chunk.
             return self.abort_for_violation(match interleaved {
                 true => "I-DATA without agreement on it",
                 false => "DATA although I-DATA was agreed on",
@@ -33,7 +33,7 @@ impl Association {
         self.answer(verdict, tsn, stream);
     }
 
-    /// Input: a FORWARD-TSN or I-FORWARD-TSN; `raw` finds its bytes.
+    /// Processes a FORWARD-TSN or I-FORWARD-TSN; `raw` returns its bytes.
     #[cold]
     pub(super) fn on_forward_tsn<'a>(
         &mut self,
@@ -54,13 +54,13 @@ impl Association {
                 return Next::Chunk;
             }
             Chunk::ForwardTsn(_) if self.state().receives_data() => {
-                // RFC 8260, section 2.3.1: only I-FORWARD-TSN goes with I-DATA.
+                // RFC 8260, section 2.3.1: I-DATA requires I-FORWARD-TSN.
                 self.abort_for_violation("FORWARD-TSN although I-DATA was agreed on");
                 return Next::Stop;
             }
             _ => {}
         }
-        // Where it is not in use it is as unknown as any.
+        // If the extension is not in use, the chunk is treated as unknown.
         raw().map_or(Next::Stop, |raw| self.on_unrecognized(raw))
     }
 
@@ -81,7 +81,7 @@ impl Association {
         }
     }
 
-    /// What the peer is owed for chunk `tsn` of `stream`.
+    /// Answers chunk `tsn` of `stream` by the verdict.
     pub(super) fn answer(&mut self, verdict: DataVerdict, tsn: Tsn, stream: StreamId) {
         match verdict {
             DataVerdict::Accepted => {}
@@ -108,8 +108,8 @@ impl Association {
     }
 }
 
-/// Whether `tsn` is so far ahead of `last` that it may be from before the TSNs began anew, half the space away
-/// (RFC 6525, section 5.2.4).
+/// Whether `tsn` is so far ahead of `last` that it may be from before a reset of the TSNs, which moves them by half
+/// the space (RFC 6525, section 5.2.4).
 fn is_half_the_space_ahead(tsn: Tsn, last: Tsn) -> bool {
     tsn.is_after(last) && tsn.distance_from(last) > 1 << 30
 }

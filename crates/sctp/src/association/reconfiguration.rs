@@ -1,5 +1,5 @@
-//! Streams that begin again, more streams, an association that begins again (RFC 6525), and what follows from that for the
-//! association.
+//! Stream reconfiguration (RFC 6525): reset streams, added streams, a reset association, and the consequences for
+//! the association.
 
 use base::Instant;
 
@@ -15,7 +15,7 @@ use crate::wire::{StreamId, Tsn};
 impl Association {
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Lets streams begin again; none listed means all.
+    /// Requests the reset of streams; an empty list means all.
     pub(crate) fn reset_streams(
         &mut self,
         now: Instant,
@@ -28,14 +28,14 @@ impl Association {
         Ok(())
     }
 
-    /// Lets all streams and the TSNs begin again.
+    /// Requests the reset of all streams and TSNs.
     pub(crate) fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigureError> {
         self.reconfigurable()?.reset_association();
         self.advance_reconfiguration(now);
         Ok(())
     }
 
-    /// Adds streams in either direction.
+    /// Requests additional streams in either direction.
     pub(crate) fn add_streams(
         &mut self,
         now: Instant,
@@ -61,7 +61,7 @@ impl Association {
 
     // ---- progress ------------------------------------------------------------------------------
 
-    /// Lets the reconfiguration, if there is any, do a step, and does what follows from it.
+    /// Runs a step of the reconfiguration, if any, and executes its actions.
     fn reconfigure(&mut self, step: impl FnOnce(&mut Reconfiguration, &mut Context<'_>)) {
         let (rto, is_established) = (self.request_rto(), self.is_established());
         let own = self.extensions.reconfiguration_mut();
@@ -78,7 +78,7 @@ impl Association {
         }
     }
 
-    /// Does what follows from a reconfiguration.
+    /// Executes an action of a reconfiguration.
     ///
     /// # Errors
     /// [`Closed`]: the action ended the association.
@@ -109,24 +109,24 @@ impl Association {
         if self.is_closed() { Err(Closed) } else { Ok(()) }
     }
 
-    /// Does what has become possible: peer's resets whose data have come, requests that may go,
-    /// messages that need not wait any more.
+    /// Makes progress where possible: performs the peer's resets whose data has arrived, sends requests, and
+    /// releases held messages.
     #[inline]
     pub(super) fn advance_reconfiguration(&mut self, now: Instant) {
         if self.extensions.reconfiguration().is_some() {
             self.reconfigure(|own, context| own.advance(now, context));
             if self.extensions.reconfiguration().is_some_and(|own| !own.is_asking()) {
-                // Answered before it was written: there is nothing left to write.
+                // The requests were answered before they were sent.
                 self.control.retain(|control| *control != Control::Reconfigure);
             }
         }
     }
 
-    /// Input: RE-CONFIG.
+    /// Processes RE-CONFIG.
     pub(super) fn on_reconfig(&mut self, now: Instant, chunk: &ReConfig<ReconfigParameters<'_>>) {
         let takes_part = self.state().sends_data() || self.state() == super::State::ShutdownSent;
         if !takes_part || !self.extensions.contains(Extensions::STREAM_RECONFIGURATION) {
-            // Not agreed on, it is of a type to be skipped in silence.
+            // Without agreement it is of a type to be skipped silently.
             self.counters.chunks_dropped += 1;
             return;
         }
@@ -135,7 +135,7 @@ impl Association {
         self.advance_reconfiguration(now);
     }
 
-    /// Input: DATA came. Performs the resets of the peer whose data is complete.
+    /// DATA arrived: performs the peer's resets whose data is complete.
     #[inline]
     pub(super) fn on_reset_data(&mut self) {
         if self.extensions.reconfiguration().is_some() {
@@ -143,7 +143,7 @@ impl Association {
         }
     }
 
-    /// Input: time has come.
+    /// Runs the Re-configuration Timer at `now`.
     pub(super) fn handle_reconfiguration_timer(&mut self, now: Instant) {
         let Some(own) = self.extensions.reconfiguration_mut() else { return };
         if own.handle_timeout(now) {
@@ -152,7 +152,7 @@ impl Association {
         self.advance_reconfiguration(now);
     }
 
-    /// The Re-configuration Timer expired: the requests go again.
+    /// The Re-configuration Timer expired: repeats the requests.
     fn on_request_timeout(&mut self, now: Instant) {
         let timeouts = (self.request_rto(), self.options.policy.rto.max);
         let sends_data = self.state().sends_data();
@@ -168,15 +168,15 @@ impl Association {
         self.control.push_once(Control::Reconfigure);
     }
 
-    /// The association shuts down: what was not asked yet is not asked any more.
+    /// The association shuts down: requests that were not sent are dropped.
     pub(super) fn end_reconfiguration(&mut self) {
         self.reconfigure(|own, context| own.end(context));
     }
 
-    // ---- questions -----------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
-    /// Whether DATA that comes now may belong after a reset of the association of which this side does
-    /// not know yet. What tells how far the peer is brings no `tsn`.
+    /// Whether DATA that arrives now may belong after a reset of the association that this side does not know yet.
+    /// Chunks that report the peer's progress have no `tsn`.
     #[inline]
     pub(super) fn refuses_data(&mut self, tsn: Option<Tsn>) -> bool {
         let Some(own) = self.extensions.reconfiguration_mut() else { return false };
@@ -184,14 +184,14 @@ impl Association {
         own.refuses_data(opens_a_gap)
     }
 
-    /// Whether DATA belongs behind a reset that waits for the data before it.
+    /// Whether DATA belongs after a reset that waits for earlier data.
     #[inline]
     pub(super) fn is_ahead_of_reset(&self, tsn: Tsn, stream: StreamId) -> bool {
         self.extensions.reconfiguration().is_some_and(|own| own.is_ahead_of_reset(tsn, stream))
     }
 
-    /// Whether a SACK for `tsn`, which was never sent, may be one from before the TSNs began anew, half
-    /// the space away.
+    /// Whether a SACK for `tsn`, which was never sent, may be from before a reset of the TSNs, which moves them by
+    /// half the space.
     pub(super) fn is_from_before_reset(&self, tsn: Tsn) -> bool {
         let ahead = tsn.distance_from(self.tx.last_assigned_tsn());
         self.extensions.reconfiguration().is_some() && ahead > 1 << 30

@@ -1,4 +1,4 @@
-//! Messages of the application on their way into the send queue, and those that are given up.
+//! Messages of the application on their way into the send queue, and abandoned ones.
 
 use base::Instant;
 use bytes::Bytes;
@@ -16,7 +16,7 @@ impl Association {
     /// Queues a message. It is sent as soon as the association, the windows and the order allow.
     ///
     /// # Errors
-    /// See [`SendError`]; nothing is queued then.
+    /// See [`SendError`]; nothing is queued in that case.
     pub(crate) fn send(
         &mut self,
         now: Instant,
@@ -32,10 +32,10 @@ impl Association {
         Ok(())
     }
 
-    /// Queues a part of a message, the last one if it is the `end_of_record`.
+    /// Queues a part of a message, which is the last one if `end_of_record`.
     ///
     /// # Errors
-    /// See [`SendError`]; nothing is queued then.
+    /// See [`SendError`]; nothing is queued in that case.
     pub(crate) fn send_part(
         &mut self,
         now: Instant,
@@ -56,7 +56,7 @@ impl Association {
         Ok(())
     }
 
-    /// Queues a message, unless the reset of its stream has to come first.
+    /// Queues a message, or holds it until its stream is reset.
     fn queue_message(
         &mut self,
         now: Instant,
@@ -79,7 +79,7 @@ impl Association {
         }
     }
 
-    /// Whether a part of a message would begin one that has to wait for the reset of its stream.
+    /// Whether a part would begin a message that has to wait for the reset of its stream.
     fn refuses_part(&mut self, stream: StreamId) -> bool {
         let open = self.tx.queue().has_open_on(stream);
         let Some(own) = self.extensions.reconfiguration_mut() else { return false };
@@ -90,9 +90,9 @@ impl Association {
         waits
     }
 
-    /// Gives up the message of `stream` that is sent in parts; one that was given up already ends with
-    /// it. False if there is none, or if something of it was sent and the peer knows no partial
-    /// reliability: then it must be completed.
+    /// Abandons the message of `stream` that is being sent in parts; if it was abandoned before, this ends it.
+    /// Returns false if there is none, or if part of it was sent and the peer does not support partial reliability:
+    /// then it must be completed.
     pub(crate) fn abandon_open(&mut self, stream: StreamId) -> bool {
         match self.tx.queue_mut().drop_open(stream) {
             DropOpen::None => return false,
@@ -109,7 +109,7 @@ impl Association {
         true
     }
 
-    /// Room in the send buffer, at the cost of what is less important if there is no other.
+    /// Makes room in the send buffer, by abandoning less important messages if necessary.
     fn make_room(
         &mut self,
         stream: StreamId,
@@ -128,7 +128,7 @@ impl Association {
         }
         self.tx.queue().check(stream, payload)?;
         if self.lacks_memory(length) {
-            // Nothing of its own has to go first: it is told when others have.
+            // None of its own data has to leave first: it is notified when others have freed memory.
             self.standing.note_refused();
             return Err(SendError::BufferFull);
         }
@@ -144,7 +144,7 @@ impl Association {
         let held = held.map_or(0, |own| own.evictable(priority, lacking));
         let waiting = self.tx.queue().evictable(priority, lacking) + held;
         if waiting + self.tx.evictable(priority, lacking - waiting.min(lacking)) < lacking {
-            // Nothing is given up in vain.
+            // Nothing is abandoned in vain.
             self.application.want_writable();
             return Err(SendError::BufferFull);
         }
@@ -161,8 +161,7 @@ impl Association {
         Ok(())
     }
 
-    /// Bytes that must go before there is room for `length` more; a message that is larger than the buffer
-    /// fits the empty one.
+    /// Bytes that must be freed for `length` more bytes; a message larger than the buffer fits the empty buffer.
     fn lacking(&self, length: usize) -> usize {
         let held = self.held_for_peer();
         (held + length).saturating_sub(self.send_limit()).min(held)
@@ -170,7 +169,7 @@ impl Association {
 
     // ---- time ----------------------------------------------------------------------------------
 
-    /// When a waiting message expires, or what was given up is told to the peer again.
+    /// Deadline of the next expiry of a queued message, or of a repeated FORWARD-TSN.
     pub(super) fn sending_deadline(&self) -> Option<Instant> {
         let held = self.extensions.reconfiguration().and_then(|own| own.next_expiry());
         earlier(held, earlier(self.tx.queue().next_expiry(), self.tx.forward_deadline()))
@@ -184,7 +183,7 @@ impl Association {
         self.advance_shutdown(now);
     }
 
-    /// Gives up the waiting messages whose time has passed.
+    /// Abandons queued messages that have expired.
     #[inline]
     pub(super) fn expire_messages(&mut self, now: Instant) {
         if let Some(own) = self.extensions.reconfiguration_mut() {
@@ -195,10 +194,9 @@ impl Association {
         }
     }
 
-    // ---- out -----------------------------------------------------------------------------------
+    // ---- output --------------------------------------------------------------------------------
 
-    /// Appends what the peer is to be told of messages given up, if anything.
-    /// It travels with the data, ahead of it.
+    /// Appends the report of abandoned messages, if any is due. It precedes the data in the packet.
     pub(super) fn append_forward(
         &mut self,
         now: Instant,
@@ -206,7 +204,7 @@ impl Association {
         packet: &mut PacketBuilder<'_>,
     ) {
         if path == self.paths.data() && self.state().sends_data() && self.tx.is_forward_due() {
-            // What does not fit now is still due for the next packet.
+            // A report that does not fit now remains due for the next packet.
             let _ = self.tx.append_forward(now, path, packet);
         }
     }

@@ -1,4 +1,4 @@
-//! How an association begins (RFC 9260, sections 5.1 and 5.2): what each side does once it exists.
+//! Set-up of an association (RFC 9260, sections 5.1 and 5.2): the steps of each side.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ use crate::wire::parameter::emit_address;
 use crate::wire::{Parameter, Parameters, VerificationTag};
 use crate::zero_checksum;
 
-/// Longest parameter that is reported as not recognized.
+/// Longest parameter that is reported as unrecognized.
 const REPORT_LIMIT: usize = 256;
 
 impl Association {
-    /// The application opens an association: once it [begins](Association::begin), INIT goes out to `ends`, and to `further`
-    /// addresses of the peer if there is no answer.
+    /// Opens an association: once it [begins](Association::begin), INIT is sent to `ends`, and to the `further`
+    /// addresses of the peer without an answer.
     pub(crate) fn connect(
         options: Arc<AssociationOptions>,
         identity: Identity,
@@ -52,7 +52,7 @@ impl Association {
         own
     }
 
-    /// INIT leaves.
+    /// Sends INIT.
     pub(crate) fn begin(&mut self, now: Instant) {
         let Phase::CookieWait(handshake) = &mut self.phase else { return };
         if handshake.next_timeout().is_some() {
@@ -63,15 +63,15 @@ impl Association {
         self.control.push(Control::Init);
     }
 
-    /// INIT leaves to `remote`, where the peer has proved to be `origin`.
+    /// Sends INIT to `remote`, where the peer has proved to be `origin`.
     pub(crate) fn begin_with(&mut self, now: Instant, remote: SocketAddr, origin: Origin) {
         self.origin = Some(Box::new(origin));
         self.paths.begin_at(remote);
         self.begin(now);
     }
 
-    /// The peer, which has proved who it is, speaks from an address that is none of its own so far: it has moved, or has
-    /// another one. False if there can be no path to it.
+    /// The peer, whose identity is proved, sends from an unknown address: it has moved, or has another one. Returns
+    /// false if no path to it is possible.
     pub(crate) fn follow_peer(&mut self, now: Instant, meta: DatagramMeta) -> bool {
         let takes_part = self.state().sends_data() || self.state().receives_data();
         let (paths, mut context) = self.paths_in_context();
@@ -80,7 +80,7 @@ impl Association {
         follows
     }
 
-    /// The association that a returned cookie describes, set up.
+    /// A set-up association from a returned cookie.
     pub(crate) fn accept(
         now: Instant,
         meta: DatagramMeta,
@@ -101,7 +101,7 @@ impl Association {
         if let Some(vectors) = &cookie.key_vectors {
             own.extensions.offer_authentication(vectors.own.clone());
         }
-        // It has no messages yet that could be too many for the streams.
+        // It has no messages yet that could exceed the streams.
         let _ = own.open_as(cookie);
         own.control.push(Control::CookieAck);
         own.announce(Event::Established);
@@ -109,7 +109,7 @@ impl Association {
         own
     }
 
-    /// Opens both sides as a cookie says, on all paths that it makes possible.
+    /// Opens both sides by a cookie, on all paths that it allows.
     fn open_as(&mut self, cookie: &StateCookie) -> Result<(), super::Closed> {
         self.paths.set_listed(cookie.further_addresses.as_slice().into());
         let peer = cookie.key_vectors.as_ref().map(|vectors| vectors.peer.clone());
@@ -122,11 +122,11 @@ impl Association {
         Ok(())
     }
 
-    /// Action A of section 5.2.4: what the association that begins anew in place of `old` takes over from it.
+    /// Action A of section 5.2.4: takes over from `old` what the restarted association keeps.
     pub(crate) fn restart(&mut self, old: &mut Association) {
         while self.poll_event().is_some() {}
         if let (Some(rx), Some(received)) = (&mut self.rx, old.rx.take()) {
-            // What was acknowledged is still to be read.
+            // Acknowledged data can still be read.
             rx.inherit(received);
         }
         let records_events = old.tx.recovery().records_events();
@@ -134,7 +134,7 @@ impl Association {
         self.announce(Event::Restarted);
     }
 
-    /// What a set-up that meets the association has to know of it.
+    /// Facts about the association for a set-up that meets it.
     pub(crate) fn as_existing(&self) -> Existing<'_> {
         Existing {
             options: &self.options,
@@ -145,13 +145,13 @@ impl Association {
         }
     }
 
-    /// Whether this side offered to take packets without a checksum.
+    /// Whether this side offered to accept packets without a checksum.
     pub(crate) fn takes_zero_checksum(&self) -> bool {
         self.extensions.takes_zero_checksum()
     }
 
-    /// Addresses of an INIT that the association, which it would restart, does not know (sections
-    /// 5.2.1 and 5.2.2), as the cause repeats them; none where the association does not know any yet.
+    /// Addresses of an INIT that are unknown to the association which it would restart (sections 5.2.1 and 5.2.2),
+    /// in the form of the cause; `None` if the association does not know any yet.
     pub(crate) fn new_addresses(
         &self,
         meta: DatagramMeta,
@@ -169,7 +169,7 @@ impl Association {
         (!added.is_empty()).then(|| added.into())
     }
 
-    /// The peer answered INIT.
+    /// Processes INIT ACK.
     pub(super) fn on_init_ack(
         &mut self,
         now: Instant,
@@ -177,7 +177,7 @@ impl Association {
         init_ack: &Init<Parameters<'_>>,
     ) {
         let Phase::CookieWait(handshake) = &self.phase else {
-            // Section 5.2.3: an INIT ACK at any other time is old.
+            // Section 5.2.3: in any other state an INIT ACK is old.
             self.counters.chunks_dropped += 1;
             return;
         };
@@ -211,8 +211,8 @@ impl Association {
         self.begin_attempts(now, longest);
     }
 
-    /// INIT or COOKIE ECHO is about to leave for the first time: T1 runs. The round trip is no longer than `longest`, if that is
-    /// not zero.
+    /// Starts T1 before INIT or COOKIE ECHO leaves for the first time. The round trip is at most `longest`, unless
+    /// that is zero.
     fn begin_attempts(&mut self, now: Instant, longest: Duration) {
         let is_measured = self.tx.recovery().srtt(self.control_route().number()).is_some();
         let wait = match is_measured {
@@ -224,7 +224,7 @@ impl Association {
         }
     }
 
-    /// INIT or COOKIE ECHO was answered in this time.
+    /// Takes the RTT sample of an answered INIT or COOKIE ECHO.
     fn note_round_trip(&mut self, round_trip: Option<Duration>) {
         if let Some(sample) = round_trip {
             let path = self.control_route().number();
@@ -232,7 +232,7 @@ impl Association {
         }
     }
 
-    /// An association that cannot be ends with an ABORT, even where there is no tag to send it with.
+    /// Ends an association that is impossible with an ABORT, even without a tag for it.
     fn refuse_init_ack(&mut self, cause: OwnedCause, what: &'static str) {
         let failure = Failure::ProtocolViolation(what);
         if self.identity.tags.peer == VerificationTag(0) {
@@ -242,7 +242,7 @@ impl Association {
         self.abort_with(cause, failure);
     }
 
-    /// Parameters of INIT ACK that are not recognised are reported with the COOKIE ECHO.
+    /// Reports unrecognised parameters of INIT ACK with the COOKIE ECHO.
     fn report_parameters(&mut self, parameters: &Parameters<'_>) {
         let mut report = |report: Bytes| {
             self.control.push_answer(
@@ -266,7 +266,7 @@ impl Association {
         }
     }
 
-    /// The peer accepted the cookie.
+    /// Processes COOKIE ACK.
     pub(super) fn on_cookie_ack(&mut self, now: Instant, random: &mut RandomStream) {
         let Phase::CookieEchoed(echo) = &self.phase else {
             // Section 5.2.5: silently discarded in any other state.
@@ -276,7 +276,7 @@ impl Association {
         self.establish(now, random);
     }
 
-    /// The handshake is over.
+    /// Ends the handshake.
     fn establish(&mut self, now: Instant, random: &mut RandomStream) {
         self.phase = Phase::Established;
         self.liveness.clear_errors();
@@ -286,8 +286,8 @@ impl Association {
         self.watch_paths(now, random);
     }
 
-    /// A COOKIE ECHO that confirms this association or collides with its own handshake
-    /// (actions B and D): answered with COOKIE ACK.
+    /// Processes a COOKIE ECHO that confirms this association or collides with its own handshake (actions B and D):
+    /// answers with COOKIE ACK.
     pub(crate) fn on_cookie_confirmed(
         &mut self,
         now: Instant,
@@ -303,11 +303,11 @@ impl Association {
         if opening {
             self.establish(now, random);
         }
-        // Section 3.3.12: before anything else in its packet.
+        // Section 3.3.12: first in its packet.
         self.control.push_first(Control::CookieAck);
     }
 
-    /// The peer found the cookie stale (section 5.2.6): begin anew.
+    /// The peer reported the cookie as stale (section 5.2.6): restarts the set-up.
     pub(super) fn on_stale_cookie(&mut self, now: Instant) {
         if !self.phase.handshake_mut().is_some_and(Handshake::on_stale_cookie) {
             return self.fail(Failure::StaleCookie);
@@ -323,7 +323,7 @@ impl Association {
         }
     }
 
-    /// T1-init or T1-cookie expired (sections 5.1.4 and 5.1.6).
+    /// Handles an expiry of T1-init or T1-cookie (sections 5.1.4 and 5.1.6).
     pub(super) fn on_t1(&mut self, now: Instant) {
         let waits = matches!(self.phase, Phase::CookieWait(_));
         let Some(handshake) = self.phase.handshake_mut() else { return };
@@ -337,7 +337,7 @@ impl Association {
         self.counters.setup_retransmissions += 1;
         if waits {
             handshake.on_init(now);
-            // COOKIE ECHO goes where INIT ACK came from: the cookie is good for no other.
+            // COOKIE ECHO is sent to the source of INIT ACK, for which alone the cookie is valid.
             self.turn_control_path();
             self.control.push_first_once(Control::Init);
         } else {

@@ -1,4 +1,4 @@
-//! The graceful end of an association (RFC 9260, section 9.2).
+//! Graceful shutdown of an association (RFC 9260, section 9.2).
 
 use base::Instant;
 use bytes::Bytes;
@@ -11,11 +11,11 @@ use crate::state::State;
 use crate::wire::Tsn;
 
 impl Association {
-    /// The application closes: nothing more is sent but what was, and then the association ends.
+    /// Closes the association: queued data is sent, and then the association ends.
     pub(crate) fn shutdown(&mut self, now: Instant) {
         match self.state() {
             State::Established if self.tx.queue().has_open() => {
-                // Its end would never come.
+                // Its end would never be sent.
                 self.abort(Bytes::from_static(b"closed within a message"));
             }
             State::Established => {
@@ -23,13 +23,13 @@ impl Association {
                 self.end_reconfiguration();
                 let waits = !self.tx.queue().is_empty() || self.extensions.held_bytes() > 0;
                 if !waits && self.tx.is_given_up() {
-                    // All that the peer would learn is what it does not get.
+                    // The peer would only learn that data is missing.
                     self.start_shutdown(now);
                 } else {
                     self.advance_shutdown(now);
                 }
             }
-            // Nothing was agreed yet: section 9.2 knows no shutdown here.
+            // Nothing was agreed yet: section 9.2 has no shutdown in these states.
             State::CookieWait | State::CookieEchoed => {
                 self.abort(Bytes::from_static(b"closed before it was set up"));
             }
@@ -37,7 +37,7 @@ impl Association {
         }
     }
 
-    /// Sends SHUTDOWN or SHUTDOWN ACK once everything sent before is acknowledged.
+    /// Sends SHUTDOWN or SHUTDOWN ACK once all data is acknowledged.
     pub(super) fn advance_shutdown(&mut self, now: Instant) {
         match self.state() {
             State::ShutdownPending if self.is_settled() => self.start_shutdown(now),
@@ -46,7 +46,7 @@ impl Association {
         }
     }
 
-    /// SHUTDOWN leaves. T5-shutdown-guard runs from the first one on, for five times RTO.Max.
+    /// Sends SHUTDOWN. T5-shutdown-guard runs from the first one on, for five times RTO.Max.
     fn start_shutdown(&mut self, now: Instant) {
         let guard = now + self.options.policy.rto.max * 5;
         self.phase = Phase::ShutdownSent(Closing::guarded_until(guard));
@@ -54,7 +54,7 @@ impl Association {
         self.arm_t2(now);
     }
 
-    /// SHUTDOWN ACK leaves.
+    /// Sends SHUTDOWN ACK.
     fn acknowledge_shutdown(&mut self, now: Instant) {
         self.phase.acknowledge_shutdown();
         self.control.push(Control::ShutdownAck);
@@ -68,12 +68,12 @@ impl Association {
         }
     }
 
-    /// The peer sent INIT in SHUTDOWN-ACK-SENT: it has not seen SHUTDOWN ACK (section 9.2).
+    /// The peer sent INIT in SHUTDOWN-ACK-SENT: it has not received SHUTDOWN ACK (section 9.2).
     pub(crate) fn repeat_shutdown_ack(&mut self) {
         self.control.push(Control::ShutdownAck);
     }
 
-    /// The peer restarted in SHUTDOWN-ACK-SENT: it is told to finish the old association first (section 5.2.4, action A).
+    /// The peer restarted in SHUTDOWN-ACK-SENT: it must finish the old association first (section 5.2.4, action A).
     pub(crate) fn refuse_restart(&mut self) {
         self.control.push(Control::ShutdownAck);
         self.control.push_answer(
@@ -82,7 +82,7 @@ impl Association {
         );
     }
 
-    /// DATA came in SHUTDOWN-SENT: the peer has not seen SHUTDOWN, or what it acknowledges has grown.
+    /// DATA arrived in SHUTDOWN-SENT: the peer has not received SHUTDOWN, or its acknowledgement has advanced.
     pub(super) fn repeat_shutdown(&mut self, now: Instant) {
         if self.state() == State::ShutdownSent && !self.control.contains(&Control::Shutdown) {
             self.control.push(Control::Shutdown);
@@ -90,8 +90,8 @@ impl Association {
         }
     }
 
-    /// A packet of the peer came: in SHUTDOWN-SENT the retransmissions of SHUTDOWN are counted anew, and T2-shutdown
-    /// begins again (section 9.2), so that the peer has time for all that it has still to send.
+    /// A packet of the peer arrived in SHUTDOWN-SENT: resets the number of retransmissions of SHUTDOWN and restarts
+    /// T2-shutdown (section 9.2), so that the peer has time to send its remaining data.
     pub(super) fn on_heard_while_closing(&mut self, now: Instant) {
         if self.state() == State::ShutdownSent {
             self.liveness.clear_errors();
@@ -102,7 +102,7 @@ impl Association {
         }
     }
 
-    /// The peer closes, and acknowledges what it received.
+    /// The peer sent SHUTDOWN, which acknowledges received data.
     pub(super) fn on_shutdown(&mut self, now: Instant, cumulative: Tsn) {
         match self.state() {
             State::CookieWait | State::CookieEchoed | State::Closed => {
@@ -110,29 +110,29 @@ impl Association {
                 return;
             }
             State::Established | State::ShutdownPending => {
-                // Section 9.2 gives T5-shutdown-guard to the side that sends SHUTDOWN; here the limit
-                // of retransmissions is the guard.
+                // Section 9.2 gives T5-shutdown-guard to the side that sends SHUTDOWN; here the limit of
+                // retransmissions takes its role.
                 if !self.end_open_messages() {
                     return;
                 }
                 self.phase = Phase::ShutdownReceived;
                 self.end_reconfiguration();
             }
-            // Both closed at once.
+            // Both sides closed at once.
             State::ShutdownSent => self.acknowledge_shutdown(now),
             State::ShutdownReceived => {}
             State::ShutdownAckSent => self.control.push(Control::ShutdownAck),
         }
-        // Section 9.2 asks what SHUTDOWN acknowledges only for whether all was received. pion and
-        // sctp-proto write a TSN of the wrong direction there: it says nothing, and the peer is told
-        // of what it did not acknowledge otherwise as long as it lives.
+        // Section 9.2 uses the acknowledgement in SHUTDOWN only to check that all data was received. pion and
+        // sctp-proto write a TSN of the wrong direction there, which is ignored; the peer learns of unacknowledged
+        // data by other means.
         if let Ok(outcome) = self.tx.on_cumulative_ack(now, cumulative) {
             self.on_acknowledged(now, outcome, false);
         }
     }
 
-    /// Nothing new is accepted once the peer closes (section 9.2), so that messages of which parts are
-    /// to come never end: they are given up where that can be, and else the association is. False then.
+    /// The peer closes, so no new data is accepted (section 9.2), and incomplete messages can never be completed:
+    /// they are abandoned if possible, otherwise the association is aborted. Returns false in the latter case.
     fn end_open_messages(&mut self) -> bool {
         for stream in self.tx.queue().open_streams() {
             if !self.abandon_open(stream) {
@@ -143,20 +143,20 @@ impl Association {
         true
     }
 
-    /// The peer has nothing outstanding either.
+    /// Processes SHUTDOWN ACK: the peer has no outstanding data either.
     pub(super) fn on_shutdown_ack(&mut self) {
         match self.state() {
             State::ShutdownSent | State::ShutdownAckSent => {
                 self.control.end_with(Some(Control::ShutdownComplete));
                 self.close(Event::Closed);
             }
-            // Section 8.5.1, rule E: in COOKIE-WAIT and COOKIE-ECHOED it is answered as out of the
-            // blue, which the endpoint does; elsewhere it is out of place.
+            // Section 8.5.1, rule E: in COOKIE-WAIT and COOKIE-ECHOED the endpoint answers it as out of the blue;
+            // in other states it is invalid.
             _ => self.counters.chunks_dropped += 1,
         }
     }
 
-    /// The peer knows that all is over.
+    /// Processes SHUTDOWN COMPLETE.
     pub(super) fn on_shutdown_complete(&mut self) {
         if self.state() == State::ShutdownAckSent {
             self.control.end_with(None);
@@ -166,7 +166,7 @@ impl Association {
         }
     }
 
-    /// T2-shutdown expired: what the peer did not answer goes again.
+    /// T2-shutdown expired: repeats the unanswered chunk.
     pub(super) fn on_t2_shutdown(&mut self, now: Instant) {
         let control = match self.state() {
             State::ShutdownSent => Control::Shutdown,

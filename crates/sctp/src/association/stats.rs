@@ -1,4 +1,4 @@
-//! A typed snapshot of an association, in the spirit of SCTP_STATUS and SCTP_GET_ASSOC_STATS.
+//! A typed snapshot of an association (modelled on SCTP_STATUS and SCTP_GET_ASSOC_STATS).
 
 use core::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use crate::tx::sender::QueueingDelay;
 /// Counters of an association since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Packets that left, on any path.
+    /// Packets sent on all paths.
     pub packets_sent: u64,
     /// Bytes of SCTP packets sent.
     pub bytes_sent: u64,
@@ -26,54 +26,54 @@ pub struct Counters {
     pub messages_sent: u64,
     /// Messages that the application received.
     pub messages_received: u64,
-    /// DATA and I-DATA chunks that arrived in a state that takes them.
+    /// DATA and I-DATA chunks that arrived in a state that accepts them.
     pub data_chunks_received: u64,
     /// DATA chunks received that had been received before.
     pub duplicates_received: u64,
-    /// Chunks that were malformed or out of place and dropped.
+    /// Chunks dropped as malformed or invalid in the present state.
     pub chunks_dropped: u64,
     /// SACK chunks that left.
     pub sacks_sent: u64,
     /// SACK chunks that arrived.
     pub sacks_received: u64,
-    /// INIT and COOKIE ECHO chunks sent again.
+    /// Retransmissions of INIT and COOKIE ECHO.
     pub setup_retransmissions: u64,
 }
 
-/// Messages that an association had taken to send and that the peer had not acknowledged when it failed. Those
-/// that were [given up](AbandonCounts) before are not among them.
+/// Messages accepted for sending that the peer had not acknowledged when the association failed, not counting those
+/// [abandoned](AbandonCounts) before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LeftBehind {
-    /// Messages of which no byte left: they have certainly not arrived.
+    /// Messages of which no byte was sent: they have certainly not arrived.
     pub unsent: u64,
-    /// Messages of which something left and not all was acknowledged: they may have arrived.
+    /// Messages sent in part or in full and not fully acknowledged: they may have arrived.
     pub unacknowledged: u64,
 }
 
-/// Everything an application or a researcher may want to know of an association.
+/// Snapshot of an association's state, for applications and research.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssociationStats {
-    /// The state's name as RFC 9260 spells it.
+    /// The state's name in RFC 9260.
     pub state: &'static str,
     /// Counters since the beginning.
     pub counters: Counters,
-    /// Retransmissions by cause and order, timeouts, spurious ones.
+    /// Retransmissions by cause and order, timeouts, spurious retransmissions.
     pub recovery: RecoveryStats,
-    /// How long messages waited before they were sent.
+    /// Waiting times of messages before they were sent.
     pub queueing: QueueingDelay,
-    /// Messages that were given up.
+    /// Counts of abandoned messages.
     pub abandoned: AbandonCounts,
-    /// Messages that had not arrived when the association failed; none before, and none after a shutdown.
+    /// Messages that had not arrived when the association failed; zero before, and after a shutdown.
     pub left_behind: LeftBehind,
-    /// The peer's window, less what is in flight.
+    /// The peer's window minus the flight.
     pub peer_rwnd: u64,
-    /// Bytes that wait to be sent for the first time.
+    /// Bytes queued that were never sent.
     pub queued_bytes: usize,
     /// Bytes sent and not acknowledged cumulatively.
     pub outstanding_bytes: usize,
-    /// Errors in a row (Association.Max.Retrans).
+    /// Consecutive errors (Association.Max.Retrans).
     pub error_count: u8,
-    /// Per path, in the order in which they came to be.
+    /// Paths in the order of their creation.
     pub paths: Vec<PathStats>,
     /// Index of the primary path.
     pub primary_path: u8,
@@ -81,38 +81,38 @@ pub struct AssociationStats {
     pub data_path: u8,
 }
 
-/// A path of an association.
+/// Snapshot of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathStats {
     /// The peer's address.
     pub remote: SocketAddr,
-    /// The local address, once known.
+    /// The local address; `None` while it is unknown.
     pub local: Option<SocketAddr>,
-    /// Whether one of its addresses was taken away: nothing is sent there any more, and its row is kept
-    /// until another path needs one.
+    /// Whether one of its addresses was removed: the path is not used any more, and its row is kept until another
+    /// path needs one.
     pub removed: bool,
-    /// Whether it counts as working.
+    /// Whether the path works.
     pub active: bool,
-    /// State of the path, more exactly.
+    /// State of the path in detail.
     pub state: PathState,
-    /// Whether the peer is known to be at its address (RFC 9260, section 5.4).
+    /// Whether the peer is confirmed to be at its address (RFC 9260, section 5.4).
     pub confirmed: bool,
     /// Counters since the beginning.
     pub counters: PathCounters,
-    /// Bytes of redundant copies sent on it whose originals are not acknowledged.
+    /// Bytes of redundant copies sent on it whose originals are not acknowledged yet.
     pub redundant_bytes: u64,
-    /// Errors in a row.
+    /// Number of consecutive errors.
     pub error_count: u8,
-    /// Bytes of an SCTP packet that fit.
+    /// Largest SCTP packet in bytes.
     pub max_packet: usize,
-    /// How far discovery of the path MTU is, where it is wanted.
+    /// State of path MTU discovery, if it is enabled.
     pub path_mtu_state: Option<PathMtuState>,
     /// Round-trip time, timeout, window, flight, thin or not, loss.
     pub recovery: PathSnapshot,
 }
 
 impl Association {
-    /// What would be lost if the association ended now.
+    /// Messages that would be lost if the association ended now.
     pub(super) fn count_left_behind(&self) -> LeftBehind {
         let (unsent, unacknowledged) = self.tx.count_messages();
         let held = self.extensions.reconfiguration().map_or(0, |own| own.held_messages());

@@ -1,4 +1,4 @@
-//! Time: when an association wants to be called, and what it does then.
+//! Timers of an association: its earliest deadline, and their expiry.
 
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
@@ -9,15 +9,15 @@ use crate::event::Failure;
 use crate::paths::PathId;
 use crate::rx::receiver::Receiver;
 
-/// A policy may have timeouts of a round trip, since a SACK that was asked for leaves the peer at once. The answer to a
-/// request leaves when the peer's program has followed it, and some peers follow a repeated request twice.
+/// A policy may have timeouts of a round trip, since a peer answers a requested SACK at once. The answer to a
+/// request may wait for the peer's application, and some peers execute a repeated request twice.
 const LEAST_REQUEST_TIMEOUT: Duration = Duration::from_millis(200);
 
 impl Association {
-    /// Output: when this machine wants to be called.
+    /// Earliest deadline of the association.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         if self.is_closed() {
-            // A SACK that waits will never go.
+            // A pending SACK is never sent.
             return None;
         }
         let sack = self.rx.as_ref().and_then(Receiver::sack_deadline);
@@ -28,7 +28,7 @@ impl Association {
         earlier(timers, earlier(self.liveness.next(), self.extensions.next_timeout()))
     }
 
-    /// Input: time has come to `now`.
+    /// Runs the timers due at `now`.
     pub(crate) fn handle_timeout(&mut self, now: Instant, random: &mut RandomStream) {
         self.handle_phase_timers(now);
         self.tx.begin_burst();
@@ -65,8 +65,8 @@ impl Association {
         }
     }
 
-    /// A path did not answer: counts for the path and for the association (section 8).
-    /// `of_association`: not if the association can do without the path.
+    /// A path did not answer: counts an error for the path and, if `of_association`, for the association (section
+    /// 8).
     pub(super) fn on_path_error(&mut self, now: Instant, path: PathId, of_association: bool) {
         if !self.state().is_alive() {
             // T1 counts its attempts itself.
@@ -78,7 +78,7 @@ impl Association {
             self.count_error(now, path);
         }
         if self.liveness.error_count() > self.options.association_max_retrans {
-            // Section 8.1 only says CLOSED. The ABORT spares a peer that was merely not heard the wait.
+            // Section 8.1 only demands CLOSED. The ABORT spares a peer that is alive the wait.
             let cause = OwnedCause::UserInitiatedAbort(Bytes::from_static(b"no acknowledgement"));
             self.abort_with(cause, Failure::Unreachable);
         }
@@ -89,15 +89,15 @@ impl Association {
         self.tx.recovery().rto(self.control_route().number())
     }
 
-    /// The timeout for requests: RE-CONFIG and ASCONF. RTO (RFC 6525, 5.1.1; RFC 5061, 5.1), but no less than
+    /// The timeout of requests: RE-CONFIG and ASCONF. RTO (RFC 6525, 5.1.1; RFC 5061, 5.1), but at least
     /// [`LEAST_REQUEST_TIMEOUT`].
     pub(super) fn request_rto(&self) -> Duration {
         self.control_rto().max(LEAST_REQUEST_TIMEOUT)
     }
 }
 
-/// The earlier of two instants that there may be. After every packet it is asked for: written out, it
-/// costs a third of a minimum over an array.
+/// The earlier of two optional instants. It is called after every packet: this form costs a third of a minimum over
+/// an array.
 #[inline]
 pub(super) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {

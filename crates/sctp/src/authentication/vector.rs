@@ -1,4 +1,4 @@
-//! Key vectors: what a side sent in INIT or INIT ACK, as part of the keys (RFC 4895, section 6.1).
+//! Key vectors: a side's parameters in INIT or INIT ACK as part of the keys (RFC 4895, section 6.1).
 
 use smallvec::SmallVec;
 
@@ -6,42 +6,42 @@ use super::NEVER;
 use crate::wire::signing::{ChunkTypes, HmacId};
 use crate::wire::{ChunkType, Parameter, ParameterType, Parameters};
 
-/// A list of chunk types names each of the 256 once.
+/// Longest list of chunk types: each of the 256 once.
 const CHUNKS_LIMIT: usize = 256;
 
-/// HMAC identifiers that a peer may list; two are in use.
+/// Most HMAC identifiers in a peer's list; two are in use.
 const HMACS_LIMIT: usize = 16;
 
 /// The parameters RANDOM, CHUNKS and HMAC-ALGO of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyVector {
     random: [u8; KeyVector::RANDOM],
-    /// None if the parameter was not sent.
+    /// `None` if the parameter was not sent.
     chunks: Option<Box<[u8]>>,
-    /// Two bytes each.
+    /// HMAC identifiers of two bytes each.
     hmacs: Box<[u8]>,
 }
 
-/// The vectors of both sides, as a state cookie keeps them.
+/// The vectors of both sides, for a state cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyVectors {
     pub(crate) own: KeyVector,
     pub(crate) peer: KeyVector,
 }
 
-/// With what no association may begin.
+/// Fault in a key vector, which makes an association impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VectorFault {
-    /// RANDOM has not 32 bytes (section 6.1).
+    /// RANDOM does not have 32 bytes (section 6.1).
     RandomLength,
-    /// HMAC-ALGO has not SHA-1, which everybody must know (section 3.3).
+    /// HMAC-ALGO lacks SHA-1, which is mandatory (section 3.3).
     NoSha1,
-    /// Longer lists than there are things to list.
+    /// A list is longer than the number of possible entries.
     TooLong,
 }
 
 impl VectorFault {
-    /// One line for the error cause.
+    /// Reason in the error cause, one line.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             VectorFault::RandomLength => "RANDOM has not 32 bytes",
@@ -52,7 +52,7 @@ impl VectorFault {
 }
 
 impl KeyVector {
-    /// Bytes of RANDOM.
+    /// Length of RANDOM in bytes.
     pub(crate) const RANDOM: usize = 32;
 
     pub(crate) fn new(
@@ -68,7 +68,7 @@ impl KeyVector {
         }
     }
 
-    /// What the sender of an INIT or INIT ACK says; none if it does not authenticate.
+    /// Parses the vector of the sender of an INIT or INIT ACK; `None` if it does not authenticate.
     ///
     /// # Errors
     /// [`VectorFault`]: the association is to be aborted with Protocol Violation.
@@ -98,7 +98,7 @@ impl KeyVector {
         Ok(Some(vector))
     }
 
-    /// Types that the sender takes only authenticated.
+    /// Types that the sender accepts only if authenticated.
     pub(crate) fn chunks(&self) -> ChunkTypes {
         let listed = self.chunks.iter().flat_map(|chunks| chunks.iter());
         let mut types: ChunkTypes = listed.map(|number| ChunkType(*number)).collect();
@@ -106,12 +106,12 @@ impl KeyVector {
         types
     }
 
-    /// HMACs that the sender knows, the best first.
+    /// HMACs that the sender supports, in order of preference.
     pub(crate) fn hmac_ids(&self) -> impl Iterator<Item = HmacId> + '_ {
         self.hmacs.as_chunks().0.iter().map(|id| HmacId(u16::from_be_bytes(*id)))
     }
 
-    /// As they stand in INIT or INIT ACK.
+    /// The parameters for INIT or INIT ACK.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> + Clone {
         let chunks = self.chunks.as_deref().map(Parameter::Chunks);
         [
@@ -123,7 +123,7 @@ impl KeyVector {
         .flatten()
     }
 
-    /// The parameters one after the other with their headers and without padding.
+    /// Concatenation of the parameters, with headers and without padding.
     fn concatenated(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut put = |ParameterType(number), value: &[u8]| {
@@ -140,8 +140,8 @@ impl KeyVector {
         bytes
     }
 
-    /// Appends what a state cookie keeps: RANDOM, then a length of 16 bits before each list; one of
-    /// 65535 says that CHUNKS was not sent.
+    /// Appends the form for a state cookie: RANDOM, then each list after a length of 16 bits; 65535 means that
+    /// CHUNKS was not sent.
     pub(crate) fn emit(&self, bytes: &mut Vec<u8>) {
         let length = |list: &[u8]| u16::try_from(list.len()).unwrap_or(u16::MAX).to_be_bytes();
         bytes.extend_from_slice(&self.random);
@@ -156,7 +156,7 @@ impl KeyVector {
         bytes.extend_from_slice(&self.hmacs);
     }
 
-    /// Reads what [`KeyVector::emit`] wrote, and answers what follows it.
+    /// Parses the output of [`KeyVector::emit`], and returns the rest.
     pub(crate) fn read(bytes: &[u8]) -> Option<(KeyVector, &[u8])> {
         let (random, rest) = bytes.split_first_chunk()?;
         let (length, rest) = rest.split_first_chunk()?;
@@ -173,8 +173,8 @@ impl KeyVector {
     }
 }
 
-/// The association shared key: the secret that both applications know, then both vectors, the one that
-/// is smaller as a number first (section 6.1).
+/// The association shared key: the secret that both applications know, then both vectors, the numerically smaller
+/// one first (section 6.1).
 pub(super) fn association_key(secret: &[u8], own: &KeyVector, peer: &KeyVector) -> Vec<u8> {
     let mut vectors: SmallVec<[Vec<u8>; 2]> =
         SmallVec::from_iter([own.concatenated(), peer.concatenated()]);

@@ -1,4 +1,4 @@
-//! Whether one more association may come to be, and which one makes room for it.
+//! Admission of new associations, and the choice of the one that makes room.
 
 use ::endpoint::population::{LOOKS, Population, Use};
 use base::{DatagramMeta, Host, Instant};
@@ -10,7 +10,7 @@ use crate::control::OwnedCause;
 use crate::cookie::StateCookie;
 use crate::wire::Packet;
 
-/// Why a peer gets no association.
+/// Why a peer's association is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
     PerPeer,
@@ -19,8 +19,8 @@ enum Refusal {
 }
 
 impl Endpoint {
-    /// Whether a newcomer may have an association, whose cookie proves that it is where it says. One that it cannot have
-    /// is refused with a word (RFC 9260, sections 5.1 and 3.3.10.4): fewer bytes than its COOKIE ECHO has.
+    /// Whether an association is admitted, whose cookie proves the peer's address. A refusal is answered (RFC 9260,
+    /// sections 5.1 and 3.3.10.4) in fewer bytes than its COOKIE ECHO has.
     pub(super) fn admits(
         &mut self,
         now: Instant,
@@ -41,7 +41,7 @@ impl Endpoint {
     }
 
     fn refusal(&mut self, now: Instant, host: Host) -> Option<Refusal> {
-        // Where a host may have every place, one of its own makes room.
+        // If one host may have every place, one of its own associations makes room.
         let may_have_all = self.options.per_peer() >= self.options.max_associations;
         if self.population.is_full(host) && !may_have_all {
             return Some(Refusal::PerPeer);
@@ -55,15 +55,15 @@ impl Endpoint {
         None
     }
 
-    /// Whether there are as many associations as there may be. Those that are over and only wait for their last
-    /// packet to leave do not count, unless there are as many again.
+    /// Whether the maximum number of associations is reached. Ended ones whose last packet has not left do not
+    /// count, unless there are as many of them again.
     pub(super) fn is_full(&self) -> bool {
         let (max, all) = (self.options.max_associations, self.table.len());
         all - self.table.leaving() >= max || all / 2 >= max
     }
 
-    /// Aborts an association that a peer opened and that has less of a claim to its place than a newcomer from `host`,
-    /// or one that this side opens to there. False if there is none.
+    /// Aborts an association of a peer with a weaker claim to its place than a newcomer from `host`, or than one
+    /// that this side opens to it. Returns false if there is none.
     pub(super) fn make_room(&mut self, now: Instant, host: Host) -> bool {
         let Some(id) = self.victim(now, host) else { return false };
         let Some(slot) = self.table.slot_mut(id) else { return false };
@@ -74,8 +74,8 @@ impl Endpoint {
         self.evict(id)
     }
 
-    /// The association that makes room for a newcomer from `host`. Where all that are looked at were used since they were
-    /// looked at last, the one of them that was idle the longest stands for all.
+    /// The association that makes room for a newcomer from `host`. If all that are examined were used since the
+    /// last examination, the one of them that was idle the longest is chosen.
     fn victim(&mut self, now: Instant, host: Host) -> Option<AssociationId> {
         let mut oldest: Option<(Use, AssociationId)> = None;
         for _ in 0..LOOKS {
@@ -95,7 +95,7 @@ impl Endpoint {
         oldest.map(|(_, id)| id)
     }
 
-    /// An association that a peer opened came to be.
+    /// Records an association that a peer opened.
     pub(super) fn enter(&mut self, now: Instant, id: AssociationId) {
         if let Some(slot) = self.table.slot_mut(id) {
             slot.membership = Some(self.population.enter(id.row(), slot.host, now));
@@ -103,8 +103,7 @@ impl Endpoint {
     }
 }
 
-/// Takes note of the first use of an association, and of its end: one that is over takes no place any more that another
-/// could have.
+/// Records the first use of an association, and its end: an ended one takes no place that another could have.
 #[inline]
 pub(super) fn note_use(population: &mut Population, id: AssociationId, slot: &mut Slot) {
     let Some(membership) = &mut slot.membership else { return };
@@ -117,7 +116,7 @@ pub(super) fn note_use(population: &mut Population, id: AssociationId, slot: &mu
 }
 
 impl Slot {
-    /// When the association that a peer opened was last used, or came to be.
+    /// Last use of an association that a peer opened, or its creation.
     fn last_use(&self) -> Option<Use> {
         let known = self.membership?.last_known();
         Some(self.association.standing().last_use().map_or(known, Use::at))

@@ -1,4 +1,4 @@
-//! An association lent to the application: its calls, and what the endpoint notes once they are over.
+//! An association lent to the application: its calls, and the endpoint's updates after them.
 
 mod keys;
 mod messages;
@@ -17,39 +17,41 @@ use super::{AssociationId, Endpoint};
 use crate::association::Association;
 use crate::options::AssociationOptions;
 
-/// An association of an endpoint, to be used: [`Endpoint::association_mut`] lends it.
+/// An association of an endpoint, for calls that change it: [`Endpoint::association_mut`] lends it.
 ///
-/// Each call acts at once. The endpoint takes note of the last one (events, memory, what there is to send) when the handle is
-/// dropped, and of the others when the next follows. A handle that is not used changes nothing.
+/// Each call takes effect at once. The endpoint updates its tables (events, memory, data to send) for the last call
+/// when the handle is dropped, and for earlier calls when the next follows. An unused handle changes nothing.
 #[derive(Debug)]
 pub struct AssociationMut<'a> {
     endpoint: &'a mut Endpoint,
     id: AssociationId,
-    /// Whether the endpoint has not taken note of the last call yet.
+    /// Whether the endpoint has yet to update its tables for the last call.
     unsettled: bool,
-    /// When a message was sent last: the memory of all associations is balanced once its call is noted.
+    /// Instant of the last sent message: the memory of all associations is balanced at the next update.
     sent_at: Option<Instant>,
 }
 
 impl<'a> AssociationMut<'a> {
-    /// None for an association that the endpoint does not have.
+    /// `None` if the endpoint does not have the association.
     pub(super) fn new(endpoint: &'a mut Endpoint, id: AssociationId) -> Option<AssociationMut<'a>> {
         endpoint.table.get(id)?;
         Some(AssociationMut { endpoint, id, unsettled: false, sent_at: None })
     }
 
-    /// Sends INIT of an association that was [prepared](Endpoint::prepare), first to `remote`, one of the peer's addresses, at
-    /// which a layer below has proved the peer to be `origin`. From now on the association is with that host alone.
+    /// Sends INIT of an association that was [prepared](Endpoint::prepare), first to `remote`, an address of the
+    /// peer at which a layer below has proved it to be `origin`. From now on only packets of that host belong to
+    /// the association.
     pub fn begin(&mut self, now: Instant, remote: SocketAddr, origin: Origin) {
         self.run(|association, _| association.begin_with(now, remote, origin));
     }
 
-    /// Closes the association gracefully: what was sent arrives first. [`Event::Closed`](crate::Event::Closed) follows.
+    /// Closes the association gracefully: queued data arrives first. [`Event::Closed`](crate::Event::Closed)
+    /// follows.
     pub fn shutdown(&mut self, now: Instant) {
         self.run(|association, _| association.shutdown(now));
     }
 
-    /// Gives the association up at once; an ABORT tells the peer `reason`, its first bytes if it is long.
+    /// Aborts the association at once; an ABORT carries `reason`, truncated if it is long.
     pub fn abort(&mut self, reason: Bytes) {
         self.run(|association, _| association.abort(reason));
     }
@@ -59,8 +61,8 @@ impl<'a> AssociationMut<'a> {
         self.run(|association, _| association.set_policy(policy));
     }
 
-    /// Changes options in mid-life. Those that were negotiated at set-up (streams, receive buffer) keep their
-    /// effect; policy and path MTU have calls of their own.
+    /// Changes options during the association's life. Negotiated ones (streams, receive buffer) keep their effect;
+    /// policy and path MTU have calls of their own.
     pub fn set_options(&mut self, change: impl FnOnce(&mut AssociationOptions)) {
         self.run(|association, _| association.change_options(change));
     }
@@ -70,13 +72,13 @@ impl<'a> AssociationMut<'a> {
         self.run(|association, _| association.set_recovery_events(enabled));
     }
 
-    /// The oldest recovery event not fetched yet.
+    /// Removes and returns the oldest recovery event.
     pub fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.endpoint.table.get_mut(self.id)?.poll_recovery_event()
     }
 
-    /// Tells how many bytes of messages the application, or a library between it and the endpoint, took and keeps: they count
-    /// as held until it tells less.
+    /// Sets the bytes of received messages that the application, or a library between it and the endpoint, keeps:
+    /// they count as held until the number falls.
     pub fn set_kept(&mut self, bytes: usize) {
         let Some(slot) = self.endpoint.table.slot_mut(self.id) else { return };
         if core::mem::replace(&mut slot.kept, bytes) != bytes {
@@ -84,7 +86,8 @@ impl<'a> AssociationMut<'a> {
         }
     }
 
-    /// Makes a call, of which the endpoint is to take note. Always some: nothing takes the association away while it is lent.
+    /// Makes a call after which the endpoint updates its tables. Never `None`, since a lent association is not
+    /// removed.
     fn run<R>(
         &mut self,
         input: impl FnOnce(&mut Association, &mut RandomStream) -> R,
@@ -96,12 +99,12 @@ impl<'a> AssociationMut<'a> {
         Some(answer)
     }
 
-    /// Makes a call that says whether it found what it is about.
+    /// Makes a call that returns whether it found its subject.
     fn ask(&mut self, input: impl FnOnce(&mut Association, &mut RandomStream) -> bool) -> bool {
         self.run(input).unwrap_or_default()
     }
 
-    /// Lets the endpoint take note of the last call, if it has not yet.
+    /// Updates the endpoint's tables for the last call, if that is still to be done.
     fn settle(&mut self) {
         if core::mem::take(&mut self.unsettled) {
             self.endpoint.settle(self.id);

@@ -1,5 +1,5 @@
-//! INIT and COOKIE ECHO: packets that may begin an association, meet one that exists, or get nothing but
-//! an answer without state (RFC 9260, sections 5.1 and 5.2).
+//! INIT and COOKIE ECHO: packets that may begin an association, meet an existing one, or only get an answer without
+//! state (RFC 9260, sections 5.1 and 5.2).
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Endpoint {
             self.stats.malformed += 1;
             return;
         };
-        // Section 8.5.1, rule A, and section 3.3.2: INIT travels alone, with tag 0, and offers a tag.
+        // Section 8.5.1, rule A, and section 3.3.2: INIT is alone in its packet, with tag 0, and offers a tag.
         if header.verification_tag != VerificationTag(0)
             || chunks.next().is_some()
             || init.initiate_tag == VerificationTag(0)
@@ -61,7 +61,7 @@ impl Endpoint {
         }
         match own.map(Association::state) {
             Some(State::ShutdownAckSent) => {
-                // Section 9.2: the peer has not seen SHUTDOWN ACK.
+                // Section 9.2: the peer has not received SHUTDOWN ACK.
                 if let Some(id) = existing {
                     self.with(id, |own, _| own.repeat_shutdown_ack());
                 }
@@ -98,8 +98,8 @@ impl Endpoint {
         self.reply(Reply::init_ack(meta, answer, cookie, a_rwnd));
     }
 
-    /// Section 3.3.3: an INIT ACK with a window below 1500 bytes is discarded and answered, and the attempt goes on.
-    /// Outside of COOKIE-WAIT it is discarded in any case (section 5.2.3).
+    /// Section 3.3.3: an INIT ACK with a window below 1500 bytes is discarded and answered, and the attempt
+    /// continues. Outside COOKIE-WAIT every INIT ACK is discarded (section 5.2.3).
     pub(super) fn refuses_init_ack(
         &mut self,
         id: AssociationId,
@@ -145,7 +145,7 @@ impl Endpoint {
             self.stats.cookies_refused += 1;
             return;
         }
-        // By its tag first: the peer's NAT may have moved it since INIT.
+        // Looked up by its tag first, since the peer's NAT may have moved it since INIT.
         let by_tag = self.table.by_tag(header.verification_tag).filter(|id| {
             self.table.get(*id).is_some_and(|own| is_from_peer(own, meta, header.source_port))
         });
@@ -165,8 +165,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 4895, section 6.3: the keys are those of the association that exists and knows them, else
-    /// those that the cookie holds.
+    /// RFC 4895, section 6.3: the keys are those of the existing association if it has them, otherwise those in the
+    /// cookie.
     fn admits_cookie(
         &self,
         existing: Option<AssociationId>,
@@ -203,8 +203,8 @@ impl Endpoint {
             return self.reply(Reply::refusal(meta, packet.header(), cookie.peer_tag));
         }
         if self.table.by_tag(cookie.local_tag).is_some() {
-            // A tag in use, or a cookie returned after its association ended and the tag went to
-            // another: the peer tries again.
+            // The tag is in use, or the cookie was returned after its association ended and another one got the
+            // tag: the peer tries again.
             self.stats.cookies_refused += 1;
             return;
         }
@@ -246,7 +246,7 @@ impl Endpoint {
         }
     }
 
-    /// Action A of section 5.2.4: the association keeps its name for the application and begins anew.
+    /// Action A of section 5.2.4: the association keeps its id for the application and restarts.
     fn restart(
         &mut self,
         now: Instant,

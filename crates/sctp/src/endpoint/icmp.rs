@@ -1,5 +1,5 @@
-//! ICMP (RFC 9260, section 10): whom a message is about, and whether it proves that its sender saw a packet
-//! of that association.
+//! ICMP (RFC 9260, section 10): the association that a message is about, and the proof that its sender saw a packet
+//! of it.
 
 use base::{Icmp, Instant};
 
@@ -9,17 +9,17 @@ use crate::paths::PathId;
 use crate::state::State;
 use crate::wire::{ChunkType, VerificationTag};
 
-/// What is quoted of a packet.
+/// The quoted part of a packet.
 struct Quoted {
     source_port: u16,
     destination_port: u16,
     verification_tag: VerificationTag,
-    /// Of an INIT.
+    /// The tag that a quoted INIT offers.
     initiate_tag: Option<VerificationTag>,
 }
 
 impl Quoted {
-    /// Routers quote eight bytes at the least: ports and tag.
+    /// Parses a quote: routers quote at least eight bytes, ports and tag.
     fn read(bytes: &[u8]) -> Option<Quoted> {
         let &[s0, s1, d0, d1, t0, t1, t2, t3] = bytes.first_chunk()?;
         let initiate_tag = match bytes.get(12..20) {
@@ -38,7 +38,7 @@ impl Quoted {
         })
     }
 
-    /// Whether the association may have sent it: it has the peer's tag, or the own one in an INIT.
+    /// Whether the association may have sent the packet: it has the peer's tag, or this side's in an INIT.
     fn is_of(&self, own: &Association) -> bool {
         match self.verification_tag {
             VerificationTag(0) => {
@@ -60,7 +60,7 @@ impl Endpoint {
         }
     }
 
-    /// The association and the path that a message is about.
+    /// The association and path that a message is about.
     fn subject_of(&self, icmp: Icmp<'_>) -> Option<(AssociationId, PathId)> {
         let quoted = Quoted::read(icmp.quoted)?;
         if quoted.source_port != self.options.port {

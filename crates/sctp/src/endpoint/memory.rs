@@ -1,4 +1,4 @@
-//! What all associations hold together, and who is to give something back when that is too much: the budget is that of
+//! Memory of all associations, and which of them release some when it exceeds the limit: the budget is that of
 //! [`::endpoint::memory`].
 
 use ::endpoint::memory::{
@@ -10,19 +10,19 @@ use super::table::{Slot, Table};
 use super::{AssociationId, Endpoint};
 use crate::association::{Association, Buffered};
 
-/// The part of what an association holds in a direction that has to leave it within a minute, once there is no memory:
-/// less counts as getting nowhere.
+/// Reciprocal of the share of its data in a direction that an association must move within a minute when memory is
+/// exhausted; less counts as no progress.
 const PART: usize = 16;
 
-/// The memory of all associations.
+/// The memory budget of all associations.
 pub(super) type Memory = Pool<AssociationId>;
 
-/// A pool of which nothing is used.
+/// An unused budget.
 pub(super) fn within(limits: MemoryLimits) -> Memory {
     Pool::new(limits, Some(PART))
 }
 
-/// An association that is to do something, and knows how much memory there is for it.
+/// An association, with its share of the memory updated.
 #[inline]
 pub(super) fn inform<'a>(
     memory: &Memory,
@@ -45,8 +45,8 @@ fn tell(memory: &Memory, slot: &mut Slot, associations: usize) {
     slot.association.set_memory(state, share);
 }
 
-/// Takes note of what an association holds: by its load, and exactly when that may not tell enough and once memory is
-/// scarce.
+/// Records the memory that an association holds: by its load, and exactly if the load may be too inaccurate or
+/// memory is scarce.
 #[inline]
 pub(super) fn note(memory: &mut Memory, id: AssociationId, slot: &mut Slot) {
     let load = slot.load();
@@ -70,20 +70,20 @@ fn note_exactly(memory: &mut Memory, id: AssociationId, slot: &mut Slot) {
     memory.budget_mut().note(id.row(), &mut slot.account, held, || slot.host);
 }
 
-/// An association is about to be forgotten.
+/// Removes an association from the budget, before it is forgotten.
 pub(super) fn forget(memory: &mut Memory, id: AssociationId, slot: &mut Slot) {
     memory.budget_mut().note(id.row(), &mut slot.account, Held::default(), || slot.host);
 }
 
 impl Slot {
-    /// What moves with what the association holds.
+    /// The load of an association's row.
     #[inline]
     fn load(&self) -> usize {
         self.association.load() + self.kept
     }
 }
 
-/// What an association holds, if it is much, in a direction in which it never moved as much since it began.
+/// Bytes that an association holds, if they are many, in a direction in which it has never moved as many.
 #[inline]
 fn stuck(association: &Association, buffered: Buffered, kept: usize) -> usize {
     let standing = association.standing();
@@ -92,7 +92,7 @@ fn stuck(association: &Association, buffered: Buffered, kept: usize) -> usize {
     to_send.max(of(buffered.unread + kept, standing.read()))
 }
 
-/// What an association holds, and how far it got.
+/// An association's memory and progress.
 fn holder(id: AssociationId, slot: &Slot) -> Holder<AssociationId> {
     let (held, standing) = (slot.association.buffered(), slot.association.standing());
     let directions = [
@@ -103,26 +103,27 @@ fn holder(id: AssociationId, slot: &Slot) -> Holder<AssociationId> {
 }
 
 impl Endpoint {
-    /// Bytes that all associations together hold, with what keeping them costs (see
-    /// [`EndpointOptions::memory`](crate::EndpointOptions::memory)). While there is enough memory the figure may lag behind
-    /// by a few percent, and for 64 inputs of an association; once it is scarce, it is that after each one's last input.
+    /// Bytes held by all associations, with overhead (see
+    /// [`EndpointOptions::memory`](crate::EndpointOptions::memory)). While memory suffices, the figure may lag by a
+    /// few percent, and by 64 inputs of an association; once it is scarce, it is exact after the last input of
+    /// each.
     pub fn buffered_bytes(&self) -> usize {
         self.memory.budget().held()
     }
 
-    /// How much memory is left for associations.
+    /// State of the memory budget.
     pub fn memory_state(&self) -> MemoryState {
         self.memory.budget().state()
     }
 
-    /// Takes back what is too much, and wakes those that waited for memory.
+    /// Reclaims memory beyond the limit, and wakes associations that waited for memory.
     #[inline]
     pub(super) fn balance_memory(&mut self, now: Instant) {
         self.balance(now);
     }
 
-    /// Aborts an association for want of memory or of a place. Its application hears of it and need not release it: nothing
-    /// is left of it once the ABORT was sent. False if it was over already.
+    /// Aborts an association for lack of memory or of a place. Its application is notified and need not release it:
+    /// nothing is left of it once the ABORT was sent. Returns false if it had ended.
     pub(super) fn evict(&mut self, id: AssociationId) -> bool {
         let Some(slot) = self.table.slot_mut(id) else { return false };
         let was_alive = slot.association.evict();
@@ -132,7 +133,7 @@ impl Endpoint {
         was_alive
     }
 
-    /// An association's application could not send what it wanted for want of memory: it is told when there is some.
+    /// The application could not send for lack of memory: it is notified when memory is free again.
     pub(super) fn await_memory(&mut self, id: AssociationId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         if slot.association.standing().is_refused() {

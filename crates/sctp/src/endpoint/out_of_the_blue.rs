@@ -1,4 +1,4 @@
-//! Answers that need no association: INIT ACK, and what RFC 9260 demands for packets out of the blue
+//! Answers without an association: INIT ACK, and the answers that RFC 9260 requires for packets out of the blue
 //! (section 8.4).
 
 use base::{DatagramMeta, Duration, Ecn, Origin, Transmit};
@@ -14,11 +14,11 @@ use crate::wire::{
 };
 use crate::zero_checksum::ErrorDetection;
 
-/// Longer than any answer but INIT ACK.
+/// Upper bound of the length of any answer except INIT ACK.
 const MAX_SIZE: usize = 1400;
 
-/// Longer than any INIT ACK: cookie and reports are bounded, by far the most of a usual one being the
-/// cookie of some hundred bytes. IP fragments one that is longer than a packet of the path.
+/// Upper bound of the length of INIT ACK: cookie and reports are bounded, and a usual INIT ACK consists mostly of
+/// the cookie of some hundred bytes. IP fragments one that is too long for the path.
 pub(super) const MAX_INIT_ACK: usize = 4096;
 
 /// A packet that answers another without an association.
@@ -37,8 +37,8 @@ enum Content {
     StaleCookie(Duration),
 }
 
-/// Whether a datagram comes from one host and went to one: what answers any other would hit many, or oneself (section
-/// 8.4, rule 1).
+/// Whether a datagram was sent by one host to one host: an answer to any other would reach many, or this host
+/// (section 8.4, rule 1).
 pub(super) fn is_between_hosts(meta: DatagramMeta) -> bool {
     is_unicast(meta.remote.ip()) && !is_group(meta.local.ip())
 }
@@ -94,7 +94,7 @@ impl Reply {
         Reply::new(meta, received, tag, Content::Abort(false, None))
     }
 
-    /// ERROR to a COOKIE ECHO that came too late (section 5.2.6).
+    /// ERROR to a COOKIE ECHO that arrived too late (section 5.2.6).
     pub(super) fn stale_cookie(
         meta: DatagramMeta,
         received: CommonHeader,
@@ -104,7 +104,7 @@ impl Reply {
         Reply::new(meta, received, tag, Content::StaleCookie(by))
     }
 
-    /// What section 8.4 answers to a packet that belongs to no association, if anything.
+    /// The answer of section 8.4 to a packet without an association, if any.
     pub(super) fn out_of_the_blue(meta: DatagramMeta, packet: &Packet) -> Option<Self> {
         let received = packet.header();
         if !is_between_hosts(meta) {
@@ -132,7 +132,7 @@ impl Reply {
         Some(Reply::new(meta, received, received.verification_tag, answer)) // rules 5 and 8
     }
 
-    /// The host for which alone it is, where a layer below authenticates hosts: the one that it answers.
+    /// The only host that may receive it, if a layer below authenticates hosts: the one that it answers.
     pub(super) fn origin(&self) -> Option<Origin> {
         self.meta.origin
     }

@@ -1,4 +1,4 @@
-//! Which association a packet is for, and whether it may be (RFC 9260, sections 8.4 and 8.5).
+//! Dispatch of packets to associations, and their verification (RFC 9260, sections 8.4 and 8.5).
 
 use base::{DatagramMeta, Instant};
 
@@ -9,13 +9,13 @@ use crate::wire::chunk::RawChunk;
 use crate::wire::{Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
 
 impl Endpoint {
-    /// A packet arrived.
+    /// Processes a packet.
     pub(super) fn take(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         self.route(now, meta, packet);
         self.balance_memory(now);
     }
 
-    /// Which association is a packet for, and is its tag right? (sections 8.4 and 8.5)
+    /// Finds the packet's association and checks its tag (sections 8.4 and 8.5).
     fn route(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         let header = packet.header();
         if header.destination_port != self.options.port {
@@ -36,8 +36,8 @@ impl Endpoint {
         if let Some(id) = id
             && !may_carry_reflected_tag(&first)
         {
-            // Section 8.5.1, rule E: a SHUTDOWN ACK before there is an association is out of the blue
-            // even with the right tag.
+            // Section 8.5.1, rule E: a SHUTDOWN ACK before the association exists is out of the blue even with the
+            // right tag.
             if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
                 return self.reply_out_of_the_blue(meta, packet);
             }
@@ -49,26 +49,27 @@ impl Endpoint {
         match self.by_peer(meta, header.source_port) {
             Some(id) if may_carry_reflected_tag(&first) => self.on_reflected(now, id, meta, packet),
             Some(own) => self.on_wrong_tag(meta, own, &first, packet),
-            // Perhaps from an address of the peer that it did not name: an ABORT would carry the right tag
-            // and end a living association.
+            // The packet may be from an address of the peer that it did not list: an ABORT would carry the right
+            // tag and end a living association.
             None if self.is_tag_of(meta, header) => {
                 self.on_packet_from_elsewhere(now, meta, packet);
             }
             None => match self.by_transport_address(meta, header.source_port) {
-                // Section 8.5: a wrong tag, from behind another UDP port than the last right one.
+                // Section 8.5: a wrong tag, from another UDP port than the last right one.
                 Some(own) => self.on_wrong_tag(meta, own, &first, packet),
                 None => self.reply_out_of_the_blue(meta, packet),
             },
         }
     }
 
-    /// Whether the tag and the SCTP ports are those of an association, whatever the address.
+    /// Whether an association has this tag and these SCTP ports, whatever the address.
     pub(super) fn is_tag_of(&self, meta: DatagramMeta, header: CommonHeader) -> bool {
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
         own.is_some_and(|own| own.origin() == meta.origin && own.peer_port() == header.source_port)
     }
 
-    /// The association with SCTP port `port` at the address of a packet, if it is with the host that sent the packet.
+    /// The association with SCTP port `port` at the source of a packet, if its peer is the host that sent the
+    /// packet.
     pub(super) fn by_peer(&self, meta: DatagramMeta, port: u16) -> Option<AssociationId> {
         self.of_origin(self.table.by_peer(meta.remote, port), meta)
     }
@@ -87,8 +88,8 @@ impl Endpoint {
         found.filter(|id| self.table.get(*id).is_some_and(is_of))
     }
 
-    /// A packet with the tag of an association, from an address that is none of its peer's: perhaps the
-    /// peer has moved (RFC 5061, section 5.2). One that has proved who it is needs no more words.
+    /// Processes a packet with the tag of an association from an address that is not its peer's: the peer may have
+    /// moved (RFC 5061, section 5.2). A proved identity suffices.
     fn on_packet_from_elsewhere(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         let id = self.table.by_tag(packet.header().verification_tag);
         if let Some(id) = id.filter(|_| meta.origin.is_some()) {
@@ -117,8 +118,8 @@ impl Endpoint {
         self.with(id, |association, random| association.handle_packet(now, meta, packet, random));
     }
 
-    /// ABORT and SHUTDOWN COMPLETE with the T bit carry the tag that the receiver would have to send
-    /// (section 8.5.1, rules B and C).
+    /// ABORT and SHUTDOWN COMPLETE with the T bit carry the tag that the receiver would send (section 8.5.1, rules
+    /// B and C).
     fn on_reflected(
         &mut self,
         now: Instant,
@@ -146,7 +147,7 @@ impl Endpoint {
         packet: &Packet,
     ) {
         self.stats.wrong_tag += 1;
-        // Rule E again: the peer remembers an association that we do not.
+        // Rule E again: the peer remembers an association that this side does not.
         if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
             self.reply_out_of_the_blue(meta, packet);
         }
@@ -158,19 +159,19 @@ impl Endpoint {
     }
 }
 
-/// Whether a packet comes from the association's peer as far as that is proved, and from where it is: its SCTP port, and its
-/// IP address on any UDP port (RFC 6951, section 5.4).
+/// Whether a packet is from the association's peer as far as that is proved, and from its address: its SCTP port,
+/// and its IP address on any UDP port (RFC 6951, section 5.4).
 pub(super) fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
     own.origin() == meta.origin && own.peer_port() == source_port && own.leads_to(meta.remote.ip())
 }
 
-/// The chunks of a packet up to the first that is malformed, without AUTH: what the packet is about
-/// (RFC 4895, section 6.3).
+/// The chunks of a packet up to the first malformed one, without AUTH: the packet's contents (RFC 4895, section
+/// 6.3).
 pub(super) fn raw_but_auth(packet: &Packet) -> impl Iterator<Item = RawChunk<'_>> {
     packet.raw_chunks().map_while(Result::ok).filter(|raw| raw.chunk_type != ChunkType::AUTH)
 }
 
-/// The first chunk of a packet, or the one behind AUTH.
+/// The first chunk of a packet, or the one after AUTH.
 pub(super) fn first_but_auth(packet: &Packet) -> Option<Chunk<'_>> {
     let mut chunks = packet.chunks();
     match chunks.next()? {

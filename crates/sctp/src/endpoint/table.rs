@@ -1,4 +1,4 @@
-//! The endpoint's associations: by name, by verification tag, by peer.
+//! The endpoint's associations: by id, by verification tag, by peer.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -14,41 +14,41 @@ use crate::association::Association;
 use crate::paths::addresses::PATHS_MAX;
 use crate::wire::VerificationTag;
 
-/// Names an association of an endpoint. Never used twice.
+/// Identifies an association of an endpoint. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AssociationId(Name);
 
 impl AssociationId {
-    /// The row of the table.
+    /// Row in the table.
     pub(super) fn row(self) -> u32 {
         self.0.row()
     }
 }
 
-/// An association and what the endpoint remembers beside it.
+/// An association and the endpoint's own data about it.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) association: Association,
-    /// Whether it waits to be asked for packets.
+    /// Whether it waits for a turn to send.
     pub(super) dirty: bool,
-    /// The peer's address under which packets find it, while they can.
+    /// The peer's address in the lookup, while the association is listed.
     listed: Option<Peer>,
-    /// Further ones.
+    /// Further addresses in the lookup.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     listed_further: Option<Box<Vec<Peer>>>,
-    /// Whether the application has let go of it.
+    /// Whether the application has released it.
     released: bool,
-    /// Where its peer was when it came to be.
+    /// The peer's host at its creation.
     pub(super) host: Host,
-    /// Among those that peers opened, while it is one of them and not over.
+    /// The entry among the associations that peers opened, until it ends.
     pub(super) membership: Option<Membership>,
-    /// What it was last seen to hold.
+    /// The memory that it last held.
     pub(super) account: Account,
-    /// Bytes that its application took and says that it keeps.
+    /// Bytes of received messages that its application keeps.
     pub(super) kept: usize,
-    /// Whether it was last told that memory is scarce.
+    /// Whether it was last notified that memory is scarce.
     pub(super) scarce: bool,
-    /// When that is looked at again.
+    /// Schedule of the next look at its memory.
     pub(super) glance: Glance,
 }
 
@@ -69,31 +69,31 @@ impl Slot {
         }
     }
 
-    /// Whether packets find it where they should not, or do not find it where they should.
+    /// Whether its entries in the lookup are outdated.
     #[inline]
     pub(super) fn is_misplaced(&self) -> bool {
         let association = &self.association;
         self.listed.is_some() && (association.is_readdressed() || association.is_closed())
     }
 
-    /// Whether it is over and the application does not ask for it any more.
+    /// Whether it has ended and been released.
     pub(super) fn is_done(&self) -> bool {
         self.released && self.association.is_closed()
     }
 }
 
-/// A peer: IP address, SCTP port, UDP port (0 for raw IP). Behind one NAT, two peers may differ in
-/// nothing but the UDP port.
+/// A peer: IP address, SCTP port, UDP port (0 for raw IP). Two peers behind one NAT may differ in the UDP port
+/// only.
 type Peer = (IpAddr, u16, u16);
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: table::Table<Slot>,
-    /// Every packet asks here, and one lookup in a tree is several in memory. Never walked, so that
-    /// the order of its rows does not matter.
+    /// Looked up for every packet, where a tree would need several memory accesses. Never iterated, so that the
+    /// order of its rows does not matter.
     by_tag: HashTable<(VerificationTag, AssociationId)>,
     by_peer: BTreeMap<Peer, AssociationId>,
-    /// Associations that were released and have something left to send.
+    /// Number of released associations with data left to send.
     leaving: usize,
 }
 
@@ -102,7 +102,7 @@ impl Table {
         self.slots.len()
     }
 
-    /// Associations that are over but for what they have left to send.
+    /// Number of ended associations with a packet left to send.
     pub(super) fn leaving(&self) -> usize {
         self.leaving
     }
@@ -118,7 +118,7 @@ impl Table {
         id
     }
 
-    /// Puts another association at `id`, replacing the old one: a restart.
+    /// Replaces the association with this id: a restart.
     pub(super) fn replace(&mut self, id: AssociationId, association: Association) {
         self.unlist(id);
         if let Some(slot) = self.slot_mut(id) {
@@ -127,9 +127,9 @@ impl Table {
         self.list(id);
     }
 
-    /// Packets find the association by its tag, and by the addresses at which the peer is known to be:
-    /// one that it merely named might be another's, whose INIT it must not stop. An address that leads to
-    /// another association already goes on doing so.
+    /// Adds the association to the lookup by its tag and by the confirmed addresses of its peer: an address that
+    /// the peer merely listed may belong to another host, whose INIT it must not block. An address of another
+    /// association keeps its entry.
     fn list(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
         slot.association.clear_readdressed();
@@ -149,8 +149,8 @@ impl Table {
         }
     }
 
-    /// Packets find an association that is over no more, and one whose peer's addresses or UDP ports
-    /// changed under the new ones.
+    /// Updates the lookup: removes an association that has ended, and applies changed addresses or UDP ports of a
+    /// peer.
     pub(super) fn update_listing(&mut self, id: AssociationId) {
         self.unlist(id);
         if self.get(id).is_some_and(|association| !association.is_closed()) {
@@ -214,8 +214,8 @@ impl Table {
         self.by_peer.get(&key(remote, port)).copied()
     }
 
-    /// An association with SCTP port `port` of the host at `remote`, on whatever UDP port: what RFC 9260 calls
-    /// the association of a packet, and RFC 6951, section 5.4, looks up without the UDP port.
+    /// An association with SCTP port `port` of the host at `remote`, on any UDP port: the association of a packet
+    /// by RFC 9260, which RFC 6951, section 5.4, looks up without the UDP port.
     pub(super) fn by_transport_address(
         &self,
         remote: SocketAddr,
@@ -227,8 +227,8 @@ impl Table {
     }
 }
 
-/// Tags are random and this side's own choice, so that no peer can make them collide; the factor
-/// spreads their bits over the upper half, where the table looks too.
+/// Tags are random and chosen by this side, so that no peer can cause collisions; the factor spreads their bits
+/// over the upper half, which the table uses too.
 fn hash(tag: VerificationTag) -> u64 {
     u64::from(tag.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -237,7 +237,7 @@ fn rehash((tag, _): &(VerificationTag, AssociationId)) -> u64 {
     hash(*tag)
 }
 
-/// The addresses at which the peer of an association is known to be, the primary first.
+/// The confirmed addresses of an association's peer, the primary first.
 fn peers_of(association: &Association) -> SmallVec<[Peer; PATHS_MAX]> {
     let remotes = association.confirmed_remotes().into_iter();
     remotes.map(|remote| key(remote, association.peer_port())).collect()

@@ -8,9 +8,10 @@ use super::routing::{is_from_peer, may_carry_reflected_tag};
 use crate::wire::{ChunkType, Packet};
 
 impl Endpoint {
-    /// In the rare case that zero is right, a packet as any other. Else it is taken for an association
-    /// that offered to take such, unless it is of the kinds that always have a checksum. Out of the blue it is
-    /// answered where associations would take such, since what lies below protects their packets too.
+    /// Processes a datagram with a checksum of zero. In the rare case that zero is correct, it is a packet like any
+    /// other. Otherwise it is accepted for an association that offered to, unless it is of a kind that always has a
+    /// checksum. Out of the blue it is answered if associations would accept it, since the layer below protects
+    /// their packets too.
     pub(super) fn handle_without_checksum(
         &mut self,
         now: Instant,
@@ -33,7 +34,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether a packet is of no association and of no peer's, at an endpoint whose associations offer to take such.
+    /// Whether a packet belongs to no association and no known peer, at an endpoint whose associations offer to
+    /// accept such packets.
     fn is_out_of_the_blue_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {
         let header = packet.header();
         self.options.accepted.zero_checksum.is_some()
@@ -48,7 +50,7 @@ impl Endpoint {
         let Some(Ok(first)) = packet.raw_chunks().next() else { return false };
         let own = self.table.by_tag(header.verification_tag).and_then(|id| self.table.get(id));
         own.is_some_and(|own| {
-            // One that has proved who it is may have moved.
+            // A peer with a proved identity may have moved.
             let proved = meta.origin.is_some() && self.is_tag_of(meta, header);
             own.takes_zero_checksum() && (proved || is_from_peer(own, meta, header.source_port))
         }) && !opens(packet)
@@ -57,7 +59,7 @@ impl Endpoint {
     }
 }
 
-/// Whether a packet begins with a chunk that always has a checksum (section 5.2), or with none.
+/// Whether a packet begins with a chunk that always has a checksum (section 5.2), or has no chunk.
 fn opens(packet: &Packet) -> bool {
     let Some(Ok(first)) = packet.raw_chunks().next() else { return true };
     matches!(first.chunk_type, ChunkType::INIT | ChunkType::COOKIE_ECHO)

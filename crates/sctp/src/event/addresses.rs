@@ -1,12 +1,12 @@
-//! What becomes of addresses (RFC 5061).
+//! Changes of addresses (RFC 5061).
 
-/// What becomes of an address.
+/// Change of one side's address, as the application learns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressChange {
-    /// The address is used beside the others.
+    /// The address is used in addition to the others.
     Added,
     /// The address is not used any more.
     Deleted,
-    /// Data is sent there, as long as it can be reached.
+    /// The address is preferred for data while it is reachable.
     MadePrimary,
 }

@@ -1,32 +1,32 @@
-//! What one side asks of the other about streams (RFC 6525).
+//! Requests about streams (RFC 6525).
 
 use crate::wire::StreamId;
 
-/// Which streams begin again.
+/// Direction of the streams to reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResetDirection {
     /// The streams on which this side sends.
     Outgoing,
     /// The streams on which the peer sends.
     Incoming,
-    /// Streams of both directions.
+    /// The streams of both directions.
     Both,
 }
 
-/// Something that one side asks of the other.
+/// A request of one side to the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReconfigurationRequest {
-    /// Streams are to begin again at SSN 0.
+    /// Reset streams to SSN 0.
     ResetStreams {
-        /// On which side of the one that asked, never [`ResetDirection::Both`].
+        /// Direction as seen by the requesting side, never [`ResetDirection::Both`].
         direction: ResetDirection,
-        /// Which; empty means all.
+        /// The streams; empty means all.
         streams: Box<[StreamId]>,
     },
-    /// All streams and the TSNs are to begin again.
+    /// Reset all streams and the TSNs.
     ResetAssociation,
-    /// The side that asked wants to send on more streams.
+    /// Add this number of streams of the requesting side.
     AddOutgoing(u16),
-    /// The side that asked wants the other to send on more streams.
+    /// Add this number of streams of the other side.
     AddIncoming(u16),
 }

@@ -1,7 +1,7 @@
-//! Which addresses of a list are worth a path, and which local address goes with which of the peer's.
+//! Choice of addresses for paths, and pairing of local with remote addresses.
 //!
-//! A list comes from a stranger. What it names is never an address that means many hosts or none, and
-//! never one that means another host here than it does there (RFC 9260, sections 5.1.2 and 11.2.4.1).
+//! A list comes from an unverified peer. An address that denotes many hosts or none is ignored, and so is one that
+//! denotes another host here than there (RFC 9260, sections 5.1.2 and 11.2.4.1).
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -9,14 +9,14 @@ use smallvec::SmallVec;
 
 use crate::wire::{Parameter, Parameters};
 
-/// Addresses of a peer that are taken note of.
+/// Most addresses of a peer that are recorded.
 pub(crate) const LISTED_MAX: usize = 16;
 
-/// Paths of an association at most.
+/// Most paths of an association.
 pub(crate) const PATHS_MAX: usize = 8;
 
-/// The addresses of a peer, the first of them its primary: what [`Endpoint::connect`] opens an
-/// association to. One address is as good as a list of one.
+/// The addresses of a peer, the primary first, to which [`Endpoint::connect`] opens an association. One address
+/// converts to a list of one.
 ///
 /// [`Endpoint::connect`]: crate::Endpoint::connect
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,28 +53,28 @@ impl From<Vec<SocketAddr>> for PeerAddresses {
     }
 }
 
-/// How far an address reaches.
+/// Scope of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Scope {
     Loopback,
     Link,
-    /// Private addresses too: peers within one private network list them.
+    /// Global addresses, including private ones: peers within one private network list them.
     Global,
 }
 
-/// Whether an address means all hosts of a group or of a link.
+/// Whether an address denotes all hosts of a group or of a link.
 pub(crate) fn is_group(address: IpAddr) -> bool {
     address.is_multicast() || matches!(address, IpAddr::V4(v4) if v4.is_broadcast())
 }
 
-/// Whether an address can be that of one host.
+/// Whether an address may denote one host.
 pub(crate) fn is_unicast(address: IpAddr) -> bool {
     let reserved =
         matches!(address, IpAddr::V4(v4) if v4.octets()[0] == 0 || v4.octets()[0] >= 240);
     !address.is_unspecified() && !is_group(address) && !reserved
 }
 
-/// How far an address reaches; none if it is not that of one host.
+/// Scope of an address; `None` unless it denotes one host.
 fn scope(address: IpAddr) -> Option<Scope> {
     let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
     if mapped || !is_unicast(address) {
@@ -91,8 +91,8 @@ fn scope(address: IpAddr) -> Option<Scope> {
     })
 }
 
-/// Whether `address`, named by a peer that speaks from `speaker` (or to be named to one that listens
-/// there), means the same host on both sides.
+/// Whether `address`, given by a peer that sends from `speaker` (or to be given to one that receives there),
+/// denotes the same host on both sides.
 pub(crate) fn is_meaningful(address: IpAddr, speaker: IpAddr) -> bool {
     match (scope(address), scope(speaker)) {
         (Some(address), Some(speaker)) => address >= speaker,
@@ -100,8 +100,8 @@ pub(crate) fn is_meaningful(address: IpAddr, speaker: IpAddr) -> bool {
     }
 }
 
-/// The addresses that an INIT or INIT ACK of a peer at `speaker` lists: each once, at most
-/// [`LISTED_MAX`], none that means another host here.
+/// The addresses that an INIT or INIT ACK of a peer at `speaker` lists: each once, at most [`LISTED_MAX`], without
+/// those that denote another host here.
 pub(crate) fn listed_addresses(parameters: &Parameters<'_>, speaker: IpAddr) -> Vec<IpAddr> {
     let mut listed = Vec::new();
     for parameter in parameters.iter() {
@@ -121,7 +121,7 @@ pub(crate) fn listed_addresses(parameters: &Parameters<'_>, speaker: IpAddr) -> 
     listed
 }
 
-/// The addresses as parameters for a peer at `listener`: those that mean something to it.
+/// The addresses as parameters for a peer at `listener`, without those that it cannot reach.
 pub(crate) fn address_parameters<'p>(
     addresses: &[SocketAddr],
     listener: IpAddr,
@@ -133,16 +133,16 @@ pub(crate) fn address_parameters<'p>(
     })
 }
 
-/// The socket address of a further address of a peer whose primary address is `primary`: its UDP port is
-/// first that of the primary (RFC 6951, section 5.4), and a link-local one is on the same interface.
+/// The socket address of a further address of a peer whose primary address is `primary`: its UDP port is initially
+/// that of the primary (RFC 6951, section 5.4), and a link-local one is on the same interface.
 pub(crate) fn beside(primary: SocketAddr, address: IpAddr) -> SocketAddr {
     let mut socket = primary;
     socket.set_ip(address);
     socket
 }
 
-/// The local address for path number `index` to `remote`: of the addresses of its family the one whose
-/// turn it is. None if none is known.
+/// The local address of path number `index` to `remote`: the one in turn among the addresses of its family. `None`
+/// if none is known.
 pub(crate) fn local_for(
     locals: &[SocketAddr],
     index: usize,

@@ -1,5 +1,5 @@
-//! Heartbeats: is an idle path alive, how long is its round trip (RFC 9260, section 8.3), is the peer at
-//! this address at all (section 5.4), does a path work again (RFC 7829)?
+//! Heartbeats: whether an idle path works, its round trip (RFC 9260, section 8.3), whether the peer is at an
+//! address (section 5.4), whether a path works again (RFC 7829).
 
 use base::{Duration, Instant, RandomStream};
 
@@ -8,28 +8,28 @@ use super::{Context, PathId, Paths};
 use crate::backoff::backed_off;
 use crate::switchover::{PathHint, PathState};
 
-/// Path index and nonce: all that a HEARTBEAT needs to carry, since the sender remembers the rest.
+/// Length of path index and nonce: a HEARTBEAT carries nothing else, since the sender stores the rest.
 const INFO: usize = 9;
 
-/// A HEARTBEAT that is to be sent.
+/// A HEARTBEAT to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Asked {
-    /// The path that it asks.
+    /// The path that it probes.
     pub(crate) path: PathId,
-    /// What tells it from others.
+    /// Distinguishes it from other HEARTBEATs.
     pub(crate) nonce: u64,
 }
 
 impl Asked {
-    /// The heartbeat information, as it is written.
+    /// Encodes the heartbeat information.
     pub(crate) fn info(self) -> [u8; INFO] {
         let mut info = [self.path.number(); INFO];
         info[1..].copy_from_slice(&self.nonce.to_be_bytes());
         info
     }
 
-    /// The heartbeat information that a peer sent back.
+    /// Decodes the heartbeat information that a peer returned.
     pub(crate) fn read(info: &[u8]) -> Option<Asked> {
         let (path, nonce) = info.split_first()?;
         let nonce = u64::from_be_bytes(nonce.try_into().ok()?);
@@ -38,8 +38,8 @@ impl Asked {
 }
 
 impl Paths {
-    /// Heartbeats begin when the association is set up. Paths other than the primary are asked at once:
-    /// nothing is known of them.
+    /// Starts heartbeats when the association is set up. Paths other than the primary are probed at once, since
+    /// nothing is known about them.
     pub(crate) fn start_heartbeats(
         &mut self,
         now: Instant,
@@ -69,32 +69,31 @@ impl Paths {
         self.list[path.row()].heartbeat.arm(now, interval, rto, random.next_u32());
     }
 
-    /// The path's timeout, doubled for each heartbeat in a row that was not answered.
+    /// The path's timeout, doubled for each consecutive unanswered heartbeat.
     fn heartbeat_rto(&self, context: &Context<'_>, path: PathId) -> Duration {
         let unanswered = self[path].heartbeat.unanswered;
         backed_off(context.recovery.rto(path.number()), unanswered, context.options.policy.rto.max)
     }
 
-    /// When the next heartbeat is due, or one under way is lost or evidence.
+    /// Earliest deadline of heartbeats: the next one, the loss of one, or its absence as evidence.
     pub(crate) fn next_heartbeat(&self) -> Option<Instant> {
         self.list.iter().filter_map(|path| path.heartbeat.next()).min()
     }
 
-    /// Whether the HEARTBEAT under way on a path was lost.
+    /// Whether the HEARTBEAT in flight on a path was lost; ends its wait if so.
     pub(crate) fn take_lost_heartbeat(&mut self, now: Instant, path: PathId) -> bool {
         let heartbeat = &mut self.list[path.row()].heartbeat;
         let lost = heartbeat.lost_at().is_some_and(|at| at <= now);
         if lost {
-            // What it carried is kept until the next one leaves: a late answer is an answer.
+            // Its information is kept until the next one leaves: a late answer counts.
             heartbeat.end_wait();
             heartbeat.unanswered = heartbeat.unanswered.saturating_add(1);
         }
         lost
     }
 
-    /// Whether the path is asked once per RTO: while its address is unconfirmed (section 5.4), as long as
-    /// it has not failed, while it is potentially failed (RFC 7829, section 3.2), and while its round-trip
-    /// time rises.
+    /// Whether the path is probed once per RTO: while its address is unconfirmed (section 5.4) and it has not
+    /// failed, while it is potentially failed (RFC 7829, section 3.2), and while its round-trip time rises.
     fn is_asked_often(&self, path: PathId) -> bool {
         let path = &self[path];
         match path.state {
@@ -104,13 +103,13 @@ impl Paths {
         }
     }
 
-    /// No HEARTBEAT is sent on a path, though one may be due.
+    /// Skips a HEARTBEAT that may be due on a path.
     pub(crate) fn skip_heartbeat(&mut self, now: Instant, path: PathId) {
         self.list[path.row()].heartbeat.due.take_if(|due| *due <= now);
     }
 
-    /// The HEARTBEAT that is to be sent if one is due on a path. Only an idle path needs one: not if data left
-    /// within the last interval.
+    /// The HEARTBEAT to send if one is due on a path. Only an idle path needs one: no data left within the last
+    /// interval.
     pub(crate) fn handle_heartbeat_due(
         &mut self,
         now: Instant,
@@ -124,7 +123,7 @@ impl Paths {
         self.list[path.row()].heartbeat.due.take();
         let often = self.is_asked_often(path);
         if !self[path].confirmed {
-            // Section 5.4: one address per RTO is asked whether the peer is there (HB.Max.Burst).
+            // Section 5.4: one unconfirmed address is probed per RTO (HB.Max.Burst).
             let later = now + context.recovery.rto(path.number());
             let others = self.list.iter_mut().filter(|other| !other.confirmed);
             for other in others.filter(|other| other.heartbeat.due.is_some_and(|at| at <= later)) {
@@ -146,7 +145,7 @@ impl Paths {
         asked
     }
 
-    /// Asks a path whether it is alive.
+    /// Probes a path with a HEARTBEAT.
     pub(crate) fn ask(
         &mut self,
         now: Instant,
@@ -165,7 +164,8 @@ impl Paths {
         Asked { path, nonce }
     }
 
-    /// A HEARTBEAT came back: the path that it asked, whose round trip is measured; none if no HEARTBEAT of that nonce is under way.
+    /// A HEARTBEAT ACK arrived: returns the probed path, whose round trip is measured; `None` if no HEARTBEAT with
+    /// its nonce is in flight.
     pub(crate) fn on_heartbeat_ack(
         &mut self,
         now: Instant,
@@ -184,7 +184,7 @@ impl Paths {
         Some(id)
     }
 
-    /// A path answered: when it is asked next.
+    /// A path answered: schedules its next heartbeat.
     pub(crate) fn schedule_heartbeat(
         &mut self,
         now: Instant,

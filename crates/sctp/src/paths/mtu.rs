@@ -1,5 +1,5 @@
-//! Path MTU discovery at work: probes out, answers, losses and ICMP in, and what follows for the packets of
-//! a path. What to probe is decided in [`mtu_discovery`](super::mtu_discovery).
+//! Execution of path MTU discovery: sends probes, and processes answers, losses and ICMP.
+//! [`mtu_discovery`](super::mtu_discovery) decides what to probe.
 
 use base::{Instant, RandomStream};
 use recovery::path_mtu::SizeLimits;
@@ -11,23 +11,23 @@ use super::path::{Path, WORD};
 use super::{Context, PathId, Paths};
 use crate::options::AssociationOptions;
 
-/// Bytes of an IPv4 packet below which discovery does not go: what hosts must take (MIN_PLPMTU).
+/// Least IPv4 packet in bytes that discovery considers: the size that every host must accept (MIN_PLPMTU).
 const MIN_MTU: u16 = 576;
 
-/// A probe of a path that is to be sent.
+/// A probe to send on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Probe {
-    /// Nonce and time of the HEARTBEAT that is padded to the size.
+    /// The HEARTBEAT that is padded to the size.
     pub(crate) heartbeat: Asked,
-    /// Bytes of its SCTP packet.
+    /// Size of its SCTP packet in bytes.
     pub(crate) size: u16,
 }
 
 impl Path {
     fn size_limits(&self, path_mtu: u16, policy: &PathMtuPolicy) -> SizeLimits {
         let is_ipv6 = !self.remote().is_ipv4();
-        // Every path of IPv6 carries the base (RFC 8899, section 5.1.2).
+        // Every IPv6 path carries the base size (RFC 8899, section 5.1.2).
         let min = if is_ipv6 { IPV6_MIN_MTU } else { MIN_MTU };
         SizeLimits {
             min: self.packet_within(min),
@@ -38,15 +38,15 @@ impl Path {
         }
     }
 
-    /// Whether packets as large as [`Path::max_packet`] must pass in one piece.
+    /// Whether packets up to [`Path::max_packet`] must be sent unfragmented.
     pub(crate) fn discovers_mtu(&self) -> bool {
         self.discovery.is_some()
     }
 }
 
 impl Paths {
-    /// Discovery begins, if it is wanted, on all paths whose address is the peer's for certain: an
-    /// unconfirmed one gets no packets that large.
+    /// Starts discovery, if it is enabled, on all confirmed paths: an unconfirmed address gets no packets that
+    /// large.
     pub(crate) fn start_mtu_discovery(&mut self, now: Instant, context: &mut Context<'_>) {
         if !context.options.path_mtu_discovery {
             return;
@@ -62,13 +62,13 @@ impl Paths {
         }
     }
 
-    /// The path MTU that is known, or the largest that may be found.
+    /// The known path MTU, or the largest that may be found.
     fn largest_mtu(&self, options: &AssociationOptions, path: PathId) -> u16 {
         let own = self[path].options.as_ref().and_then(|own| own.path_mtu);
         own.unwrap_or(options.path_mtu)
     }
 
-    /// New data is cut to what the application says, or what of it is known to pass.
+    /// Applies the application's or the discovered path MTU to new data.
     pub(crate) fn apply_path_mtu(&mut self, context: &mut Context<'_>, path: PathId) {
         let largest = self.largest_mtu(context.options, path);
         let state = &mut self.list[path.row()];
@@ -76,18 +76,18 @@ impl Paths {
         context.recovery.set_mss(path.number(), state.pmdcs());
     }
 
-    /// Whether discovery is at work on any path.
+    /// Whether discovery is active on any path.
     pub(crate) fn discover_mtu(&self) -> bool {
         self.list.iter().any(|path| path.discovery.is_some())
     }
 
-    /// The next instant that matters to discovery on any path.
+    /// Earliest deadline of discovery on all paths.
     pub(crate) fn next_mtu_timeout(&self) -> Option<Instant> {
         let discoveries = self.list.iter().filter_map(|path| path.discovery.as_ref());
         discoveries.filter_map(|discovery| discovery.next_timeout()).min()
     }
 
-    /// Time has come to `now`: the probe that is to be sent on a path where discovery is at work.
+    /// Runs discovery on a path at `now`; returns the probe to send.
     pub(crate) fn handle_mtu_timer(
         &mut self,
         now: Instant,
@@ -105,7 +105,7 @@ impl Paths {
         Some(Probe { heartbeat: Asked { path, nonce }, size: probe? })
     }
 
-    /// A HEARTBEAT came back that may have been a probe; false if it was none.
+    /// A HEARTBEAT ACK arrived; returns whether it answers a probe.
     pub(crate) fn on_probe_acked(
         &mut self,
         now: Instant,
@@ -122,7 +122,7 @@ impl Paths {
         is_probe
     }
 
-    /// The retransmission timer of a path expired: large packets may be vanishing.
+    /// The retransmission timer of a path expired: large packets may vanish.
     pub(crate) fn suspect_black_hole(
         &mut self,
         now: Instant,
@@ -139,8 +139,8 @@ impl Paths {
         }
     }
 
-    /// A router on a path does not carry IP packets above `mtu` bytes: verified to be about a packet of
-    /// this association (RFC 8899, section 6.2.1.4).
+    /// A router on a path does not carry IP packets above `mtu` bytes. The message was verified to be about a
+    /// packet of this association (RFC 8899, section 6.2.1.4).
     pub(crate) fn on_packet_too_big(
         &mut self,
         now: Instant,

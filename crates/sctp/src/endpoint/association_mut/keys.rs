@@ -1,4 +1,4 @@
-//! Calls about the keys of authenticated chunks (RFC 6458, section 8.3).
+//! Calls for the keys of authenticated chunks (RFC 6458, section 8.3).
 
 use bytes::Bytes;
 
@@ -7,8 +7,8 @@ use crate::authentication::{AuthenticationOptions, KeyError};
 use crate::wire::KeyId;
 
 impl AssociationMut<'_> {
-    /// Tells the association a secret that both applications know, under the number that both gave it
-    /// (SCTP_AUTH_KEY); it may replace another. Key 0 is there from the start, and empty.
+    /// Adds or replaces a secret that both applications share, under their common number (SCTP_AUTH_KEY). Key 0
+    /// exists from the start, and is empty.
     ///
     /// # Errors
     /// [`KeyError::NoAssociation`].
@@ -19,7 +19,7 @@ impl AssociationMut<'_> {
         })
     }
 
-    /// Authenticates with this key what the association sends from now on (SCTP_AUTH_ACTIVE_KEY).
+    /// Selects the key that authenticates chunks sent from now on (SCTP_AUTH_ACTIVE_KEY).
     ///
     /// # Errors
     /// [`KeyError::NoAssociation`] or [`KeyError::NoSuchKey`].
@@ -33,10 +33,10 @@ impl AssociationMut<'_> {
         })
     }
 
-    /// Forgets a shared key (SCTP_AUTH_DELETE_KEY): what the peer authenticates with it is dropped.
+    /// Deletes a shared key (SCTP_AUTH_DELETE_KEY): chunks that the peer authenticates with it are dropped.
     ///
     /// # Errors
-    /// [`KeyError`]; the active key stays, and so does one that messages name which wait or are outstanding.
+    /// [`KeyError`]; the active key cannot be deleted, and neither can one that queued or outstanding messages use.
     pub fn remove_shared_key(&mut self, key: KeyId) -> Result<(), KeyError> {
         let association = self.endpoint.table.get_mut(self.id).ok_or(KeyError::NoAssociation)?;
         let is_named = association.names_key(key);

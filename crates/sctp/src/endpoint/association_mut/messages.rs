@@ -14,8 +14,8 @@ impl AssociationMut<'_> {
     /// Queues a message.
     ///
     /// # Errors
-    /// See [`SendError`]; nothing is queued then. After [`SendError::BufferFull`],
-    /// [`Event::Writable`](crate::Event::Writable) says when to try again.
+    /// See [`SendError`]; nothing is queued in that case. After [`SendError::BufferFull`],
+    /// [`Event::Writable`](crate::Event::Writable) follows when there is room.
     pub fn send(
         &mut self,
         now: Instant,
@@ -27,13 +27,13 @@ impl AssociationMut<'_> {
         self.queue(now, |association| association.send(now, stream, ppid, payload, options))
     }
 
-    /// Queues a part of a message: further parts follow on the same stream until one is the
-    /// `end_of_record` (SCTP_EXPLICIT_EOR of RFC 6458, section 8.1.26). Payload protocol and options
-    /// are those of the first part. Without [interleaving](crate::Extensions::INTERLEAVING), once it
-    /// has begun nothing else is sent until it is complete.
+    /// Queues a part of a message: further parts follow on the same stream until one is the `end_of_record`
+    /// (SCTP_EXPLICIT_EOR of RFC 6458, section 8.1.26). Payload protocol and options are those of the first part.
+    /// Without [interleaving](crate::Extensions::INTERLEAVING), no other message is sent between its first byte and
+    /// its end.
     ///
     /// # Errors
-    /// See [`SendError`]; nothing is queued then. Each part needs at least one byte.
+    /// See [`SendError`]; nothing is queued in that case. Each part needs at least one byte.
     pub fn send_part(
         &mut self,
         now: Instant,
@@ -48,13 +48,13 @@ impl AssociationMut<'_> {
         })
     }
 
-    /// Lets the association queue something, within the memory that is left for all.
+    /// Queues data in the association, within the memory that is left.
     fn queue(
         &mut self,
         now: Instant,
         call: impl FnOnce(&mut Association) -> Result<(), SendError>,
     ) -> Result<(), SendError> {
-        // What the call before took counts, too.
+        // The previous call's memory counts too.
         self.settle();
         let left = self.endpoint.memory.budget().left();
         let sent = self.run(|association, _| {
@@ -63,7 +63,7 @@ impl AssociationMut<'_> {
         });
         let sent = sent.unwrap_or(Err(SendError::Closed));
         if sent.is_err() {
-            // To make room, the call may have given other messages up.
+            // The call may have abandoned other messages to make room.
             self.settle();
             self.endpoint.await_memory(self.id);
         }
@@ -71,20 +71,20 @@ impl AssociationMut<'_> {
         sent
     }
 
-    /// Gives up the message of `stream` of which parts were queued and the end was not; if it was given
-    /// up already ([`SendError::Abandoned`]), it need not be ended any more. False if
-    /// there is none, or if some of it was sent and the association has no
-    /// [partial reliability](crate::Extensions::PARTIAL_RELIABILITY): then it can only be completed.
+    /// Abandons the message of `stream` whose parts were queued without an end; if it was abandoned before
+    /// ([`SendError::Abandoned`]), it need not be completed any more. Returns false if there is none, or if part of
+    /// it was sent and the association has no [partial reliability](crate::Extensions::PARTIAL_RELIABILITY): then
+    /// it can only be completed.
     pub fn abandon_open(&mut self, stream: StreamId) -> bool {
         self.ask(|association, _| association.abandon_open(stream))
     }
 
-    /// Takes the next message that arrived.
+    /// Removes and returns the next received message.
     pub fn receive(&mut self, now: Instant) -> Option<Message> {
         self.settle();
         let slot = self.endpoint.table.slot_mut(self.id)?;
         let message = slot.association.receive(now)?;
-        // Reading may open the window, which a SACK must tell.
+        // Reading may open the window, which a SACK must report.
         if slot.association.next_timeout().is_some_and(|at| at <= now) {
             self.unsettled = true;
         } else {

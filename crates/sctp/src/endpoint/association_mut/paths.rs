@@ -1,4 +1,4 @@
-//! Calls about paths, and about the addresses that they lead to.
+//! Calls for paths and their addresses.
 
 use core::net::SocketAddr;
 
@@ -11,19 +11,20 @@ use crate::options::PathOptions;
 use crate::switchover::PathHint;
 
 impl AssociationMut<'_> {
-    /// Sets the path MTU, in bytes of an IP packet, of all paths without one of their own; where it is discovered, the largest that is tried.
+    /// Sets the path MTU, in bytes of an IP packet, of all paths without one of their own; with discovery, the
+    /// largest size that is tried.
     pub fn set_path_mtu(&mut self, path_mtu: u16) {
         self.run(|association, _| association.set_path_mtu(path_mtu));
     }
 
-    /// Makes a path to `remote` the primary one: new data takes it while it works (SETPRIMARY of RFC 9260,
-    /// section 11.1.4). False if the peer is not known to be there.
+    /// Makes a path to `remote` the primary one: new data takes it while it works (SETPRIMARY of RFC 9260, section
+    /// 11.1.4). Returns false if the peer is not confirmed to be there.
     pub fn set_primary(&mut self, remote: SocketAddr) -> bool {
         self.ask(|association, _| association.set_primary(remote))
     }
 
-    /// Replaces the options of the paths to `remote`; the default options make these paths follow the association's again.
-    /// False if there is no such path.
+    /// Replaces the options of the paths to `remote`; the default options make them follow the association's again.
+    /// Returns false if there is no such path.
     pub fn set_path_options(
         &mut self,
         now: Instant,
@@ -33,44 +34,41 @@ impl AssociationMut<'_> {
         self.ask(|association, _| association.set_path_options(now, remote, options))
     }
 
-    /// Tells what the application knows of the paths to `remote` from outside: that an interface went down or
-    /// is back, how strong its signal is. False if the peer is not known to be there.
+    /// Passes external information about the paths to `remote`: that an interface failed or is back, or the
+    /// strength of its signal. Returns false if the peer is not confirmed to be there.
     pub fn path_hint(&mut self, now: Instant, remote: SocketAddr, hint: PathHint) -> bool {
         self.ask(|association, random| association.on_hint(now, remote, hint, random))
     }
 
-    /// Asks the paths to `remote` at once whether they are alive (REQUESTHEARTBEAT of RFC 9260, section
-    /// 11.1.8). False if there is none, or the association is not set up.
+    /// Sends a heartbeat on the paths to `remote` at once (REQUESTHEARTBEAT of RFC 9260, section 11.1.8). Returns
+    /// false if there is none, or the association is not set up.
     pub fn request_heartbeat(&mut self, now: Instant, remote: SocketAddr) -> bool {
         self.ask(|association, random| association.request_heartbeat(now, remote, random))
     }
 
-    /// Tells the peer of a further local address, which the driver must be able to send
-    /// from (RFC 5061). It is used once [`Event::OwnAddressChanged`](crate::Event::OwnAddressChanged) says
-    /// that the peer took note of it; [`Event::AddressRefused`](crate::Event::AddressRefused) says that it
-    /// did not.
+    /// Adds a local address, from which the driver must be able to send (RFC 5061). It is used once the peer has
+    /// confirmed it ([`Event::OwnAddressChanged`](crate::Event::OwnAddressChanged));
+    /// [`Event::AddressRefused`](crate::Event::AddressRefused) reports a refusal.
     ///
     /// # Errors
-    /// [`AddressError`]; nothing is changed then.
+    /// [`AddressError`]; nothing is changed in that case.
     pub fn add_address(&mut self, now: Instant, local: SocketAddr) -> Result<(), AddressError> {
         self.change_address(now, AddressChange::Added, local)
     }
 
-    /// Tells the peer that a local address is used no more. The driver must take packets
-    /// there until [`Event::OwnAddressChanged`](crate::Event::OwnAddressChanged) says that the peer took
-    /// note of it.
+    /// Removes a local address. The driver must accept packets there until the peer has confirmed the removal
+    /// ([`Event::OwnAddressChanged`](crate::Event::OwnAddressChanged)).
     ///
     /// # Errors
-    /// [`AddressError`]; nothing is changed then.
+    /// [`AddressError`]; nothing is changed in that case.
     pub fn remove_address(&mut self, now: Instant, local: SocketAddr) -> Result<(), AddressError> {
         self.change_address(now, AddressChange::Deleted, local)
     }
 
-    /// Asks the peer to send to this local address as long as it can be reached
-    /// (SCTP_SET_PEER_PRIMARY_ADDR).
+    /// Asks the peer to send to this local address while it is reachable (SCTP_SET_PEER_PRIMARY_ADDR).
     ///
     /// # Errors
-    /// [`AddressError`]; nothing is changed then.
+    /// [`AddressError`]; nothing is changed in that case.
     pub fn set_peer_primary(
         &mut self,
         now: Instant,

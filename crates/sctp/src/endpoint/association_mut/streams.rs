@@ -1,4 +1,4 @@
-//! Calls about streams: how they share, that they begin again, that there are more.
+//! Calls for streams: scheduling, resets and additions.
 
 use base::Instant;
 
@@ -9,25 +9,25 @@ use crate::reconfigure::error::ReconfigureError;
 use crate::wire::StreamId;
 
 impl AssociationMut<'_> {
-    /// Sets how urgent the messages of a stream are under [`Scheduler::Priority`](crate::Scheduler):
-    /// the smaller, the sooner. [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE) unless set.
+    /// Sets the priority of a stream's messages under [`Scheduler::Priority`](crate::Scheduler): smaller values are
+    /// sent first. Default: [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE).
     pub fn set_stream_priority(&mut self, stream: StreamId, priority: u16) {
         self.run(|association, _| association.set_stream_priority(stream, priority));
     }
 
-    /// Sets the share of a stream under [`Scheduler::WeightedFair`](crate::Scheduler), at least 1.
-    /// [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE) unless set.
+    /// Sets the weight of a stream under [`Scheduler::WeightedFair`](crate::Scheduler), at least 1. Default:
+    /// [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE).
     pub fn set_stream_weight(&mut self, stream: StreamId, weight: u16) {
         self.run(|association, _| association.set_stream_weight(stream, weight));
     }
 
-    /// Lets streams begin again at SSN 0; none listed means all. Messages accepted before
-    /// arrive before; later ones wait for the reset. [`Event::StreamsReset`](crate::Event::StreamsReset) or
-    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows, for incoming
-    /// streams if and when the peer agrees.
+    /// Resets streams to SSN 0; an empty list means all. Messages accepted before arrive before the reset; later
+    /// ones wait for it. [`Event::StreamsReset`](crate::Event::StreamsReset) or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows, for incoming streams if and
+    /// when the peer agrees.
     ///
     /// # Errors
-    /// [`ReconfigureError`]; nothing is changed then.
+    /// [`ReconfigureError`]; nothing is changed in that case.
     pub fn reset_streams(
         &mut self,
         now: Instant,
@@ -37,22 +37,22 @@ impl AssociationMut<'_> {
         self.reconfigure(|association| association.reset_streams(now, direction, streams))
     }
 
-    /// Lets all streams begin again at SSN 0, and both sides use new TSNs. What was
-    /// accepted before is acknowledged first. [`Event::AssociationReset`](crate::Event::AssociationReset)
-    /// or [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows.
+    /// Resets all streams to SSN 0, with new TSNs on both sides. Earlier messages are acknowledged first.
+    /// [`Event::AssociationReset`](crate::Event::AssociationReset) or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows.
     ///
     /// # Errors
-    /// [`ReconfigureError`]; nothing is changed then.
+    /// [`ReconfigureError`]; nothing is changed in that case.
     pub fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigureError> {
         self.reconfigure(|association| association.reset_association(now))
     }
 
-    /// Asks the peer to take `outgoing` more streams of this side, and to send on `incoming` more.
+    /// Requests `outgoing` more streams of this side, and `incoming` more of the peer.
     /// [`Event::StreamsAdded`](crate::Event::StreamsAdded) or
     /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows for each.
     ///
     /// # Errors
-    /// [`ReconfigureError`]; nothing is changed then.
+    /// [`ReconfigureError`]; nothing is changed in that case.
     pub fn add_streams(
         &mut self,
         now: Instant,
