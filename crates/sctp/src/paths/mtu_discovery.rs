@@ -1,42 +1,42 @@
-//! Path MTU discovery on one path of an association (RFC 8899, section 6.2): the [search](PathMtuSearch), whose probe is a
-//! HEARTBEAT padded with PAD. The peer answers it at once, so that it is lost when its time is over, and never taken for
-//! congestion. Sizes are bytes of SCTP packets.
+//! Path MTU discovery on one path of an association (RFC 8899, section 6.2): the [search](PathMtuSearch), whose
+//! probe is a HEARTBEAT padded with PAD. The peer answers it at once, so an unanswered probe is lost after its
+//! timeout, and its loss never counts as congestion. Sizes are bytes of SCTP packets.
 
 use base::{Duration, Instant};
 use recovery::path_mtu::{PathMtuSearch, PathMtuState, SizeLimits, Suspicion};
 use recovery::policy::PathMtuPolicy;
 
-/// A probe that waits for its answer.
+/// A probe that is not answered yet.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     nonce: u64,
     lost_at: Instant,
 }
 
-/// Sizes of packets with what is outstanding as a retransmission timer expires, in bytes.
+/// Sizes of packets with the outstanding data when a retransmission timer expires, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataSizes {
-    /// Of one with everything: none is larger.
+    /// Size of a packet with all outstanding data, an upper bound.
     pub(crate) outstanding: usize,
-    /// Of the smallest that has been missing for a round trip, if the peer reports what arrives.
+    /// Size of the smallest packet missing for a round trip, if the peer reports gaps.
     pub(crate) smallest: Option<usize>,
 }
 
-/// The discovery on one path.
+/// Discovery on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtuDiscovery {
     search: PathMtuSearch<Probe>,
-    /// Timeouts in a row at this cumulative point.
+    /// Consecutive timeouts at this cumulative point.
     stalled: (u64, u8),
 }
 
 impl PathMtuDiscovery {
-    /// Begins with the base size, which is to be confirmed at once.
+    /// Begins with the base size, which is probed at once.
     pub(crate) fn new(now: Instant, limits: SizeLimits) -> Self {
         PathMtuDiscovery { search: PathMtuSearch::new(now, limits), stalled: (0, 0) }
     }
 
-    /// Bytes of the largest packets that may be sent.
+    /// Size of the largest permissible packet, in bytes.
     pub(crate) fn size(&self) -> u16 {
         self.search.size()
     }
@@ -46,24 +46,24 @@ impl PathMtuDiscovery {
         self.search.state()
     }
 
-    /// From now on nothing above `max` is used ([`PathMtuSearch::set_max`]).
+    /// Sets the largest size to `max` ([`PathMtuSearch::set_max`]).
     pub(crate) fn set_max(&mut self, max: u16) {
         self.search.set_max(max);
     }
 
-    /// The next instant that matters.
+    /// Earliest deadline.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.search.probe().map(|(_, probe)| probe.lost_at).or(self.search.next_due())
     }
 
-    /// Time has come to `now`: a probe may be lost.
+    /// Runs the timer at `now`: a probe may be lost.
     pub(crate) fn handle_timeout(&mut self, now: Instant, policy: &PathMtuPolicy) {
         if self.search.probe().is_some_and(|(_, probe)| probe.lost_at <= now) {
             self.search.on_probe_lost(now, now, policy);
         }
     }
 
-    /// The size of the probe to be sent now, which carries `nonce` and is lost if not answered within
+    /// The size of the probe to send now, which carries `nonce` and counts as lost if it is not answered within
     /// `timeout`.
     pub(crate) fn take_probe(
         &mut self,
@@ -78,7 +78,7 @@ impl PathMtuDiscovery {
         Some(size)
     }
 
-    /// A HEARTBEAT with `nonce` was answered; false if it was not the probe under way.
+    /// A HEARTBEAT with `nonce` was answered; returns whether it was the probe in flight.
     pub(crate) fn on_answer(&mut self, now: Instant, nonce: u64, policy: &PathMtuPolicy) -> bool {
         let is_probe = self.search.probe().is_some_and(|(_, probe)| probe.nonce == nonce);
         if is_probe {
@@ -88,7 +88,7 @@ impl PathMtuDiscovery {
         is_probe
     }
 
-    /// A router said, and the endpoint verified, that packets above `size` do not pass.
+    /// A router reports, verified by the endpoint, that packets above `size` do not pass.
     pub(crate) fn on_packet_too_big(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         let before = self.search.size();
         self.search.on_packet_too_big(now, size, policy);
@@ -97,9 +97,9 @@ impl PathMtuDiscovery {
         }
     }
 
-    /// The retransmission timer of the path expired at this cumulative point, while data of these sizes was outstanding: if large
-    /// packets are thought to vanish, a new search finds out. True if it begins. A packet that is missing, too, and no larger
-    /// than what every path carries says that size is not why.
+    /// The path's retransmission timer expired at this cumulative point, with outstanding data of these sizes: if
+    /// large packets are thought to vanish, a new search begins. Returns whether it does. A missing packet that is
+    /// no larger than every path carries proves that size is not the reason.
     pub(crate) fn on_data_timeout(
         &mut self,
         now: Instant,
@@ -112,7 +112,7 @@ impl PathMtuDiscovery {
             return false;
         }
         let size = u16::try_from(sizes.outstanding).unwrap_or(u16::MAX);
-        // Less than the fallback cannot have filled a larger packet.
+        // Data of less than the fallback size cannot have filled a larger packet.
         if size <= self.search.fallback() {
             return false;
         }
@@ -140,7 +140,7 @@ mod tests {
     const POLICY: PathMtuPolicy = PathMtuPolicy::SCTP;
     const START: Instant = Instant::ZERO;
 
-    /// As many bytes as this are outstanding, all of them in packets above the base size.
+    /// Sizes when `outstanding` bytes are outstanding, all in packets above the base size.
     fn large(outstanding: usize) -> DataSizes {
         DataSizes { outstanding, smallest: None }
     }

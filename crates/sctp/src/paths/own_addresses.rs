@@ -1,4 +1,4 @@
-//! The addresses of this side, from which the paths lead, and which the peer is told.
+//! This side's addresses: sources of the paths, and their list for the peer.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::wire::Parameter;
 use crate::wire::parameter::AddressTypes;
 
 impl Paths {
-    /// Addresses of this side as far as they were named, in the order in which they are paired with the peer's.
+    /// Addresses of this side that were listed, in the order in which they are paired with the peer's.
     pub(crate) fn named_locals(&self) -> &[SocketAddr] {
         &self.locals
     }
 
-    /// This side's addresses: those that the endpoint named, or those that the paths showed.
+    /// This side's addresses: those that the endpoint gave, or those found on the paths.
     pub(crate) fn known_locals(&self) -> Vec<SocketAddr> {
         let mut known: Vec<SocketAddr> = self.locals.to_vec();
         for local in self.live().filter_map(|(_, path)| path.local()) {
@@ -29,12 +29,12 @@ impl Paths {
         known
     }
 
-    /// From now on this side's addresses belong to their paths.
+    /// Fixes this side's addresses to their paths.
     pub(crate) fn name_locals(&mut self, locals: Vec<SocketAddr>) {
         self.locals = Arc::new(locals);
     }
 
-    /// This side's addresses, the one of the first path first.
+    /// This side's addresses, that of the first path first.
     pub(super) fn own_addresses(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
         let named = !self.locals.is_empty() && !self.list[0].removed;
         let first = self.list[0].local().filter(|_| named);
@@ -43,10 +43,9 @@ impl Paths {
         first.into_iter().chain(others).filter(same_family).take(PATHS_MAX).collect()
     }
 
-    /// This side's addresses, to be named in INIT (section 5.1.2; one that names none leaves the list to
-    /// the source address of its packets), and of which family the peer's are to be. A side with one
-    /// address over UDP says nothing of families: its socket has made the choice, and pion, which is only
-    /// found there, ignores an INIT with Supported Address Types.
+    /// This side's addresses as parameters of INIT (section 5.1.2; without any, the source address of its packets
+    /// is meant), and the families of the peer's addresses. A side with one address over UDP declares no family:
+    /// its socket has chosen it, and pion, which only runs there, ignores an INIT with Supported Address Types.
     pub(crate) fn own_parameters<'p>(&self) -> impl Iterator<Item = Parameter<'p>> {
         let remote = self[self.control].remote();
         let ipv4 = remote.is_ipv4();
@@ -56,7 +55,7 @@ impl Paths {
         address_parameters(&self.locals, remote.ip()).chain(types)
     }
 
-    /// An address of this side is used from now on: a further path leads from it.
+    /// Adds an address of this side: a further path leads from it.
     pub(crate) fn add_local(&mut self, now: Instant, context: &mut Context<'_>, local: SocketAddr) {
         let mut locals = self.locals.to_vec();
         locals.push(local);
@@ -72,8 +71,8 @@ impl Paths {
         self.locals = Arc::new(locals);
     }
 
-    /// An address of this side is used no more: its paths close, and others lead from another one. Their congestion
-    /// control begins anew (RFC 9260, section 7.2.5.2).
+    /// Removes an address of this side: its paths close, and new ones lead from another address. Their congestion
+    /// control restarts (RFC 9260, section 7.2.5.2).
     pub(crate) fn remove_local(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! A path of an association: where it leads, how much fits, whether it answers.
+//! A path of an association: its addresses, packet size and state.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -11,42 +11,42 @@ use crate::paths::place::Place;
 use crate::switchover::{PathHint, PathState, RttTrend};
 use crate::wire::CommonHeader;
 
-/// A pair of a local and a peer's address, and the state of the way between them.
+/// A local and a remote address, and the state of the path between them.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
-    /// The local address in use, once known.
+    /// The local address; `None` while it is unknown.
     local: Option<Place>,
     /// The peer's address; its port is that of the UDP encapsulation, 0 for raw IP.
     remote: Place,
-    /// Bytes of an SCTP packet that fit the path MTU.
+    /// Largest SCTP packet within the path MTU, in bytes.
     max_packet: u16,
-    /// Errors in a row.
+    /// Consecutive errors.
     pub(super) error_count: u8,
     /// Bytes that a layer below adds to each packet.
     below: u8,
     pub(super) state: PathState,
-    /// Whether the peer is known to be at this address (RFC 9260, section 5.4). Nothing but HEARTBEAT
-    /// and its answer goes to one that is not.
+    /// Whether the peer is confirmed to be at this address (RFC 9260, section 5.4). Only HEARTBEAT and its answer
+    /// are sent to an unconfirmed one.
     pub(super) confirmed: bool,
-    /// The peer took the address away: the row waits for another path, so that indices stay.
+    /// Whether the peer removed the address: the row is kept for another path, so that indices stay.
     pub(super) removed: bool,
     pub(super) heartbeat: Heartbeat,
     pub(super) counters: PathCounters,
-    /// Timers of the path (T3-rtx, heartbeats) that expired in a row, those that count for no error too.
+    /// Consecutive expiries of the path's timers (T3-rtx, heartbeats), including those that do not count as errors.
     pub(super) expiries: u8,
-    /// A heartbeat that an expiry gave rise to was not answered in time.
+    /// Whether a heartbeat sent after an expiry was not answered in time.
     pub(super) unanswered: bool,
-    /// What was sent again since `expiries` left 0 had arrived before.
+    /// Whether data retransmitted since `expiries` left 0 had arrived before.
     pub(super) needless: bool,
-    /// A packet came on the path since `expiries` left 0.
+    /// Whether a packet arrived on the path since `expiries` left 0.
     pub(super) heard: bool,
-    /// What the application knows from outside: [`PathHint::Down`], [`PathHint::Weak`] or nothing.
+    /// External information of the application: [`PathHint::Down`], [`PathHint::Weak`] or none.
     pub(super) hint: Option<PathHint>,
-    /// What its round-trip times tend to, where the policy looks at that.
+    /// Trend of its round-trip times, if the policy uses it.
     pub(super) trend: Option<Box<RttTrend>>,
-    /// Options of this path that replace those of the association.
+    /// Options of this path that override the association's.
     pub(super) options: Option<Box<PathOptions>>,
-    /// The search for the path MTU, if it is wanted.
+    /// Path MTU discovery, if it is enabled.
     pub(super) discovery: Option<Box<PathMtuDiscovery>>,
 }
 
@@ -57,9 +57,9 @@ pub struct PathCounters {
     pub heartbeats_sent: u32,
     /// HEARTBEATs that were answered.
     pub heartbeats_acked: u32,
-    /// Packets with DATA sent, those with nothing but retransmissions included.
+    /// Packets with DATA sent, including those with retransmissions only.
     pub data_packets_sent: u32,
-    /// Packets sent with nothing but redundant copies.
+    /// Packets sent with redundant copies only.
     pub copies_sent: u32,
     /// Bytes of SCTP packets received.
     pub bytes_received: u64,
@@ -68,38 +68,38 @@ pub struct PathCounters {
 /// Heartbeats of a path (RFC 9260, section 8.3).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heartbeat {
-    /// When the next one is due, if the path stays idle.
+    /// Instant at which the next one is due, if the path stays idle.
     pub(super) due: Option<Instant>,
-    /// The latest one, if it was not answered.
+    /// The latest unanswered one.
     pub(super) under_way: Option<Box<UnderWay>>,
-    /// Heartbeats in a row that were not answered: each doubles the timeout of the next.
+    /// Consecutive unanswered heartbeats: each doubles the next timeout.
     pub(super) unanswered: u8,
-    /// When data last left on the path.
+    /// Instant of the latest data sent on the path.
     pub(super) data_sent_at: Instant,
 }
 
-/// A heartbeat that was not answered.
+/// A heartbeat that is not answered yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnderWay {
     pub(super) nonce: u64,
     pub(super) sent_at: Instant,
-    /// When it counts as lost, unless it does already.
+    /// Instant at which it counts as lost; `None` once it does.
     pub(super) lost_at: Option<Instant>,
-    /// When it is evidence, if an expiry gave rise to it or to one before it.
+    /// Instant at which its absence is evidence, if an expiry caused it or one before it.
     pub(super) evidence_at: Option<Instant>,
 }
 
 const IPV4_HEADER: u16 = 20;
 const IPV6_HEADER: u16 = 40;
 const UDP_HEADER: u16 = 8;
-/// Bytes of a layer below that are counted at most, so that a packet keeps room for chunks.
+/// Most bytes of a layer below that are counted, so that a packet keeps room for chunks.
 const BELOW_MAX: u8 = 128;
 
 /// SCTP packets are multiples of this many bytes (RFC 9260, section 3.2).
 pub(super) const WORD: u16 = 4;
 
 impl Path {
-    /// A path that is thought to work; confirmed or not.
+    /// A working path, confirmed or not.
     pub(crate) fn new(
         remote: SocketAddr,
         local: Option<SocketAddr>,
@@ -140,12 +140,12 @@ impl Path {
         self.remote.port
     }
 
-    /// The peer's address has another port now.
+    /// Changes the port of the peer's address.
     pub(super) fn set_remote_port(&mut self, port: u16) {
         self.remote.port = port;
     }
 
-    /// The local address in use, once known.
+    /// The local address; `None` while it is unknown.
     #[inline]
     pub(crate) fn local(&self) -> Option<SocketAddr> {
         self.local.map(SocketAddr::from)
@@ -156,7 +156,7 @@ impl Path {
         self.local.is_some()
     }
 
-    /// The local address in use is known now, or is another one.
+    /// Sets or changes the local address.
     pub(super) fn set_local(&mut self, local: Option<SocketAddr>) {
         self.local = local.map(Place::from);
     }
@@ -166,22 +166,22 @@ impl Path {
         self.local == Some(local.into())
     }
 
-    /// Whether one of its addresses was taken away.
+    /// Whether one of its addresses was removed.
     pub(crate) fn is_removed(&self) -> bool {
         self.removed
     }
 
-    /// Whether the peer is known to be at its address (RFC 9260, section 5.4).
+    /// Whether the peer is confirmed to be at its address (RFC 9260, section 5.4).
     pub(crate) fn is_confirmed(&self) -> bool {
         self.confirmed
     }
 
-    /// Whether it works, as far as is known.
+    /// Whether it works, by the present evidence.
     pub(crate) fn state(&self) -> PathState {
         self.state
     }
 
-    /// Errors in a row.
+    /// Number of consecutive errors.
     pub(crate) fn error_count(&self) -> u8 {
         self.error_count
     }
@@ -191,7 +191,7 @@ impl Path {
         self.counters
     }
 
-    /// How far discovery of the path MTU is, where it is wanted.
+    /// State of path MTU discovery, if it is enabled.
     pub(crate) fn path_mtu_state(&self) -> Option<PathMtuState> {
         self.discovery.as_ref().map(|discovery| discovery.state())
     }
@@ -202,7 +202,7 @@ impl Path {
         own.unwrap_or(options.path_max_retrans)
     }
 
-    /// Time between heartbeats while it is idle; none sends none.
+    /// Interval of heartbeats while it is idle; `None`: no heartbeats.
     pub(super) fn heartbeat_interval(&self, options: &AssociationOptions) -> Option<Duration> {
         match self.options.as_ref().map(|own| own.heartbeats) {
             None | Some(PathHeartbeats::AsAssociation) => options.heartbeat_interval,
@@ -216,7 +216,7 @@ impl Path {
         !self.removed && self.remote.ip == address
     }
 
-    /// The path MTU, in bytes of an IP packet, changed.
+    /// Applies a changed path MTU, in bytes of an IP packet.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
         self.max_packet = self.packet_within(path_mtu);
         if let Some(discovery) = &mut self.discovery {
@@ -225,7 +225,7 @@ impl Path {
         }
     }
 
-    /// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes on this path.
+    /// Largest SCTP packet in an IP packet of `path_mtu` bytes on this path, in bytes.
     pub(super) fn packet_within(&self, path_mtu: u16) -> u16 {
         max_packet(self.remote(), self.below, path_mtu)
     }
@@ -235,7 +235,7 @@ impl Path {
         headers(self.remote()) + u16::from(self.below)
     }
 
-    /// Bytes of an SCTP packet that fit the path MTU.
+    /// Largest SCTP packet within the path MTU, in bytes.
     pub(crate) fn max_packet(&self) -> usize {
         usize::from(self.max_packet)
     }
@@ -245,25 +245,25 @@ impl Path {
         (self.max_packet() - CommonHeader::LENGTH) as u64
     }
 
-    /// The round-trip time to expect, while it rises.
+    /// The expected round-trip time while it rises; `None` otherwise.
     pub(crate) fn rising(&self) -> Option<Duration> {
         self.trend.as_ref().and_then(|trend| trend.rising())
     }
 
-    /// Whether anything but heartbeats may be sent on it, and it is thought to work.
+    /// Whether it works and may carry more than heartbeats.
     pub(crate) fn is_usable(&self) -> bool {
         self.confirmed && self.state == PathState::Active
     }
 }
 
-/// Bytes of an SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, `below` of them added by a layer below; a
-/// multiple of 4.
+/// Largest SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, in bytes, after `below` bytes of a
+/// layer below; a multiple of 4.
 fn max_packet(remote: SocketAddr, below: u8, path_mtu: u16) -> u16 {
     // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.
     (path_mtu.max(576) - headers(remote) - u16::from(below)) / WORD * WORD
 }
 
-/// Bytes of the headers that precede an SCTP packet towards `remote`.
+/// Bytes of the headers before an SCTP packet towards `remote`.
 fn headers(remote: SocketAddr) -> u16 {
     let ip = if remote.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
     let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
@@ -271,7 +271,7 @@ fn headers(remote: SocketAddr) -> u16 {
 }
 
 impl Heartbeat {
-    /// Data left at `now`: the path is not idle.
+    /// Data was sent at `now`: the path is not idle.
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
         self.data_sent_at = now;
     }
@@ -283,7 +283,7 @@ impl Heartbeat {
         self.due = Some(now + interval + rto / 2 + jitter);
     }
 
-    /// The next instant that matters.
+    /// Earliest deadline of heartbeats.
     pub(crate) fn next(&self) -> Option<Instant> {
         match &self.under_way {
             None => self.due,
@@ -291,25 +291,25 @@ impl Heartbeat {
         }
     }
 
-    /// When the one under way counts as lost.
+    /// Instant at which the one in flight counts as lost.
     pub(super) fn lost_at(&self) -> Option<Instant> {
         self.under_way.as_ref()?.lost_at
     }
 
-    /// The one under way does not count as lost any more.
+    /// Ends the wait for the one in flight.
     pub(super) fn end_wait(&mut self) {
         if let Some(asked) = &mut self.under_way {
             asked.lost_at = None;
         }
     }
 
-    /// Whether the one that an expiry gave rise to is evidence at `now`.
+    /// Whether the absence of an answer to the one in flight is evidence at `now`.
     pub(super) fn is_evidence(&self, now: Instant) -> bool {
         let evidence_at = self.under_way.as_ref().and_then(|asked| asked.evidence_at);
         evidence_at.is_some_and(|at| at <= now)
     }
 
-    /// Sets when the one under way is evidence; none if it never is.
+    /// Sets the instant at which the absence of an answer is evidence; `None`: never.
     pub(super) fn set_evidence_at(&mut self, at: Option<Instant>) {
         if let Some(asked) = &mut self.under_way {
             asked.evidence_at = at;

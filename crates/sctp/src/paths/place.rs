@@ -1,13 +1,13 @@
-//! An address of a path in the form in which it is kept.
+//! An address of a path in compact form.
 
 use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 
-/// An IP address with its scope and a port. It takes three quarters of the memory of a `SocketAddr`, of which only the
-/// flow label is left out: what is sent gets its own from the system.
+/// An IP address with its scope and a port. It takes three quarters of the memory of a `SocketAddr` and omits only
+/// the flow label, which the system sets in sent packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) ip: IpAddr,
-    /// The scope of an IPv6 address that means something on one link only, else 0.
+    /// The scope of an IPv6 address of one link, otherwise 0.
     scope: u32,
     pub(super) port: u16,
 }

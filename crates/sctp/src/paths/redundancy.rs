@@ -1,9 +1,9 @@
-//! DATA on several paths at once: what left on one path goes on others too, under the same TSNs. A thin
-//! stream so survives the death of a path without a gap, at the price of its bytes.
+//! DATA on several paths at once: chunks that leave on one path are sent on others too, with the same TSNs. A thin
+//! stream thus survives the failure of a path without a gap, at the price of the bytes.
 //!
-//! A copy is accounted for apart from the data: it is in no path's flight, it leaves only while flight and
-//! copies outstanding fit the path's congestion window, and it gives no round-trip time (Karn), so that
-//! heartbeats measure the paths.
+//! A copy is accounted for separately: it is in no path's flight, it leaves only while flight and outstanding
+//! copies fit the path's congestion window, and it gives no RTT sample (Karn), so that heartbeats measure the
+//! paths.
 
 use smallvec::SmallVec;
 
@@ -12,10 +12,10 @@ use super::{Context, PathId, Paths};
 use crate::options::AssociationOptions;
 use crate::switchover::{Redundancy, RedundantWhen};
 
-/// A packet of copies that waits to be sent.
+/// A queued packet of copies.
 #[derive(Debug)]
 pub(crate) struct WaitingCopies {
-    /// The path that it takes.
+    /// The path of the packet.
     pub(crate) path: PathId,
     /// The chunks, by their units.
     pub(crate) units: SmallVec<[u64; 4]>,
@@ -27,7 +27,7 @@ impl Paths {
         self.list.len() > 1 && options.switchover.redundancy.when != RedundantWhen::Never
     }
 
-    /// A packet with DATA has just left on `path`: the same is to go on others.
+    /// A packet with DATA has just left on `path`: queues copies on others.
     pub(super) fn plan_copies(&mut self, context: &Context<'_>, path: PathId) {
         if !self.are_redundant(context.options) {
             return;
@@ -39,7 +39,7 @@ impl Paths {
         }
         let mut others: SmallVec<[PathId; PATHS_MAX]> =
             self.ids().filter(|other| *other != path && self[*other].is_usable()).collect();
-        // The data path first, where what left is a retransmission on another one.
+        // The data path comes first if the packet was a retransmission on another one.
         others.sort_by_key(|other| (*other != self.data, recovery.srtt(other.number())));
         others.truncate(usize::from(paths.saturating_sub(1)));
         let units: SmallVec<[u64; 4]> = recovery.ledger().units_of_last_packet().collect();
@@ -49,7 +49,7 @@ impl Paths {
         }
     }
 
-    /// The next packet of copies that waits to be sent.
+    /// The next queued packet of copies.
     pub(crate) fn next_copies(&mut self) -> Option<WaitingCopies> {
         let next = self.copies.as_mut()?.pop();
         if next.is_none() {
@@ -58,7 +58,7 @@ impl Paths {
         next
     }
 
-    /// A packet of copies left on `path`.
+    /// A packet of copies was sent on `path`.
     pub(crate) fn on_copies_sent(&mut self, path: PathId) {
         let counters = &mut self.list[path.row()].counters;
         counters.copies_sent = counters.copies_sent.saturating_add(1);

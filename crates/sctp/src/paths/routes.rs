@@ -1,4 +1,4 @@
-//! Which path carries what: new data, retransmissions, control chunks (RFC 9260, sections 6.4 and 8).
+//! Routes of new data, retransmissions and control chunks (RFC 9260, sections 6.4 and 8).
 
 use base::{Duration, Instant};
 use recovery::policy::RetransmissionPath;
@@ -12,7 +12,7 @@ use crate::event::PathChange;
 use crate::switchover::{self, Candidate, PathHint};
 
 impl Paths {
-    /// The paths that may carry data, as a decision sees them.
+    /// The paths that may carry data, as input of a decision.
     pub(super) fn candidates(&self, recovery: &Recovery) -> SmallVec<[Candidate; PATHS_MAX]> {
         let confirmed = self.live().filter(|(_, path)| path.confirmed);
         let candidate = |(id, path): (PathId, &Path)| Candidate {
@@ -28,7 +28,7 @@ impl Paths {
         confirmed.map(candidate).collect()
     }
 
-    /// Chooses the path for new data and where each path's losses go.
+    /// Chooses the path of new data and of each path's losses.
     pub(crate) fn review_routes(&mut self, context: &mut Context<'_>) {
         if self.list.len() < 2 {
             return;
@@ -60,26 +60,26 @@ impl Paths {
         }
     }
 
-    /// The path for control chunks that must take no other. `opening`: the handshake is not over.
+    /// The path of control chunks without a path of their own. `opening`: the handshake is in progress.
     pub(crate) fn control_route(&self, opening: bool) -> PathId {
         let usable = self.list.get(self.control.row()).is_some_and(Path::is_usable);
         if opening || usable { self.control } else { self.data }
     }
 
-    /// A control chunk got no answer: it is sent again on another path (section 6.4).
+    /// A control chunk was not answered: it is repeated on another path (section 6.4).
     pub(crate) fn turn_control(&mut self, recovery: &Recovery, opening: bool) {
         let route = self.control_route(opening);
         self.control = switchover::choose_alternate(&self.candidates(recovery), route);
     }
 
-    /// Where a packet with the peer's DATA is acknowledged: on the path on which it came, unless that is known
-    /// to carry nothing back (section 6.4).
+    /// The path on which the peer's DATA is acknowledged: the one on which it arrived, unless the reverse direction
+    /// is known to fail (section 6.4).
     pub(crate) fn sack_route(&self) -> PathId {
         let works = self.list.get(self.sack.row()).is_some_and(Path::is_usable);
         if works { self.sack } else { self.data }
     }
 
-    /// A packet came on `path`.
+    /// A packet arrived on `path`.
     pub(crate) fn on_heard(
         &mut self,
         now: Instant,
@@ -95,7 +95,7 @@ impl Paths {
         }
     }
 
-    /// User data came on `path`.
+    /// User data arrived on `path`.
     pub(crate) fn on_data_received(&mut self, path: PathId) {
         self.sack = path;
     }

@@ -1,4 +1,4 @@
-//! What state the paths of an association are in: errors, hints, what they lead to (RFC 9260, section 8.2; RFC 7829).
+//! States of an association's paths: errors, hints and their consequences (RFC 9260, section 8.2; RFC 7829).
 
 use core::net::IpAddr;
 
@@ -17,7 +17,7 @@ impl Paths {
         state.error_count = state.error_count.saturating_add(1);
         self.judge(now, context, path);
         if self.data == path && self.is_dormant() {
-            // Section 8.2 leaves open what to do when no path is left: all of them are tried in turn.
+            // Section 8.2 does not say what to do when no path is left: all are tried in turn.
             let next = switchover::next_in_turn(&self.candidates(context.recovery), path);
             self.move_data(context, next);
             self.review_routes(context);
@@ -30,7 +30,7 @@ impl Paths {
         refused.error_count = refused.error_count.saturating_add(1);
     }
 
-    /// ICMP says that a path does not work: an error, as far as that does not make it inactive.
+    /// ICMP reports that a path fails: counts an error, unless that would make the path inactive.
     pub(crate) fn hint_error(&mut self, options: &AssociationOptions, path: PathId) {
         let limit = self[path].max_retrans(options);
         let state = &mut self.list[path.row()];
@@ -39,7 +39,7 @@ impl Paths {
         }
     }
 
-    /// Whether no path is thought to work at all.
+    /// Whether no path works.
     fn is_dormant(&self) -> bool {
         let works = |path: &super::Path| path.confirmed && path.state != PathState::Inactive;
         self.list.len() > 1 && !self.live().any(|(_, path)| works(path))
@@ -48,7 +48,7 @@ impl Paths {
     pub(super) fn judge(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &self[path];
         if state.removed {
-            // Timers of what left there may still run.
+            // Timers of its earlier data may still run.
             return;
         }
         let policy = context.options.switchover;
@@ -65,8 +65,8 @@ impl Paths {
         self.set_state(now, context, path, verdict);
         let leaves_for_good = policy.primary_switchover_after;
         let is_over = leaves_for_good.is_some_and(|limit| charges.errors > limit);
-        // RFC 7829, section 5: the new primary is the path that carries data now. A path that is thought to work stays
-        // primary, whatever its errors: a limit below the one that makes it fail counts as that one.
+        // RFC 7829, section 5: the new primary is the path that carries data now. A working path stays primary,
+        // whatever its errors: a limit below the one that makes it fail counts as that one.
         if path == self.primary
             && is_over
             && verdict != PathState::Active
@@ -87,7 +87,7 @@ impl Paths {
         if state.state != verdict {
             state.state = verdict;
             if verdict == PathState::PotentiallyFailed {
-                // RFC 7829, section 3.2: it is asked at once, and then once per RTO.
+                // RFC 7829, section 3.2: it is probed at once, and then once per RTO.
                 state.heartbeat.due = Some(now);
             }
             self.announce(context, path, PathChange::State(verdict));
@@ -95,7 +95,7 @@ impl Paths {
         self.review_routes(context);
     }
 
-    /// The peer acknowledged something sent on this path and on no other, or answered its heartbeat.
+    /// The peer acknowledged data sent on this path only, or answered its heartbeat.
     pub(crate) fn on_alive(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
         let charged = state.error_count > 0 || state.expiries > 0 || state.unanswered;
@@ -105,8 +105,8 @@ impl Paths {
         }
     }
 
-    /// The peer is known to be at this path's address (section 5.4), which is the answer. Where data goes is to be
-    /// [reviewed](Paths::review_routes) once all that waited for it is done.
+    /// Confirms the path's address (section 5.4), and returns it. The routes must be
+    /// [reviewed](Paths::review_routes) once everything that waited for the confirmation is done.
     pub(crate) fn confirm(&mut self, context: &mut Context<'_>, path: PathId) -> IpAddr {
         let address = self[path].remote().ip();
         for id in self.ids() {
@@ -125,8 +125,8 @@ impl Paths {
         context.events.announce(Event::PathChanged { path: path.number(), remote, change });
     }
 
-    /// The retransmission timer of a path expired, whether that counts as an error or not. The answer is a
-    /// HEARTBEAT that is to ask the path at once.
+    /// The retransmission timer of a path expired, whether or not that counts as an error. Returns a HEARTBEAT to
+    /// send on the path at once, if any.
     pub(crate) fn on_timer_expiry(
         &mut self,
         now: Instant,
@@ -152,7 +152,7 @@ impl Paths {
         asked
     }
 
-    /// A timer of the path expired: T3-rtx, or that of a heartbeat.
+    /// Counts an expiry of a timer of the path, T3-rtx or that of a heartbeat.
     pub(crate) fn count_expiry(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         if self.list.len() > 1 {
             let state = &mut self.list[path.row()];
@@ -164,7 +164,7 @@ impl Paths {
         }
     }
 
-    /// Whether the heartbeat that an expiry gave rise to was not answered in time, which is evidence.
+    /// Handles the missing answer to a heartbeat sent after an expiry, which is evidence.
     pub(crate) fn handle_silence(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
         if !state.heartbeat.is_evidence(now) {
@@ -174,19 +174,19 @@ impl Paths {
         state.unanswered = true;
         self.judge(now, context, path);
         if self.data != path && !self[path].is_usable() {
-            // What left after the expiry has hardly arrived: another timeout need not tell.
+            // Data sent after the expiry has hardly arrived: no further timeout is needed.
             context.recovery.begin_burst();
             context.recovery.abandon_flight(now, path.number(), self.data.number());
         }
     }
 
-    /// Whether a packet came on the path since its timer first expired.
+    /// Whether a packet arrived on the path since its timer first expired.
     pub(crate) fn was_heard(&self, path: PathId) -> bool {
         self[path].heard
     }
 
-    /// What an expiry on the path sent again had arrived. That it came too soon is one reason; that the
-    /// acknowledgement died with the path is another: it is taken back once anything came on the path.
+    /// Data retransmitted after an expiry on the path had arrived before. The expiry may have been early, or the
+    /// acknowledgement lost with the path: the expiry is undone once any packet arrives on the path.
     pub(crate) fn on_spurious_expiry(
         &mut self,
         now: Instant,
@@ -197,7 +197,7 @@ impl Paths {
         self.excuse(now, context, path);
     }
 
-    /// A packet came on the path.
+    /// A packet arrived on the path.
     pub(super) fn on_sign_of_life(
         &mut self,
         now: Instant,
@@ -211,8 +211,8 @@ impl Paths {
         }
     }
 
-    /// Takes an expiry back that was needless on a path that is thought to work and was heard from since. A
-    /// path that was left has to answer.
+    /// Undoes a needless expiry on a working path from which packets arrived since. A path that data has left must
+    /// answer first.
     fn excuse(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
         let excused = state.needless && state.heard && state.state == PathState::Active;
@@ -227,7 +227,7 @@ impl Paths {
         }
     }
 
-    /// The round trip of a path was measured.
+    /// Takes an RTT sample of a path.
     pub(crate) fn on_round_trip(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path.row()];
         let Some(policy) = &context.options.switchover.rising_rtt else {
@@ -246,8 +246,8 @@ impl Paths {
         }
     }
 
-    /// What the application knows of the paths to `remote` from outside. False if the path does not lead there, or the
-    /// peer is not known to be there.
+    /// External information about the paths to `remote`. Returns false if the path does not lead there, or the peer
+    /// is not confirmed to be there.
     pub(crate) fn on_hint(
         &mut self,
         now: Instant,
@@ -268,7 +268,7 @@ impl Paths {
                 context.recovery.abandon_flight(now, path.number(), self.data.number());
             }
             PathHint::Up => {
-                // Nothing waits for a timer that was doubled while it did not work.
+                // No data waits for a timer that doubled while the path failed.
                 context.recovery.reset_backoff(now, path.number());
                 self.list[path.row()].heartbeat.unanswered = 0;
             }
@@ -276,7 +276,7 @@ impl Paths {
         true
     }
 
-    /// A path is said to work again, on an association that is set up: data takes it if no other works.
+    /// A path is reported to work again, on an association that is set up: data takes it if no other works.
     pub(crate) fn resume(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         if self.is_dormant() {
             self.move_data(context, path);

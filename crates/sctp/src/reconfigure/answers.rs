@@ -1,5 +1,5 @@
-//! What the peer asks of this side (RFC 6525, sections 5.2.1 to 5.2.6). Each request has an effect
-//! once: a repeated one gets the answer that it got before.
+//! The peer's requests (RFC 6525, sections 5.2.1 to 5.2.6). Each request takes effect once: a repeated one gets the
+//! same answer again.
 
 use base::Instant;
 use smallvec::SmallVec;
@@ -13,30 +13,30 @@ use crate::wire::chunk::{
 };
 use crate::wire::{Rsn, StreamId, Tsn};
 
-/// Resets of the peer that may wait for its data at once. It may ask for one at a time, but some have
-/// several under way.
+/// Most resets of the peer that wait for its data. It may request one at a time, but some peers have several
+/// outstanding.
 const DEFERRED_LIMIT: usize = 8;
 
-/// A request that is ahead of the next by no more than this overtook another.
+/// Largest distance of an early request that is explained by reordering.
 const OVERTAKING: u32 = 16;
 
-/// Requests in a row that may be ahead of one that does not come: the peer is told to wait so often, and
-/// then that its numbers are wrong. The peer may remember another association.
+/// Most consecutive requests ahead of a missing one that are answered with a request to wait; later ones are
+/// answered as having wrong numbers. The peer may remember another association.
 const EARLY_LIMIT: u8 = 64;
 
-/// Streams that an outgoing reset may list, so that it fits the packets of every path.
+/// Most streams in an outgoing reset, so that it fits the packets of every path.
 const LISTED_LIMIT: usize = 240;
 
-/// Timeouts for which this side holds new messages back, so that a peer that wants to reset the
-/// association finds nothing outstanding when it asks again.
+/// Number of timeouts for which this side holds new messages, so that a peer that wants to reset the association
+/// finds no outstanding data when it asks again.
 const PATIENCE: u64 = 4;
 
-/// Parameters that a peer may put together (section 3.1).
+/// Most parameters that a peer may combine (section 3.1).
 const TOGETHER: usize = 2;
 
 type Parameter<'a> = ReconfigParameter<'a, StreamIds<'a>>;
 
-/// Answers that leave together.
+/// Answers that are sent together.
 pub(crate) type AnswerList = Box<[Answer]>;
 
 /// The answer to a request.
@@ -49,14 +49,14 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// As it is written.
+    /// The answer in its wire form.
     pub(crate) fn parameter(&self) -> ReconfigParameter<'static, core::iter::Empty<StreamId>> {
         let Answer { request, result, next_tsns } = *self;
         ReconfigParameter::Response { response: request, result, next_tsns }
     }
 }
 
-/// A reset of the peer's, which may wait for the data before it (section 5.2.2, step E2).
+/// A reset by the peer, which may wait for earlier data (section 5.2.2, step E2).
 #[derive(Debug)]
 struct Deferred {
     request: Rsn,
@@ -65,13 +65,13 @@ struct Deferred {
 }
 
 impl Deferred {
-    /// Whether DATA belongs behind this reset.
+    /// Whether DATA belongs after this reset.
     fn precedes(&self, tsn: Tsn, stream: StreamId) -> bool {
         tsn.is_after(self.last_tsn) && self.streams.contains(stream)
     }
 }
 
-/// Place of a request among those of the peer, by its number.
+/// Position of a request among the peer's, by its number.
 enum RequestOrder {
     Next,
     Repeated(Answer),
@@ -86,9 +86,9 @@ pub(super) struct Answers {
     /// The last two answers, the latest first: those of one chunk.
     given: [Option<Answer>; 2],
     deferred: Vec<Deferred>,
-    /// Requests that came too early since the last that did not.
+    /// Consecutive early requests.
     early: u8,
-    /// The peer wants to reset the association: until then no new message is sent.
+    /// The peer wants to reset the association: new messages are held until this instant.
     clearing_until: Option<Instant>,
 }
 
@@ -98,7 +98,7 @@ impl Answers {
         Answers { expected: first, given, deferred, early: 0, clearing_until: None }
     }
 
-    /// Whether new messages have to wait, whatever their stream.
+    /// Whether new messages of all streams must be held.
     pub(super) fn hold(&self) -> bool {
         self.clearing_until.is_some()
     }
@@ -112,14 +112,14 @@ impl Answers {
         self.expected.previous()
     }
 
-    /// The result of a request that was to be done later.
+    /// Updates the result of a request that was postponed.
     pub(super) fn update(&mut self, request: Rsn, result: ReconfigResult) {
         for answer in self.given.iter_mut().flatten().filter(|answer| answer.request == request) {
             answer.result = result;
         }
     }
 
-    /// Time has come. True if messages need not wait any more.
+    /// Runs the timer at `now`; returns whether messages need not be held any more.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
         let expired = self.clearing_until.is_some_and(|until| until <= now);
         if expired {
@@ -128,7 +128,7 @@ impl Answers {
         expired
     }
 
-    /// Nothing that the peer asked for makes messages wait any more.
+    /// Ends the holding of messages for the peer's requests.
     pub(super) fn forget_waiting(&mut self) {
         self.clearing_until = None;
     }
@@ -139,8 +139,8 @@ impl Answers {
         }
         match self.given.iter().flatten().find(|answer| answer.request == request) {
             Some(answer) => RequestOrder::Repeated(*answer),
-            // A peer that has several requests under way (against section 5.1.1) sends them all again
-            // if told that they are in progress; told that the number is bad it would give up.
+            // A peer with several outstanding requests (against section 5.1.1) repeats them all if told that they
+            // are in progress; told that the number is bad it would give up.
             None if self.early < EARLY_LIMIT
                 && request.distance_from(self.expected) <= OVERTAKING =>
             {
@@ -151,7 +151,7 @@ impl Answers {
         }
     }
 
-    /// Remembers the answer to the next request.
+    /// Stores the answer to the next request.
     fn give(&mut self, answer: Answer) {
         self.expected = self.expected.next();
         self.early = 0;
@@ -160,7 +160,7 @@ impl Answers {
 }
 
 impl Reconfiguration {
-    /// Input: RE-CONFIG.
+    /// Processes RE-CONFIG.
     pub(crate) fn on_chunk(
         &mut self,
         now: Instant,
@@ -184,7 +184,7 @@ impl Reconfiguration {
         }
     }
 
-    /// Takes one parameter and says what is to be answered, if anything.
+    /// Processes one parameter and returns the answer, if any.
     fn on_parameter(
         &mut self,
         now: Instant,
@@ -212,7 +212,7 @@ impl Reconfiguration {
             RequestOrder::Repeated(given) => {
                 let unfinished = given.result == ReconfigResult::IN_PROGRESS;
                 if let (Parameter::SsnTsnReset { .. }, true) = (parameter, unfinished) {
-                    // Done only when it is asked for, so that the peer hears of it.
+                    // Performed only when it is requested again, so that the peer learns of it.
                     let again = self.on_ssn_tsn_reset(now, request, context);
                     for old in self.answers.given.iter_mut().flatten() {
                         if old.request == request {
@@ -231,8 +231,8 @@ impl Reconfiguration {
         (!silent).then_some(given)
     }
 
-    /// A request whose turn it is: what is answered to it from now on, and whether a request of this
-    /// side is the answer for the moment.
+    /// Performs the next request: returns the answer, and whether a request of this side serves as the answer for
+    /// now.
     fn perform_request(
         &mut self,
         now: Instant,
@@ -262,7 +262,7 @@ impl Reconfiguration {
         }
     }
 
-    /// The peer's streams are to begin again (section 5.2.2).
+    /// Resets the peer's streams (section 5.2.2).
     fn on_outgoing_reset(
         &mut self,
         now: Instant,
@@ -291,14 +291,13 @@ impl Reconfiguration {
         ReconfigResult::PERFORMED
     }
 
-    /// Whether DATA belongs behind a reset that waits for the data before it (section 5.2.2, step E2): its
-    /// SSN would be taken for one of before. A peer that waits for the answer sends none such.
+    /// Whether DATA belongs after a reset that waits for earlier data (section 5.2.2, step E2): its SSN would be
+    /// confused with an earlier one. A peer that waits for the answer sends no such DATA.
     pub(crate) fn is_ahead_of_reset(&self, tsn: Tsn, stream: StreamId) -> bool {
         self.answers.deferred.iter().any(|deferred| deferred.precedes(tsn, stream))
     }
 
-    /// Input: DATA came. Performs the resets of the peer whose data is complete (section 5.2.2, steps
-    /// E3 to E5).
+    /// DATA arrived: performs the peer's resets whose data is complete (section 5.2.2, steps E3 to E5).
     pub(crate) fn perform_deferred_resets(&mut self, context: &mut Context<'_>) {
         if self.answers.deferred.is_empty() {
             return;
@@ -316,7 +315,7 @@ impl Reconfiguration {
         }
     }
 
-    /// This side's streams are to begin again (section 5.2.3): its own request does it.
+    /// Resets this side's streams (section 5.2.3) by a request of its own.
     fn on_incoming_reset(
         &mut self,
         request: Rsn,
@@ -343,8 +342,8 @@ impl Reconfiguration {
         if at_once { ReconfigResult::PERFORMED } else { ReconfigResult::IN_PROGRESS }
     }
 
-    /// Everything is to begin again (section 5.2.4). Unlike there, what is outstanding is not given up:
-    /// the peer is asked to wait until it has been acknowledged.
+    /// Resets the association (section 5.2.4). Unlike there, outstanding data is not abandoned: the peer is asked
+    /// to wait until it is acknowledged.
     fn on_ssn_tsn_reset(
         &mut self,
         now: Instant,
@@ -362,7 +361,7 @@ impl Reconfiguration {
             self.answers.clearing_until = Some(now + context.rto * PATIENCE);
             return said(ReconfigResult::IN_PROGRESS);
         }
-        // G1: half the space away, so that nothing old can be taken for new.
+        // G1: half the space away, so that no old TSN can be confused with a new one.
         let peer_tsn = context.rx.cumulative().advance(1 << 31).next();
         let own_tsn = context.tx.last_assigned_tsn().next();
         self.answers.clearing_until = None;
@@ -373,7 +372,7 @@ impl Reconfiguration {
         Answer { request, result: ReconfigResult::PERFORMED, next_tsns }
     }
 
-    /// The peer wants to send on more streams (section 5.2.5).
+    /// Adds streams of the peer (section 5.2.5).
     fn on_add_outgoing(
         &mut self,
         now: Instant,
@@ -392,7 +391,7 @@ impl Reconfiguration {
         ReconfigResult::PERFORMED
     }
 
-    /// This side is to send on more streams (section 5.2.6): its own request does it.
+    /// Adds streams of this side (section 5.2.6) by a request of its own.
     fn on_add_incoming(&mut self, count: u16, context: &Context<'_>) -> ReconfigResult {
         if self.requests.is_outstanding() {
             return ReconfigResult::REQUEST_IN_PROGRESS;
@@ -417,7 +416,7 @@ fn reset_inbound(streams: &Streams, context: &mut Context<'_>) {
     context.announce(Event::StreamsReset { direction, streams });
 }
 
-/// Both sides begin again: the peer with `peer_tsn`, this side with its next TSN.
+/// Restarts both sides: the peer with `peer_tsn`, this side with its next TSN.
 pub(super) fn begin_association_again(peer_tsn: Tsn, context: &mut Context<'_>) {
     if let Err(fault) = context.rx.restart_at(peer_tsn) {
         context.actions.push(Action::Fault(fault, peer_tsn));
@@ -427,7 +426,7 @@ pub(super) fn begin_association_again(peer_tsn: Tsn, context: &mut Context<'_>) 
     context.announce(Event::AssociationReset { local_tsn, peer_tsn });
 }
 
-/// Section 3.1: one parameter, or one of the pairs listed there.
+/// Whether a chunk may combine these parameters: one, or one of the pairs of section 3.1.
 fn may_stand_together(parameters: &[Parameter<'_>]) -> bool {
     use ReconfigParameter::{AddIncoming, AddOutgoing, IncomingReset, OutgoingReset, Response};
     match parameters {

@@ -1,24 +1,24 @@
-//! Why a reconfiguration cannot be asked for.
+//! Why a reconfiguration cannot be requested.
 
 use core::fmt;
 
 use crate::wire::StreamId;
 
-/// Why a reconfiguration cannot be asked for. Nothing was changed.
+/// Why a reconfiguration cannot be requested. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReconfigureError {
     /// The association is unknown, not set up yet, or closing.
     NotEstablished,
     /// The two sides did not agree on [`Extensions::STREAM_RECONFIGURATION`](crate::Extensions::STREAM_RECONFIGURATION).
     NotNegotiated,
-    /// There is no such stream.
+    /// The stream does not exist.
     NoSuchStream {
-        /// The stream asked for.
+        /// The requested stream.
         stream: StreamId,
-        /// Streams that there are: 0 to this less one.
+        /// Number of streams.
         streams: u16,
     },
-    /// No streams to add, or more than 65535 in all.
+    /// The number of added streams is 0, or the total exceeds 65535.
     BadCount,
 }
 

@@ -1,5 +1,5 @@
-//! Messages that were accepted after the reset of their stream, and wait for it; and resets that the
-//! application asked for after such messages, and that wait for them.
+//! Held messages: those accepted after a reset of their stream, which wait for it; and resets requested after such
+//! messages, which wait for them.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -13,7 +13,7 @@ use crate::tx::send_options::{AbandonReason, Abandoned, SendOptions};
 use crate::tx::sender::Sender;
 use crate::wire::{KeyId, Ppid, StreamId};
 
-/// A message that waits.
+/// A held message.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) queued_at: Instant,
@@ -21,21 +21,21 @@ pub(crate) struct Message {
     pub(crate) ppid: Ppid,
     pub(crate) options: SendOptions,
     pub(crate) payload: Bytes,
-    /// When it expires, and by which limit.
+    /// Instant of its expiry, and the limit that causes it.
     pub(crate) due: Option<(Instant, AbandonReason)>,
 }
 
 #[derive(Debug)]
 enum Waiting {
     Message(Message),
-    /// Outgoing streams are to begin again behind the messages before it.
+    /// A reset of outgoing streams after the messages before it.
     Reset(Streams),
-    /// All is to begin again.
+    /// A reset of all streams and TSNs, after the messages before it.
     AssociationReset,
 }
 
 impl Waiting {
-    /// Whether it is a reset of this stream.
+    /// Whether it resets this stream.
     fn resets(&self, stream: StreamId) -> bool {
         match self {
             Waiting::Message(_) => false,
@@ -45,21 +45,21 @@ impl Waiting {
     }
 }
 
-/// What waits, in the order in which it was accepted. The send buffer bounds it: before each reset
-/// stands a message of its own.
+/// Held messages and resets, in the order of acceptance. The send buffer bounds them: each reset follows a message
+/// of its own streams.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// Numbered, ascending.
+    /// Entries with ascending numbers.
     waiting: VecDeque<(u64, Waiting)>,
     next: u64,
     bytes: usize,
-    /// Messages that expire, and those that make room for more important ones, by their numbers.
+    /// Messages that expire, by number.
     deadlines: BTreeSet<(Instant, u64)>,
     priorities: BTreeSet<(u32, Reverse<u64>)>,
 }
 
-/// Whether a reset of these streams, behind those that wait, would be the second with no message of them
-/// in between.
+/// Whether a reset of these streams, after the held entries, would directly follow another without a message of
+/// theirs in between.
 fn is_asked_twice(waiting: &VecDeque<(u64, Waiting)>, streams: &Streams) -> bool {
     let decisive = waiting.iter().rev().find_map(|(_, waiting)| match waiting {
         Waiting::Message(message) if streams.contains(message.stream) => Some(false),
@@ -70,7 +70,7 @@ fn is_asked_twice(waiting: &VecDeque<(u64, Waiting)>, streams: &Streams) -> bool
 }
 
 impl Held {
-    /// Whether a message that waits names this key.
+    /// Whether a held message uses this key.
     fn names_key(&self, key: KeyId) -> bool {
         let names = |(_, waiting): &(u64, Waiting)| match waiting {
             Waiting::Message(message) => message.options.key == Some(key),
@@ -96,7 +96,7 @@ impl Held {
         self.waiting.push_back((number, waiting));
     }
 
-    /// A message waits here no more.
+    /// Removes a message from the accounts.
     fn forget(&mut self, number: u64, message: &Message) {
         self.bytes -= message.payload.len();
         if let Some((at, _)) = message.due {
@@ -105,7 +105,7 @@ impl Held {
         self.priorities.remove(&(message.options.reliability.priority(), Reverse(number)));
     }
 
-    /// Gives a message up.
+    /// Abandons a message.
     fn drop_message(&mut self, number: u64, reason: Option<AbandonReason>) -> Option<Abandoned> {
         let index = self.waiting.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         let (_, Waiting::Message(message)) = self.waiting.remove(index)? else { return None };
@@ -115,12 +115,12 @@ impl Held {
         Some(Abandoned { stream: message.stream, context, reason, sent: false })
     }
 
-    /// When the next message expires.
+    /// Earliest expiry of a message.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Drops a message that waited longer than it may, if there is one.
+    /// Removes a message that has expired, if any.
     fn expire(&mut self, now: Instant) -> Option<Abandoned> {
         let (at, number) = *self.deadlines.first()?;
         if at > now {
@@ -129,7 +129,7 @@ impl Held {
         self.drop_message(number, None)
     }
 
-    /// Drops the least important message, the oldest of several, if it is less important than `priority`.
+    /// Removes the least important message, the oldest of several, if it is less important than `priority`.
     fn evict(&mut self, priority: u32) -> Option<Abandoned> {
         let (least, Reverse(number)) = *self.priorities.last()?;
         if least <= priority {
@@ -138,7 +138,7 @@ impl Held {
         self.drop_message(number, Some(AbandonReason::Priority))
     }
 
-    /// Bytes that could be evicted for a message of this priority, counted up to `enough`.
+    /// Bytes that could be removed for a message of this priority, counted up to `enough`.
     fn evictable(&self, priority: u32, enough: usize) -> usize {
         let mut bytes = 0;
         for (least, Reverse(number)) in self.priorities.iter().rev() {
@@ -155,7 +155,7 @@ impl Held {
         bytes
     }
 
-    /// Messages that wait longer than this are dropped, from now on.
+    /// Sets the longest wait of messages.
     fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
         self.deadlines.clear();
         for (number, waiting) in &mut self.waiting {
@@ -166,12 +166,12 @@ impl Held {
         }
     }
 
-    /// Whether a reset of this stream waits here.
+    /// Whether a reset of this stream is held.
     pub(super) fn resets(&self, stream: StreamId) -> bool {
         self.waiting.iter().any(|(_, waiting)| waiting.resets(stream))
     }
 
-    /// Lets a reset wait if messages of its streams do; false if none does.
+    /// Holds a reset if messages of its streams are held; returns whether it did.
     pub(super) fn take_reset(&mut self, streams: &Streams) -> bool {
         let concerns = |(_, waiting): &(u64, Waiting)| matches!(waiting, Waiting::Message(message) if streams.contains(message.stream));
         if is_asked_twice(&self.waiting, streams) {
@@ -184,7 +184,7 @@ impl Held {
         waits
     }
 
-    /// Likewise for all streams and the TSNs.
+    /// Holds a reset of the association if messages are held; returns whether it did.
     pub(super) fn take_association_reset(&mut self) -> bool {
         match self.waiting.back() {
             None => false,
@@ -196,12 +196,12 @@ impl Held {
         }
     }
 
-    /// The resets are not asked for any more.
+    /// Drops the held resets.
     pub(super) fn forget_resets(&mut self) {
         self.waiting.retain(|(_, waiting)| matches!(waiting, Waiting::Message(_)));
     }
 
-    /// Whether a reset, the next after those in `kept`, may be asked for now.
+    /// Whether a reset, the next after those in `kept`, may be requested now.
     fn is_due(reset: &Waiting, kept: &VecDeque<(u64, Waiting)>) -> bool {
         match reset {
             Waiting::Reset(streams) => kept.iter().all(|(_, before)| match before {
@@ -212,8 +212,7 @@ impl Held {
         }
     }
 
-    /// Whether a reset has become the second with nothing between it and the one before: what was there was
-    /// given up.
+    /// Whether a reset directly follows another, because the messages between them were abandoned.
     fn is_needless(reset: &Waiting, kept: &VecDeque<(u64, Waiting)>) -> bool {
         match reset {
             Waiting::Message(_) => false,
@@ -224,7 +223,7 @@ impl Held {
         }
     }
 
-    /// Takes out what need not wait any more: messages, and resets among `requests`.
+    /// Removes the entries that need not wait any more: returns messages, and adds resets to `requests`.
     fn release(&mut self, requests: &mut Requests, hold_all: bool) -> Vec<Message> {
         let mut released = Vec::new();
         let mut kept = VecDeque::new();
@@ -252,23 +251,23 @@ impl Held {
 }
 
 impl Reconfiguration {
-    /// A message was accepted whose stream has to be reset first.
+    /// Holds a message whose stream must be reset first.
     pub(crate) fn hold(&mut self, message: Message) {
         self.held.push(Waiting::Message(message));
     }
 
-    /// Whether a message that waits for a reset names this key.
+    /// Whether a held message uses this key.
     pub(crate) fn names_key(&self, key: KeyId) -> bool {
         self.held.names_key(key)
     }
 
-    /// A part of a message was refused because it would have had to wait, which parts do not do here: the application is
-    /// told when it may be worth another attempt.
+    /// Records that a part of a message was refused because it would have had to be held, which is not possible for
+    /// parts: the application is notified when another attempt may succeed.
     pub(crate) fn note_refused_part(&mut self) {
         self.part_waits = true;
     }
 
-    /// Gives up the messages that waited for a reset longer than they may.
+    /// Abandons held messages that have expired.
     pub(crate) fn expire(&mut self, now: Instant, tx: &mut Sender) {
         while let Some(abandoned) = self.held.expire(now) {
             // A reset may have waited for it.
@@ -277,41 +276,40 @@ impl Reconfiguration {
         }
     }
 
-    /// Bytes of messages waiting for a reset that are less important than `priority`, counted up to `enough`.
+    /// Bytes of held messages that are less important than `priority`, counted up to `enough`.
     pub(crate) fn evictable(&self, priority: u32, enough: usize) -> usize {
         self.held.evictable(priority, enough)
     }
 
-    /// Gives up the least important of the messages that wait for a reset, if it is less important than
-    /// `priority`.
+    /// Abandons the least important held message, if it is less important than `priority`.
     pub(crate) fn evict(&mut self, priority: u32) -> Option<Abandoned> {
         let abandoned = self.held.evict(priority)?;
         self.release_due = true;
         Some(abandoned)
     }
 
-    /// The option changed that says how long messages may wait.
+    /// Sets the longest wait of messages.
     pub(crate) fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
         self.held.set_max_queueing_delay(delay);
     }
 
-    /// Messages that wait for a reset.
+    /// Number of held messages.
     pub(crate) fn held_messages(&self) -> u64 {
         self.held.messages()
     }
 
-    /// Bytes of messages that wait for a reset.
+    /// Bytes of held messages.
     pub(crate) fn held_bytes(&self) -> usize {
         self.held.bytes
     }
 
-    /// Queues the messages that need not wait any more, in their order, and asks for the resets behind them.
+    /// Queues the messages that need not be held any more, in order, and requests the resets after them.
     pub(super) fn release_held(&mut self, context: &mut Context<'_>) {
         if !core::mem::take(&mut self.release_due) {
             return;
         }
         if core::mem::take(&mut self.part_waits) {
-            // A part of a message that was refused may be taken now.
+            // A refused part may be accepted now.
             context.actions.push(Action::Writable);
         }
         if self.held.waiting.is_empty() {

@@ -1,5 +1,5 @@
-//! What this side asks of the peer (RFC 6525, sections 5.1 and 5.2.7): wishes of the application, one
-//! chunk of one or two requests under way at a time, and its timer.
+//! This side's requests (RFC 6525, sections 5.1 and 5.2.7): wishes of the application, one outstanding chunk of one
+//! or two requests at a time, and its timer.
 
 mod progress;
 
@@ -15,18 +15,18 @@ use crate::tx::sender::Sender;
 use crate::wire::chunk::{ReconfigParameter, ReconfigResult};
 use crate::wire::{Rsn, StreamId, Tsn};
 
-/// Streams of one request at the most, so that two lists fit the packets of every path.
+/// Most streams of one request, so that two lists fit the packets of every path.
 const STREAMS_PER_REQUEST: usize = 120;
 
-/// Outgoing streams that are to begin again once what was accepted before has been acknowledged.
+/// Outgoing streams to be reset once all earlier data is acknowledged.
 #[derive(Debug)]
 struct Drain {
     streams: Streams,
-    /// The peer's request to which this is the answer.
+    /// The peer's request that this answers, if any.
     answers: Option<Rsn>,
-    /// A message of the streams that waits to be sent: while it does no other need be looked for.
+    /// A queued message of the streams: while it is queued, no other needs to be searched for.
     waits_for: Option<WaitingMessage>,
-    /// Once no message of the streams waits any more: the unit after their last one outstanding.
+    /// Once no message of the streams is queued: the unit after their last outstanding one.
     end: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl Drain {
         Drain { streams, answers, waits_for: None, end: None }
     }
 
-    /// Whether no message of the streams waits to be sent any more.
+    /// Whether no message of the streams is queued any more.
     fn is_idle(&mut self, queue: &SendQueue) -> bool {
         if queue.has_open_among(|stream| self.streams.contains(stream)) {
             return false;
@@ -64,7 +64,7 @@ enum Request {
 }
 
 impl Request {
-    /// As the application knows it.
+    /// The request as reported to the application.
     fn describe(self) -> ReconfigurationRequest {
         let reset = |direction, streams: Streams| ReconfigurationRequest::ResetStreams {
             direction,
@@ -86,19 +86,19 @@ struct Numbered {
     request: Request,
 }
 
-/// The requests under way, and the Re-configuration Timer (section 5.1.1).
+/// The outstanding requests, and the Re-configuration Timer (section 5.1.1).
 #[derive(Debug)]
 struct Outstanding {
-    /// Requests without an answer yet: one or two.
+    /// Unanswered requests: one or two.
     requests: SmallVec<[Numbered; 2]>,
     due: Instant,
-    /// Expiries in a row.
+    /// Consecutive expiries.
     attempts: u8,
-    /// The peer has the request and is not done: the next expiry is no error (section 5.2.7).
+    /// Whether the peer is still executing the request: then the next expiry is no error (section 5.2.7).
     in_progress: bool,
-    /// DATA was refused since the request was sent last.
+    /// Whether DATA was refused since the request was last sent.
     refused_data: bool,
-    /// How often in a row that was so when the answer came.
+    /// Number of consecutive answers after refused DATA.
     refusals: u8,
 }
 
@@ -108,8 +108,8 @@ impl Outstanding {
         Outstanding { requests, due, attempts, in_progress, refused_data: false, refusals: 0 }
     }
 
-    /// The peer is not done. Where its data came between request and answer, and was refused, it is asked
-    /// again later each time, so that its retransmissions cannot come in that moment for ever.
+    /// The peer is still executing the request. If its data arrived between request and answer and was refused, the
+    /// request is repeated later each time, so that its retransmissions cannot fall into that interval for ever.
     fn on_in_progress(&mut self, now: Instant, rto: Duration) {
         (self.in_progress, self.attempts) = (true, 0);
         self.refusals = match core::mem::take(&mut self.refused_data) {
@@ -120,14 +120,14 @@ impl Outstanding {
     }
 }
 
-/// What decides which requests may go.
+/// Facts that decide which requests may be sent.
 struct Situation {
     /// The first unit that is not acknowledged cumulatively.
     cumulative: u64,
-    /// Nothing waits and nothing is outstanding.
+    /// Whether no data is queued or outstanding.
     settled: bool,
     last_tsn: Tsn,
-    /// The peer's last request.
+    /// Number of the peer's last request.
     peer_request: Rsn,
 }
 
@@ -140,10 +140,11 @@ pub(super) struct Requests {
     add_outgoing: u16,
     add_incoming: u16,
     outstanding: Option<Outstanding>,
-    /// Incoming streams were asked for, and then the peer added as many of its own accord or for that,
-    /// which nothing tells apart (section 5.2.5): it may never have had this request and its number.
+    /// A request for incoming streams, after which the peer added as many, of its own accord or because of the
+    /// request, which is indistinguishable (section 5.2.5): the peer may never have received the request and its
+    /// number.
     unconfirmed: Option<Numbered>,
-    /// Requests under way whose turn comes once the peer has had the unconfirmed one.
+    /// Requests to be repeated once the peer has received the unconfirmed one.
     postponed: Option<Outstanding>,
 }
 
@@ -164,7 +165,7 @@ impl Requests {
 
     // ---- wishes --------------------------------------------------------------------------------
 
-    /// Streams that wait to be reset already are not reset twice.
+    /// Requests the reset of outgoing streams, except those that already wait for one.
     pub(super) fn want_outgoing_reset(&mut self, streams: Streams) {
         let mut left = Some(streams);
         for drain in &self.drains {
@@ -177,13 +178,12 @@ impl Requests {
         self.drains.push_back(Drain::new(streams, None));
     }
 
-    /// Whether a reset that the peer asked for waits for messages. It may ask for one at a time (section
-    /// 5.1.1).
+    /// Whether a reset that the peer requested waits for messages. It may request one at a time (section 5.1.1).
     pub(super) fn is_answering(&self) -> bool {
         self.drains.iter().any(|drain| drain.answers.is_some())
     }
 
-    /// The peer asked for a reset of outgoing streams.
+    /// Resets outgoing streams at the peer's request.
     pub(super) fn answer_with_reset(&mut self, streams: Streams, request: Rsn) {
         let twice = |drain: &Drain| drain.answers.is_none() && streams.covers(&drain.streams);
         self.drains.retain(|drain| !twice(drain));
@@ -203,7 +203,7 @@ impl Requests {
         self.association = true;
     }
 
-    /// Streams asked for or to be asked for: outgoing and incoming.
+    /// Numbers of streams requested or to be requested: outgoing and incoming.
     pub(super) fn streams_to_come(&self) -> (u16, u16) {
         let mut to_come = (self.add_outgoing, self.add_incoming);
         let pending: Vec<&Request> = self.pending().map(|numbered| &numbered.request).collect();
@@ -217,33 +217,33 @@ impl Requests {
         to_come
     }
 
-    /// The sums were found to be below 65536.
+    /// Requests additional streams; the totals are known to be below 65536.
     pub(super) fn want_streams(&mut self, outgoing: u16, incoming: u16) {
         self.add_outgoing += outgoing;
         self.add_incoming += incoming;
     }
 
-    /// Drops what was not asked yet.
+    /// Drops requests that were not sent.
     pub(super) fn forget_wishes(&mut self) {
         let (outstanding, postponed) = (self.outstanding.take(), self.postponed.take());
         let unconfirmed = self.unconfirmed.take();
         *self = Requests { outstanding, unconfirmed, postponed, ..Requests::new(self.next) };
     }
 
-    // ---- questions -----------------------------------------------------------------------------
+    // ---- queries -------------------------------------------------------------------------------
 
-    /// Requests without an answer.
+    /// The unanswered requests.
     fn pending(&self) -> impl Iterator<Item = &Numbered> {
         let sent = self.outstanding.iter().chain(&self.postponed);
         sent.flat_map(|outstanding| &outstanding.requests)
     }
 
-    /// Whether a request of this side waits for its answer.
+    /// Whether a request of this side is outstanding.
     pub(super) fn is_outstanding(&self) -> bool {
         self.outstanding.is_some()
     }
 
-    /// Whether a new message on `stream` has to wait.
+    /// Whether a new message on `stream` must be held.
     pub(super) fn hold(&self, stream: StreamId) -> bool {
         let held_by = |Numbered { request, .. }: &Numbered| match request {
             Request::OutgoingReset { streams, .. } => streams.contains(stream),
@@ -255,7 +255,7 @@ impl Requests {
             || self.pending().any(held_by)
     }
 
-    /// Whether a reset of all of these outgoing streams is under way.
+    /// Whether a reset of all these outgoing streams is outstanding.
     pub(super) fn is_resetting(&self, asked: &Streams) -> bool {
         self.pending().any(|Numbered { request, .. }| match request {
             Request::OutgoingReset { streams, .. } => streams.covers(asked),
@@ -263,20 +263,20 @@ impl Requests {
         })
     }
 
-    /// Whether this reset of the peer's is what was asked of it.
+    /// Whether this reset by the peer was requested by this side.
     pub(super) fn asked_for_reset(&self, performed: &Streams) -> bool {
         self.pending().any(|numbered| numbered.request.is_satisfied_by_reset(performed))
     }
 
-    /// Whether the peer was asked to send on that many more streams.
+    /// Whether this side requested that the peer adds `count` streams.
     pub(super) fn asked_for_streams(&self, count: u16) -> bool {
         self.pending().any(|numbered| numbered.request.is_satisfied_by_streams(count))
     }
 
-    /// Whether the peer may have reset the association, which this side would not know yet, when DATA came. A peer that
-    /// last asked to wait may have heard a copy of the request since, which the network kept or doubled, once
-    /// all that it had sent was acknowledged: nothing that came before is then behind a hole. DATA that `opens_a_gap` may
-    /// have overtaken the answer.
+    /// Whether the peer may have reset the association, without this side knowing yet, when DATA arrived. A peer
+    /// that last asked to wait may have received a copy of the request since, which the network delayed or
+    /// duplicated, after all its data was acknowledged: earlier data is then not after a hole. DATA that
+    /// `opens_a_gap` may have overtaken the answer.
     fn may_be_reset_by_peer(&mut self, opens_a_gap: bool) -> bool {
         let resets = |numbered: &Numbered| matches!(numbered.request, Request::SsnTsnReset);
         let Some(outstanding) = &mut self.outstanding else { return false };
@@ -296,7 +296,7 @@ impl Requests {
         self.deadline().is_some_and(|due| due <= now)
     }
 
-    /// The requests under way, to be written.
+    /// The outstanding requests as parameters.
     pub(super) fn parameters(
         &self,
     ) -> impl Iterator<Item = ReconfigParameter<'_, impl Iterator<Item = StreamId> + Clone>> {
@@ -329,7 +329,7 @@ impl Requests {
 
     // ---- progress ------------------------------------------------------------------------------
 
-    /// Takes note of streams of which nothing waits to be sent any more.
+    /// Records streams of which no message is queued any more.
     fn note_drained(&mut self, tx: &Sender) {
         for drain in self.drains.iter_mut().filter(|drain| drain.end.is_none()) {
             if drain.is_idle(tx.queue()) {
@@ -339,15 +339,14 @@ impl Requests {
         }
     }
 
-    /// Whether the reset in answer to the peer's `request` can go at once.
+    /// Whether the reset in answer to the peer's `request` can be sent at once.
     fn can_answer(&self, request: Rsn, cumulative: u64) -> bool {
         let mut drains = self.drains.iter();
         self.outstanding.is_none()
             && drains.any(|d| d.answers == Some(request) && d.is_done(cumulative))
     }
 
-    /// The next one or two requests that may go together (section 3.1), and the peer's request that
-    /// they answer.
+    /// The next one or two requests that may be combined (section 3.1), and the peer's request that they answer.
     fn take_next(&mut self, at: &Situation) -> (SmallVec<[Request; 2]>, Option<Rsn>) {
         let done = |drain: &Drain| drain.is_done(at.cumulative);
         let answer = self.drains.iter().position(|drain| drain.answers.is_some() && done(drain));
@@ -378,7 +377,7 @@ impl Requests {
         (requests, None)
     }
 
-    /// Streams that may be reset now, as many as one request takes.
+    /// Streams that may be reset now, as many as fit one request.
     fn take_drained(&mut self, cumulative: u64) -> Option<Streams> {
         let ready = |drain: &Drain| drain.answers.is_none() && drain.is_done(cumulative);
         if self.drains.iter().any(|drain| ready(drain) && drain.streams == Streams::All) {
@@ -398,7 +397,7 @@ impl Requests {
         (!taken.is_empty()).then(|| Streams::new(taken))
     }
 
-    /// Incoming streams to be reset, as many as one request takes.
+    /// Incoming streams to be reset, as many as fit one request.
     fn take_incoming(&mut self) -> Option<Streams> {
         match self.incoming.take()? {
             Streams::These(streams) if streams.len() > STREAMS_PER_REQUEST => {
@@ -410,7 +409,7 @@ impl Requests {
         }
     }
 
-    /// Numbers requests and remembers them until they are answered.
+    /// Numbers requests and stores them until they are answered.
     fn send(&mut self, requests: SmallVec<[Request; 2]>, due: Instant) {
         let numbered = requests.into_iter().map(|request| {
             let number = self.next;
@@ -421,7 +420,7 @@ impl Requests {
         self.outstanding = Some(Outstanding::new(requests, due));
     }
 
-    /// Takes the request out that an answer is for.
+    /// Removes and returns the request that an answer is for.
     fn answered(&mut self, now: Instant, by: impl Fn(&Numbered) -> bool) -> Option<Numbered> {
         let outstanding = self.outstanding.as_mut()?;
         let index = outstanding.requests.iter().position(by)?;
@@ -436,15 +435,14 @@ impl Requests {
         Some(numbered)
     }
 
-    /// The peer's reset of its own streams answers the request for it that it names (section 5.2.2, step
-    /// E1).
+    /// The peer's reset of its own streams answers the request that it names (section 5.2.2, step E1).
     pub(super) fn on_reset_by_peer(&mut self, now: Instant, performed: &Streams, response: Rsn) {
         let _ = self.answered(now, |numbered| {
             numbered.number == response && numbered.request.is_satisfied_by_reset(performed)
         });
     }
 
-    /// The peer's request for more streams of its own answers the request for them.
+    /// The peer's request for more streams of its own answers this side's request for them.
     pub(super) fn on_streams_added_by_peer(&mut self, now: Instant, count: u16) {
         let as_many = |numbered: &Numbered| numbered.request.is_satisfied_by_streams(count);
         if let Some(numbered) = self.answered(now, as_many) {
@@ -452,8 +450,8 @@ impl Requests {
         }
     }
 
-    /// Whether the answer to a request shows that the peer waits for the unconfirmed one before it, which
-    /// then goes first. Any other answer shows that the peer has had it.
+    /// Whether the answer to a request shows that the peer waits for the unconfirmed one before it, which is then
+    /// sent first. Any other answer shows that the peer has received it.
     fn reveals_a_gap(&mut self, now: Instant, response: Rsn, result: ReconfigResult) -> bool {
         let later = |before: &mut Numbered| response.is_after(before.number);
         let Some(numbered) = self.unconfirmed.take_if(later) else { return false };

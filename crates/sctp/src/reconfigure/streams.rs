@@ -1,4 +1,4 @@
-//! Sets of streams that begin again together.
+//! Sets of streams that are reset together.
 
 use crate::wire::StreamId;
 
@@ -6,12 +6,12 @@ use crate::wire::StreamId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Streams {
     All,
-    /// Ascending, each once, at least one.
+    /// Ascending, without repetition, at least one.
     These(Box<[StreamId]>),
 }
 
 impl Streams {
-    /// The streams listed, or all if none is, as the wire has it.
+    /// The streams in the list, or all if it is empty, as on the wire.
     pub(super) fn new(listed: impl IntoIterator<Item = StreamId>) -> Streams {
         let mut streams: Vec<StreamId> = listed.into_iter().collect();
         streams.sort_unstable();
@@ -26,7 +26,7 @@ impl Streams {
         }
     }
 
-    /// Whether all of `other` are among these.
+    /// Whether these include all of `other`.
     pub(super) fn covers(&self, other: &Streams) -> bool {
         match (self, other) {
             (Streams::All, _) => true,
@@ -37,7 +37,7 @@ impl Streams {
         }
     }
 
-    /// The streams without those of `others`; none when nothing is left.
+    /// The streams without those of `others`; `None` if none is left.
     pub(super) fn without(self, others: &Streams) -> Option<Streams> {
         match self {
             _ if others.covers(&self) => None,
@@ -49,7 +49,7 @@ impl Streams {
         }
     }
 
-    /// The list as the wire and the application have it: none when all are meant.
+    /// The list for the wire and the application: empty if all are meant.
     pub(super) fn listed(&self) -> &[StreamId] {
         match self {
             Streams::All => &[],
@@ -57,7 +57,7 @@ impl Streams {
         }
     }
 
-    /// Whether all are among streams 0 to `count` - 1.
+    /// Whether all are below `count`.
     pub(super) fn exist(&self, count: u16) -> bool {
         self.listed().last().is_none_or(|highest| highest.0 < count)
     }

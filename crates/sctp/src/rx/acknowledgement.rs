@@ -15,52 +15,52 @@ pub(crate) fn sack_timing(policy: &AcknowledgementPolicy) -> AckTiming {
     AckTiming { quick: QUICK, ..AckTiming::of(policy, DELAY_MAX) }
 }
 
-/// What one packet brought, gathered chunk by chunk.
+/// Contents of one packet, collected chunk by chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketSummary {
-    /// DATA chunks not received before, and FORWARD-TSNs that say something new.
+    /// DATA chunks not received before, and FORWARD-TSNs with news.
     pub(crate) new: u32,
-    /// DATA chunks received before, and FORWARD-TSNs out of date.
+    /// DATA chunks received before, and outdated FORWARD-TSNs.
     pub(crate) duplicates: u32,
-    /// TSNs are missing, or were before this packet came.
+    /// Whether TSNs are missing, or were before this packet arrived.
     pub(crate) gap: bool,
-    /// A DATA chunk was thrown away for want of room (or an older one to make room).
+    /// Whether a DATA chunk was dropped for lack of room (or an older one to make room).
     pub(crate) dropped: bool,
-    /// A DATA chunk carried the I bit, or a SACK seems to be lost.
+    /// Whether a DATA chunk carried the I bit, or a SACK seems to be lost.
     pub(crate) immediate: bool,
 }
 
-/// The delayed acknowledgement of one association: what SCTP wants acknowledged at once.
+/// The delayed acknowledgement of one association, with SCTP's reasons for immediate ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Acknowledgement(DelayedAck);
 
 impl Acknowledgement {
-    /// Nothing received yet.
+    /// The state before the first packet.
     pub(crate) fn new(timing: AckTiming) -> Acknowledgement {
         Acknowledgement(DelayedAck::new(timing))
     }
 
-    /// Changes the timing; a SACK already due or delayed keeps its time.
+    /// Changes the timing; a pending SACK keeps its deadline.
     pub(crate) fn set_timing(&mut self, timing: AckTiming) {
         self.0.set_timing(timing);
     }
 
-    /// A packet with DATA has been processed. `shutdown_sent`: the association is in SHUTDOWN-SENT,
-    /// where every packet is answered (section 9.2).
+    /// A packet with DATA was processed. `shutdown_sent`: the association is in SHUTDOWN-SENT, where every packet
+    /// is answered (section 9.2).
     pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, shutdown_sent: bool) {
         if packet.new == 0 && packet.duplicates == 0 && !packet.dropped {
             return;
         }
-        // Section 6.2: duplicates and nothing new are answered without delay; with new data along
-        // with them that is only allowed, and would undo delayed SACKs for a sender that bundles
-        // redundant data. Section 6.7: so is a packet that leaves or finds a gap.
+        // Section 6.2: duplicates without new data are answered at once; with new data that is optional, and would
+        // defeat delayed SACKs for a sender that bundles redundant data. Section 6.7: a packet that leaves or meets
+        // a gap is answered at once too.
         let duplicates_only = packet.new == 0;
         let at_once =
             duplicates_only || packet.gap || packet.dropped || packet.immediate || shutdown_sent;
         self.0.on_packet(now, at_once);
     }
 
-    /// A SACK is due now for another reason, such as a window that opened.
+    /// Makes a SACK due now for another reason, such as a window that opened.
     pub(crate) fn request(&mut self, now: Instant) {
         self.0.request(now);
     }
@@ -70,13 +70,12 @@ impl Acknowledgement {
         self.0.is_due(now)
     }
 
-    /// When the delay of a waiting acknowledgement ends.
+    /// Deadline of a pending SACK.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.0.due()
     }
 
-    /// Whether a SACK would tell the peer something: then it rides along with DATA that leaves
-    /// anyway (section 6.1).
+    /// Whether a SACK has news for the peer: then it is bundled with DATA that leaves (section 6.1).
     pub(crate) fn waiting(&self) -> bool {
         self.0.due().is_some()
     }
@@ -102,7 +101,7 @@ mod tests {
         Instant::from_millis(millis)
     }
 
-    /// An acknowledgement whose first packet has been answered at time zero.
+    /// An acknowledgement state whose first packet was answered at time zero.
     fn settled(timing: AckTiming) -> Acknowledgement {
         let mut acknowledgement = Acknowledgement::new(timing);
         acknowledgement.on_packet(at(0), NEW, false);

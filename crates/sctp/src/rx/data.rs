@@ -1,4 +1,4 @@
-//! A chunk with user data as the receiving side needs it, and what can be wrong with one.
+//! A chunk with user data in the receiving side's form, and the errors in one.
 
 use bytes::Bytes;
 
@@ -6,9 +6,8 @@ use super::message::{Message, Part};
 use crate::wire::chunk::{self, DataFlags};
 use crate::wire::ids::{Fsn, Mid, Ppid, StreamId, Tsn};
 
-/// Payloads up to this length are copied when they are kept: each is a slice of its datagram, and
-/// ten bytes of payload would hold on to all of it. Longer ones are worth the datagram, and copying
-/// them would cost more.
+/// Longest payload that is copied when it is kept: each payload is a slice of its datagram, and ten bytes would
+/// keep all of it in memory. Longer payloads are worth the datagram, and copying them would cost more.
 pub(crate) const SMALL_PAYLOAD: usize = 256;
 
 /// Whether a payload is not worth the memory of its packet: less than three quarters of it.
@@ -16,7 +15,7 @@ fn is_sparse(payload: &Bytes, packet_len: usize) -> bool {
     payload.len() < packet_len - packet_len / 4
 }
 
-/// Bytes of a packet that may be kept for nothing until the application had an opportunity to read.
+/// Most bytes of a packet that may be kept in vain until the application could read.
 const SPARE: usize = 2048;
 
 /// A DATA or I-DATA chunk.
@@ -28,21 +27,21 @@ pub(crate) struct Data {
     pub(crate) stream: StreamId,
     /// Number of its message in the stream: the MID of I-DATA, the SSN of DATA.
     pub(crate) mid: Mid,
-    /// Number of the fragment in its message. Of DATA always 0: its TSN says as much.
+    /// Number of the fragment in its message; always 0 for DATA, whose TSN has this role.
     pub(crate) fsn: Fsn,
-    /// What its sender says it carries.
+    /// Payload protocol identifier set by its sender.
     pub(crate) ppid: Ppid,
     /// B bit: the first fragment of its message.
     pub(crate) beginning: bool,
     /// E bit: the last fragment of its message.
     pub(crate) ending: bool,
-    /// U bit: its message has no place in the order of the stream.
+    /// U bit: its message is unordered.
     pub(crate) unordered: bool,
-    /// I bit: its sender asks for a SACK without delay (RFC 7053).
+    /// I bit: its sender requests an immediate SACK (RFC 7053).
     pub(crate) immediate: bool,
-    /// The payload is not much of the packet that it is a slice of.
+    /// Whether the payload is a small part of the packet that it is a slice of.
     pub(crate) sparse: bool,
-    /// The packet is so large beside it that it is not kept for a moment.
+    /// Whether the packet is too large compared with the payload to be kept at all.
     pub(crate) wasteful: bool,
     /// User data.
     pub(crate) payload: Bytes,
@@ -75,7 +74,7 @@ impl Data {
         }
     }
 
-    /// Lets go of the datagram around a payload that is not worth it.
+    /// Copies a payload that is not worth its datagram.
     pub(crate) fn detach(&mut self) {
         if self.sparse || self.payload.len() <= SMALL_PAYLOAD {
             self.payload = Bytes::copy_from_slice(&self.payload);
@@ -83,7 +82,7 @@ impl Data {
         }
     }
 
-    /// A message of the payload of this chunk.
+    /// A message with the payload of this chunk.
     pub(crate) fn into_message(self) -> Message {
         let Data { tsn, stream, mid, ppid, unordered, payload, .. } = self;
         let payload = payload.into();
@@ -91,13 +90,13 @@ impl Data {
     }
 }
 
-/// How a peer broke the rules of fragmentation and order. The association is aborted with the
-/// cause Protocol Violation.
+/// A peer's violation of the rules of fragmentation and order. The association is aborted with the cause Protocol
+/// Violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
-    /// A first fragment where the message before it has not ended.
+    /// A first fragment while the previous message is incomplete.
     UnfinishedMessage,
-    /// A middle or last fragment where no message has begun.
+    /// A middle or last fragment without a first one.
     OrphanFragment,
     /// Consecutive fragments of one message name different streams, SSNs or orders.
     MixedFragments,
@@ -114,7 +113,7 @@ pub(crate) enum Violation {
 }
 
 impl Violation {
-    /// One line for the additional information of the error cause.
+    /// Additional information of the error cause, one line.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Violation::UnfinishedMessage => "DATA begins a message before the last one ended",
@@ -129,12 +128,12 @@ impl Violation {
     }
 }
 
-/// Why a chunk cannot become part of a message.
+/// Why a chunk cannot be part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The peer broke a rule.
+    /// The peer violated a rule.
     Violation(Violation),
-    /// The message is longer than this side takes.
+    /// The message is longer than this side accepts.
     MessageTooLarge,
 }
 
@@ -144,15 +143,14 @@ impl From<Violation> for Fault {
     }
 }
 
-/// Messages of a stream up to one that the peer gave up (RFC 3758, section 3.2; RFC 8260, section
-/// 2.3.1).
+/// Messages of a stream up to one that the peer abandoned (RFC 3758, section 3.2; RFC 8260, section 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Skipped {
     /// Stream in which messages are skipped.
     pub(crate) stream: StreamId,
-    /// Unordered messages, which count apart where messages interleave.
+    /// Whether they are unordered, which are numbered separately if messages interleave.
     pub(crate) unordered: bool,
-    /// The last of them: a MID, or an SSN.
+    /// The last of them: a MID or an SSN.
     pub(crate) mid: Mid,
 }
 

@@ -1,5 +1,5 @@
-//! Messages that wait for the application, and what they and the chunks of unfinished ones take
-//! from the receive buffer.
+//! Messages that wait for the application, and their use of the receive buffer, including chunks of incomplete
+//! ones.
 
 use core::num::NonZeroU32;
 use std::collections::VecDeque;
@@ -10,40 +10,40 @@ use super::data::{Data, Fault, Violation};
 use super::message::{Message, Payload};
 use super::stream::InboundStreams;
 
-/// Room that a chunk takes beside its payload. Without it, a buffer's worth of one-byte chunks
-/// would take a hundred times the buffer.
+/// Overhead of a chunk in the receive buffer. Without it, a buffer's worth of one-byte chunks would take a hundred
+/// times the buffer.
 pub(crate) const CHUNK_OVERHEAD: usize = 96;
 
-/// Messages that may wait for the application before small ones are copied
-/// (see [`SMALL_PAYLOAD`](super::data::SMALL_PAYLOAD)). One that reads what each datagram brought
-/// never pays for a copy.
+/// Number of messages that may wait before small ones are copied (see
+/// [`SMALL_PAYLOAD`](super::data::SMALL_PAYLOAD)). An application that reads after each datagram never pays for a
+/// copy.
 pub(crate) const UNREAD_UNCOPIED: usize = 16;
 
-/// Messages for which an idle queue keeps its memory.
+/// Number of messages for which an idle queue keeps its memory.
 pub(crate) const IDLE_CAPACITY: usize = 1;
 
-/// What does not depend on how messages are put together from chunks.
+/// State that does not depend on how messages are reassembled.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     /// The inbound streams.
     pub(crate) streams: InboundStreams,
-    /// Longer messages are a fault.
+    /// Length above which a message is a fault.
     pub(crate) max_message: u32,
-    /// The peer may give messages up: fragments without their message and gaps in the order of a
-    /// stream may be what it left of one, and are no violation.
+    /// Whether the peer may abandon messages: then fragments without their message, and gaps in the order of a
+    /// stream, may be remains of one, and are no violation.
     pub(crate) tolerant: bool,
-    /// Bytes of a message from which on what has arrived is delivered before the rest.
+    /// Bytes of a message from which on received data is delivered before the rest.
     pub(crate) partial_delivery: Option<NonZeroU32>,
     ready: VecDeque<Message>,
-    /// Bytes of the lists of pieces of those that came in several.
+    /// Bytes of the lists of pieces of messages with several.
     spilled: u32,
-    /// The buffer that bounds them is counted in 32 bits.
+    /// Counted in 32 bits, like the buffer that bounds it.
     bytes: u32,
     chunks: u32,
 }
 
 impl Inbox {
-    /// Nothing received yet.
+    /// An empty inbox.
     pub(crate) fn new(streams: InboundStreams, max_message: u32) -> Inbox {
         Inbox {
             streams,
@@ -57,22 +57,22 @@ impl Inbox {
         }
     }
 
-    /// Bytes of payload that are kept, delivered or not, until the application takes them.
+    /// Bytes of payload kept, delivered or not, until the application receives them.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes as usize
     }
 
-    /// What the kept chunks take from the receive buffer.
+    /// Use of the receive buffer by the kept chunks.
     pub(crate) fn charge(&self) -> usize {
         self.bytes as usize + self.chunks as usize * CHUNK_OVERHEAD
     }
 
-    /// Chunks that are kept.
+    /// Number of kept chunks.
     pub(crate) fn chunks(&self) -> usize {
         self.chunks as usize
     }
 
-    /// What the queue of messages and the streams take from the allocator, payload apart.
+    /// Allocated bytes of the message queue and the streams, without payload.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         footprint::of_vec(self.ready.capacity(), size_of::<Message>())
@@ -80,19 +80,19 @@ impl Inbox {
             + self.streams.memory()
     }
 
-    /// A chunk is kept.
+    /// Accounts for a chunk that is kept.
     pub(crate) fn charge_for(&mut self, data: &Data) {
         self.bytes += data.payload.len() as u32;
         self.chunks += 1;
     }
 
-    /// A chunk with `length` bytes is kept no longer.
+    /// Accounts for a chunk of `length` bytes that is not kept any more.
     pub(crate) fn release(&mut self, length: usize) {
         self.bytes -= length as u32;
         self.chunks -= 1;
     }
 
-    /// The chunks that made up `payload` are kept no longer.
+    /// Accounts for the chunks of `payload` that are not kept any more.
     pub(crate) fn release_all(&mut self, payload: &Payload) {
         self.bytes -= payload.len() as u32;
         self.chunks -= payload.parts().len() as u32;
@@ -103,17 +103,17 @@ impl Inbox {
         !self.ready.is_empty()
     }
 
-    /// Whether enough messages wait that a small one should not hold on to its datagram.
+    /// Whether enough messages wait that a small one should not keep its datagram in memory.
     pub(crate) fn is_unread(&self) -> bool {
         self.ready.len() >= UNREAD_UNCOPIED
     }
 
-    /// The message that [`receive`](Self::receive) would take.
+    /// The message that [`receive`](Self::receive) would return.
     pub(crate) fn next(&self) -> Option<&Message> {
         self.ready.front()
     }
 
-    /// The application takes the next message.
+    /// Removes and returns the next message.
     pub(crate) fn receive(&mut self) -> Option<Message> {
         let message = self.ready.pop_front()?;
         self.spilled -= message.payload.memory() as u32;
@@ -124,13 +124,13 @@ impl Inbox {
         Some(message)
     }
 
-    /// A message, or a part of one, whose turn it is.
+    /// Appends a message, or a part of one, that is next in order.
     pub(crate) fn push(&mut self, message: Message) {
         self.spilled += message.payload.memory() as u32;
         self.ready.push_back(message);
     }
 
-    /// Goes on with what waits for the application in the inbox of an association that began again.
+    /// Takes over the messages of a restarted association's inbox.
     pub(crate) fn inherit(&mut self, old: &mut Inbox) {
         for message in core::mem::take(&mut old.ready) {
             old.release_all(&message.payload);
@@ -141,17 +141,17 @@ impl Inbox {
         }
     }
 
-    /// Whether a message of `length` bytes is longer than this side takes.
+    /// Whether a message of `length` bytes is longer than this side accepts.
     pub(crate) fn is_too_large(&self, length: usize) -> bool {
         length > self.max_message as usize
     }
 
-    /// Whether `length` bytes of an unfinished message are to be delivered already.
+    /// Whether `length` bytes of an incomplete message are enough to deliver a part.
     pub(crate) fn wants_part(&self, length: usize) -> bool {
         self.partial_delivery.is_some_and(|threshold| length >= threshold.get() as usize)
     }
 
-    /// What to say of something that is only right from a peer that gives messages up.
+    /// Result for a chunk that is only valid from a peer that abandons messages.
     pub(crate) fn tolerate(&self, violation: Violation) -> Result<(), Fault> {
         if self.tolerant { Ok(()) } else { Err(violation.into()) }
     }

@@ -1,4 +1,4 @@
-//! What the application receives: a message and its payload.
+//! Messages that the application receives, and their payload.
 
 use ::endpoint::footprint;
 use bytes::{Bytes, BytesMut};
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::wire::ids::{Mid, Ppid, Ssn, StreamId, Tsn};
 
-/// The bytes of a message, in the pieces in which they arrived: nothing is copied to join them.
+/// The bytes of a message, in the pieces in which they arrived, without copies.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
     parts: SmallVec<[Bytes; 1]>,
@@ -18,7 +18,7 @@ impl Payload {
         self.parts.push(part);
     }
 
-    /// Bytes that the list of its pieces takes apart from itself.
+    /// Allocated bytes of the list of its pieces.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         let spilled = self.parts.spilled();
@@ -30,7 +30,7 @@ impl Payload {
         self.parts.iter().map(Bytes::len).sum()
     }
 
-    /// Whether there are no bytes: true of [`Part::Abandoned`], never of what arrived.
+    /// Whether there are no bytes: only in [`Part::Abandoned`].
     pub fn is_empty(&self) -> bool {
         self.parts.iter().all(Bytes::is_empty)
     }
@@ -40,7 +40,7 @@ impl Payload {
         &self.parts
     }
 
-    /// The message in one piece: free of cost when it came in one DATA chunk, else one copy.
+    /// The message in one piece: without a copy if it arrived in one DATA chunk, otherwise with one.
     pub fn into_bytes(mut self) -> Bytes {
         if self.parts.len() <= 1 {
             return self.parts.pop().unwrap_or_default();
@@ -59,7 +59,7 @@ impl From<Bytes> for Payload {
     }
 }
 
-/// Equal when the bytes are, however they are cut into parts.
+/// Payloads with the same bytes are equal, whatever their pieces.
 impl PartialEq for Payload {
     fn eq(&self, other: &Payload) -> bool {
         let bytes = |payload: &Payload| payload.parts.clone().into_iter().flatten();
@@ -69,36 +69,37 @@ impl PartialEq for Payload {
 
 impl Eq for Payload {}
 
-/// Which part of a message is delivered. All are [`Part::Last`] unless
+/// Part of a message. Every message is [`Part::Last`] unless
 /// [`AssociationOptions::partial_delivery`](crate::AssociationOptions::partial_delivery) is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Part {
     /// The last part, or the whole message (MSG_EOR of RFC 6458, section 3.1.4).
     #[default]
     Last,
-    /// More parts follow, with the same [`Message::tsn`]; other messages may come in between.
+    /// More parts follow, with the same [`Message::tsn`]; other messages may come between them.
     More,
-    /// No part follows: the peer gave the message up (SCTP_PARTIAL_DELIVERY_EVENT of RFC 6458,
-    /// section 6.1.7). There is no payload.
+    /// No part follows: the peer abandoned the message (SCTP_PARTIAL_DELIVERY_EVENT of RFC 6458, section 6.1.7).
+    /// There is no payload.
     Abandoned,
 }
 
-/// A user message as it is delivered, or a part of one.
+/// A received message, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The stream it came on.
+    /// Stream of the message.
     pub stream: StreamId,
-    /// What its sender says it carries (of the first fragment, should they differ).
+    /// Payload protocol identifier set by its sender (in the first fragment, if they differ).
     pub ppid: Ppid,
-    /// Whether it was sent without regard to order.
+    /// Whether it was sent unordered.
     pub unordered: bool,
-    /// Number of the message in the stream: where messages interleave its message identifier, and ordered and
-    /// unordered ones count apart (RFC 8260, section 2.1); elsewhere its SSN, which means nothing
-    /// when it is unordered.
+    /// Number of the message in the stream: with interleaving its message identifier, numbered separately for
+    /// ordered and unordered messages (RFC 8260, section 2.1); otherwise its SSN, which is meaningless if it is
+    /// unordered.
     pub mid: Mid,
-    /// TSN of its first fragment: tells apart what stream and number do not (RFC 6458, section 5.3.2).
+    /// TSN of its first fragment, which distinguishes messages with equal stream and number (RFC 6458, section
+    /// 5.3.2).
     pub tsn: Tsn,
-    /// Whether this is all of it, or the end.
+    /// Whether it is the whole message, its end, or an earlier part.
     pub part: Part,
     /// Bytes of the message, at least one.
     pub payload: Payload,
@@ -110,13 +111,13 @@ impl Message {
         Ssn(self.mid.0 as u16)
     }
 
-    /// What has arrived of a message that goes on: takes the payload out and leaves the rest.
+    /// Removes the received payload of an incomplete message, and returns it as a part.
     pub(crate) fn take_part(&mut self) -> Message {
         let payload = core::mem::take(&mut self.payload);
         Message { part: Part::More, payload, ..*self }
     }
 
-    /// The word that a message of which parts were delivered never ends.
+    /// The notification that a message delivered in parts never ends.
     pub(crate) fn abandoned(&self) -> Message {
         Message { part: Part::Abandoned, payload: Payload::default(), ..*self }
     }

@@ -1,9 +1,9 @@
-//! Fragments to messages, messages in their order (RFC 9260, sections 6.6, 6.7 and 6.9; RFC 8260,
-//! section 2).
+//! Reassembly of messages from fragments, and their order (RFC 9260, sections 6.6, 6.7 and 6.9; RFC 8260, section
+//! 2).
 //!
-//! DATA numbers the fragments of a message by consecutive TSNs, I-DATA by numbers of their own. An
-//! association uses one or the other, so each has its way of putting messages together:
-//! [`consecutive`] and [`interleaved`]. Both deliver into one [`Inbox`].
+//! DATA numbers the fragments of a message by consecutive TSNs, I-DATA by numbers of their own. An association uses
+//! one or the other, so each has its own reassembly: [`consecutive`] and [`interleaved`]. Both deliver into one
+//! [`Inbox`].
 
 mod consecutive;
 mod interleaved;
@@ -16,25 +16,25 @@ use super::inbox::Inbox;
 use super::message::Message;
 use crate::wire::ids::StreamId;
 
-/// Chunks beyond a missing TSN, which can be dropped again since they were acknowledged by gap ack blocks at the most.
+/// Chunks beyond a missing TSN, which may be dropped since they were at most reported by gap ack blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Revocable {
-    /// How many there are.
+    /// Number of chunks.
     pub(crate) chunks: usize,
-    /// Bytes of their payload.
+    /// Payload of these chunks in bytes.
     pub(crate) bytes: usize,
-    /// Bytes that keeping them in order takes beside.
+    /// Overhead of keeping them in order, in bytes.
     pub(crate) cost: usize,
 }
 
-/// How messages are put together.
+/// Kind of reassembly.
 #[derive(Debug)]
 enum Assembly {
     Consecutive(Consecutive),
     Interleaved(Box<Interleaved>),
 }
 
-/// Chunks and messages on their way from the wire to the application.
+/// Received chunks and messages before the application.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     inbox: Inbox,
@@ -42,7 +42,7 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
-    /// Nothing received yet. With `interleaving`, chunks are I-DATA.
+    /// An empty state. With `interleaving`, chunks are I-DATA.
     pub(crate) fn new(inbox: Inbox, interleaving: bool) -> Reassembly {
         let assembly = match interleaving {
             false => Assembly::Consecutive(Consecutive::default()),
@@ -51,22 +51,22 @@ impl Reassembly {
         Reassembly { inbox, assembly }
     }
 
-    /// What the application has not taken, and what is kept for it.
+    /// Messages that the application has not received, and their accounts.
     pub(crate) fn inbox(&self) -> &Inbox {
         &self.inbox
     }
 
-    /// What takes messages until the application reads them, to be changed.
+    /// Messages that the application has not received, mutable.
     pub(crate) fn inbox_mut(&mut self) -> &mut Inbox {
         &mut self.inbox
     }
 
-    /// The application takes the next message.
+    /// Removes and returns the next message.
     pub(crate) fn receive(&mut self) -> Option<Message> {
         self.inbox.receive()
     }
 
-    /// The highest TSN that can be dropped again.
+    /// The highest TSN that may be dropped.
     pub(crate) fn highest_held(&self) -> Option<u64> {
         match &self.assembly {
             Assembly::Consecutive(assembly) => assembly.highest_held(),
@@ -74,7 +74,7 @@ impl Reassembly {
         }
     }
 
-    /// What can be dropped again.
+    /// The chunks that may be dropped.
     #[inline]
     pub(crate) fn revocable(&self) -> Revocable {
         match &self.assembly {
@@ -83,7 +83,7 @@ impl Reassembly {
         }
     }
 
-    /// What it takes from the allocator, for what can be dropped again apart and without payload.
+    /// Allocated bytes, without payload and without chunks that may be dropped.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         let unfinished = match &self.assembly {
@@ -93,7 +93,7 @@ impl Reassembly {
         unfinished + self.inbox.memory()
     }
 
-    /// Drops the held chunk with the highest TSN and answers which it was.
+    /// Drops the held chunk with the highest TSN, and returns the TSN.
     pub(crate) fn drop_highest(&mut self) -> Option<u64> {
         match &mut self.assembly {
             Assembly::Consecutive(assembly) => assembly.drop_highest(&mut self.inbox),
@@ -101,7 +101,7 @@ impl Reassembly {
         }
     }
 
-    /// Takes the chunk that follows the cumulative TSN ack point.
+    /// Accepts the chunk that follows the cumulative TSN ack point.
     pub(crate) fn take_in_order(&mut self, tsn: u64, mut data: Data) -> Result<(), Fault> {
         if data.wasteful || self.inbox.is_unread() {
             data.detach();
@@ -112,9 +112,9 @@ impl Reassembly {
         }
     }
 
-    /// Takes a chunk beyond a missing TSN.
+    /// Accepts a chunk beyond a missing TSN.
     pub(crate) fn hold(&mut self, tsn: u64, mut data: Data) -> Result<(), Fault> {
-        // An unordered message does not wait, and many of them may be unread.
+        // An unordered message does not wait for others, and many of them may be unread.
         if data.wasteful || self.inbox.is_unread() {
             data.detach();
         }
@@ -124,7 +124,7 @@ impl Reassembly {
         }
     }
 
-    /// The cumulative TSN ack point has reached `cumulative`: no chunk up to it is dropped again.
+    /// The cumulative TSN ack point has reached `cumulative`: no chunk up to it may be dropped any more.
     pub(crate) fn take_reached(&mut self, cumulative: u64) -> Result<(), Fault> {
         match &mut self.assembly {
             Assembly::Consecutive(assembly) => assembly.take_reached(&mut self.inbox, cumulative),
@@ -135,8 +135,8 @@ impl Reassembly {
         }
     }
 
-    /// The peer gave up what is missing up to TSN `to`, which are the messages `skipped` (RFC 3758,
-    /// section 3.6): fragments of theirs are dropped, and what waited for them is delivered.
+    /// The peer abandoned what is missing up to TSN `to`, which are the messages `skipped` (RFC 3758, section 3.6):
+    /// their fragments are dropped, and messages that waited for them are delivered.
     pub(crate) fn skip(
         &mut self,
         to: u64,
@@ -151,7 +151,7 @@ impl Reassembly {
         }
     }
 
-    /// The peer begins to count the messages of `stream` at 0 again (RFC 6525).
+    /// The peer resets the numbers of `stream` to 0 (RFC 6525).
     pub(crate) fn reset_stream(&mut self, stream: StreamId) -> Result<(), Fault> {
         self.inbox.streams.reset(stream);
         match &mut self.assembly {
@@ -163,7 +163,7 @@ impl Reassembly {
         }
     }
 
-    /// The peer begins to count the messages of all streams at 0 again.
+    /// The peer resets the numbers of all streams to 0.
     pub(crate) fn reset_all(&mut self) -> Result<(), Fault> {
         self.inbox.streams.reset_all();
         match &mut self.assembly {
@@ -175,7 +175,7 @@ impl Reassembly {
         }
     }
 
-    /// Nothing that is missing will come: what is whole is delivered, the rest dropped.
+    /// No missing data will arrive: delivers complete messages and drops the rest.
     pub(crate) fn flush(&mut self) -> Result<(), Fault> {
         match &mut self.assembly {
             Assembly::Consecutive(assembly) => {
@@ -188,12 +188,12 @@ impl Reassembly {
         }
     }
 
-    /// The peer may add streams.
+    /// Adds streams of the peer.
     pub(crate) fn add_streams(&mut self, count: u16) {
         self.inbox.streams.add(count);
     }
 
-    /// Room is needed: delivers what there is of messages whose turn it is.
+    /// Room is needed: delivers parts of messages that are next in order.
     pub(crate) fn deliver_parts(&mut self) {
         match &mut self.assembly {
             Assembly::Consecutive(assembly) => assembly.deliver_part(&mut self.inbox),
@@ -204,7 +204,7 @@ impl Reassembly {
 
 #[cfg(test)]
 impl Reassembly {
-    /// Chunks that can be dropped again.
+    /// Number of chunks that may be dropped.
     fn held(&self) -> usize {
         match &self.assembly {
             Assembly::Consecutive(assembly) => assembly.held(),

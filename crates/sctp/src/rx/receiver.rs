@@ -1,10 +1,9 @@
-//! The receiving side as the association sees it: chunks in, messages and SACKs out, and the
-//! receive window between them (RFC 9260, sections 6.2 and 6.2.1).
+//! The receiving side's interface to the association: chunks in, messages and SACKs out, and the receive window
+//! between them (RFC 9260, sections 6.2 and 6.2.1).
 //!
-//! The window that is advertised is the buffer without the payload kept and without an overhead per
-//! chunk, but what is accepted is judged by payload alone, up to twice the buffer with overhead:
-//! a peer counts only payload against the window, and must not lose chunks that it was entitled to
-//! send because they were small.
+//! The advertised window is the buffer minus the kept payload and an overhead per chunk, but acceptance depends on
+//! the payload alone, up to twice the buffer with overhead: a peer counts only payload against the window, and must
+//! not lose permissible chunks because they are small.
 
 mod memory;
 mod reconfiguration;
@@ -25,29 +24,29 @@ use super::stream::{InboundStreams, Numbering};
 use super::tracker::{Observation, TsnTracker};
 use crate::wire::ids::Tsn;
 
-/// A window smaller than a packet is advertised as none (silly window avoidance: RFC 9260, section
-/// 6.2, and RFC 1122, section 4.2.3.3). Also the smallest buffer: section 3.3.2 asks for it.
+/// A window smaller than a packet is advertised as 0 (silly window avoidance: RFC 9260, section 6.2, and RFC 1122,
+/// section 4.2.3.3). Also the smallest buffer, as section 3.3.2 requires.
 const FULL_PACKET: u32 = 1500;
 
-/// How a receiver is set up.
+/// Settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceiverConfig {
-    /// The receive buffer, in bytes (at least 1500): the window advertised while it is empty.
+    /// The receive buffer in bytes (at least 1500): the advertised window while it is empty.
     pub(crate) buffer: u32,
-    /// The longest message taken, in bytes; no longer than the buffer unless delivered in parts.
+    /// Longest message accepted, in bytes; at most the buffer unless delivered in parts.
     pub(crate) max_message: u32,
     /// When to acknowledge.
     pub(crate) sack: AckTiming,
-    /// User data comes in I-DATA (RFC 8260).
+    /// Whether user data is in I-DATA (RFC 8260).
     pub(crate) interleaving: bool,
-    /// The peer may give messages up (RFC 3758).
+    /// Whether the peer may abandon messages (RFC 3758).
     pub(crate) partial_reliability: bool,
-    /// Bytes of an unfinished message from which on they are delivered (at most half the buffer).
+    /// Bytes of an incomplete message from which on parts are delivered (at most half the buffer).
     pub(crate) partial_delivery: Option<u32>,
 }
 
 impl Default for ReceiverConfig {
-    /// 1 MiB of buffer, messages up to half of it, SACKs as the RFC has them, no extension.
+    /// 1 MiB of buffer, messages up to half of it, SACKs as in the RFC, no extension.
     fn default() -> ReceiverConfig {
         ReceiverConfig {
             buffer: 1 << 20,
@@ -60,24 +59,23 @@ impl Default for ReceiverConfig {
     }
 }
 
-/// What became of a DATA chunk, and what the association owes the peer for it.
+/// Treatment of a DATA chunk, with the response to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum DataVerdict {
-    /// Taken; messages may be ready.
+    /// Accepted; messages may be ready.
     Accepted,
-    /// Received before; it will be in the next SACK.
+    /// Received before; reported in the next SACK.
     Duplicate,
-    /// No room, or too far ahead: as if it had never come.
+    /// Dropped for lack of room, or too far ahead: it counts as lost.
     Dropped,
-    /// Acknowledged but not taken: answer with ERROR, Invalid Stream Identifier (section 6.5).
+    /// Acknowledged but not delivered: answer with ERROR, Invalid Stream Identifier (section 6.5).
     InvalidStream,
-    /// Nothing in it: abort with No User Data (section 6.2).
+    /// Empty: abort with No User Data (section 6.2).
     NoUserData,
-    /// Abort with Protocol Violation.
+    /// Invalid: abort with Protocol Violation.
     ProtocolViolation(Violation),
-    /// The message is longer than this side takes and could never be finished: abort with Out of
-    /// Resource.
+    /// The message is longer than this side accepts and could never be completed: abort with Out of Resource.
     MessageTooLarge,
 }
 
@@ -90,7 +88,7 @@ impl From<Fault> for DataVerdict {
     }
 }
 
-/// What a SACK says (section 3.3.4).
+/// Contents of a SACK (section 3.3.4).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SackContents<'a> {
     /// Cumulative TSN ack.
@@ -101,13 +99,13 @@ pub(crate) struct SackContents<'a> {
 }
 
 impl<'a> SackContents<'a> {
-    /// Gap ack blocks in ascending order: first and last offset from the cumulative TSN ack. Up to
-    /// 1024; what does not fit the packet is left out from the end.
+    /// Gap ack blocks in ascending order: first and last offset from the cumulative TSN ack. At most 1024; those
+    /// that do not fit the packet are omitted from the end.
     pub(crate) fn gaps(&self) -> impl ExactSizeIterator<Item = (u16, u16)> + Clone + 'a {
         self.tracker.gaps()
     }
 
-    /// Duplicate TSNs, at most 32, to be left out where gap ack blocks need the place.
+    /// Duplicate TSNs, at most 32, to be omitted if gap ack blocks need the room.
     pub(crate) fn duplicates(&self) -> &'a [Tsn] {
         self.tracker.duplicates()
     }
@@ -115,26 +113,26 @@ impl<'a> SackContents<'a> {
 
 /// The receiving side of one association.
 ///
-/// For each packet: [`Receiver::on_data`] for each of its DATA or I-DATA chunks and
-/// [`Receiver::on_forward_tsn`] for each FORWARD-TSN, then [`Receiver::on_packet_end`]. Whenever [`Receiver::sack_due`], or DATA leaves while
-/// [`Receiver::sack_waiting`], send [`Receiver::sack`] and say so by [`Receiver::on_sack_sent`].
+/// For each packet: [`Receiver::on_data`] for each of its DATA or I-DATA chunks and [`Receiver::on_forward_tsn`]
+/// for each FORWARD-TSN, then [`Receiver::on_packet_end`]. Whenever [`Receiver::sack_due`], or DATA leaves while
+/// [`Receiver::sack_waiting`], send [`Receiver::sack`] and report it by [`Receiver::on_sack_sent`].
 #[derive(Debug)]
 pub(crate) struct Receiver {
     buffer: u32,
     tracker: TsnTracker,
     reassembly: Reassembly,
     acknowledgement: Acknowledgement,
-    /// What the packet being processed has brought so far.
+    /// Contents of the present packet so far.
     packet: PacketSummary,
-    /// The window of the last SACK (at first of INIT or INIT ACK).
+    /// The window of the last SACK (initially of INIT or INIT ACK).
     advertised: u32,
-    /// How much memory all associations have left.
+    /// State of the memory budget.
     scarcity: MemoryState,
 }
 
 impl Receiver {
-    /// A receiver for a peer that starts at `peer_initial_tsn` and may use `inbound_streams`.
-    /// Sizes out of range are brought into range.
+    /// A receiver for a peer whose first TSN is `peer_initial_tsn` and that may use `inbound_streams`. Sizes out of
+    /// range are clamped.
     pub(crate) fn new(
         config: ReceiverConfig,
         peer_initial_tsn: Tsn,
@@ -160,12 +158,12 @@ impl Receiver {
         }
     }
 
-    /// Changes when to acknowledge, from the next packet on.
+    /// Changes the timing of SACKs, from the next packet on.
     pub(crate) fn set_sack_timing(&mut self, timing: AckTiming) {
         self.acknowledgement.set_timing(timing);
     }
 
-    /// Input: a DATA chunk arrived, or an I-DATA chunk where these were agreed on.
+    /// Processes a DATA chunk, or an I-DATA chunk if these were agreed on.
     pub(crate) fn on_data(&mut self, data: Data) -> DataVerdict {
         if data.payload.is_empty() {
             return DataVerdict::NoUserData;
@@ -192,7 +190,7 @@ impl Receiver {
         }
         if known_stream && !self.make_room(tsn, data.payload.len()) {
             self.packet.dropped = true;
-            // With nothing for the application to take, no room will ever come.
+            // Without a message for the application to receive, no room will ever be freed.
             let stuck = in_order && !self.has_message() && !self.deliver_parts();
             return if stuck { DataVerdict::MessageTooLarge } else { DataVerdict::Dropped };
         }
@@ -210,8 +208,8 @@ impl Receiver {
         }
     }
 
-    /// Input: a FORWARD-TSN or I-FORWARD-TSN arrived: the peer gave up what is missing up to
-    /// `new_cumulative`, which are the messages `skipped` (RFC 3758, section 3.6).
+    /// Processes a FORWARD-TSN or I-FORWARD-TSN: the peer abandoned what is missing up to `new_cumulative`, which
+    /// are the messages `skipped` (RFC 3758, section 3.6).
     pub(crate) fn on_forward_tsn(
         &mut self,
         new_cumulative: Tsn,
@@ -221,7 +219,7 @@ impl Receiver {
         // It is acknowledged by the rules for DATA.
         self.packet.gap |= self.tracker.has_gaps();
         if !self.tracker.skip_to(tsn) {
-            // Out of date: the SACK that told so may be lost.
+            // Outdated: the SACK with this information may be lost.
             self.packet.duplicates += 1;
             self.packet.immediate = true;
             return Ok(());
@@ -231,22 +229,20 @@ impl Receiver {
         self.reassembly.take_reached(self.tracker.cumulative())
     }
 
-    /// Input: all chunks of the packet have been processed. `shutdown_sent`: the association is in
-    /// SHUTDOWN-SENT.
+    /// Finishes a packet after its last chunk. `shutdown_sent`: the association is in SHUTDOWN-SENT.
     pub(crate) fn on_packet_end(&mut self, now: Instant, shutdown_sent: bool) {
         let mut packet = core::mem::take(&mut self.packet);
         packet.gap |= self.tracker.has_gaps();
         self.acknowledgement.on_packet(now, packet, shutdown_sent);
     }
 
-    /// The application takes the next message, if one is ready. That may make a SACK due that
-    /// tells the peer of the window.
+    /// Removes and returns the next message. That may make a SACK due that reports the window.
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Message> {
         let message = self.reassembly.receive()?;
         let window = self.a_rwnd();
         let enough = FULL_PACKET.max(self.buffer / 2).min(self.buffer);
-        // A closed window also opens for less once the application has taken all there is: no
-        // further call of it would open the window more.
+        // A closed window also opens by less once the application has received everything: no further call would
+        // open it more.
         let reopened = self.advertised == 0 && window > 0 && !self.has_message();
         if reopened || window.saturating_sub(self.advertised) >= enough {
             self.acknowledgement.request(now);
@@ -254,12 +250,12 @@ impl Receiver {
         Some(message)
     }
 
-    /// Goes on with what waits for the application at an association that began again.
+    /// Takes over the messages of a restarted association.
     pub(crate) fn inherit(&mut self, mut old: Receiver) {
         self.reassembly.inbox_mut().inherit(old.reassembly.inbox_mut());
     }
 
-    /// The message that the application would take next.
+    /// The message that the application would receive next.
     pub(crate) fn next_message(&self) -> Option<&Message> {
         self.reassembly.inbox().next()
     }
@@ -274,17 +270,17 @@ impl Receiver {
         self.acknowledgement.due(now)
     }
 
-    /// Whether a SACK waits for its delay and should go along with DATA that leaves.
+    /// Whether a SACK is delayed and should be bundled with DATA that leaves.
     pub(crate) fn sack_waiting(&self) -> bool {
         self.acknowledgement.waiting()
     }
 
-    /// When [`Receiver::sack_due`] becomes true by itself.
+    /// Instant at which [`Receiver::sack_due`] becomes true.
     pub(crate) fn sack_deadline(&self) -> Option<Instant> {
         self.acknowledgement.deadline()
     }
 
-    /// What a SACK says now. Sending it is reported by [`Receiver::on_sack_sent`].
+    /// Contents of a SACK sent now. [`Receiver::on_sack_sent`] reports its sending.
     pub(crate) fn sack(&self) -> SackContents<'_> {
         SackContents {
             cumulative: self.cumulative(),
@@ -314,7 +310,7 @@ impl Receiver {
         if window < FULL_PACKET.min(buffer / 2) { 0 } else { window }
     }
 
-    /// If messages may be delivered in parts, delivers what there is. True if there is any.
+    /// Delivers parts of messages if that is enabled; returns whether there was any.
     fn deliver_parts(&mut self) -> bool {
         if self.reassembly.inbox().partial_delivery.is_some() {
             self.reassembly.deliver_parts();
@@ -322,8 +318,8 @@ impl Receiver {
         self.has_message()
     }
 
-    /// Makes room for chunk `tsn` if need be, by dropping held chunks with higher TSNs (section
-    /// 6.2: the largest TSN held for reordering goes first). False when there is still none.
+    /// Makes room for chunk `tsn` if necessary, by dropping held chunks with higher TSNs (section 6.2: the largest
+    /// TSN held for reordering goes first). Returns false if there is still no room.
     fn make_room(&mut self, tsn: u64, length: usize) -> bool {
         while !self.fits(length) {
             if self.reassembly.highest_held().is_none_or(|highest| highest < tsn) {

@@ -3,12 +3,12 @@
 use crate::stream_numbers::StreamNumbers;
 use crate::wire::ids::{Mid, StreamId};
 
-/// How wide the numbers of messages are before they wrap.
+/// Width of message numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbering {
-    /// The 16 bits of an SSN, as DATA has them.
+    /// 16 bits: an SSN, as in DATA.
     Ssn,
-    /// The 32 bits of a MID, as I-DATA has them.
+    /// 32 bits: a MID, as in I-DATA.
     Mid,
 }
 
@@ -31,8 +31,8 @@ impl Numbering {
     }
 }
 
-/// Inbound streams and the number of the message that each waits for. A stream costs nothing until
-/// an ordered message came on it: 65,535 may be negotiated, a handful is used.
+/// Inbound streams with the number of the next message of each. A stream costs nothing before its first ordered
+/// message: 65,535 may be negotiated, a few are used.
 #[derive(Clone, Debug)]
 pub(crate) struct InboundStreams {
     count: u16,
@@ -46,13 +46,13 @@ impl InboundStreams {
         InboundStreams { count, numbering, next: StreamNumbers::default() }
     }
 
-    /// What those with a number take from the allocator.
+    /// Allocated bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         self.next.memory()
     }
 
-    /// How many there are.
+    /// Number of streams.
     pub(crate) fn count(&self) -> u16 {
         self.count
     }
@@ -67,12 +67,12 @@ impl InboundStreams {
         self.next.get(stream)
     }
 
-    /// Whether an ordered message `mid` of `stream` has had its turn already.
+    /// Whether an ordered message `mid` of `stream` is before the next one.
     pub(crate) fn is_past(&self, stream: StreamId, mid: Mid) -> bool {
         self.numbering.is_after(self.expected(stream), mid)
     }
 
-    /// Answers whether message `mid` is the next of `stream`, and if so moves on.
+    /// If message `mid` is the next of `stream`, advances to the following one; returns whether it was.
     pub(crate) fn take_turn(&mut self, stream: StreamId, mid: Mid) -> bool {
         let expected = self.next.entry(stream);
         let turn = *expected == mid;
@@ -82,7 +82,7 @@ impl InboundStreams {
         turn
     }
 
-    /// The messages of `stream` up to `mid` had their turn, or never get one.
+    /// Skips the messages of `stream` up to `mid`.
     pub(crate) fn skip(&mut self, stream: StreamId, mid: Mid) {
         let expected = self.next.entry(stream);
         if !self.numbering.is_after(*expected, mid) {
@@ -90,17 +90,17 @@ impl InboundStreams {
         }
     }
 
-    /// `stream` begins at number 0 again (RFC 6525).
+    /// Resets `stream` to number 0 (RFC 6525).
     pub(crate) fn reset(&mut self, stream: StreamId) {
         self.next.reset(stream);
     }
 
-    /// All streams begin at number 0 again.
+    /// Resets all streams to number 0.
     pub(crate) fn reset_all(&mut self) {
         self.next.reset_all();
     }
 
-    /// The peer added `count` streams; there are never more than 65,535.
+    /// Adds `count` streams; there are never more than 65,535.
     pub(crate) fn add(&mut self, count: u16) {
         self.count = self.count.saturating_add(count);
     }

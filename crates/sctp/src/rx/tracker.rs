@@ -1,7 +1,7 @@
-//! Which TSNs have arrived (RFC 9260, sections 3.3.4 and 6.2).
+//! Record of received TSNs (RFC 9260, sections 3.3.4 and 6.2).
 //!
-//! TSNs are kept unwrapped in 64 bits, so that comparisons are plain and the wrap is dealt with
-//! once, where a TSN comes in or goes out.
+//! TSNs are unwrapped to 64 bits, so that comparisons are plain and wrapping is handled once, where a TSN arrives
+//! or leaves.
 
 use std::collections::VecDeque;
 
@@ -9,24 +9,24 @@ use base::serial::unwrap_u32;
 
 use crate::wire::ids::Tsn;
 
-/// Ranges kept above the cumulative TSN ack point. A sender that loses every other packet needs
-/// half as many as it has packets in flight; what would need more is dropped like lost packets.
+/// Most ranges above the cumulative TSN ack point. If every other packet is lost, half as many are needed as
+/// packets are in flight; TSNs that would need more are dropped as if lost.
 const MAX_RANGES: usize = 1024;
 
-/// Duplicate TSNs kept for the next SACK; more say nothing new and would crowd out gap ack blocks.
+/// Most duplicate TSNs reported in a SACK; more have no news and would displace gap ack blocks.
 const MAX_DUPLICATES: usize = 32;
 
-/// What a TSN that arrives is to the tracker.
+/// Kind of an arriving TSN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Observation {
-    /// Not seen before; `in_order` when it is the next after the cumulative TSN ack point.
+    /// Not received before; `in_order` if it follows the cumulative TSN ack point.
     New {
-        /// Whether it moves the cumulative TSN ack point.
+        /// Whether it advances the cumulative TSN ack point.
         in_order: bool,
     },
     /// Received before.
     Duplicate,
-    /// Too far ahead to be told in a SACK, or one gap too many: as good as lost.
+    /// Too far ahead for a SACK, or one gap too many: it counts as lost.
     OutOfWindow,
 }
 
@@ -42,7 +42,7 @@ struct Range {
 pub(crate) struct TsnTracker {
     /// Every TSN up to this one has been received.
     cumulative: u64,
-    /// TSNs received above it: ascending, apart from each other by at least one missing TSN.
+    /// TSNs received above it: ascending ranges, separated by at least one missing TSN.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     ranges: Option<Box<VecDeque<Range>>>,
     #[expect(clippy::box_collection, reason = "one word while there are none")]
@@ -52,7 +52,7 @@ pub(crate) struct TsnTracker {
 impl TsnTracker {
     /// A tracker that waits for `initial`, the peer's initial TSN.
     pub(crate) fn new(initial: Tsn) -> TsnTracker {
-        // One lap up, so that the TSN before the first is still above zero.
+        // One turn up, so that the TSN before the first is still above zero.
         let first = (1 << 32) + u64::from(initial.0);
         TsnTracker { cumulative: first - 1, ranges: None, duplicates: None }
     }
@@ -67,7 +67,7 @@ impl TsnTracker {
         self.cumulative
     }
 
-    /// What it takes from the allocator.
+    /// Allocated bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         let ranges = self.ranges.as_ref().map_or(0, |ranges| {
@@ -84,7 +84,7 @@ impl TsnTracker {
         self.ranges.is_some()
     }
 
-    /// What `tsn` (unwrapped) is. Changes nothing: the receive buffer may still refuse it.
+    /// The kind of `tsn` (unwrapped). Changes nothing: the receive buffer may still refuse it.
     pub(crate) fn classify(&self, tsn: u64) -> Observation {
         if tsn <= self.cumulative {
             return Observation::Duplicate;
@@ -93,7 +93,7 @@ impl TsnTracker {
         if offset == 1 {
             return Observation::New { in_order: true };
         }
-        // Gap ack blocks count from the cumulative TSN ack point in 16 bits (section 3.3.4).
+        // Gap ack blocks have offsets of 16 bits from the cumulative TSN ack point (section 3.3.4).
         if offset > u64::from(u16::MAX) {
             return Observation::OutOfWindow;
         }
@@ -108,7 +108,7 @@ impl TsnTracker {
         Observation::New { in_order: false }
     }
 
-    /// Adds `tsn`, which [`TsnTracker::classify`] said is new.
+    /// Adds `tsn`, which [`TsnTracker::classify`] found to be new.
     pub(crate) fn record(&mut self, tsn: u64) {
         if tsn == self.cumulative + 1 {
             self.cumulative = tsn;
@@ -131,7 +131,7 @@ impl TsnTracker {
         }
     }
 
-    /// Notes for the next SACK that `tsn` arrived once more.
+    /// Records for the next SACK that `tsn` arrived again.
     pub(crate) fn record_duplicate(&mut self, tsn: Tsn) {
         let duplicates = self.duplicates.get_or_insert_default();
         if duplicates.len() < MAX_DUPLICATES {
@@ -139,8 +139,8 @@ impl TsnTracker {
         }
     }
 
-    /// Takes back `tsn`, received above the cumulative TSN ack point but not kept (section 6.2
-    /// lets a receiver renege). The cumulative TSN ack point never goes back.
+    /// Removes `tsn`, received above the cumulative TSN ack point but not kept (section 6.2 allows a receiver to
+    /// renege). The cumulative TSN ack point never goes back.
     pub(crate) fn forget(&mut self, tsn: u64) {
         let at = self.position(tsn);
         let Some(ranges) = &mut self.ranges else { return };
@@ -158,8 +158,8 @@ impl TsnTracker {
         self.ranges.take_if(|ranges| ranges.is_empty());
     }
 
-    /// Treats every TSN up to `tsn` as received (FORWARD-TSN, RFC 3758, section 3.6); a `tsn` at or
-    /// behind the cumulative TSN ack point changes nothing. True when the point moved.
+    /// Counts every TSN up to `tsn` as received (FORWARD-TSN, RFC 3758, section 3.6); a `tsn` at or before the
+    /// cumulative TSN ack point has no effect. Returns whether the point moved.
     pub(crate) fn skip_to(&mut self, tsn: u64) -> bool {
         if tsn <= self.cumulative {
             return false;
@@ -180,7 +180,7 @@ impl TsnTracker {
         self.ranges().iter().map(move |range| (offset(range.first), offset(range.last)))
     }
 
-    /// TSNs that arrived once more since the last SACK, in order of arrival, one entry each time.
+    /// TSNs that arrived again since the last SACK, in order of arrival, one entry each time.
     pub(crate) fn duplicates(&self) -> &[Tsn] {
         self.duplicates.as_ref().map_or(&[], |duplicates| &duplicates[..])
     }
@@ -190,7 +190,7 @@ impl TsnTracker {
         self.duplicates = None;
     }
 
-    /// Moves the cumulative TSN ack point over the ranges that it has reached.
+    /// Advances the cumulative TSN ack point over the ranges that it has reached.
     fn absorb(&mut self) {
         let Some(ranges) = &mut self.ranges else { return };
         while let Some(range) = ranges.front().copied() {
@@ -217,7 +217,7 @@ impl TsnTracker {
         }
     }
 
-    /// Whether `tsn`, missing just before range `at`, touches the range below and that above.
+    /// Whether `tsn`, missing just before range `at`, touches the range below and the one above.
     fn joins(&self, at: usize, tsn: u64) -> (bool, bool) {
         let lower = at.checked_sub(1).and_then(|below| self.ranges().get(below));
         let upper = self.ranges().get(at);

@@ -7,54 +7,54 @@ use super::refusals::Refusals;
 use super::schedule::setup_timeout;
 use crate::path_id::PathId;
 
-/// Stale cookies after which an association is given up.
+/// Number of stale cookies after which the association fails.
 const STALE_COOKIE_LIMIT: u8 = 3;
 
 /// INITs and COOKIE ECHOs so far, until the association is set up.
 #[derive(Debug, Default)]
 pub(crate) struct Handshake {
-    /// T1-init or T1-cookie, by state.
+    /// Deadline of T1-init or T1-cookie, depending on the state.
     t1: Option<Instant>,
-    /// Expiries of it in a row.
+    /// Consecutive expiries.
     attempts: u8,
-    /// When INIT or COOKIE ECHO, of which it is, left first.
+    /// First transmission of the present INIT or COOKIE ECHO.
     first_at: Instant,
     /// The timeout before any expiry.
     base: Duration,
     stale_cookies: u8,
-    /// What ICMP said of the INITs.
+    /// ICMP reports about INITs.
     refusals: Refusals,
 }
 
 impl Handshake {
-    /// A chunk is about to leave for the first time, and again after `wait` if there is no answer.
+    /// A chunk leaves for the first time, and is repeated after `wait` without an answer.
     pub(crate) fn begin(&mut self, now: Instant, wait: Duration) {
         (self.attempts, self.first_at, self.base) = (0, now, wait);
         self.t1 = Some(now + wait);
     }
 
-    /// INIT leaves.
+    /// INIT was sent.
     pub(crate) fn on_init(&mut self, now: Instant) {
         self.refusals.on_init(now);
     }
 
-    /// INIT goes elsewhere, at once.
+    /// Sends INIT to another address at once.
     pub(crate) fn turn(&mut self, now: Instant) {
         self.refusals.on_init(now);
         self.first_at = now;
     }
 
-    /// The time that the chunk's answer took, if it was sent once only (Karn).
+    /// Round trip of the answered chunk, if it was sent only once (Karn).
     pub(crate) fn round_trip(&self, now: Instant) -> Option<Duration> {
         (self.attempts == 0).then(|| now.since(self.first_at))
     }
 
-    /// The time since the chunk left first: if it was answered, the round trip is no longer.
+    /// Time since the chunk was first sent: an upper bound of the round trip of an answered chunk.
     pub(crate) fn since_first(&self, now: Instant) -> Duration {
         now.since(self.first_at)
     }
 
-    /// The peer found the cookie stale: whether to begin anew.
+    /// The peer reported the cookie as stale; returns whether to restart.
     pub(crate) fn on_stale_cookie(&mut self) -> bool {
         self.stale_cookies += 1;
         self.stale_cookies < STALE_COOKIE_LIMIT
@@ -65,35 +65,35 @@ impl Handshake {
         self.t1
     }
 
-    /// Whether T1 has expired.
+    /// Whether T1 has expired; stops it if so.
     pub(crate) fn expire(&mut self, now: Instant) -> bool {
         self.t1.take_if(|at| *at <= now).is_some()
     }
 
-    /// T1 is to expire now: a path is said to work again.
+    /// Makes T1 expire now, since a path is reported to work again.
     pub(crate) fn hurry(&mut self, now: Instant) {
-        // One that has not begun waits for something else.
+        // A set-up that has not begun waits for something else.
         self.t1 = self.t1.map(|_| now);
     }
 
-    /// T1 expired: whether to try again, `limit` times at most.
+    /// T1 expired; returns whether to try again, at most `limit` times.
     pub(crate) fn retry(&mut self, limit: u8) -> bool {
         let may = self.attempts < limit;
         self.attempts += u8::from(may);
         may
     }
 
-    /// Arms T1 for the chunk that leaves again.
+    /// Restarts T1 for a repeated chunk.
     pub(crate) fn back_off(&mut self, now: Instant, policy: &RecoveryPolicy) {
         self.t1 = Some(now + setup_timeout(policy, self.base, self.attempts));
     }
 
-    /// The INIT that was sent last to the address of `path` was refused.
+    /// The last INIT to the address of `path` was refused.
     pub(crate) fn on_refusal(&mut self, path: PathId) {
         self.refusals.on_refusal(path);
     }
 
-    /// What ICMP said of the INITs.
+    /// ICMP reports about INITs.
     pub(crate) fn refusals(&self) -> &Refusals {
         &self.refusals
     }

@@ -1,32 +1,32 @@
-//! What ICMP says of INITs: no SCTP listens where they went (RFC 9260, section 10).
+//! ICMP reports about INITs: the destination has no SCTP (RFC 9260, section 10).
 
 use base::{Duration, Instant};
 
 use crate::path_id::{PathId, PathSet};
 
-/// Over UDP, INITs this far apart must be refused, and all between them: a server that is about to start, or
-/// one message that was forged or late, must not end what would have worked.
+/// Over UDP, all INITs over this time must be refused before the attempt ends: a server that is about to start, or
+/// one forged or late message, must not end an attempt that would succeed.
 const REFUSED_FOR: Duration = Duration::from_secs(2);
 
-/// Addresses that are said to have no listener.
+/// Addresses that are reported to have no listener.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refusals {
-    /// There was any.
+    /// Whether there was any report.
     any: bool,
-    /// When the INIT left that was sent last.
+    /// Transmission of the last INIT.
     sent_at: Instant,
     /// Whether that INIT was refused.
     answered: bool,
-    /// When the INIT left that was refused first, of those in a row.
+    /// Transmission of the first INIT in the present series of refusals.
     since: Instant,
-    /// Paths to addresses that refused in this row.
+    /// Paths to addresses that refused in this series.
     once: PathSet,
     /// Paths to addresses that refused again, [`REFUSED_FOR`] after the first refusal.
     again: PathSet,
 }
 
 impl Refusals {
-    /// INIT leaves. One before it that got no answer at all ends a row of refusals.
+    /// INIT was sent. A previous one without any answer ends a series of refusals.
     pub(super) fn on_init(&mut self, now: Instant) {
         if !self.answered {
             (self.once, self.again) = (PathSet::NONE, PathSet::NONE);
@@ -34,7 +34,7 @@ impl Refusals {
         (self.sent_at, self.answered) = (now, false);
     }
 
-    /// The INIT that was sent last to the address of `path` was refused.
+    /// The last INIT to the address of `path` was refused.
     pub(super) fn on_refusal(&mut self, path: PathId) {
         (self.any, self.answered) = (true, true);
         if self.once.is_empty() {
@@ -51,13 +51,13 @@ impl Refusals {
         self.any
     }
 
-    /// Whether the address of `path` has no listener for certain: protocol unreachable is treated as an ABORT (rule
-    /// ICMP8), port unreachable of the encapsulation (`over_udp`) so once it was said again.
+    /// Whether the address of `path` certainly has no listener: protocol unreachable counts as an ABORT (rule
+    /// ICMP8), and so does port unreachable of the encapsulation (`over_udp`) when it is repeated.
     pub(crate) fn are_final(&self, path: PathId, over_udp: bool) -> bool {
         if over_udp { self.again.contains(path) } else { self.once.contains(path) }
     }
 
-    /// Paths that refused in this row.
+    /// Number of paths that refused in this series.
     pub(crate) fn count(&self) -> usize {
         self.once.len()
     }

@@ -1,13 +1,13 @@
-//! When INIT and COOKIE ECHO are sent again.
+//! Timeouts of INIT and COOKIE ECHO.
 
 use base::Duration;
 use recovery::RecoveryPolicy;
 
 use crate::backoff::backed_off;
 
-/// T1 after `attempts` expiries in a row, the first of which came after `base`. It doubles at each (as RFC
-/// 9260, section 6.3.3, rule E2, has it of T3-rtx), except at the first `linear_setup` of them: there it
-/// doubles up to RTO.Initial and no further, as Linux sends SYN (`tcp_syn_linear_timeouts`).
+/// T1 after `attempts` consecutive expiries, the first of which came after `base`. It doubles at each (as in RFC
+/// 9260, section 6.3.3, rule E2, for T3-rtx), except at the first `linear_setup` expiries: there it doubles up to
+/// RTO.Initial only, as Linux repeats a SYN (`tcp_syn_linear_timeouts`).
 pub(super) fn setup_timeout(policy: &RecoveryPolicy, base: Duration, attempts: u8) -> Duration {
     let (rto, linear) = (&policy.rto, policy.backoff.linear_setup);
     if linear == 0 {
@@ -20,8 +20,8 @@ pub(super) fn setup_timeout(policy: &RecoveryPolicy, base: Duration, attempts: u
     }
 }
 
-/// T1 before any expiry where no round trip was measured, because nothing was sent yet, or because what was answered had been
-/// sent more than once: `longest` after it left first, which the round trip does not exceed.
+/// T1 before any expiry if no round trip was measured, because no chunk was sent, or because the answered one had
+/// been sent more than once: `longest` after its first transmission, an upper bound of the round trip.
 pub(crate) fn first_timeout(policy: &RecoveryPolicy, longest: Duration) -> Duration {
     let initial = policy.rto.initial;
     policy
@@ -70,7 +70,7 @@ mod tests {
     fn a_measured_timeout_doubles_up_to_the_initial_one_first() {
         assert_eq!(times(0, 200), [200, 600, 1_400, 3_000, 6_200, 12_600, 25_400, 51_000]);
         assert_eq!(times(4, 200), [200, 600, 1_400, 2_400, 3_400, 5_400, 9_400, 17_400]);
-        // One that is longer stays what it is.
+        // A longer timeout keeps its value.
         assert_eq!(times(4, 3_000)[..6], [3_000, 6_000, 9_000, 12_000, 15_000, 21_000]);
     }
 }

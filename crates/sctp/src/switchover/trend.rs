@@ -1,18 +1,18 @@
-//! A continuously rising round-trip time as the sign of a path that is about to fail, as that of a station
-//! that walks out of its cell is (the future work of Fallon et al.).
+//! A continuously rising round-trip time as evidence of a path that is about to fail, as when a station walks out
+//! of its cell (the future work of Fallon et al.).
 
 use base::Duration;
 
-/// When a round-trip time counts as rising.
+/// Condition under which a round-trip time counts as rising.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RisingRtt {
-    /// Samples that must have raised the short-term average; one that lowers it takes two back.
+    /// Number of samples that must raise the short-term average; one that lowers it undoes two.
     pub samples: u8,
-    /// How far the short-term average (gain 1/2) must be above the long-term one (gain 1/16), percent of
-    /// the latter.
+    /// Least excess of the short-term average (gain 1/2) over the long-term one (gain 1/16), in percent of the
+    /// latter.
     pub growth_percent: u16,
-    /// The path is calm again when the short-term average is no more than this above the long-term one,
-    /// percent of the latter. Less than `growth_percent`, so that data does not go to and fro.
+    /// Largest excess at which the path is calm again, in percent of the long-term average. Less than
+    /// `growth_percent`, so that data does not move back and forth.
     pub calm_percent: u16,
 }
 
@@ -22,7 +22,7 @@ impl Default for RisingRtt {
     }
 }
 
-/// What the round-trip times of a path tend to.
+/// Trend of a path's round-trip times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RttTrend {
     /// Averages in nanoseconds; 0 before the first sample.
@@ -33,7 +33,7 @@ pub(crate) struct RttTrend {
 }
 
 impl RttTrend {
-    /// A round trip was measured.
+    /// Takes an RTT sample.
     pub(crate) fn on_sample(&mut self, policy: &RisingRtt, sample: Duration) {
         let sample = sample.as_nanos().min(u64::MAX / 1_000);
         if self.long == 0 {
@@ -57,7 +57,7 @@ impl RttTrend {
         }
     }
 
-    /// The round-trip time to expect, while it rises.
+    /// The expected round-trip time while it rises; `None` otherwise.
     pub(crate) fn rising(&self) -> Option<Duration> {
         self.rising.then(|| Duration::from_nanos(self.short))
     }
@@ -67,7 +67,7 @@ impl RttTrend {
 mod tests {
     use super::*;
 
-    /// After how many of the samples the time counts as rising, and whether it does so at the end.
+    /// Number of samples after which the time counts as rising, and whether it does at the end.
     fn verdicts(millis: impl IntoIterator<Item = u64>) -> (Option<usize>, bool) {
         let (mut trend, mut first) = (RttTrend::default(), None);
         for (index, sample) in millis.into_iter().enumerate() {

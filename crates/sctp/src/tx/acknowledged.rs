@@ -1,5 +1,5 @@
-//! What the peer acknowledges of what was sent, by SACK or SHUTDOWN, and timers that expired because it did not (RFC 9260,
-//! sections 6.2.1 and 6.3.3).
+//! Acknowledgement of sent data by SACK or SHUTDOWN, and expired retransmission timers (RFC 9260, sections 6.2.1
+//! and 6.3.3).
 
 use core::ops::Range;
 
@@ -11,17 +11,17 @@ use crate::path_id::PathId;
 use crate::wire::Tsn;
 use crate::wire::chunk::Sack;
 
-/// Why a SACK cannot be right.
+/// Why a SACK is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SackError {
-    /// The cumulative TSN ack is one that was never sent.
+    /// The cumulative TSN ack was never sent.
     BeyondSent,
-    /// The gap ack blocks are out of order, empty or beyond what was sent.
+    /// The gap ack blocks are out of order, empty or beyond sent data.
     BadGaps,
 }
 
 impl Sender {
-    /// Takes a SACK in.
+    /// Processes a SACK.
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,
@@ -48,7 +48,7 @@ impl Sender {
         Ok(outcome)
     }
 
-    /// The peer acknowledged cumulatively by other means than a SACK: SHUTDOWN.
+    /// Processes a cumulative acknowledgement without a SACK, in SHUTDOWN.
     pub(crate) fn on_cumulative_ack(
         &mut self,
         now: Instant,
@@ -58,7 +58,7 @@ impl Sender {
         if cumulative > self.recovery.ledger().next_unit() {
             return Err(SackError::BeyondSent);
         }
-        // Section 3.3.8: that SHUTDOWN has no gap ack blocks does not take reported ones back.
+        // Section 3.3.8: SHUTDOWN has no gap ack blocks, and does not revoke reported ones.
         let outcome = self.recovery.on_feedback(now, &Feedback::up_to(cumulative), 0);
         self.on_acknowledged(now, outcome);
         Ok(outcome)
@@ -71,7 +71,7 @@ impl Sender {
         }
     }
 
-    /// A retransmission timer expired.
+    /// Runs expired retransmission timers at `now`.
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         if self.partial.is_some() {
             for path in (0..self.recovery.path_count()).map(PathId::from) {
@@ -93,11 +93,11 @@ impl Sender {
     }
 }
 
-/// The units that a SACK's gap ack blocks report, verified against what was sent.
+/// Units in a SACK's gap ack blocks, verified against sent data.
 fn gap_ranges(sack: &Sack<'_>, cumulative: u64, next_unit: u64) -> Result<GapRanges, SackError> {
     let mut ranges = GapRanges::new();
     for block in sack.gap_ack_blocks() {
-        // Offset 0 is the cumulative TSN ack itself: known already, and no reason to drop the rest.
+        // Offset 0 is the cumulative TSN ack itself, which is redundant, and no reason to drop the rest.
         let (first, last) = (block.start.max(1), block.end);
         if block.start == 0 && last == 0 {
             continue;
@@ -111,7 +111,7 @@ fn gap_ranges(sack: &Sack<'_>, cumulative: u64, next_unit: u64) -> Result<GapRan
             return Err(SackError::BeyondSent);
         }
         match ranges.last_mut() {
-            // Blocks that touch are one.
+            // Adjacent blocks form one.
             Some(before) if before.end == range.start => before.end = range.end,
             _ => ranges.push(range),
         }

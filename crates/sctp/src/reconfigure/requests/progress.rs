@@ -1,4 +1,4 @@
-//! Requests on their way: sent, sent again, answered.
+//! Sending, repetition and answers of requests.
 
 use base::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::wire::chunk::ReconfigResult;
 use crate::wire::{Rsn, Tsn};
 
 impl Reconfiguration {
-    /// Sends the next requests if none is under way.
+    /// Sends the next requests if none is outstanding.
     pub(in crate::reconfigure) fn send_requests(
         &mut self,
         now: Instant,
@@ -40,7 +40,7 @@ impl Reconfiguration {
         context.actions.push(Action::Request);
     }
 
-    /// Whether the reset that the peer asked for in `request` goes at once, so that it is the answer.
+    /// Whether the reset that the peer requested by `request` leaves at once, so that it is the answer.
     pub(in crate::reconfigure) fn answers_at_once(
         &mut self,
         request: Rsn,
@@ -51,8 +51,9 @@ impl Reconfiguration {
         context.is_established && self.requests.can_answer(request, cumulative)
     }
 
-    /// The Re-configuration Timer expired: the requests go again, with the timer backed off. Whether that counts as an
-    /// error; none if they do not go again: no data is sent any more, and the shutdown goes on without an answer.
+    /// The Re-configuration Timer expired: repeats the requests with back-off. Returns whether that counts as an
+    /// error, or `None` if they are not repeated: no data is sent any more, and the shutdown continues without an
+    /// answer.
     pub(crate) fn on_request_timeout(
         &mut self,
         now: Instant,
@@ -73,14 +74,13 @@ impl Reconfiguration {
         Some(counts)
     }
 
-    /// Whether DATA that comes now may belong after a reset of the association of which this side does
-    /// not know yet: the answer to its request may have been lost. Such DATA counts as lost too; the
-    /// peer sends it again.
+    /// Whether DATA that arrives now may belong after a reset of the association that this side does not know yet,
+    /// because the answer to its request was lost. Such DATA counts as lost; the peer retransmits it.
     pub(crate) fn refuses_data(&mut self, opens_a_gap: bool) -> bool {
         self.requests.may_be_reset_by_peer(opens_a_gap)
     }
 
-    /// The peer answered a request (section 5.2.7).
+    /// Processes the answer to a request (section 5.2.7).
     pub(in crate::reconfigure) fn on_response(
         &mut self,
         now: Instant,
@@ -92,8 +92,8 @@ impl Reconfiguration {
         if !outstanding.requests.iter().any(|numbered| numbered.number == response) {
             return;
         }
-        // It came where control chunks go from now on. A peer that says again and again that it waits for
-        // data is not thereby one that gets it.
+        // It arrived on the present path of control chunks. A peer that repeatedly asks to wait for data does not
+        // thereby prove that it receives data.
         if result != ReconfigResult::IN_PROGRESS || outstanding.attempts > 0 {
             context.actions.push(Action::Alive(now));
         }
@@ -108,7 +108,7 @@ impl Reconfiguration {
         }
         let performed = result == ReconfigResult::PERFORMED;
         if performed && next_tsns.is_none() && matches!(found.request, Request::SsnTsnReset) {
-            // Without the TSNs the answer means nothing.
+            // Without the TSNs the answer is meaningless.
             return context.actions.push(Action::Dropped);
         }
         let answered = self.requests.answered(now, |numbered| numbered.number == response);
@@ -127,7 +127,7 @@ impl Reconfiguration {
     }
 }
 
-/// The peer did what it was asked for, but for the reset of an association.
+/// Executes the consequences of a successful request, except the reset of an association.
 fn on_done(request: &Request, context: &mut Context<'_>) {
     match request {
         Request::OutgoingReset { streams, .. } => {
@@ -152,12 +152,12 @@ fn on_done(request: &Request, context: &mut Context<'_>) {
     }
 }
 
-/// The peer began again: all streams and TSNs do on this side, too.
+/// The peer reset the association: resets all streams and TSNs of this side too.
 fn restart((peer_tsn, own_tsn): (Tsn, Tsn), context: &mut Context<'_>) {
     if context.rx.went_past(peer_tsn) {
-        // The network kept the request, gave it once more after the peer had asked to wait, and
-        // lost the answer: data of after was acknowledged as data of before, under numbers that
-        // begin again. There is no way to put that right.
+        // The network delayed the request, delivered it again after the peer had asked to wait, and lost the
+        // answer: data from after the reset was acknowledged as data from before it, under reused numbers. This
+        // cannot be corrected.
         const WHAT: &str = "data from after an association reset was taken for earlier";
         return context.actions.push(Action::Violation(WHAT));
     }

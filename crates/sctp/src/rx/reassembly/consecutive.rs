@@ -1,12 +1,11 @@
-//! Messages whose fragments have consecutive TSNs: DATA (RFC 9260, sections 6.6, 6.7 and 6.9).
+//! Reassembly of messages whose fragments have consecutive TSNs: DATA (RFC 9260, sections 6.6, 6.7 and 6.9).
 //!
-//! What arrives in the order of TSNs never touches a tree: a whole message goes straight to the
-//! queue of those ready, a fragment to the one message under construction. Only chunks beyond a
-//! missing TSN are *held*, in the order of their TSNs. Chunks of one message with consecutive TSNs
-//! form a *run*; the first and the last chunk of a run know each other, so that a chunk joins its
-//! neighbours, and a whole message is noticed, without walking over the run. A whole message is
-//! delivered from beyond the gap when it is unordered or the next of its stream; until then its
-//! chunks stay held, which also leaves them to be dropped if room is needed (section 6.2).
+//! Data that arrives in the order of TSNs never touches a tree: a whole message goes straight to the queue of those
+//! ready, a fragment to the one message under construction. Only chunks beyond a missing TSN are *held*, in the
+//! order of their TSNs. Chunks of one message with consecutive TSNs form a *run*; the first and the last chunk of a
+//! run know each other, so that a chunk joins its neighbours, and a whole message is noticed, without a walk over
+//! the run. A whole message is delivered from beyond the gap if it is unordered or the next of its stream; until
+//! then its chunks stay held, so that they may be dropped if room is needed (section 6.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +21,7 @@ use crate::wire::ids::StreamId;
 #[derive(Debug)]
 struct Held {
     data: Data,
-    /// The other end of the run. Kept only at the ends of a run: in between it is stale.
+    /// The other end of the run; only valid at the ends of a run.
     other_end: u64,
 }
 
@@ -31,16 +30,16 @@ struct Held {
 struct Partial {
     message: Message,
     length: usize,
-    /// TSN of the fragment that comes next.
+    /// TSN of the next fragment.
     next: u64,
-    /// Parts of it have been delivered.
+    /// Whether parts of it have been delivered.
     delivered: bool,
 }
 
-/// Chunks of messages that are not whole, or whose turn has not come.
+/// Chunks of incomplete messages, or of messages that are not next in order.
 #[derive(Debug, Default)]
 pub(super) struct Consecutive {
-    /// Chunks beyond a missing TSN, while there are any.
+    /// Chunks beyond a missing TSN, if there are any.
     beyond: Option<Box<Beyond>>,
     partial: Option<Box<Partial>>,
 }
@@ -48,21 +47,21 @@ pub(super) struct Consecutive {
 /// Chunks beyond a missing TSN.
 #[derive(Debug, Default)]
 struct Beyond {
-    /// By TSN; all above the cumulative TSN ack point.
+    /// By TSN, all above the cumulative TSN ack point.
     held: BTreeMap<u64, Held>,
-    /// Bytes of payload of those.
+    /// Payload of these chunks in bytes.
     held_bytes: usize,
-    /// Whole ordered messages among those held: stream and first TSN.
+    /// Whole ordered messages among them: stream and first TSN.
     waiting: BTreeSet<(StreamId, u64)>,
 }
 
 impl Consecutive {
-    /// The highest TSN that can be dropped again.
+    /// The highest TSN that may be dropped.
     pub(super) fn highest_held(&self) -> Option<u64> {
         self.beyond.as_ref()?.held.last_key_value().map(|(tsn, _)| *tsn)
     }
 
-    /// What can be dropped again.
+    /// The chunks that may be dropped.
     #[inline]
     pub(super) fn revocable(&self) -> Revocable {
         let Some(beyond) = &self.beyond else { return Revocable::default() };
@@ -75,7 +74,7 @@ impl Consecutive {
         }
     }
 
-    /// What it takes from the allocator for the message under construction, its payload apart.
+    /// Allocated bytes of the message under construction, without payload.
     #[inline]
     pub(super) fn memory(&self) -> usize {
         self.partial.as_ref().map_or(0, |partial| {
@@ -83,7 +82,7 @@ impl Consecutive {
         })
     }
 
-    /// Takes the chunk that follows the cumulative TSN ack point.
+    /// Accepts the chunk that follows the cumulative TSN ack point.
     pub(super) fn take_in_order(
         &mut self,
         inbox: &mut Inbox,
@@ -94,9 +93,9 @@ impl Consecutive {
         self.append(inbox, tsn, data)
     }
 
-    /// Takes the held chunks that the cumulative TSN ack point has reached. None of them is of a
-    /// message that waits: its predecessor, reached before, has taken it along. (Where the peer gave
-    /// the predecessor up without a word, it waits no longer.)
+    /// Accepts the held chunks that the cumulative TSN ack point has reached. None belongs to a message that still
+    /// waits: its predecessor, reached before, has delivered it. (If the peer abandoned the predecessor, the
+    /// message does not wait any more.)
     pub(super) fn take_reached(&mut self, inbox: &mut Inbox, cumulative: u64) -> Result<(), Fault> {
         while let Some(beyond) = &mut self.beyond
             && let Some((tsn, data)) = beyond.take_reached(cumulative)
@@ -107,29 +106,29 @@ impl Consecutive {
         Ok(())
     }
 
-    /// Takes a chunk beyond a missing TSN.
+    /// Accepts a chunk beyond a missing TSN.
     pub(super) fn hold(&mut self, inbox: &mut Inbox, tsn: u64, data: Data) -> Result<(), Fault> {
         let held = self.beyond.get_or_insert_default().hold(inbox, tsn, data);
         self.forget_beyond();
         held
     }
 
-    /// Drops the held chunk with the highest TSN and answers which it was.
+    /// Drops the held chunk with the highest TSN, and returns the TSN.
     pub(super) fn drop_highest(&mut self, inbox: &mut Inbox) -> Option<u64> {
         let dropped = self.beyond.as_mut()?.drop_highest(inbox);
         self.forget_beyond();
         dropped
     }
 
-    /// The peer gave up what is missing up to TSN `to` (RFC 3758, section 3.6). A run of held chunks
-    /// there is a whole message, which nothing can hold up any longer, or one that never will be.
+    /// The peer abandoned what is missing up to TSN `to` (RFC 3758, section 3.6). A run of held chunks below it is
+    /// a whole message, which nothing delays any more, or one that will never be complete.
     pub(super) fn skip(
         &mut self,
         inbox: &mut Inbox,
         to: u64,
         skipped: impl Iterator<Item = Skipped>,
     ) -> Result<(), Fault> {
-        // Its next fragment is missing, else it would be here.
+        // Its next fragment is missing, otherwise it would be here.
         if let Some(partial) = self.partial.take() {
             partial.abandon(inbox);
         }
@@ -146,7 +145,7 @@ impl Consecutive {
         Ok(())
     }
 
-    /// Delivers the held messages of `stream` whose turn has come.
+    /// Delivers the held messages of `stream` that are next in order.
     pub(super) fn deliver_waiting(
         &mut self,
         inbox: &mut Inbox,
@@ -155,17 +154,17 @@ impl Consecutive {
         self.beyond.as_mut().map_or(Ok(()), |beyond| beyond.deliver_waiting(inbox, stream))
     }
 
-    /// Delivers the held messages of all streams whose turn has come.
+    /// Delivers the held messages of all streams that are next in order.
     pub(super) fn deliver_all_waiting(&mut self, inbox: &mut Inbox) -> Result<(), Fault> {
         self.beyond.as_mut().map_or(Ok(()), |beyond| beyond.deliver_all_waiting(inbox))
     }
 
-    /// Gives the memory back where nothing is held beyond a missing TSN.
+    /// Frees memory if no chunk is held.
     fn forget_beyond(&mut self) {
         self.beyond.take_if(|beyond| beyond.held.is_empty());
     }
 
-    /// Delivers what there is of the message under construction, if it is its turn.
+    /// Delivers the received part of the message under construction, if it is next in order.
     pub(super) fn deliver_part(&mut self, inbox: &mut Inbox) {
         let Some(partial) = &mut self.partial else { return };
         let message = &mut partial.message;
@@ -201,7 +200,7 @@ impl Consecutive {
         Ok(())
     }
 
-    /// Starts a message with its first chunk, which may be its last.
+    /// Begins a message with its first chunk, which may be its last.
     fn begin(&mut self, inbox: &mut Inbox, tsn: u64, mut data: Data) -> Result<(), Fault> {
         let length = data.payload.len();
         if !data.beginning {
@@ -222,7 +221,7 @@ impl Consecutive {
         Ok(())
     }
 
-    /// Goes on waiting for the rest of a message.
+    /// Keeps a message under construction.
     fn keep(&mut self, inbox: &mut Inbox, partial: Box<Partial>) {
         let wanted =
             inbox.partial_delivery.is_some() && inbox.wants_part(partial.message.payload.len());
@@ -232,8 +231,8 @@ impl Consecutive {
         }
     }
 
-    /// Delivers a message with no TSN missing before it. If it is ordered it is the next of its
-    /// stream, since its predecessors have lower TSNs, or were given up.
+    /// Delivers a message without a missing TSN before it. If it is ordered, it is the next of its stream, since
+    /// its predecessors have lower TSNs or were abandoned.
     fn deliver_in_turn(&mut self, inbox: &mut Inbox, message: Message) -> Result<(), Fault> {
         let (stream, unordered) = (message.stream, message.unordered);
         if !unordered && !inbox.streams.take_turn(stream, message.mid) {
@@ -251,7 +250,7 @@ impl Consecutive {
 }
 
 impl Beyond {
-    /// Takes the first chunk out if the cumulative TSN ack point has reached it.
+    /// Removes and returns the first chunk if the cumulative TSN ack point has reached it.
     fn take_reached(&mut self, cumulative: u64) -> Option<(u64, Data)> {
         let first = self.held.first_entry().filter(|entry| *entry.key() <= cumulative)?;
         let (tsn, Held { data, .. }) = first.remove_entry();
@@ -302,7 +301,7 @@ impl Beyond {
         Some(tsn)
     }
 
-    /// The peer gave up what is missing up to TSN `to`.
+    /// The peer abandoned what is missing up to TSN `to`.
     fn skip(&mut self, inbox: &mut Inbox, to: u64) -> Result<(), Fault> {
         while let Some((&first, held)) = self.held.first_key_value().filter(|held| *held.0 <= to) {
             let (last, stream) = (held.other_end, held.data.stream);
@@ -348,7 +347,7 @@ impl Beyond {
         Ok(())
     }
 
-    /// Delivers the held chunks `first..=last`, a whole message whose turn it is.
+    /// Delivers the held chunks `first..=last`, a whole message that is next in order.
     fn deliver_run(&mut self, inbox: &mut Inbox, first: u64, last: u64) -> Result<(), Fault> {
         let Some(Held { data, .. }) = self.held.remove(&first) else { return Ok(()) };
         let mut message = data.into_message();
@@ -383,9 +382,9 @@ impl Beyond {
 }
 
 impl Partial {
-    /// Why chunk `data` cannot be the next of this message, unless it is.
+    /// Why chunk `data` cannot be the next of this message; `None` if it can.
     fn refuses(&self, tsn: u64, data: &Data) -> Option<Violation> {
-        // The next fragment has the next TSN: what came in between was of another message.
+        // The next fragment has the next TSN: anything in between belongs to another message.
         if data.beginning || self.next != tsn {
             return Some(Violation::UnfinishedMessage);
         }
@@ -395,7 +394,7 @@ impl Partial {
         (!same || !same_place).then_some(Violation::MixedFragments)
     }
 
-    /// The rest of the message never comes.
+    /// The rest of the message will never arrive.
     fn abandon(&self, inbox: &mut Inbox) {
         inbox.release_all(&self.message.payload);
         if self.delivered {
@@ -404,7 +403,7 @@ impl Partial {
     }
 }
 
-/// Delivers a message from beyond a missing TSN whose turn it is.
+/// Delivers a message from beyond a missing TSN that is next in order.
 fn deliver(inbox: &mut Inbox, message: Message) {
     if !message.unordered {
         inbox.streams.skip(message.stream, message.mid);

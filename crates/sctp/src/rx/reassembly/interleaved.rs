@@ -1,9 +1,9 @@
-//! Messages whose fragments may alternate with those of others: I-DATA (RFC 8260, section 2).
+//! Reassembly of messages whose fragments may alternate with those of others: I-DATA (RFC 8260, section 2).
 //!
-//! A fragment says by stream, U bit and MID of which message it is and by FSN where it belongs, so
-//! that any number of messages can be under construction. All fragments stand in one tree, those of
-//! a message side by side in their order. A message is whole when the last fragment is known and
-//! there are as many as its FSN says: nothing has to be walked over to notice.
+//! A fragment identifies its message by stream, U bit and MID, and its position by FSN, so that any number of
+//! messages can be under construction. All fragments are in one tree, those of a message side by side in their
+//! order. A message is complete when the last fragment is known and the number of fragments matches its FSN,
+//! without a walk over them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,10 +18,10 @@ use super::super::message::{Message, Part, Payload};
 use super::Revocable;
 use crate::wire::ids::{Mid, Ppid, StreamId, Tsn};
 
-/// Messages of a stream after which no fragment of an older one is expected.
+/// Distance in messages of a stream after which no fragment of an older one is expected.
 const LATEST: u32 = 1 << 30;
 
-/// What tells messages apart. Ordered and unordered ones count apart (section 2.1).
+/// Identity of a message. Ordered and unordered ones are numbered separately (section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     stream: StreamId,
@@ -29,29 +29,29 @@ struct Key {
     mid: u32,
 }
 
-/// A fragment that is kept.
+/// A kept fragment.
 #[derive(Debug)]
 struct Fragment {
     tsn: u64,
     payload: Bytes,
 }
 
-/// A message of which there are fragments.
+/// A message with fragments.
 #[derive(Debug, Default)]
 struct Assembly {
-    /// What its first fragment says.
+    /// Payload protocol identifier of its first fragment.
     ppid: Ppid,
-    /// Of its first fragment.
+    /// TSN of its first fragment.
     tsn: Tsn,
-    /// Fragments that arrived, delivered or not.
+    /// Number of fragments that arrived, delivered or not.
     count: u32,
     /// FSN of the last fragment, once it is known.
     last: Option<u32>,
-    /// FSN of the first fragment that has not been delivered.
+    /// FSN of the first undelivered fragment.
     delivered: u32,
     /// Bytes that arrived, delivered or not.
     length: usize,
-    /// Bytes that are kept.
+    /// Bytes kept.
     kept: usize,
 }
 
@@ -61,27 +61,27 @@ impl Assembly {
     }
 }
 
-/// Messages that are not whole, or whose turn has not come.
+/// Incomplete messages, and those that are not next in order.
 #[derive(Debug, Default)]
 pub(super) struct Interleaved {
     messages: BTreeMap<Key, Assembly>,
     /// By message and FSN.
     fragments: BTreeMap<(Key, u32), Fragment>,
-    /// Fragments above the cumulative TSN ack point, which can be dropped again, by TSN.
+    /// Fragments above the cumulative TSN ack point, which may be dropped, by TSN.
     held: BTreeMap<u64, (Key, u32)>,
-    /// Bytes of payload of those.
+    /// Payload of these fragments in bytes.
     held_bytes: usize,
-    /// The last unordered message that was given up, of the streams that had any.
+    /// The last abandoned unordered message of each stream with any.
     given_up: BTreeMap<StreamId, Mid>,
 }
 
 impl Interleaved {
-    /// The highest TSN that can be dropped again.
+    /// The highest TSN that may be dropped.
     pub(super) fn highest_held(&self) -> Option<u64> {
         self.held.last_key_value().map(|(tsn, _)| *tsn)
     }
 
-    /// What can be dropped again.
+    /// The chunks that may be dropped.
     #[inline]
     pub(super) fn revocable(&self) -> Revocable {
         let held = self.held.len();
@@ -90,7 +90,7 @@ impl Interleaved {
         Revocable { chunks: held, bytes: self.held_bytes, cost }
     }
 
-    /// What it takes from the allocator, for what can be dropped again apart and without payload.
+    /// Allocated bytes, without payload and without chunks that may be dropped.
     #[inline]
     pub(super) fn memory(&self) -> usize {
         let fragments = self.fragments.len() - self.held.len().min(self.fragments.len());
@@ -100,7 +100,7 @@ impl Interleaved {
             + footprint::of_tree(self.given_up.len(), size_of::<(StreamId, Mid)>())
     }
 
-    /// Takes a chunk; `beyond_gap` if a TSN below its own is missing.
+    /// Accepts a chunk; `beyond_gap`: a TSN below its own is missing.
     pub(super) fn take(
         &mut self,
         inbox: &mut Inbox,
@@ -110,7 +110,7 @@ impl Interleaved {
     ) -> Result<(), Fault> {
         let key = Key { stream: data.stream, unordered: data.unordered, mid: data.mid.0 };
         if !key.unordered && inbox.streams.is_past(key.stream, data.mid) {
-            // Where messages are given up, this may be a fragment of one: there are no others.
+            // If messages are abandoned, this may be a fragment of one, without others.
             return inbox.tolerate(Violation::RepeatedMid);
         }
         if key.unordered && self.is_given_up(key) {
@@ -137,7 +137,7 @@ impl Interleaved {
         Ok(())
     }
 
-    /// No chunk up to TSN `cumulative` is dropped again.
+    /// No chunk up to TSN `cumulative` may be dropped any more.
     pub(super) fn take_reached(&mut self, cumulative: u64) {
         while let Some(first) = self.held.first_entry().filter(|entry| *entry.key() <= cumulative) {
             let place = first.remove();
@@ -146,7 +146,7 @@ impl Interleaved {
         }
     }
 
-    /// Drops the fragment with the highest TSN and answers which it was.
+    /// Drops the fragment with the highest TSN, and returns the TSN.
     pub(super) fn drop_highest(&mut self, inbox: &mut Inbox) -> Option<u64> {
         let (tsn, (key, fsn)) = self.held.pop_last()?;
         let fragment = self.fragments.remove(&(key, fsn))?;
@@ -166,15 +166,14 @@ impl Interleaved {
         Some(tsn)
     }
 
-    /// The peer gave messages up (section 2.3.1). Those of them that are whole are delivered: they
-    /// waited for others.
+    /// The peer abandoned messages (section 2.3.1). Complete ones among them are delivered: they waited for others.
     pub(super) fn skip(&mut self, inbox: &mut Inbox, skipped: impl Iterator<Item = Skipped>) {
         for Skipped { stream, unordered, mid } in skipped {
             if !inbox.streams.contains(stream) {
                 continue;
             }
             if unordered {
-                // All that are not after it, and half of the numbers are not.
+                // All messages that are not after it, which is half of the numbers.
                 self.give_up(inbox, stream, true, mid.advance(1 << 31).next(), mid);
                 let last = self.given_up.entry(stream).or_insert(mid);
                 if mid.is_after(*last) {
@@ -188,19 +187,19 @@ impl Interleaved {
         }
     }
 
-    /// Messages of `stream` count from 0 again.
+    /// Messages of `stream` are numbered from 0 again.
     pub(super) fn reset_stream(&mut self, inbox: &mut Inbox, stream: StreamId) {
         self.given_up.remove(&stream);
         self.deliver_waiting(inbox, stream);
     }
 
-    /// Messages of all streams count from 0 again.
+    /// Messages of all streams are numbered from 0 again.
     pub(super) fn reset_all(&mut self, inbox: &mut Inbox) {
         self.given_up.clear();
         self.for_each_stream(|this, stream| this.deliver_waiting(inbox, stream));
     }
 
-    /// Delivers the messages of `stream` whose turn has come.
+    /// Delivers the messages of `stream` that are next in order.
     fn deliver_waiting(&mut self, inbox: &mut Inbox, stream: StreamId) {
         loop {
             let key = Key { stream, unordered: false, mid: inbox.streams.expected(stream).0 };
@@ -214,7 +213,7 @@ impl Interleaved {
         }
     }
 
-    /// Delivers what there is of messages whose turn it is.
+    /// Delivers received parts of messages that are next in order.
     pub(super) fn deliver_parts(&mut self, inbox: &mut Inbox) {
         let keys: Vec<Key> =
             self.messages.keys().copied().filter(|key| is_turn(inbox, *key)).collect();
@@ -223,7 +222,7 @@ impl Interleaved {
         }
     }
 
-    /// Nothing that is missing will come: what is whole is delivered, the rest dropped.
+    /// No missing data will arrive: delivers complete messages and drops the rest.
     pub(super) fn flush(&mut self, inbox: &mut Inbox) {
         self.for_each_stream(|this, stream| {
             let first = inbox.streams.expected(stream);
@@ -232,7 +231,7 @@ impl Interleaved {
         });
     }
 
-    /// Calls `action` for each stream of which there are fragments. It may remove any.
+    /// Calls `action` for each stream with fragments, any of which it may remove.
     fn for_each_stream(&mut self, mut action: impl FnMut(&mut Interleaved, StreamId)) {
         let mut next = self.messages.keys().next().map(|key| key.stream);
         while let Some(stream) = next {
@@ -243,7 +242,7 @@ impl Interleaved {
         }
     }
 
-    /// Delivers a message that came in one chunk and has its turn.
+    /// Delivers a message in one chunk that is next in order.
     fn take_whole(&mut self, inbox: &mut Inbox, data: Data) -> Result<(), Fault> {
         if inbox.is_too_large(data.payload.len()) {
             return Err(Fault::MessageTooLarge);
@@ -261,7 +260,7 @@ impl Interleaved {
         Ok(())
     }
 
-    /// Whether a fragment that comes late is of an unordered message that was given up.
+    /// Whether a late fragment belongs to an abandoned unordered message.
     fn is_given_up(&mut self, key: Key) -> bool {
         let Entry::Occupied(entry) = self.given_up.entry(key.stream) else { return false };
         let mid = Mid(key.mid);
@@ -269,13 +268,13 @@ impl Interleaved {
             return true;
         }
         if mid.distance_from(*entry.get()) > LATEST {
-            // So far on, what is behind it would soon seem to be before it.
+            // So far ahead that numbers after it would soon seem to be before it.
             entry.remove();
         }
         false
     }
 
-    /// Whether `data` can be a fragment of its message beside those that came.
+    /// Whether `data` is consistent with the other fragments of its message.
     fn check(&self, key: Key, data: &Data) -> Result<(), Violation> {
         let fsn = data.fsn.0;
         if fsn == 0 && !data.beginning {
@@ -323,7 +322,7 @@ impl Interleaved {
         if too_large { Err(Fault::MessageTooLarge) } else { Ok(()) }
     }
 
-    /// Delivers a whole message whose turn it is.
+    /// Delivers a complete message that is next in order.
     fn deliver(&mut self, inbox: &mut Inbox, key: Key) {
         let Some(assembly) = self.messages.remove(&key) else { return };
         let payload = self.take_payload(key, assembly.delivered);
@@ -333,7 +332,7 @@ impl Interleaved {
         inbox.push(message(key, &assembly, Part::Last, payload));
     }
 
-    /// Delivers what there is at the beginning of a message whose turn it is.
+    /// Delivers the received beginning of a message that is next in order.
     fn deliver_part(&mut self, inbox: &mut Inbox, key: Key) {
         let Some(delivered) = self.messages.get(&key).map(|assembly| assembly.delivered) else {
             return;
@@ -347,7 +346,7 @@ impl Interleaved {
         }
     }
 
-    /// Takes the fragments from FSN `first` up to one that is missing.
+    /// Removes and returns the fragments from FSN `first` up to a missing one.
     fn take_payload(&mut self, key: Key, first: u32) -> Payload {
         let mut payload = Payload::default();
         for fsn in first..=u32::MAX {
@@ -358,8 +357,7 @@ impl Interleaved {
         payload
     }
 
-    /// Drops messages `first` to `last` of a stream, in which the numbers may wrap, and delivers
-    /// those of them that are whole.
+    /// Drops messages `first` to `last` of a stream, whose numbers may wrap, and delivers those that are complete.
     fn give_up(
         &mut self,
         inbox: &mut Inbox,
@@ -386,7 +384,7 @@ impl Interleaved {
         }
     }
 
-    /// Drops a message of which the rest never comes.
+    /// Drops a message whose rest will never arrive.
     fn abandon(&mut self, inbox: &mut Inbox, key: Key) {
         let Some(assembly) = self.messages.remove(&key) else { return };
         while let Some((&place, _)) = self.fragments.range(from(key, 0)).next() {
@@ -400,7 +398,7 @@ impl Interleaved {
         }
     }
 
-    /// A fragment is dropped or delivered, which could perhaps be dropped again.
+    /// Removes a fragment from those that may be dropped.
     fn release_held(&mut self, fragment: &Fragment) {
         if self.held.remove(&fragment.tsn).is_some() {
             self.held_bytes -= fragment.payload.len();

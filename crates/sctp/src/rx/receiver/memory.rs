@@ -1,4 +1,4 @@
-//! What the receiving side holds of the memory that all associations share, and what it does once that is scarce.
+//! The receiving side's share of the endpoint's memory, and its behaviour when memory is scarce.
 
 use ::endpoint::footprint::ALLOCATION;
 use ::endpoint::memory::{LEAST, MemoryState};
@@ -6,18 +6,18 @@ use base::Instant;
 
 use super::{CHUNK_OVERHEAD, Receiver};
 
-/// What a kept payload takes beside its bytes: it is a slice of its datagram, or an allocation of its own.
+/// Overhead of a kept payload: it is a slice of its datagram, or an allocation of its own.
 const PAYLOAD_COST: usize = 2 * ALLOCATION + 32;
 
-/// What the receiving side holds, in bytes, with what keeping it costs.
+/// Memory of the receiving side in bytes, including overhead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Messages that wait to be read, what the cumulative TSN ack point has passed of unfinished ones, and which message
-    /// each stream waits for.
+    /// Messages that can be read, the part of incomplete ones that the cumulative TSN ack point has passed, and the
+    /// numbers of the streams' next messages.
     pub(crate) unread: usize,
-    /// What can be dropped again.
+    /// The chunks that may be dropped.
     pub(crate) behind_holes: usize,
-    /// What it takes while nothing is held.
+    /// Memory while no data is held.
     pub(crate) own: usize,
 }
 
@@ -28,13 +28,13 @@ impl Receiver {
         self.scarcity = state;
     }
 
-    /// What is held, with a round cost for each chunk.
+    /// Estimate of the held data, with a fixed overhead per chunk.
     #[inline]
     pub(crate) fn load(&self) -> usize {
         self.reassembly.inbox().charge()
     }
 
-    /// What is held.
+    /// The memory held.
     #[inline]
     pub(crate) fn held(&self) -> Received {
         let (inbox, revocable) = (self.reassembly.inbox(), self.reassembly.revocable());
@@ -49,8 +49,8 @@ impl Receiver {
         Received { unread, behind_holes, own }
     }
 
-    /// Gives up what came beyond a missing TSN and answers how many bytes of payload that was: the peer keeps what
-    /// gap ack blocks told it (RFC 9260, section 6.2), and hears at once that it is gone.
+    /// Drops data beyond a missing TSN and returns its payload in bytes: the peer keeps data that only gap ack
+    /// blocks reported (RFC 9260, section 6.2), and learns of it at once.
     pub(crate) fn give_up_behind_holes(&mut self, now: Instant) -> u64 {
         let before = self.reassembly.inbox().bytes();
         while let Some(dropped) = self.reassembly.drop_highest() {
@@ -60,9 +60,9 @@ impl Receiver {
         (before - self.reassembly.inbox().bytes()) as u64
     }
 
-    /// The buffer of which the window is told: once memory is scarce, no more than every association may hold. RFC
-    /// 9260, section 3.3.2, wants the buffer itself kept for the association, and lets SACKs say less: what was sent
-    /// for an earlier, larger window is still taken, until there is no memory at all.
+    /// The buffer behind the advertised window: once memory is scarce, only the minimum of every association. RFC
+    /// 9260, section 3.3.2, demands that the buffer itself is kept for the association, and allows SACKs to report
+    /// less: data sent into an earlier, larger window is still accepted, until memory is exhausted.
     pub(super) fn buffer_to_advertise(&self) -> u32 {
         match self.scarcity {
             MemoryState::Ease => self.buffer,
@@ -70,8 +70,8 @@ impl Receiver {
         }
     }
 
-    /// Whether there is memory for a chunk of `length` bytes, which is the next `in_order` or lies beyond a missing
-    /// TSN. What every association may hold is there in any case.
+    /// Whether there is memory for a chunk of `length` bytes, which is the next (`in_order`) or lies beyond a
+    /// missing TSN. The minimum of every association is always available.
     #[inline]
     pub(super) fn has_memory(&self, length: usize, in_order: bool) -> bool {
         match self.scarcity {
