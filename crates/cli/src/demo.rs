@@ -280,7 +280,7 @@ fn free_name(is_taken: &dyn Fn(&Path) -> bool) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use crate::line::parse;
 
     #[test]
     fn a_report_without_a_name_replaces_no_other() {
@@ -289,15 +289,8 @@ mod tests {
         assert_eq!(free_name(&first_two), Path::new("thinstream-demo-3.html"));
     }
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
-
     pub(super) fn options(typed: &[&str]) -> Result<DemoOptions, String> {
-        let line = Line::try_parse_from([&["demo"], typed].concat());
-        let arguments = line.map_err(|error| error.to_string())?.arguments;
+        let arguments = parse::<Arguments>(typed).map_err(|error| error.to_string())?;
         let typed: Vec<String> = typed.iter().map(|word| (*word).to_owned()).collect();
         arguments.options(&typed).map_err(|failure| format!("{failure:?}"))
     }

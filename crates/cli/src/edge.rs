@@ -353,17 +353,11 @@ fn set_policy(service: &mut Service, named: &NamedPolicy) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use crate::line::parse;
     use recovery::RecoveryPolicy;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
-
     fn options(typed: &[&str]) -> Result<EdgeOptions, Failure> {
-        Line::try_parse_from([&["edge"], typed].concat()).unwrap().arguments.options()
+        parse::<Arguments>(typed).unwrap().options()
     }
 
     const ADDRESS: [&str; 2] = ["--address", "10.78.0.2/24"];

@@ -233,18 +233,11 @@ impl Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
+    use crate::line;
 
     #[test]
     fn values_stand_for_both_directions_or_for_one_each() {
-        let line = Line::try_parse_from([
-            "emulate",
+        let line = line::parse::<Arguments>(&[
             "--forward",
             "127.0.0.1:9899",
             "--delay",
@@ -260,7 +253,7 @@ mod tests {
             "--seed",
             "7",
         ]);
-        let options = line.unwrap().arguments.options().unwrap();
+        let options = line.unwrap().options().unwrap();
         let [path] = &options.paths[..] else { panic!("{options:?}") };
         assert_eq!(path.up.delay, Duration::from_millis(40));
         assert_eq!(path.down.delay, Duration::from_millis(60));
@@ -275,8 +268,8 @@ mod tests {
         let parse = |typed: &[&str]| {
             let pairs = ["--listen", "127.0.0.1:1", "--forward", "127.0.0.1:2"];
             let two = ["--listen", "127.0.0.2:1", "--forward", "127.0.0.2:2"];
-            let line = Line::try_parse_from([&["emulate"], &pairs[..], &two, typed].concat());
-            line.unwrap().arguments.options().map_err(|failure| format!("{failure:?}"))
+            let line = line::parse::<Arguments>(&[&pairs[..], &two, typed].concat());
+            line.unwrap().options().map_err(|failure| format!("{failure:?}"))
         };
         let options = parse(&["--loss", "5%", "--delay", "10ms", "--delay", "20ms"]).unwrap();
         let delays = options.paths.iter().map(|path| path.up.delay.as_millis()).collect::<Vec<_>>();
@@ -292,9 +285,9 @@ mod tests {
     #[test]
     fn the_laboratory_s_texts_are_understood() {
         let parse = |typed: &[&str]| {
-            let line =
-                Line::try_parse_from([&["emulate", "--forward", "127.0.0.1:2"], typed].concat());
-            line.unwrap().arguments.options().map_err(|failure| format!("{failure:?}"))
+            let line = [&["--forward", "127.0.0.1:2"], typed].concat();
+            let arguments = line::parse::<Arguments>(&line).unwrap();
+            arguments.options().map_err(|failure| format!("{failure:?}"))
         };
         let queue = ["--rate", "1mbit", "--queue", "codel 100p ecn,red 5p 15p 60p"];
         let path = &parse(&queue).unwrap().paths[0];

@@ -17,6 +17,8 @@ mod failures;
 mod file;
 mod keygen;
 mod lab;
+#[cfg(test)]
+mod line;
 mod live;
 mod number;
 mod output;

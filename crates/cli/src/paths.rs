@@ -91,20 +91,13 @@ impl Paths {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use thinstream::PotentiallyFailed;
 
     use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        paths: Paths,
-    }
+    use crate::line::parse;
 
     fn options(typed: &[&str]) -> Result<AssociationOptions, String> {
-        let line = Line::try_parse_from([&["x"], typed].concat());
-        line.map(|line| line.paths.options()).map_err(|error| error.to_string())
+        parse::<Paths>(typed).map(|paths| paths.options()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -129,9 +122,7 @@ mod tests {
 
     #[test]
     fn a_silent_peer_is_dead_after_half_a_minute_unless_another_span_is_typed() {
-        let dead_after = |typed: &[&str]| {
-            Line::try_parse_from([&["x"], typed].concat()).unwrap().paths.dead_after()
-        };
+        let dead_after = |typed: &[&str]| parse::<Paths>(typed).unwrap().dead_after();
         assert_eq!(dead_after(&[]), Some(Duration::from_secs(30)));
         assert_eq!(dead_after(&["--dead-after", "2min"]), Some(Duration::from_secs(120)));
         assert_eq!(dead_after(&["--dead-after", "off"]), None);

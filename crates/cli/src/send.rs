@@ -287,17 +287,11 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
+    use crate::line::parse;
 
     fn options(typed: &[&str]) -> Result<SendOptions, String> {
-        let line = Line::try_parse_from([&["send", "127.0.0.1:9899"], typed].concat());
-        let arguments = line.map_err(|error| error.to_string())?.arguments;
+        let line = [&["127.0.0.1:9899"], typed].concat();
+        let arguments = parse::<Arguments>(&line).map_err(|error| error.to_string())?;
         arguments.options().map_err(|failure| format!("{failure:?}"))
     }
 

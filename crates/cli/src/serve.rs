@@ -173,20 +173,14 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use crate::line::parse;
     use recovery::RecoveryPolicy;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
 
     #[test]
     fn a_server_echoes_with_the_default_policy_unless_told_otherwise() {
         let options = |typed: &[&str]| {
-            let line = Line::try_parse_from([&["serve", "--plain"], typed].concat()).unwrap();
-            line.arguments.options().unwrap()
+            let arguments = parse::<Arguments>(&[&["--plain"], typed].concat()).unwrap();
+            arguments.options().unwrap()
         };
         let plain = options(&[]);
         assert!(plain.echo && plain.listen[0].port() == 9899 && plain.policy_name == SCTP_DEFAULT);
@@ -212,8 +206,7 @@ mod tests {
             ("--memory", "0", "at least 1MiB"),
             ("--memory", "1023KiB", "at least 1MiB"),
         ] {
-            let line = Line::try_parse_from(["serve", option, value]);
-            let error = line.err().unwrap().to_string();
+            let error = parse::<Arguments>(&[option, value]).err().unwrap().to_string();
             assert!(error.contains(option) && error.contains(value), "{error}");
             assert!(error.contains(wanted), "{error}");
         }

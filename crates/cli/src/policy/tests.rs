@@ -1,27 +1,22 @@
 use super::*;
 use base::Duration;
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use recovery::PRESETS;
 use recovery::policy::{BundlingPolicy, ThinDetector};
 
+use crate::line::{Line, parse};
+
 fn preset(text: &str) -> Result<NamedPolicy, String> {
     find(Only::Sctp, text)
-}
-
-#[derive(Parser)]
-struct Line<P: Protocol> {
-    #[command(flatten)]
-    overrides: Overrides<P>,
 }
 
 fn applied<P: Protocol>(
     policy: RecoveryPolicy,
     arguments: &[&str],
 ) -> Result<RecoveryPolicy, String> {
-    let line = Line::<P>::try_parse_from([&["test"], arguments].concat());
-    let line = line.map_err(|error| error.to_string())?;
+    let overrides = parse::<Overrides<P>>(arguments).map_err(|error| error.to_string())?;
     let mut changed = policy;
-    line.overrides.apply(&mut changed).map_err(|failure| failure.to_string())?;
+    overrides.apply(&mut changed).map_err(|failure| failure.to_string())?;
     Ok(changed)
 }
 
@@ -39,14 +34,15 @@ fn there_is_an_option_for_each_field_that_the_protocol_heeds() {
         let options = command.get_arguments().filter_map(|option| option.get_long());
         options.filter(|name| *name != "help").map(str::to_owned).collect()
     };
-    let (sctp, tcp) = (names(Line::<Sctp>::command()), names(Line::<Tcp>::command()));
+    let (sctp, tcp) =
+        (names(Line::<Overrides<Sctp>>::command()), names(Line::<Overrides<Tcp>>::command()));
     for field in FIELDS {
         let is_in = |names: &[String]| names.iter().any(|name| name == field.name);
         assert_eq!(is_in(&sctp), field.only != Some(Only::Tcp), "{}", field.name);
         assert_eq!(is_in(&tcp), field.only != Some(Only::Sctp), "{}", field.name);
     }
-    Line::<Sctp>::command().debug_assert();
-    Line::<Tcp>::command().debug_assert();
+    Line::<Overrides<Sctp>>::command().debug_assert();
+    Line::<Overrides<Tcp>>::command().debug_assert();
 }
 
 #[test]

@@ -55,18 +55,12 @@ pub(crate) fn serve(options: &BrowsersOptions) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::line::parse;
     use crate::serve::Arguments;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
 
     fn options(typed: &[&str]) -> Result<Option<BrowsersOptions>, String> {
-        let line = Line::try_parse_from([&["serve"], typed].concat());
-        Ok(line.map_err(|error| error.to_string())?.arguments.browsers.options())
+        let arguments = parse::<Arguments>(typed).map_err(|error| error.to_string())?;
+        Ok(arguments.browsers.options())
     }
 
     #[test]

@@ -4,19 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apps::demo::{Contender, DemoOptions, Length, PolicyResults, run_virtual};
-use clap::Parser;
 use lab::workload::Arrivals;
 use recovery::RecoveryPolicy;
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    arguments: Arguments,
-}
+use crate::line::parse;
 
 fn parsed(line: &[&str]) -> Result<Arguments, String> {
-    let line = Line::try_parse_from([&["trace"], line].concat());
-    line.map(|line| line.arguments).map_err(|error| error.to_string())
+    parse(line).map_err(|error| error.to_string())
 }
 
 fn selection(line: &[&str]) -> Selection {
