@@ -96,7 +96,7 @@ impl LinkConfig {
         self.least(self.delay, &self.jitter)
     }
 
-    /// The same under the conditions that its profile makes at a time.
+    /// Like [`LinkConfig::least_delay`], under the conditions that its profile makes at a time.
     pub fn least_delay_at(&self, at: Instant) -> Duration {
         let (mut delay, mut jitter) = (self.delay, &self.jitter);
         for step in self.profile.iter().take_while(|step| step.at <= at) {

@@ -67,7 +67,8 @@ impl Opportunities {
         let round = millis.saturating_sub(1) / period;
         let rest = millis - round * period;
         let place = self.times.partition_point(|time| u128::from(*time) < rest);
-        u64::try_from(round).unwrap_or(u64::MAX).saturating_mul(self.count()) + place as u64
+        let begun = u64::try_from(round).unwrap_or(u64::MAX).saturating_mul(self.count());
+        begun.saturating_add(place as u64)
     }
 }
 
