@@ -18,6 +18,7 @@ mod file;
 mod keygen;
 mod lab;
 mod live;
+mod network;
 mod number;
 mod output;
 mod paths;
