@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use base::{Duration, Probability};
 use lab::engine::{EngineError, Finished, Job};
-use lab::plan::{Plan, PlanError};
+use lab::plan::{NetworkName, Plan, PlanError};
 use lab::workload::WorkloadError;
 use lab::{Arrivals, Limit, Probe, WorkloadPlan};
 use netsim::link::LinkConfigError;
@@ -48,6 +48,8 @@ pub struct DemoOptions {
     pub rtt: Duration,
     /// How many packets it loses, each way.
     pub loss: Probability,
+    /// A network of the library instead of these two, in virtual time only.
+    pub network: Option<NetworkName>,
     /// When messages come.
     pub arrivals: Arrivals,
     /// Bytes of a message.
@@ -167,10 +169,12 @@ impl DemoOptions {
             Length::Duration(span) => (json!(span.as_secs_f64()), Value::Null),
             Length::Messages(count) => (Value::Null, json!(count)),
         };
+        let own = |value: Value| if self.network.is_some() { Value::Null } else { value };
         let values = [
             ("seed", json!(self.seed)),
-            ("rtt_ms", json!(self.rtt.as_millis_f64())),
-            ("loss", json!(self.loss.as_f64())),
+            ("network", json!(self.network.map(NetworkName::as_str))),
+            ("rtt_ms", own(json!(self.rtt.as_millis_f64()))),
+            ("loss", own(json!(self.loss.as_f64()))),
             ("interval", json!(self.arrivals.to_string())),
             ("size", json!(self.size)),
             ("flows", json!(self.flows)),
@@ -193,9 +197,11 @@ impl DemoOptions {
             [first, ..] if delayed.iter().all(|delay| *delay == first) => first.to_string(),
             _ => "by policy".to_owned(),
         };
+        let network = match self.network {
+            Some(name) => vec![("network", name.to_string())],
+            None => vec![("RTT", self.rtt.to_string()), ("loss each way", self.loss.to_string())],
+        };
         let values = [
-            ("RTT", self.rtt.to_string()),
-            ("loss each way", self.loss.to_string()),
             ("interval", self.arrivals.to_string()),
             ("size", format!("{}B", self.size)),
             ("flows", self.flows.to_string()),
@@ -203,6 +209,7 @@ impl DemoOptions {
             ("delayed SACK", sack_delay),
             ("seed", self.seed.to_string()),
         ];
-        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let values = network.into_iter().chain(values);
+        values.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

@@ -6,8 +6,8 @@ mod report;
 pub use self::report::{DirectionReport, EmulateReport, LatenessReport, PathReport};
 /// Descriptions of a link and their texts.
 pub use netsim::link::{
-    CrossTraffic, Framing, GilbertElliott, Jitter, LossModel, ProfileStep, QueueText, Reorder,
-    parse_profile,
+    CrossTraffic, Framing, GilbertElliott, Jitter, LossModel, ProfileStep, QueueText, Recording,
+    RecordingText, Reorder, parse_profile, parse_recording,
 };
 pub use options::{EmulateOptions, LinkOptions, PathOptions, PerDirection};
 

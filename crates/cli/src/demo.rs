@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ::lab::Arrivals;
+use ::lab::plan::NetworkName;
 use apps::demo::{
     Contender, DemoError, DemoOptions, Length, Outcome, PolicyReport, Report, run_real_time,
     run_virtual,
@@ -51,6 +52,12 @@ pub(crate) struct Arguments {
     /// How many packets are lost, each way.
     #[arg(long, value_name = "PROBABILITY", default_value = "5%", help_heading = "Network")]
     loss: Probability,
+    /// With --virtual: a network of the library ("lab networks" lists them) instead of --rtt and --loss.
+    #[arg(
+        long, value_name = "NAME", value_parser = crate::network::names(), requires = "is_virtual",
+        conflicts_with_all = ["rtt", "loss"], help_heading = "Network"
+    )]
+    network: Option<NetworkName>,
     /// Time between two messages of a flow; ~250ms draws it from an exponential distribution.
     #[arg(long, value_name = "DURATION", default_value = "250ms", help_heading = "Traffic")]
     interval: Arrivals,
@@ -147,6 +154,7 @@ impl Arguments {
             length,
             rtt: self.rtt,
             loss: self.loss,
+            network: self.network,
             arrivals: self.interval,
             size: usize::try_from(self.size.0).unwrap_or(usize::MAX),
             flows: self.flows,
@@ -184,9 +192,11 @@ impl Arguments {
             Length::Messages(count) => ("--messages", count.to_string()),
         };
         let names: Vec<_> = self.policies.iter().map(|policy| &*policy.name).collect();
+        let network = match self.network {
+            Some(_) => Vec::new(),
+            None => vec![("--rtt", self.rtt.to_string()), ("--loss", self.loss.to_string())],
+        };
         let defaults = [
-            ("--rtt", self.rtt.to_string()),
-            ("--loss", self.loss.to_string()),
             ("--interval", quoted(&self.interval.to_string())),
             ("--size", self.size.to_string()),
             ("--flows", self.flows.to_string()),
@@ -194,7 +204,7 @@ impl Arguments {
             ("--policies", names.join(",")),
             ("--seed", self.seed.to_string()),
         ];
-        for (flag, value) in defaults {
+        for (flag, value) in network.into_iter().chain(defaults) {
             let is_typed = |word: &String| {
                 word.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
             };
@@ -323,6 +333,21 @@ mod tests {
             "thinstream --virtual --loss=1% --interval '~250ms' --messages 100 --rtt 100ms \
              --size 100B --flows 25 --policies rfc,lksctp,latency --seed 1"
         );
+    }
+
+    #[test]
+    fn a_network_of_the_library_takes_the_place_of_round_trip_and_loss_in_virtual_time() {
+        let named = options(&["--virtual", "--network", "wifi-far", "--flows", "2"]).unwrap();
+        assert_eq!(named.network.unwrap().as_str(), "wifi-far");
+        let reproduce = &named.reproduce;
+        assert!(
+            reproduce.contains("--network wifi-far") && !reproduce.contains("--rtt"),
+            "{reproduce}"
+        );
+        assert!(options(&["--network", "lte"]).unwrap_err().contains("--virtual"));
+        assert!(options(&["--virtual", "--network", "3g"]).unwrap_err().contains("5g-drive"));
+        let both = options(&["--virtual", "--network", "lte", "--rtt", "1ms"]).unwrap_err();
+        assert!(both.contains("--rtt"), "{both}");
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ::lab::plan::{NetworkName, links_of};
 use apps::emulate::{
     CrossTraffic, EmulateError, EmulateOptions, Framing, GilbertElliott, Jitter, LinkOptions,
-    LossModel, PathOptions, PerDirection, ProfileStep, QueueText, Reorder, emulate, parse_profile,
+    LossModel, PathOptions, PerDirection, ProfileStep, QueueText, Recording, RecordingText,
+    Reorder, emulate, parse_profile, parse_recording,
 };
 use base::{Duration, ParseQuantityError, Rate};
 
@@ -34,8 +36,8 @@ pub(crate) struct Arguments {
     /// One-way delay.
     #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Link")]
     delay: Vec<PerDirection<Duration>>,
-    /// What varies the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential 10ms" or
-    /// "pareto 10ms 3 1s" (scale, shape, limit); packets keep their order.
+    /// What varies the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential 10ms",
+    /// "pareto 10ms 3 1s" (scale, shape, limit) or "wifi near" (mid, far); packets keep their order.
     #[arg(long, value_name = "JITTER", default_value = "0s", help_heading = "Link")]
     jitter: Vec<PerDirection<Jitter>>,
     /// Which packets are lost: 5%, "bursts 5% 3" (packets in a row on average), "gilbert 1% 25% 0% 100%",
@@ -49,9 +51,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "RATE", help_heading = "Link")]
     rate: Vec<PerDirection<Rate>>,
     /// Queue before the bottleneck: 50p (packets), 64KiB or 1.5bdp (of rate and round trip) drop what they have no
-    /// room for; "red 5p 15p 60p" (minimum, maximum, limit) and "codel 1000p" drop earlier, or with "ecn" behind
-    /// them mark. Without one, any number waits.
-    #[arg(long, value_name = "QUEUE", requires = "rate", help_heading = "Link")]
+    /// room for; "red 5p 15p 60p" (minimum, maximum, limit), "codel 1000p", "pie 1000p" and "fq_codel 10240p" (each
+    /// client has a queue) drop earlier, or with "ecn" behind them mark. Without one, any number waits.
+    #[arg(long, value_name = "QUEUE", help_heading = "Link")]
     queue: Vec<PerDirection<QueueText>>,
     /// What the bottleneck's link layer adds to each packet: none, ethernet, ppp or ppp-synchronous.
     #[arg(long, value_name = "FRAMING", default_value = "none", help_heading = "Link")]
@@ -67,6 +69,17 @@ pub(crate) struct Arguments {
     /// path without.
     #[arg(long, value_name = "FILE", help_heading = "Link")]
     profile: Vec<PathBuf>,
+    /// Recordings to play, again when they end: mahimahi's delivery opportunities, or delays and losses as comma-separated
+    /// values (see docs/laboratory.md); "up.trace+delays.csv" plays two. Behind a blank, "interpolated" and "shifted"
+    /// (begin where the seed says). "none" for a direction without.
+    #[arg(long, value_name = "FILE", help_heading = "Link")]
+    recording: Vec<PerDirection<RecordingText>>,
+    /// A network of the library ("lab networks" lists them) instead of these options; --delay is added to its own.
+    #[arg(
+        long, value_name = "NAME", value_parser = crate::network::names(), help_heading = "Link",
+        conflicts_with_all = ["jitter", "loss", "burst", "rate", "queue", "framing", "cross", "reorder", "profile", "recording"]
+    )]
+    network: Vec<NetworkName>,
     /// Chooses which packets are lost and how the delay varies.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = crate::number::whole)]
     seed: u64,
@@ -152,6 +165,14 @@ impl Arguments {
         let framing = self.of_path("--framing", &self.framing, path)?;
         let rate = self.of_path("--rate", &self.rate, path)?;
         let queue = self.of_path("--queue", &self.queue, path)?;
+        let recording = self.of_path("--recording", &self.recording, path)?;
+        let recording =
+            recording.map_or(Ok(Recording::default()), |one| read_recording(&direction.of(one)))?;
+        if queue.is_some() && rate.is_none() && recording.opportunities.is_none() {
+            return Err(Failure::usage(
+                "--queue without --rate or a --recording of opportunities: nothing would wait",
+            ));
+        }
         Ok(LinkOptions {
             delay: direction.of(self.of_path("--delay", &self.delay, path)?.unwrap_or_default()),
             jitter: direction.of(self.of_path("--jitter", &self.jitter, path)?.unwrap_or_default()),
@@ -167,6 +188,15 @@ impl Arguments {
             profile: match self.of_path("--profile", &self.profile, path)? {
                 Some(file) if file.as_os_str() != "none" => read_profile(&file)?,
                 _ => Vec::new(),
+            },
+            recording,
+            like: match self.of_path("--network", &self.network, path)? {
+                Some(name) => {
+                    // Clients are the senders.
+                    let links = links_of(name).map_err(Failure::usage)?;
+                    Some(direction.of(PerDirection { up: links.forward, down: links.backward }))
+                }
+                None => None,
             },
         })
     }
@@ -213,6 +243,18 @@ fn read_profile(file: &Path) -> Result<Vec<ProfileStep>, Failure> {
         true => Err(wrong(&"there is no step in it; expected lines such as 5s loss=100%")),
         false => Ok(steps),
     }
+}
+
+fn read_recording(text: &RecordingText) -> Result<Recording, Failure> {
+    if text.files == ["none"] {
+        return Ok(Recording::default());
+    }
+    let read = |file: &str| {
+        let lines = std::fs::read_to_string(file);
+        let lines = lines.map_err(|error| format!("cannot read {file}: {error}"))?;
+        parse_recording(&lines).map_err(|error| format!("{file}: {error}"))
+    };
+    text.resolve(read).map_err(|error: String| Failure::usage(error))
 }
 
 #[derive(Clone, Copy)]
@@ -302,6 +344,38 @@ mod tests {
         assert!(path.up.cross.is_some() && path.down.reorder != Reorder::default());
         let error = parse(&["--loss", "bursts 5% 3", "--burst", "2"]).unwrap_err();
         assert!(error.contains("--burst"), "{error}");
+    }
+
+    #[test]
+    fn recordings_and_networks_of_the_library_are_played() {
+        let parse = |typed: &[&str]| {
+            let line =
+                Line::try_parse_from([&["emulate", "--forward", "127.0.0.1:2"], typed].concat());
+            let line = line.map_err(|error| error.to_string())?;
+            line.arguments.options().map_err(|failure| format!("{failure:?}"))
+        };
+        let path = &parse(&["--network", "5g-drive", "--delay", "3ms"]).unwrap().paths[0];
+        let (up, down) = (path.up.to_config(Duration::ZERO), path.down.to_config(Duration::ZERO));
+        assert!(up.recording.delays.is_some() && down.recording.is_empty());
+        assert_eq!((up.delay, down.delay), (Duration::from_millis(3), Duration::from_millis(10)));
+        let error = parse(&["--network", "5g"]).unwrap_err();
+        assert!(error.contains("5g-drive") && error.contains("wifi-far"), "{error}");
+        assert!(parse(&["--network", "lte", "--loss", "1%"]).unwrap_err().contains("--loss"));
+        let folder = std::env::temp_dir().join(format!("recordings-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let [trace, delays] = ["up.trace", "d.csv"].map(|name| folder.join(name));
+        std::fs::write(&trace, "1\n2\n").unwrap();
+        std::fs::write(&delays, "time_s,delay_ms\n0,5\n1,x\n").unwrap();
+        let [trace, delays] = [trace, delays].map(|path| path.display().to_string());
+        let typed = format!("{trace} shifted,none");
+        let path = &parse(&["--recording", &typed, "--queue", "codel"]).unwrap().paths[0];
+        assert!(path.up.recording.opportunities.is_some() && path.up.recording.shifted);
+        assert!(path.down.recording.is_empty());
+        let error = parse(&["--recording", &delays]).unwrap_err();
+        assert!(error.contains("d.csv: recording line 3: "), "{error}");
+        assert!(parse(&["--recording", "/nowhere"]).unwrap_err().contains("/nowhere"));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(parse(&["--queue", "50p"]).unwrap_err().contains("--rate"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod capture;
 mod compare;
 mod list;
+mod networks;
 mod overview;
 mod pages;
 mod report;
@@ -16,7 +17,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ::lab::engine::{self, Shard};
 use ::lab::experiments::{self, Experiment};
-use ::lab::plan::{Plan, PlanError, Size};
+use ::lab::plan::{NetworkName, Plan, PlanError, Size, on_network};
 use ::lab::stored::{Manifest, Stored, Surroundings};
 use ::report::section::Study;
 use base::Probability;
@@ -50,6 +51,7 @@ enum Command {
     List(list::Arguments),
     Merge(Merge),
     Workloads(workloads::Arguments),
+    Networks(networks::Arguments),
 }
 
 /// Run a plan, show its numbers with confidence intervals beside what the paper reports, and write tables.
@@ -79,7 +81,7 @@ struct Run {
     #[command(flatten)]
     captures: capture::Captures,
     #[command(flatten)]
-    size: SizeArguments,
+    plan_as: PlanArguments,
     /// Write a page with figures, tables and the paper beside them; each figure stands beside it as SVG, too.
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     report: Option<PathBuf>,
@@ -105,6 +107,16 @@ struct SizeArguments {
     small: bool,
 }
 
+/// How a plan is read.
+#[derive(Clone, Default, clap::Args)]
+struct PlanArguments {
+    #[command(flatten)]
+    size: SizeArguments,
+    /// Run the plan's flows over a network of the library ("lab networks" lists them) instead of its own.
+    #[arg(long, value_name = "NAME", value_parser = crate::network::names())]
+    network: Option<NetworkName>,
+}
+
 /// Join what shards of a plan finished, and write the tables of all.
 #[derive(clap::Args)]
 struct Merge {
@@ -120,7 +132,7 @@ struct Merge {
     #[arg(long)]
     anew: bool,
     #[command(flatten)]
-    size: SizeArguments,
+    plan_as: PlanArguments,
     /// Print every number of every cell, and every row of the paper; without it, what fits a screen.
     #[arg(long, short)]
     verbose: bool,
@@ -141,13 +153,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::List(arguments) => list::run(arguments),
         Command::Merge(arguments) => arguments.run(),
         Command::Workloads(arguments) => workloads::run(arguments),
+        Command::Networks(arguments) => networks::run(arguments),
     }
 }
 
 /// Reads a plan, in which these values of a key replace its own.
 fn read_plan(
     path: &Path,
-    size: &SizeArguments,
+    plan_as: &PlanArguments,
     varied: Option<(&str, &[String])>,
 ) -> Result<Plan, Failure> {
     let name = path.display();
@@ -156,7 +169,11 @@ fn read_plan(
         Some(text) => text.to_owned(),
         None => runner::plan_file::read(path).map_err(refused)?,
     };
-    size.plan(&text, varied).map_err(refused)
+    let text = match plan_as.network {
+        Some(name) => on_network(&text, name).map_err(refused)?,
+        None => text,
+    };
+    plan_as.size.plan(&text, varied).map_err(refused)
 }
 
 /// The plan of a paper of this name, if there is no such file: the command works outside of the source tree, too.
@@ -206,7 +223,7 @@ fn typed() -> String {
 impl Run {
     fn run(&self) -> Result<(), Failure> {
         let began = Instant::now();
-        let mut plan = read_plan(&self.plan, &self.size, None)?;
+        let mut plan = read_plan(&self.plan, &self.plan_as, None)?;
         if self.precision.is_some() {
             plan.keep_distributions();
         }
@@ -246,7 +263,7 @@ impl Run {
 impl Merge {
     fn run(&self) -> Result<(), Failure> {
         let began = Instant::now();
-        let plan = read_plan(&self.plan, &self.size, None)?;
+        let plan = read_plan(&self.plan, &self.plan_as, None)?;
         let existing = Existing::of(false, self.anew);
         let around = surroundings(began, typed());
         let finished = merge(&plan, &self.shards, &self.out, existing, around).map_err(unusable)?;
@@ -284,6 +301,9 @@ mod tests {
             "compare p.toml --key a.b one other --seeds 3 --jobs 2 --quantiles 0.5,0.9 --small",
             "merge p.toml d e --out f --seeds 3 --anew",
             "list --json",
+            "networks --json",
+            "run p.toml --network lte --small",
+            "compare p.toml --network 5g-drive",
         ] {
             let line = parse::<Arguments>(&typed.split(' ').collect::<Vec<_>>());
             assert!(line.is_ok(), "{typed}: {}", line.err().unwrap());

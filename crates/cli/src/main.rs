@@ -20,6 +20,7 @@ mod lab;
 #[cfg(test)]
 mod line;
 mod live;
+mod network;
 mod number;
 mod output;
 mod paths;

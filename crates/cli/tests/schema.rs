@@ -174,6 +174,7 @@ fn the_laboratory_prints_what_its_schemas_say() {
     fs::remove_dir_all(results).unwrap();
     holds("lab-list", &printed("lab list --json"));
     holds("lab-workloads", &printed("lab workloads --json"));
+    holds("lab-networks", &printed("lab networks --json"));
 }
 
 /// A plan that is one [[flow]] and measures cost.

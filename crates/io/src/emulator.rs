@@ -19,7 +19,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use base::{DatagramMeta, Duration, Ecn, Instant};
+use base::{DatagramMeta, Duration, Ecn, HashKey, Instant};
 use bytes::Bytes;
 use netsim::link::{Admission, Carried, Link, Outcome};
 use tokio::sync::Notify;
@@ -88,6 +88,11 @@ impl Carried for RelayPacket {
 
     fn mark_congestion(&mut self) {
         self.ecn.mark_congestion();
+    }
+
+    /// Each client is a flow.
+    fn flow(&self, key: &HashKey) -> u64 {
+        key.hash_addresses(self.client.address, self.client.local, 0)
     }
 }
 

@@ -9,8 +9,12 @@ mod expect;
 mod figure;
 mod files;
 mod flows;
+mod library;
 mod link;
+mod link_config;
+mod loss;
 mod network;
+mod on_network;
 mod paths;
 mod receiver;
 mod sweep;
@@ -37,8 +41,12 @@ pub use figure::{
 pub(crate) use files::entry as file_entry;
 pub use files::{Files, with_files};
 pub use flows::FlowsPlan;
+pub use library::{NamedNetwork, NetworkName};
 pub use link::LinkSection;
+pub use link_config::links_of;
+pub use loss::LossText;
 pub use network::{HopsText, Kind, NetworkSection};
+pub use on_network::on_network;
 pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
 pub use receiver::ReceiverSection;
 pub use sweep::{Cell, Key, text_of, value_text};
@@ -101,6 +109,12 @@ impl PlanError {
     fn in_cell(self, cell: &Cell) -> PlanError {
         let place = if cell.0.is_empty() { String::new() } else { format!("with {cell}: ") };
         PlanError { place, ..self }
+    }
+}
+
+impl From<String> for PlanError {
+    fn from(what: String) -> PlanError {
+        PlanError::new(what)
     }
 }
 

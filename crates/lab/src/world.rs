@@ -14,9 +14,7 @@ use core::ops::Range;
 use base::{Duration, Instant};
 use netsim::link::LinkConfigError;
 use netsim::topology::{Directions, add_path};
-use netsim::{
-    Checker, HostId, Jitter, LinkConfig, LinkId, LinkStatistics, LossModel, Simulation, Stalled,
-};
+use netsim::{Checker, HostId, LinkConfig, LinkId, LinkStatistics, LossModel, Simulation, Stalled};
 
 use crate::flow::{
     self, Addresses, FlowConfig, LogHandle, Made, Protocol, Station, TransportOptions,
@@ -81,8 +79,8 @@ impl Network {
     pub fn delays(&self, number: u32) -> Directions<Duration> {
         let none = Directions { forward: Duration::ZERO, backward: Duration::ZERO };
         self.links(number).fold(none, |sum, link| Directions {
-            forward: sum.forward + least_delay(&link.forward),
-            backward: sum.backward + least_delay(&link.backward),
+            forward: sum.forward + link.forward.least_delay(),
+            backward: sum.backward + link.backward.least_delay(),
         })
     }
 
@@ -104,13 +102,6 @@ impl Network {
             }
             _ => core::iter::once(0..1).collect(),
         }
-    }
-}
-
-fn least_delay(link: &LinkConfig) -> Duration {
-    match link.jitter {
-        Jitter::Uniform { spread } => link.delay.saturating_sub(spread),
-        _ => link.delay,
     }
 }
 

@@ -8,8 +8,8 @@
 //! link's rate, leaves (here blackouts and the loss model strike: a lost packet has used its share of
 //! the rate), may be doubled, joins a queue of cross traffic, travels for delay plus jitter, and may be
 //! corrupted. All of this is decided in [`Link::send`], since nothing that comes later changes it;
-//! so a packet costs one event, at its arrival. Only CoDel decides when a packet's turn comes: then it
-//! costs an event more, and what became of it is told by [`Link::poll_outcome`].
+//! so a packet costs one event, at its arrival. Only CoDel, alone or in queues of flows, decides when a packet's turn
+//! comes: then it costs an event more, and what became of it is told by [`Link::poll_outcome`].
 
 mod carried;
 mod config;
@@ -18,13 +18,17 @@ mod error;
 mod flight;
 mod framing;
 mod jitter;
+mod line;
+mod lines;
 mod loss;
 mod profile;
 mod queue;
+mod recording;
 mod statistics;
 #[cfg(test)]
 mod tests;
 mod variate;
+mod wifi;
 
 pub use carried::Carried;
 pub use config::{LinkConfig, Reorder};
@@ -32,21 +36,30 @@ pub use cross::CrossTraffic;
 pub use error::LinkConfigError;
 pub use framing::Framing;
 pub use jitter::Jitter;
+pub use lines::ParseLinesError;
 pub use loss::{GilbertElliott, LossModel, TimedGilbert};
-pub use profile::{ParseProfileError, ProfileStep, RateChange, parse_profile};
-pub use queue::{Codel, Discipline, QueueLength, QueueLimit, QueueText, Red, RedUnit};
+pub use profile::{ProfileStep, RateChange, parse_profile};
+pub use queue::{
+    Codel, Discipline, FqCodel, Pie, QueueLength, QueueLimit, QueueText, Red, RedUnit,
+};
+pub use recording::{
+    DelaySeries, LossSeries, OPPORTUNITY, Opportunities, Recording, RecordingText, parse_recording,
+};
 pub use statistics::{DropCause, LinkStatistics, Traffic};
+pub use wifi::WifiRetries;
 
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, Probability};
+use base::{Duration, HashKey, Instant, Probability, Purpose, RandomStream};
 
 use cross::CrossQueue;
 use flight::Flight;
+use line::Line;
 use loss::LossSchedule;
 use profile::{Condition, Conditions};
-use queue::{Arrival, CodelQueue, Leaving, RedState, TailQueue};
+use queue::{Arrival, Early, Leaving, PieState, RedState, TailQueue, TurnQueue, Waiting};
+use recording::Playback;
 use variate::LazyStream;
 
 /// Decides the fate of a packet by looking into it: true loses it. The time is that of its sending.
@@ -102,15 +115,42 @@ enum Queue<P> {
     /// Decides when packets come.
     Tail(TailQueue),
     /// Decides when their turn comes; and what was decided.
-    Codel(Box<CodelQueue<P>>, VecDeque<Outcome<P>>),
+    Turn(Box<TurnQueue<P>>, VecDeque<Outcome<P>>),
+}
+
+impl<P> Queue<P> {
+    /// The queue of link `index` of a network with this seed.
+    fn new(config: &LinkConfig, seed: u64, index: u64) -> Queue<P> {
+        let limit = config.queue;
+        let stream = |name| LazyStream::new(seed, name, index);
+        let at_turn = |queue| Queue::Turn(Box::new(queue), VecDeque::new());
+        match config.discipline {
+            Discipline::DropTail => Queue::Tail(TailQueue::new(limit, None)),
+            Discipline::Red(red) => {
+                let red = RedState::new(red, stream("link early detection"));
+                Queue::Tail(TailQueue::new(limit, Some(Early::Red(red))))
+            }
+            Discipline::Pie(pie) => {
+                let pie = PieState::new(pie, stream("link controller"));
+                Queue::Tail(TailQueue::new(limit, Some(Early::Pie(pie))))
+            }
+            Discipline::Codel(codel) => at_turn(TurnQueue::codel(codel, limit)),
+            Discipline::FqCodel(fq) => {
+                let purpose = Purpose("link flow queues", index);
+                let key = HashKey::draw(&mut RandomStream::new(seed, purpose));
+                at_turn(TurnQueue::fq_codel(fq, limit, key))
+            }
+        }
+    }
 }
 
 /// One direction of a network path (see the module's text).
 pub struct Link<P> {
     latest: Instant,
     queue: Queue<P>,
-    conditions: Conditions,
+    line: Line,
     loss: LossSchedule,
+    playback: Option<Box<Playback>>,
     oracle: Option<LossOracle<P>>,
     blackouts: Vec<Range<Instant>>,
     allow_reordering: bool,
@@ -137,21 +177,13 @@ impl<P> Link<P> {
         let stream = |name| LazyStream::new(seed, name, index);
         Ok(Link {
             latest: Instant::ZERO,
-            queue: match config.discipline {
-                Discipline::DropTail => Queue::Tail(TailQueue::new(config.queue, None)),
-                Discipline::Red(red) => {
-                    let red = RedState::new(red, stream("link early detection"));
-                    Queue::Tail(TailQueue::new(config.queue, Some(red)))
-                }
-                Discipline::Codel(codel) => {
-                    Queue::Codel(Box::new(CodelQueue::new(codel, config.queue)), VecDeque::new())
-                }
-            },
+            queue: Queue::new(&config, seed, index),
             loss: {
                 let changes = config.profile.iter();
                 let changes = changes.filter_map(|step| Some((step.at, step.loss.as_ref()?)));
                 LossSchedule::new(&config.loss, changes, seed, index)
             },
+            playback: config.recording.playback(seed, index).map(Box::new),
             oracle: None,
             blackouts: config::merge_blackouts(config.blackouts.clone()),
             allow_reordering: config.allow_reordering,
@@ -162,9 +194,12 @@ impl<P> Link<P> {
             cross: config.cross.map(|cross| Box::new(CrossQueue::new(cross, seed, index))),
             mtu: config.mtu,
             framing: config.framing,
-            conditions: Conditions::new(
-                Condition { delay: config.delay, jitter: config.jitter, rate: config.rate },
-                config.profile,
+            line: Line::new(
+                Conditions::new(
+                    Condition { delay: config.delay, jitter: config.jitter, rate: config.rate },
+                    config.profile,
+                ),
+                config.recording.line(seed, index),
             ),
             flight: Flight::default(),
             last_due: Instant::ZERO,
@@ -184,7 +219,7 @@ impl<P> Link<P> {
         let arrival = self.flight.next_due();
         match &self.queue {
             Queue::Tail(_) => arrival,
-            Queue::Codel(queue, _) => arrival.into_iter().chain(queue.next_turn()).min(),
+            Queue::Turn(queue, _) => arrival.into_iter().chain(queue.next_turn(&self.line)).min(),
         }
     }
 
@@ -193,7 +228,7 @@ impl<P> Link<P> {
     pub fn poll_outcome(&mut self) -> Option<Outcome<P>> {
         match &mut self.queue {
             Queue::Tail(_) => None,
-            Queue::Codel(_, outcomes) => outcomes.pop_front(),
+            Queue::Turn(_, outcomes) => outcomes.pop_front(),
         }
     }
 
@@ -206,7 +241,7 @@ impl<P> Link<P> {
     pub fn in_transit(&self) -> usize {
         let waiting = match &self.queue {
             Queue::Tail(_) => 0,
-            Queue::Codel(queue, _) => queue.traffic().packets as usize,
+            Queue::Turn(queue, _) => queue.traffic().packets as usize,
         };
         waiting + self.flight.len()
     }
@@ -246,11 +281,9 @@ impl<P: Clone + Carried> Link<P> {
         self.statistics.offered.add(size);
         let number = self.statistics.offered.packets;
         let octets = self.framing.on_the_line(size);
-        let conditions = &self.conditions;
         match &mut self.queue {
             Queue::Tail(queue) => {
-                let rate = |at| conditions.at(at).rate;
-                match queue.admit(now, octets, packet.is_ecn_capable(), rate) {
+                match queue.admit(now, octets, packet.is_ecn_capable(), &mut self.line) {
                     Arrival::Refused => self.drop(packet, size, DropCause::Queue),
                     Arrival::Admitted { departure, marked } => {
                         if marked {
@@ -261,13 +294,22 @@ impl<P: Clone + Carried> Link<P> {
                     }
                 }
             }
-            Queue::Codel(queue, _) => match queue.push(now, octets, (number, size, packet)) {
-                Err(packet) => self.drop(packet, size, DropCause::Queue),
-                Ok(()) => {
-                    self.take_turns(now);
-                    Admission::Accepted { copies: 1 }
+            Queue::Turn(queue, outcomes) => {
+                let waiting = Waiting { came: now, octets, offered: (number, size, packet) };
+                let statistics = &mut self.statistics;
+                let pushed = queue.push(waiting, P::flow, &self.line, |other| {
+                    let (_, size, packet) = other.offered;
+                    statistics.on_dropped(size, DropCause::Queue);
+                    outcomes.push_back(Outcome::Dropped { packet, cause: DropCause::Queue });
+                });
+                match pushed {
+                    Err(packet) => self.drop(packet, size, DropCause::Queue),
+                    Ok(()) => {
+                        self.take_turns(now);
+                        Admission::Accepted { copies: 1 }
+                    }
                 }
-            },
+            }
         }
     }
 
@@ -284,7 +326,7 @@ impl<P: Clone + Carried> Link<P> {
         self.take_turns(now);
         match &mut self.queue {
             Queue::Tail(queue) => queue.waiting(self.latest),
-            Queue::Codel(queue, _) => queue.traffic(),
+            Queue::Turn(queue, _) => queue.traffic(),
         }
     }
 
@@ -292,9 +334,8 @@ impl<P: Clone + Carried> Link<P> {
     fn take_turns(&mut self, now: Instant) {
         self.latest = self.latest.max(now);
         let latest = self.latest;
-        while let Queue::Codel(queue, outcomes) = &mut self.queue
-            && let conditions = &self.conditions
-            && let Some(leaving) = queue.pop(latest, P::is_ecn_capable, |at| conditions.at(at).rate)
+        while let Queue::Turn(queue, outcomes) = &mut self.queue
+            && let Some(leaving) = queue.pop(latest, P::is_ecn_capable, &mut self.line)
         {
             let (waiting, turn, departure, marked) = match leaving {
                 Leaving::Dropped(waiting) => {
@@ -321,7 +362,7 @@ impl<P: Clone + Carried> Link<P> {
                 (Admission::Accepted { .. }, _) => continue,
                 (Admission::Dropped { packet, cause }, _) => Outcome::Dropped { packet, cause },
             };
-            if let Queue::Codel(_, outcomes) = &mut self.queue {
+            if let Queue::Turn(_, outcomes) = &mut self.queue {
                 outcomes.push_back(outcome);
             }
         }
@@ -341,6 +382,7 @@ impl<P: Clone + Carried> Link<P> {
             Some(oracle) => oracle(at, &packet),
             None => self.loss.loses(departure, number),
         };
+        let lost = lost || self.playback.as_ref().is_some_and(|one| one.loses(departure, number));
         let wait = match &mut self.cross {
             Some(cross) => cross.wait(departure),
             None => Some(Duration::ZERO),
@@ -362,8 +404,9 @@ impl<P: Clone + Carried> Link<P> {
 
     /// Puts a packet that leaves the sender's side at `departure` on its way.
     fn launch(&mut self, departure: Instant, wait: Duration, packet: P, size: u64) {
-        let conditions = self.conditions.at(departure);
-        let travel = conditions.jitter.apply(conditions.delay, &mut self.jitter);
+        let conditions = self.line.at(departure);
+        let recorded = self.playback.as_ref().map_or(Duration::ZERO, |one| one.delay(departure));
+        let travel = conditions.jitter.apply(conditions.delay + recorded, &mut self.jitter);
         let mut due = departure + wait + travel;
         if self.reorder.1.happens(self.reorder.0.probability) {
             due += self.reorder.0.extra_delay;

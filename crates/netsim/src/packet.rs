@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use core::ops::Range;
 
-use base::{Ecn, Instant};
+use base::{Ecn, HashKey, Instant};
 use bytes::Bytes;
 
 use crate::link::Carried;
@@ -94,5 +94,10 @@ impl Carried for Packet {
 
     fn mark_congestion(&mut self) {
         self.datagram.ecn.mark_congestion();
+    }
+
+    fn flow(&self, key: &HashKey) -> u64 {
+        let AddressedDatagram { source, destination, .. } = self.datagram;
+        key.hash_addresses(source, destination, u64::from(is_raw_ip(source, destination)))
     }
 }

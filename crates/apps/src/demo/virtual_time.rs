@@ -69,6 +69,7 @@ mod tests {
             length: Length::Messages(500),
             rtt: Duration::from_millis(100),
             loss: Probability::from_ratio(5, 100),
+            network: None,
             arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
             size: 100,
             flows: 5,

@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use base::{Duration, Rate};
 use netsim::link::{
-    CrossTraffic, Framing, Jitter, LinkConfig, LossModel, ProfileStep, QueueText, Reorder,
+    CrossTraffic, Framing, Jitter, LinkConfig, LossModel, ProfileStep, QueueText, Recording,
+    Reorder,
 };
 
 /// Addresses, link and duration of a relay.
@@ -69,28 +70,35 @@ pub struct LinkOptions {
     pub reorder: Reorder,
     /// Changes of these conditions, at times after the start, in their order.
     pub profile: Vec<ProfileStep>,
+    /// Recordings that it plays.
+    pub recording: Recording,
+    /// A link of the library instead of all this but the delay, which is added.
+    pub like: Option<LinkConfig>,
 }
 
 impl LinkOptions {
     /// The link model that this asks for, where the way back takes `other_delay`.
     pub fn to_config(&self, other_delay: Duration) -> LinkConfig {
-        let (queue, discipline) = match (&self.queue, self.rate) {
-            (Some(queue), Some(rate)) => queue.resolve(rate, self.delay + other_delay),
-            _ => Default::default(),
-        };
-        LinkConfig {
+        if let Some(like) = &self.like {
+            return LinkConfig { delay: like.delay + self.delay, ..like.clone() };
+        }
+        let plain = LinkConfig {
             delay: self.delay,
             jitter: self.jitter,
             rate: self.rate,
             framing: self.framing,
-            queue,
-            discipline,
             cross: self.cross,
             loss: self.loss.clone(),
             reorder: self.reorder,
             profile: self.profile.clone(),
+            recording: self.recording.clone(),
             ..LinkConfig::default()
-        }
+        };
+        let (queue, discipline) = match (&self.queue, plain.mean_rate()) {
+            (Some(queue), Some(rate)) => queue.resolve(rate, self.delay + other_delay),
+            _ => Default::default(),
+        };
+        LinkConfig { queue, discipline, ..plain }
     }
 }
 
@@ -156,5 +164,20 @@ mod tests {
         assert!(config.discipline.marks() && config.cross.is_some());
         assert!(matches!(config.loss, LossModel::GilbertElliott(_)));
         assert!(config.check().is_ok());
+    }
+
+    #[test]
+    fn a_link_of_the_library_has_a_delay_added_and_one_that_is_recorded_has_a_queue() {
+        let lte = lab::plan::links_of("lte".parse().unwrap()).unwrap().forward;
+        let delay = Duration::from_millis(5);
+        let link = LinkOptions { delay, like: Some(lte.clone()), ..LinkOptions::default() };
+        let config = link.to_config(delay);
+        assert_eq!(config.delay, lte.delay + delay);
+        assert_eq!(LinkConfig { delay: lte.delay, ..config }, lte);
+        let recording = netsim::link::parse_recording("1\n2\n").unwrap();
+        let queue = Some("1bdp".parse().unwrap());
+        let link = LinkOptions { delay, recording, queue, ..LinkOptions::default() };
+        // 12 Mbit/s for 10 ms.
+        assert_eq!(link.to_config(delay).queue.bytes, Some(15_000));
     }
 }

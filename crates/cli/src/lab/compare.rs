@@ -19,7 +19,7 @@ use results::text_table::Table;
 use serde_json::{Value, json};
 
 use super::work::{Done, Work};
-use super::{Page, SizeArguments, read_plan, surroundings, typed};
+use super::{Page, PlanArguments, read_plan, surroundings, typed};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output;
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "key")]
     never_worse: bool,
     #[command(flatten)]
-    size: SizeArguments,
+    plan_as: PlanArguments,
     /// Print the comparison as one JSON object.
     #[arg(long)]
     json: bool,
@@ -115,7 +115,7 @@ fn finish(
     arguments: &Arguments,
     varied: Option<(&str, &[String])>,
 ) -> Result<(Plan, Finished), Failure> {
-    let mut plan = read_plan(&arguments.plan, &arguments.size, varied)?;
+    let mut plan = read_plan(&arguments.plan, &arguments.plan_as, varied)?;
     plan.keep_distributions();
     if arguments.targets {
         plan.keep_targets_alone();

@@ -52,6 +52,7 @@ fn demo(path: &str, policies: &[&str]) -> Vec<(String, PolicyResults)> {
         length: Length::Messages(2000),
         rtt: Duration::from_millis(100),
         loss: base::Probability::from_ratio(5, 100),
+        network: None,
         arrivals: Arrivals::Constant { interval: Duration::from_millis(250) },
         size: 100,
         flows: 4,

@@ -1,7 +1,7 @@
 //! The round trip of a path whose delays change over time.
 
 use base::{Duration, Instant};
-use netsim::{Jitter, LinkConfig};
+use netsim::LinkConfig;
 
 /// Round trips of a path without queues and at the least jitter, as its links' profiles change them.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ impl RoundTrips {
         let mut times: Vec<Instant> = core::iter::once(Instant::ZERO).chain(steps).collect();
         times.sort_unstable();
         times.dedup();
-        let sum = |at| links.iter().fold(extra, |sum, link| sum + least_delay(link, at));
+        let sum = |at| links.iter().fold(extra, |sum, link| sum + link.least_delay_at(at));
         RoundTrips(times.into_iter().map(|at| (at, sum(at))).collect())
     }
 
@@ -22,19 +22,6 @@ impl RoundTrips {
     pub fn at(&self, now: Instant) -> Duration {
         let begun = self.0.partition_point(|(begin, _)| *begin <= now);
         self.0.get(begun.saturating_sub(1)).map_or(Duration::ZERO, |(_, round_trip)| *round_trip)
-    }
-}
-
-/// The delay of a link at a time, at the least jitter.
-fn least_delay(link: &LinkConfig, at: Instant) -> Duration {
-    let (mut delay, mut jitter) = (link.delay, &link.jitter);
-    for step in link.profile.iter().take_while(|step| step.at <= at) {
-        delay = step.delay.unwrap_or(delay);
-        jitter = step.jitter.as_ref().unwrap_or(jitter);
-    }
-    match jitter {
-        Jitter::Uniform { spread } => delay.saturating_sub(*spread),
-        _ => delay,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netsim::link::{ProfileStep, parse_profile};
+use netsim::link::{self, ProfileStep, RecordingText, parse_profile, parse_recording};
 use serde::Deserialize;
 
 use super::PlanError;
@@ -29,7 +29,17 @@ impl Files {
         parse_profile(lines).map_err(|error| PlanError::new(format!("{text}: {error}")))
     }
 
-    /// The recording in a file.
+    /// The recording in a file that a link plays.
+    pub(super) fn played(&self, name: &str) -> Result<link::Recording, PlanError> {
+        let Some(lines) = self.0.get(name) else {
+            return Err(PlanError::new(format!(
+                "network.recording names a file \"{name}\", which is not among the plan's [files]"
+            )));
+        };
+        parse_recording(lines).map_err(|error| PlanError::new(format!("{name}: {error}")))
+    }
+
+    /// The recording in a file that a flow replays.
     pub(super) fn recording(&self, name: &str) -> Result<Recording, PlanError> {
         let Some(table) = self.0.get(name) else {
             return Err(PlanError::new(format!(
@@ -45,10 +55,12 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace)
 }
 
-/// Files that a plan names: profiles, and recordings with the streams that are used, or all.
+/// Files that a plan names: profiles, recordings that links play, and those that flows replay with the streams that are
+/// used, or all.
 #[derive(Debug, Default)]
 struct Wanted {
     profiles: BTreeSet<String>,
+    played: BTreeSet<String>,
     recordings: BTreeMap<String, Option<BTreeSet<String>>>,
 }
 
@@ -66,14 +78,23 @@ pub fn with_files(
     let known = table.get("files").and_then(|files| files.as_table());
     let is_missing = |name: &str| known.is_none_or(|files| !files.contains_key(name));
     wanted.profiles.retain(|name| is_missing(name));
+    wanted.played.retain(|name| is_missing(name));
     wanted.recordings.retain(|name, _| is_missing(name));
     let mut appended = String::new();
     let wrong =
         |name: &str, error: &dyn core::fmt::Display| PlanError::new(format!("{name}: {error}"));
-    for name in &wanted.profiles {
+    let lines = |name: &String| {
         let bytes = read(name).map_err(|error| wrong(name, &error))?;
-        let lines = String::from_utf8(bytes).map_err(|error| wrong(name, &error))?;
+        String::from_utf8(bytes).map_err(|error| wrong(name, &error))
+    };
+    for name in &wanted.profiles {
+        let lines = lines(name)?;
         parse_profile(&lines).map_err(|error| wrong(name, &error))?;
+        appended += &entry(name, &lines);
+    }
+    for name in &wanted.played {
+        let lines = lines(name)?;
+        parse_recording(&lines).map_err(|error| wrong(name, &error))?;
         appended += &entry(name, &lines);
     }
     for (name, streams) in &wanted.recordings {
@@ -128,6 +149,7 @@ impl Wanted {
                 let parts: Vec<&str> = key.split('.').collect();
                 values.for_each(|value| match parts[..] {
                     ["network", .., "profile"] => wanted.add_profile(value),
+                    ["network", .., "recording"] => wanted.add_played(value),
                     ["network"] => wanted.add_network(value),
                     ["flow", .., "arrivals"] => wanted.add_arrivals(value),
                     ["flow", _, "workload"] => wanted.add_workload(value),
@@ -145,6 +167,7 @@ impl Wanted {
                 for (key, value) in table {
                     match key.as_str() {
                         "profile" => self.add_profile(value),
+                        "recording" => self.add_played(value),
                         _ => self.add_network(value),
                     }
                 }
@@ -158,6 +181,11 @@ impl Wanted {
         if let Some(text) = value.as_str().filter(|text| is_name(text)) {
             self.profiles.insert(text.to_owned());
         }
+    }
+
+    fn add_played(&mut self, value: &toml::Value) {
+        let text = value.as_str().and_then(|text| text.parse::<RecordingText>().ok());
+        self.played.extend(text.into_iter().flat_map(|text| text.files));
     }
 
     fn add_flow(&mut self, flow: &toml::Value) {
@@ -201,6 +229,26 @@ mod tests {
         assert_eq!((delay("walk.csv"), delay("other.csv")), (8, 9));
         // A complete plan is not changed.
         assert_eq!(with_files(text.clone(), |_| Err("gone".into())).unwrap(), text);
+    }
+
+    #[test]
+    fn a_plan_carries_the_recordings_that_its_links_play() {
+        let plan = "title = \"t\"\n[network]\nkind = \"pair\"\nforward = { recording = \"up.trace+d.csv shifted\" }\n\
+                    [sweep]\n\"network.backward.recording\" = [\"down.trace\"]\n";
+        let read = |name: &str| match name {
+            "d.csv" => Ok(b"every 1s: delay_ms\n5\n".to_vec()),
+            _ => Ok(b"1\n3\n".to_vec()),
+        };
+        let text = with_files(plan.to_owned(), read).unwrap();
+        let table: toml::Table = toml::from_str(&text).unwrap();
+        let files: Files = table["files"].clone().try_into().unwrap();
+        assert_eq!(files.0.len(), 3);
+        assert!(files.played("up.trace").unwrap().opportunities.is_some());
+        assert!(files.played("d.csv").unwrap().delays.is_some());
+        let error = with_files(plan.to_owned(), |_| Ok(b"noise".to_vec())).unwrap_err().to_string();
+        assert!(error.contains("d.csv: recording line 1: "), "{error}");
+        let error = files.played("gone").unwrap_err().to_string();
+        assert!(error.contains("\"gone\", which is not among the plan's [files]"), "{error}");
     }
 
     #[test]

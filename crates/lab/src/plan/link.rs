@@ -1,11 +1,11 @@
-//! A link as a plan describes it: its keys exist once, for `[network]`, directions, paths, hops and access lines.
+//! Keys of a link in a plan; they exist once, for `[network]`, directions, paths, hops, access lines and the library.
 
-use base::{Duration, Instant, Probability, Rate};
-use netsim::link::{CrossTraffic, Framing, QueueText, Reorder};
-use netsim::{Jitter, LinkConfig, LossModel};
+use base::{Duration, Probability, Rate};
+use netsim::Jitter;
+use netsim::link::{CrossTraffic, Framing, QueueText, RecordingText, Reorder};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
-use super::{Files, PlanError, Span, Text};
+use super::{LossText, NetworkName, Span, Text};
 
 macro_rules! link_keys {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
@@ -41,6 +41,8 @@ macro_rules! link_keys {
 }
 
 link_keys! {
+    /// A network of the library, whose values hold where there are no others.
+    like: Text<NetworkName>,
     /// Round-trip time without queueing, half of it each way.
     rtt: Text<Duration>,
     /// One-way delay.
@@ -55,8 +57,8 @@ link_keys! {
     framing: Text<Framing>,
     /// Largest IP packet.
     mtu: u64,
-    /// Losses: see [`LossModel`]'s text.
-    loss: Text<LossModel>,
+    /// Losses: a text of [`netsim::LossModel`], or a table.
+    loss: LossText,
     /// A queue on the way that foreign traffic fills: see [`CrossTraffic`].
     cross: Text<CrossTraffic>,
     /// Packets held back, how often and how long.
@@ -71,6 +73,8 @@ link_keys! {
     blackouts: Vec<Text<Span>>,
     /// Changes over time: lines as in [`netsim::link::parse_profile`], or the name of a file with such lines.
     profile: String,
+    /// Files of recordings that the link plays: see [`RecordingText`].
+    recording: Text<RecordingText>,
     /// Values of the direction from senders to receivers.
     forward: Box<LinkSection>,
     /// Values of the direction from receivers to senders.
@@ -134,62 +138,11 @@ impl LinkSection {
     }
 
     /// The one-way delay, if the section has one.
-    fn one_way(&self, direction: Direction, hops: u64) -> Option<Duration> {
+    pub(super) fn one_way(&self, direction: Direction, hops: u64) -> Option<Duration> {
         let half = self.rtt.map(|Text(rtt)| match direction {
             Direction::Forward => rtt / 2,
             Direction::Backward => rtt - rtt / 2,
         });
         self.delay.map(|delay| delay.0).or(half.map(|half| half / hops))
     }
-}
-
-/// A link of which `levels` speak, the most particular first. The last is that of the whole network, whose delay is
-/// spread over `hops` links.
-pub(super) fn build(
-    levels: &[&LinkSection],
-    direction: Direction,
-    hops: u64,
-    files: &Files,
-) -> Result<LinkConfig, PlanError> {
-    let levels: Vec<&LinkSection> =
-        levels.iter().flat_map(|level| level.of(direction).into_iter().chain([*level])).collect();
-    let said = levels.iter().fold(LinkSection::default(), |said, level| said.or(level));
-    // Of a delay and a round trip the more particular one counts. The network's own two levels come last.
-    let own = levels.len().saturating_sub(
-        levels.last().map_or(0, |last| 1 + usize::from(last.of(direction).is_some())),
-    );
-    let delay = levels
-        .iter()
-        .enumerate()
-        .find_map(|(place, level)| level.one_way(direction, if place < own { 1 } else { hops }));
-    let delay = delay.unwrap_or_default();
-    let round_trip = said.rtt.map(|rtt| rtt.0).filter(|rtt| !rtt.is_zero()).unwrap_or(delay * 2);
-    let (queue, discipline) = match (said.queue, said.rate) {
-        (None, _) => Default::default(),
-        (Some(queue), Some(rate)) => queue.0.resolve(rate.0, round_trip),
-        (Some(_), None) => {
-            return Err(PlanError::new("network.queue without network.rate: nothing would wait"));
-        }
-    };
-    let at = |span: Duration| Instant::ZERO + span;
-    let blackouts = said.blackouts.unwrap_or_default();
-    let config = LinkConfig {
-        delay,
-        jitter: said.jitter.unwrap_or_default().0,
-        rate: said.rate.map(|rate| rate.0),
-        framing: said.framing.unwrap_or_default().0,
-        queue,
-        discipline,
-        cross: said.cross.map(|cross| cross.0),
-        mtu: said.mtu,
-        loss: said.loss.unwrap_or_default().0,
-        reorder: said.reorder.unwrap_or_default().0,
-        allow_reordering: said.allow_reordering.unwrap_or(false),
-        duplicate: said.duplicate.unwrap_or_default().0,
-        corrupt: said.corrupt.unwrap_or_default().0,
-        blackouts: blackouts.iter().map(|span| at(span.0.from)..at(span.0.to)).collect(),
-        profile: said.profile.map_or(Ok(Vec::new()), |profile| files.profile(&profile))?,
-    };
-    config.check().map_err(|error| PlanError::new(format!("network: {error}")))?;
-    Ok(config)
 }

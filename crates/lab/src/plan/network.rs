@@ -8,8 +8,9 @@ use netsim::LinkConfig;
 use netsim::topology::Directions;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use super::link::{Direction, Known, LinkSection, build};
-use super::{Files, PlanError, Text};
+use super::link::{Known, LinkSection};
+use super::link_config;
+use super::{Files, NetworkName, PlanError, Text};
 use crate::world::{MAX_HOPS, MAX_PATHS, Network};
 
 /// Shapes of networks.
@@ -59,7 +60,14 @@ impl<'de> Deserialize<'de> for NetworkSection {
             type Value = NetworkSection;
 
             fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.write_str("a table with a network's kind and what there is to say of its links")
+                f.write_str(
+                    "a table with a network's kind and what there is to say of its links, or the name of a network of \
+                     the library",
+                )
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<NetworkSection, E> {
+                name.parse().map(NetworkSection::like).map_err(E::custom)
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<NetworkSection, A::Error> {
@@ -93,7 +101,7 @@ impl<'de> Deserialize<'de> for NetworkSection {
                 })
             }
         }
-        from.deserialize_map(Table)
+        from.deserialize_any(Table)
     }
 }
 
@@ -120,6 +128,20 @@ impl FromStr for HopsText {
 }
 
 impl NetworkSection {
+    /// A link each way as in a network of the library.
+    fn like(name: NetworkName) -> NetworkSection {
+        NetworkSection {
+            kind: Kind::Pair,
+            paired: true,
+            spared: Duration::ZERO,
+            paths: Vec::new(),
+            hops: Vec::new(),
+            sender_access: None,
+            receiver_access: None,
+            link: LinkSection { like: Some(Text(name)), ..LinkSection::default() },
+        }
+    }
+
     /// The network, on which each flow takes `ways` where it is a chain.
     ///
     /// # Errors
@@ -208,10 +230,6 @@ impl NetworkSection {
         levels: &[&LinkSection],
         files: &Files,
     ) -> Result<Directions<LinkConfig>, PlanError> {
-        let hops = self.hops.len().max(1) as u64;
-        Ok(Directions {
-            forward: build(levels, Direction::Forward, hops, files)?,
-            backward: build(levels, Direction::Backward, hops, files)?,
-        })
+        link_config::both(levels, self.hops.len().max(1) as u64, files)
     }
 }

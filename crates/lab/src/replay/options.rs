@@ -136,7 +136,8 @@ fn key(word: &str) -> Option<(Option<&str>, &str, &str)> {
         Some(_) => return None,
         None => (None, name),
     };
-    let is_own = !["forward", "backward"].contains(&name);
+    // A recording is a file that a plan brings, and a replay has none.
+    let is_own = !["forward", "backward", "recording"].contains(&name);
     (is_own && LinkSection::KEYS.contains(&name)).then_some((side, name, value))
 }
 

@@ -1,6 +1,6 @@
 //! What a link must know of a packet besides its size.
 
-use base::Ecn;
+use base::{Ecn, HashKey};
 
 /// A packet that a link carries. Without more said, it cannot bear marks.
 pub trait Carried {
@@ -12,6 +12,13 @@ pub trait Carried {
     /// A queue marks it instead of dropping it (RFC 3168: congestion experienced). Asked only of one that
     /// can bear it.
     fn mark_congestion(&mut self) {}
+
+    /// A hash under this key of what packets of one flow have in common, such as addresses and ports. Without more said,
+    /// all packets are of one flow.
+    fn flow(&self, key: &HashKey) -> u64 {
+        let _ = key;
+        0
+    }
 }
 
 /// A codepoint by itself, for packets that hold one.

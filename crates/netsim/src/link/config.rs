@@ -7,6 +7,7 @@ use base::{Duration, Instant, ParseQuantityError, Probability, Rate};
 
 use super::{
     CrossTraffic, Discipline, Framing, Jitter, LinkConfigError, LossModel, ProfileStep, QueueLimit,
+    RateChange, Recording,
 };
 
 /// What a link is like. The default is perfect: no delay, no limit, no loss.
@@ -44,6 +45,8 @@ pub struct LinkConfig {
     pub blackouts: Vec<Range<Instant>>,
     /// Changes of delay, jitter, rate and loss at given times, in order of time.
     pub profile: Vec<ProfileStep>,
+    /// Recordings that it plays back.
+    pub recording: Recording,
 }
 
 /// Holding back of single packets.
@@ -87,6 +90,36 @@ impl LinkConfig {
         LinkConfig { delay, loss: LossModel::Bernoulli(loss), ..LinkConfig::default() }
     }
 
+    /// The shortest time from leaving to arrival under its first conditions: without queues, at the least jitter and the
+    /// least of the recorded delays.
+    pub fn least_delay(&self) -> Duration {
+        self.least(self.delay, &self.jitter)
+    }
+
+    /// Like [`LinkConfig::least_delay`], under the conditions that its profile makes at a time.
+    pub fn least_delay_at(&self, at: Instant) -> Duration {
+        let (mut delay, mut jitter) = (self.delay, &self.jitter);
+        for step in self.profile.iter().take_while(|step| step.at <= at) {
+            delay = step.delay.unwrap_or(delay);
+            jitter = step.jitter.as_ref().unwrap_or(jitter);
+        }
+        self.least(delay, jitter)
+    }
+
+    fn least(&self, delay: Duration, jitter: &Jitter) -> Duration {
+        let least = match jitter {
+            Jitter::Uniform { spread } => delay - *spread,
+            _ => delay,
+        };
+        least + self.recording.least_delay()
+    }
+
+    /// The rate of its line, or on average that of its recorded opportunities; none if packets take no time.
+    pub fn mean_rate(&self) -> Option<Rate> {
+        let recorded = self.recording.opportunities.as_ref();
+        recorded.map_or(self.rate, |recorded| recorded.mean_rate())
+    }
+
     /// Whether the configuration makes sense.
     ///
     /// # Errors
@@ -99,11 +132,17 @@ impl LinkConfig {
             return Err(LinkConfigError::UnorderedProfile(pair[1].at));
         }
         match self.discipline {
-            Discipline::Red(red) if !red.is_possible() => return Err(LinkConfigError::Red(red)),
-            Discipline::Codel(codel) if !codel.is_possible() => {
-                return Err(LinkConfigError::Codel(codel));
-            }
-            _ => {}
+            one if one.is_possible() => {}
+            Discipline::DropTail => {}
+            Discipline::Red(red) => return Err(LinkConfigError::Red(red)),
+            Discipline::Codel(codel) => return Err(LinkConfigError::Codel(codel)),
+            Discipline::FqCodel(fq) => return Err(LinkConfigError::FqCodel(fq)),
+            Discipline::Pie(pie) => return Err(LinkConfigError::Pie(pie)),
+        }
+        let changes_rate = |step: &ProfileStep| step.rate != RateChange::Keep;
+        let has_rate = self.rate.is_some() || self.profile.iter().any(changes_rate);
+        if self.recording.opportunities.is_some() && has_rate {
+            return Err(LinkConfigError::OpportunitiesAndRate);
         }
         if let Some(impossible) = self.cross.filter(|cross| !cross.is_possible()) {
             return Err(LinkConfigError::CrossTraffic(impossible));

@@ -6,7 +6,7 @@ use core::ops::Range;
 use base::{Duration, Instant};
 
 use super::cross::CrossTraffic;
-use super::queue::{Codel, Red};
+use super::queue::{Codel, FqCodel, Pie, Red};
 
 /// A link configuration that contradicts itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,12 @@ pub enum LinkConfigError {
     Red(Red),
     /// A target of CoDel that is not below its interval.
     Codel(Codel),
+    /// No queues, turns of less than 64 bytes, or a target that is not below its interval.
+    FqCodel(FqCodel),
+    /// A target or a time between updates below a millisecond.
+    Pie(Pie),
+    /// Recorded opportunities and a rate, or a profile that changes it.
+    OpportunitiesAndRate,
     /// Cross traffic that never comes, or never leaves room.
     CrossTraffic(CrossTraffic),
 }
@@ -60,6 +66,18 @@ impl fmt::Display for LinkConfigError {
                     "CoDel with target {target} and interval {interval}: the target must be shorter"
                 )
             }
+            LinkConfigError::FqCodel(FqCodel { codel, queues, quantum }) => write!(
+                f,
+                "fq_codel with {queues} queues, quantum {quantum} B, target {} and interval {}: give one queue or more, \
+                 a quantum of 64 B or more, and a target shorter than the interval",
+                codel.target, codel.interval
+            ),
+            LinkConfigError::Pie(Pie { target, update, .. }) => {
+                write!(f, "PIE with target {target} and update {update}: both must be at least 1ms")
+            }
+            LinkConfigError::OpportunitiesAndRate => f.write_str(
+                "recorded opportunities and a rate: packets leave at the opportunities; leave the rate out",
+            ),
             LinkConfigError::CrossTraffic(CrossTraffic { load, burst, .. }) => write!(
                 f,
                 "cross traffic of {load} in bursts of {burst}: give a load above 0% and up to 99%, and bursts of 1us \

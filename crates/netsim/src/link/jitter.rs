@@ -6,6 +6,7 @@ use base::{Duration, ParseQuantityError};
 
 use super::LinkConfigError;
 use super::variate::LazyStream;
+use super::wifi::WifiRetries;
 
 /// What varies the delay from packet to packet.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -37,16 +38,18 @@ pub enum Jitter {
         /// No packet gets more than this.
         limit: Duration,
     },
+    /// Delay plus the time of a frame that Wi-Fi repeats until it arrives.
+    Wifi(WifiRetries),
 }
 
 impl FromStr for Jitter {
     type Err = ParseQuantityError;
 
-    /// Reads `10ms` (uniformly up to that more or less), `normal 10ms`, `exponential 10ms`, and
-    /// `pareto 10ms 3 1s` (scale, shape, limit); `0s` is none.
+    /// Reads `10ms` (uniformly up to that more or less), `normal 10ms`, `exponential 10ms`,
+    /// `pareto 10ms 3 1s` (scale, shape, limit) and `wifi near`, `wifi mid` or `wifi far`; `0s` is none.
     fn from_str(text: &str) -> Result<Jitter, ParseQuantityError> {
-        const FORM: &str = "a jitter such as 10ms (more or less), \"normal 10ms\", \"exponential 10ms\" or \
-                            \"pareto 10ms 3 1s\" (scale, shape, limit)";
+        const FORM: &str = "a jitter such as 10ms (more or less), \"normal 10ms\", \"exponential 10ms\", \
+                            \"pareto 10ms 3 1s\" (scale, shape, limit) or \"wifi near\" (mid, far)";
         let refused = || ParseQuantityError::new(text, FORM);
         let time = |word: &str| word.parse::<Duration>().map_err(|_| refused());
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -58,6 +61,9 @@ impl FromStr for Jitter {
                 shape: shape.parse().map_err(|_| refused())?,
                 limit: time(limit)?,
             }),
+            ["wifi", "near"] => Ok(Jitter::Wifi(WifiRetries::Near)),
+            ["wifi", "mid"] => Ok(Jitter::Wifi(WifiRetries::Mid)),
+            ["wifi", "far"] => Ok(Jitter::Wifi(WifiRetries::Far)),
             [spread] => Ok(match time(spread)? {
                 Duration::ZERO => Jitter::None,
                 spread => Jitter::Uniform { spread },
@@ -91,6 +97,7 @@ impl Jitter {
             Jitter::Pareto { scale, shape, limit } => {
                 delay + random.pareto(scale, shape).min(limit)
             }
+            Jitter::Wifi(retries) => delay + retries.draw(random),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Conditions that change at given times.
 
-use core::fmt;
-
 use base::{Duration, Instant, Rate};
 
+use super::lines::{ParseLinesError, numbered, parse};
 use super::{Jitter, LossModel};
 
 /// A change of a link's conditions at a point in time; what it does not name stays.
@@ -72,27 +71,12 @@ impl Conditions {
     }
 }
 
-/// A line of a profile that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseProfileError {
-    line: usize,
-    reason: String,
-}
-
-impl fmt::Display for ParseProfileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "profile line {}: {}", self.line, self.reason)
-    }
-}
-
-impl std::error::Error for ParseProfileError {}
-
 /// Reads a profile with a step per line, in one of two forms; `#` begins a comment.
 ///
 /// A table: a time, then any of `delay=`, `jitter=`, `rate=` (or `rate=unlimited`) and `loss=`.
 ///
 /// ```
-/// # fn main() -> Result<(), netsim::link::ParseProfileError> {
+/// # fn main() -> Result<(), netsim::link::ParseLinesError> {
 /// let profile = netsim::link::parse_profile("
 ///     10s  delay=300ms rate=128kbit   # into the tunnel
 ///     12s  loss=30%
@@ -106,7 +90,7 @@ impl std::error::Error for ParseProfileError {}
 /// numbers. An empty cell changes nothing.
 ///
 /// ```
-/// # fn main() -> Result<(), netsim::link::ParseProfileError> {
+/// # fn main() -> Result<(), netsim::link::ParseLinesError> {
 /// let profile = netsim::link::parse_profile("
 ///     time_s,delay_ms,loss
 ///     0,20,0%
@@ -118,15 +102,11 @@ impl std::error::Error for ParseProfileError {}
 ///
 /// # Errors
 /// Names the first line that cannot be read, and why.
-pub fn parse_profile(text: &str) -> Result<Vec<ProfileStep>, ParseProfileError> {
+pub fn parse_profile(text: &str) -> Result<Vec<ProfileStep>, ParseLinesError> {
     let mut steps: Vec<ProfileStep> = Vec::new();
     let mut columns = None;
-    for (index, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        let named = |reason| ParseProfileError { line: index + 1, reason };
-        if line.is_empty() {
-            continue;
-        }
+    for (number, line) in numbered(text) {
+        let named = |reason| ParseLinesError::new("profile", number, reason);
         if steps.is_empty() && columns.is_none() && line.starts_with("time") {
             columns = Some(parse_columns(line).map_err(named)?);
             continue;
@@ -233,13 +213,6 @@ fn parse_cells(columns: &[(Column, &'static str)], line: &str) -> Result<Profile
         }
     }
     Ok(step)
-}
-
-fn parse<T: core::str::FromStr>(text: &str) -> Result<T, String>
-where
-    T::Err: fmt::Display,
-{
-    text.parse().map_err(|error: T::Err| error.to_string())
 }
 
 #[cfg(test)]

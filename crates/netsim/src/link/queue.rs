@@ -1,6 +1,8 @@
 //! What waits for the serialiser, and what becomes of it there.
 
 mod codel;
+mod fq_codel;
+mod pie;
 mod red;
 #[cfg(test)]
 mod tests;
@@ -8,13 +10,19 @@ mod text;
 
 use std::collections::VecDeque;
 
-use base::{Instant, Rate};
+use base::{HashKey, Instant};
 
 use super::Traffic;
+use super::line::Line;
+use codel::CodelQueue;
+use fq_codel::FqQueue;
 use red::Verdict;
 
 pub use codel::Codel;
-pub(super) use codel::{CodelQueue, Leaving};
+pub(super) use codel::{Leaving, Waiting};
+pub use fq_codel::FqCodel;
+pub use pie::Pie;
+pub(super) use pie::PieState;
 pub(super) use red::RedState;
 pub use red::{Red, RedUnit};
 pub use text::{QueueLength, QueueText};
@@ -47,7 +55,8 @@ impl QueueLimit {
     }
 }
 
-/// Which packets a queue drops or marks besides those that it has no room for. All are first come, first served.
+/// Which packets a queue drops or marks besides those that it has no room for, and which is next: the first that came,
+/// but with [`Discipline::FqCodel`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Discipline {
     /// None.
@@ -57,6 +66,10 @@ pub enum Discipline {
     Red(Red),
     /// Controlled delay, when their turn comes.
     Codel(Codel),
+    /// A queue for each flow, each under controlled delay.
+    FqCodel(FqCodel),
+    /// By the wait and its change, when they come.
+    Pie(Pie),
 }
 
 impl Discipline {
@@ -66,6 +79,102 @@ impl Discipline {
             Discipline::DropTail => false,
             Discipline::Red(red) => red.ecn,
             Discipline::Codel(codel) => codel.ecn,
+            Discipline::FqCodel(fq) => fq.codel.ecn,
+            Discipline::Pie(pie) => pie.ecn,
+        }
+    }
+
+    /// Whether its numbers do not contradict each other.
+    pub(super) fn is_possible(&self) -> bool {
+        match self {
+            Discipline::DropTail => true,
+            Discipline::Red(red) => red.is_possible(),
+            Discipline::Codel(codel) => codel.is_possible(),
+            Discipline::FqCodel(fq) => fq.is_possible(),
+            Discipline::Pie(pie) => pie.is_possible(),
+        }
+    }
+}
+
+/// What drops or marks packets early, as they come.
+#[derive(Debug)]
+pub(super) enum Early {
+    Red(RedState),
+    Pie(PieState),
+}
+
+impl Early {
+    fn marks(&self) -> bool {
+        match self {
+            Early::Red(red) => red.marks(),
+            Early::Pie(pie) => pie.marks(),
+        }
+    }
+}
+
+/// A queue in which the fate of a packet is known only when its turn comes.
+#[derive(Debug)]
+pub(super) enum TurnQueue<P> {
+    Codel(CodelQueue<P>),
+    Fq(FqQueue<P>),
+}
+
+impl<P> TurnQueue<P> {
+    pub(super) fn codel(config: Codel, limit: QueueLimit) -> TurnQueue<P> {
+        TurnQueue::Codel(CodelQueue::new(config, limit))
+    }
+
+    /// Flows are hashed under `key`.
+    pub(super) fn fq_codel(config: FqCodel, limit: QueueLimit, key: HashKey) -> TurnQueue<P> {
+        TurnQueue::Fq(FqQueue::new(config, limit, key))
+    }
+
+    /// A packet comes, before which all turns were taken; given back if there is no room for it. `flow` hashes it, and
+    /// `dropped` gets others that make room for it.
+    pub(super) fn push(
+        &mut self,
+        packet: Waiting<P>,
+        flow: impl Fn(&P, &HashKey) -> u64,
+        line: &Line,
+        dropped: impl FnMut(Waiting<P>),
+    ) -> Result<(), P> {
+        match self {
+            TurnQueue::Codel(queue) => queue.push(packet, line),
+            TurnQueue::Fq(queue) => {
+                queue.push(packet, flow, line, dropped);
+                Ok(())
+            }
+        }
+    }
+
+    /// When the next packet's turn comes.
+    pub(super) fn next_turn(&self, line: &Line) -> Option<Instant> {
+        match self {
+            TurnQueue::Codel(queue) => queue.next_turn(line),
+            TurnQueue::Fq(queue) => queue.next_turn(line),
+        }
+    }
+
+    /// Packets that wait.
+    pub(super) fn traffic(&self) -> Traffic {
+        match self {
+            TurnQueue::Codel(queue) => queue.traffic(),
+            TurnQueue::Fq(queue) => queue.traffic(),
+        }
+    }
+
+    /// Takes the packets whose turn comes by `now` one by one, and those that are dropped in their place; `markable`
+    /// tells whether a packet can bear a mark.
+    pub(super) fn pop(
+        &mut self,
+        now: Instant,
+        markable: impl Fn(&P) -> bool,
+        line: &mut Line,
+    ) -> Option<Leaving<P>> {
+        let turn = self.next_turn(line).filter(|turn| *turn <= now)?;
+        match self {
+            TurnQueue::Codel(queue) => queue.pop(turn, markable, line),
+            TurnQueue::Fq(queue) => queue.pop(turn, markable, line),
         }
     }
 }
@@ -84,7 +193,7 @@ pub(super) enum Arrival {
 #[derive(Debug)]
 pub(super) struct TailQueue {
     limit: QueueLimit,
-    red: Option<Box<RedState>>,
+    early: Option<Box<Early>>,
     /// When the turn of each waiting packet comes, and its size.
     turns: VecDeque<(Instant, u64)>,
     bytes: u64,
@@ -92,36 +201,33 @@ pub(super) struct TailQueue {
 }
 
 impl TailQueue {
-    pub(super) fn new(limit: QueueLimit, red: Option<RedState>) -> TailQueue {
-        let red = red.map(Box::new);
-        TailQueue { limit, red, turns: VecDeque::new(), bytes: 0, busy_until: Instant::ZERO }
+    pub(super) fn new(limit: QueueLimit, early: Option<Early>) -> TailQueue {
+        let early = early.map(Box::new);
+        TailQueue { limit, early, turns: VecDeque::new(), bytes: 0, busy_until: Instant::ZERO }
     }
 
     /// A packet comes at `now`, which may be marked instead of being dropped early.
-    ///
-    /// `rate` tells the rate at an instant; the one at the packet's turn holds until its last bit.
     pub(super) fn admit(
         &mut self,
         now: Instant,
         size: u64,
         markable: bool,
-        rate: impl Fn(Instant) -> Option<Rate>,
+        line: &mut Line,
     ) -> Arrival {
-        let turn = now.max(self.busy_until);
+        let free = now.max(self.busy_until);
+        let turn = line.turn(free);
         self.forget_started(now);
         let waiting = self.waiting_now();
-        let mut marked = false;
-        if let Some(red) = &mut self.red {
-            let idle = (turn == now).then(|| now.since(self.busy_until));
-            match red.judge(waiting, size, idle, rate(now)) {
-                Verdict::Keep => {}
-                Verdict::Early if markable && red.marks() => marked = true,
-                Verdict::Early | Verdict::Forced => return Arrival::Refused,
+        let marked = match self.judge(now, waiting, size, line) {
+            Verdict::Keep => false,
+            Verdict::Early if markable && self.early.as_ref().is_some_and(|one| one.marks()) => {
+                true
             }
-        }
+            Verdict::Early | Verdict::Forced => return Arrival::Refused,
+        };
         if turn > now {
             if !self.limit.admits(waiting, size) {
-                if let Some(red) = &mut self.red {
+                if let Some(Early::Red(red)) = self.early.as_deref_mut() {
                     red.on_full();
                 }
                 return Arrival::Refused;
@@ -129,8 +235,23 @@ impl TailQueue {
             self.turns.push_back((turn, size));
             self.bytes = self.bytes.saturating_add(size);
         }
-        self.busy_until = rate(turn).map_or(turn, |rate| turn + rate.transmission_time(size));
+        self.busy_until = line.depart(turn, size);
         Arrival::Admitted { departure: self.busy_until, marked }
+    }
+
+    /// Whether a packet is to be dropped or marked early.
+    fn judge(&mut self, now: Instant, waiting: Traffic, size: u64, line: &Line) -> Verdict {
+        match self.early.as_deref_mut() {
+            None => Verdict::Keep,
+            Some(Early::Red(red)) => {
+                let idle = (self.busy_until <= now).then(|| now.since(self.busy_until));
+                red.judge(waiting, size, idle, line.rate(now))
+            }
+            Some(Early::Pie(pie)) => match pie.strikes(now, waiting, self.busy_until) {
+                true => Verdict::Early,
+                false => Verdict::Keep,
+            },
+        }
     }
 
     /// What waits at `now`.

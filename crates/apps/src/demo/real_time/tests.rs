@@ -28,6 +28,7 @@ fn options() -> DemoOptions {
         length: Length::Duration(Duration::from_millis(1_500)),
         rtt: Duration::from_millis(20),
         loss: Probability::from_ratio(10, 100),
+        network: None,
         arrivals: Arrivals::Constant { interval: Duration::from_millis(50) },
         size: 100,
         flows: 5,

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, Rate};
+use base::{Duration, Instant};
 
 use super::super::Traffic;
+use super::super::line::Line;
 use super::QueueLimit;
 
 /// CoDel (RFC 8289): once packets have waited longer than the target for an interval, one is dropped or marked as
@@ -42,9 +43,9 @@ impl Codel {
 /// A packet that waits.
 #[derive(Debug)]
 pub(in super::super) struct Waiting<P> {
-    came: Instant,
+    pub(in super::super) came: Instant,
     /// Bytes on the line.
-    octets: u64,
+    pub(in super::super) octets: u64,
     /// Number of the packet among those offered, its size and itself.
     pub(in super::super) offered: (u64, u64, P),
 }
@@ -58,16 +59,12 @@ pub(in super::super) enum Leaving<P> {
     Sent { waiting: Waiting<P>, turn: Instant, departure: Instant, marked: bool },
 }
 
-/// A queue under CoDel. A packet's fate is known only when its turn comes.
+/// What CoDel knows of a queue, and how it judges its packets as their turns come.
 #[derive(Debug)]
-pub(in super::super) struct CodelQueue<P> {
+pub(super) struct CodelState {
     config: Codel,
-    limit: QueueLimit,
-    waiting: VecDeque<Waiting<P>>,
-    bytes: u64,
     /// The largest packet so far: a backlog of one is none (section 5.6).
     largest: u64,
-    busy_until: Instant,
     /// When packets will have waited too long for an interval.
     first_above: Option<Instant>,
     dropping: bool,
@@ -78,15 +75,11 @@ pub(in super::super) struct CodelQueue<P> {
     last_count: u64,
 }
 
-impl<P> CodelQueue<P> {
-    pub(in super::super) fn new(config: Codel, limit: QueueLimit) -> CodelQueue<P> {
-        CodelQueue {
+impl CodelState {
+    pub(super) fn new(config: Codel) -> CodelState {
+        CodelState {
             config,
-            limit,
-            waiting: VecDeque::new(),
-            bytes: 0,
             largest: 0,
-            busy_until: Instant::ZERO,
             first_above: None,
             dropping: false,
             struck: false,
@@ -96,60 +89,15 @@ impl<P> CodelQueue<P> {
         }
     }
 
-    /// A packet comes at `now`, before which all turns were taken; given back if there is no room for it.
-    pub(in super::super) fn push(
-        &mut self,
-        now: Instant,
-        octets: u64,
-        offered: (u64, u64, P),
-    ) -> Result<(), P> {
-        let waits = self.busy_until > now;
-        if waits && !self.limit.admits(self.traffic(), octets) {
-            return Err(offered.2);
-        }
+    /// A packet of `octets` joins the queue.
+    pub(super) fn on_arrival(&mut self, octets: u64) {
         self.largest = self.largest.max(octets);
-        self.bytes = self.bytes.saturating_add(octets);
-        self.waiting.push_back(Waiting { came: now, octets, offered });
-        Ok(())
     }
 
-    /// When the next packet's turn comes.
-    pub(in super::super) fn next_turn(&self) -> Option<Instant> {
-        self.waiting.front().map(|first| first.came.max(self.busy_until))
-    }
-
-    /// Packets that wait.
-    pub(in super::super) fn traffic(&self) -> Traffic {
-        Traffic { packets: self.waiting.len() as u64, bytes: self.bytes }
-    }
-
-    /// Takes the packets whose turn comes by `now` one by one, and those that are dropped in their place.
-    ///
-    /// `markable` tells whether a packet can bear a mark, `rate` the rate at an instant.
-    pub(in super::super) fn pop(
-        &mut self,
-        now: Instant,
-        markable: impl Fn(&P) -> bool,
-        rate: impl Fn(Instant) -> Option<Rate>,
-    ) -> Option<Leaving<P>> {
-        let turn = self.next_turn().filter(|turn| *turn <= now)?;
-        let first = self.waiting.pop_front()?;
-        self.bytes = self.bytes.saturating_sub(first.octets);
-        let strikes = self.strikes(turn, &first);
-        let marked = strikes && self.config.ecn && markable(&first.offered.2);
-        if strikes && !marked {
-            return Some(Leaving::Dropped(first));
-        }
-        self.busy_until =
-            rate(turn).map_or(turn, |rate| turn + rate.transmission_time(first.octets));
-        Some(Leaving::Sent { waiting: first, turn, departure: self.busy_until, marked })
-    }
-
-    /// Whether the packet at the front is to be dropped or marked at its turn, `now` (section 5.5). One that is
-    /// dropped leaves its turn to the next, of which the same is asked.
-    fn strikes(&mut self, now: Instant, first: &Waiting<P>) -> bool {
-        let waits_too_long = self.has_waited_too_long(now, first);
-        if !waits_too_long {
+    /// Whether the packet at the front, which `came` then and leaves `backlog` bytes behind, is to be dropped or marked at
+    /// its turn, `now` (section 5.5). One that is dropped leaves its turn to the next, of which the same is asked.
+    pub(super) fn strikes(&mut self, now: Instant, came: Instant, backlog: u64) -> bool {
+        if !self.has_waited_too_long(now, came, backlog) {
             (self.dropping, self.struck) = (false, false);
             return false;
         }
@@ -171,12 +119,77 @@ impl<P> CodelQueue<P> {
         true
     }
 
-    fn has_waited_too_long(&mut self, now: Instant, first: &Waiting<P>) -> bool {
-        if now.since(first.came) < self.config.target || self.bytes <= self.largest {
+    fn has_waited_too_long(&mut self, now: Instant, came: Instant, backlog: u64) -> bool {
+        if now.since(came) < self.config.target || backlog <= self.largest {
             self.first_above = None;
             return false;
         }
         let first_above = *self.first_above.get_or_insert(now + self.config.interval);
         now >= first_above
+    }
+}
+
+/// A queue under CoDel: first come, first served. A packet's fate is known only when its turn comes.
+#[derive(Debug)]
+pub(in super::super) struct CodelQueue<P> {
+    ecn: bool,
+    limit: QueueLimit,
+    waiting: VecDeque<Waiting<P>>,
+    bytes: u64,
+    busy_until: Instant,
+    state: CodelState,
+}
+
+impl<P> CodelQueue<P> {
+    pub(super) fn new(config: Codel, limit: QueueLimit) -> CodelQueue<P> {
+        CodelQueue {
+            ecn: config.ecn,
+            limit,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            busy_until: Instant::ZERO,
+            state: CodelState::new(config),
+        }
+    }
+
+    /// A packet comes, before which all turns were taken; given back if there is no room for it.
+    pub(super) fn push(&mut self, packet: Waiting<P>, line: &Line) -> Result<(), P> {
+        let waits = line.turn(packet.came.max(self.busy_until)) > packet.came;
+        if waits && !self.limit.admits(self.traffic(), packet.octets) {
+            return Err(packet.offered.2);
+        }
+        self.state.on_arrival(packet.octets);
+        self.bytes = self.bytes.saturating_add(packet.octets);
+        self.waiting.push_back(packet);
+        Ok(())
+    }
+
+    /// When the next packet's turn comes.
+    pub(super) fn next_turn(&self, line: &Line) -> Option<Instant> {
+        self.waiting.front().map(|first| line.turn(first.came.max(self.busy_until)))
+    }
+
+    /// Packets that wait.
+    pub(super) fn traffic(&self) -> Traffic {
+        Traffic { packets: self.waiting.len() as u64, bytes: self.bytes }
+    }
+
+    /// Takes the packet whose turn comes at `turn`, or drops it in its place; `markable` tells whether a packet can bear
+    /// a mark.
+    pub(super) fn pop(
+        &mut self,
+        turn: Instant,
+        markable: impl Fn(&P) -> bool,
+        line: &mut Line,
+    ) -> Option<Leaving<P>> {
+        let first = self.waiting.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(first.octets);
+        let strikes = self.state.strikes(turn, first.came, self.bytes);
+        let marked = strikes && self.ecn && markable(&first.offered.2);
+        if strikes && !marked {
+            return Some(Leaving::Dropped(first));
+        }
+        self.busy_until = line.depart(turn, first.octets);
+        Some(Leaving::Sent { waiting: first, turn, departure: self.busy_until, marked })
     }
 }

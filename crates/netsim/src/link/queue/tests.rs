@@ -1,4 +1,4 @@
-use base::{Duration, Ecn, Instant, Rate};
+use base::{Duration, Ecn, HashKey, Instant, Rate};
 
 use super::super::{Admission, DropCause, Link, LinkConfig, LossModel, Outcome};
 use super::*;
@@ -14,6 +14,10 @@ impl Carried for Numbered {
     }
     fn mark_congestion(&mut self) {
         self.1.mark_congestion();
+    }
+    /// Thousands are flows.
+    fn flow(&self, key: &HashKey) -> u64 {
+        key.hash(&(self.0 / 1_000).to_be_bytes())
     }
 }
 
@@ -200,7 +204,148 @@ fn disciplines_that_contradict_themselves_are_refused() {
         "red 5p 15p 60p weight=0",
         "red 5p 15p 60p weight=1.5",
         "codel target=1s",
+        "fq_codel target=1s",
+        "fq_codel queues=0",
+        "fq_codel quantum=1B",
+        "pie update=1us",
     ] {
         assert!(Link::<u64>::new(line(text), 1, 0).is_err(), "{text}");
     }
+}
+
+/// Offers these packets of `size` bytes at once to an idle line with fq_codel; those that arrive in order, and those that
+/// are dropped.
+fn at_once(queue: &str, packets: impl IntoIterator<Item = (u64, u64)>) -> (Vec<u64>, Vec<u64>) {
+    let mut link = Link::new(line(queue), 1, 0).unwrap();
+    for (number, size) in packets {
+        let admitted = link.send(us(0), Numbered(number, Ecn::NotEct), size);
+        assert!(matches!(admitted, Admission::Accepted { .. }), "others make room");
+    }
+    let mut fates = Fates::default();
+    while let Some(Outcome::Dropped { packet, .. }) = link.poll_outcome() {
+        fates.dropped.push((packet.0, 0));
+    }
+    poll_until(&mut link, Instant::FAR_FUTURE, &mut fates);
+    assert_eq!((link.in_transit(), link.poll_timeout()), (0, None));
+    let numbers = |all: Vec<(u64, u64)>| all.into_iter().map(|(number, _)| number).collect();
+    (numbers(fates.arrived), numbers(fates.dropped))
+}
+
+#[test]
+fn flows_take_turns_of_a_quantum_of_bytes() {
+    // A flow of 1000-byte packets and one of 500-byte packets, the first packet of which is on the line already.
+    let packets = (0..6).map(|n| (n, 1_000)).chain((0..8).map(|n| (1_000 + n, 500)));
+    let (arrived, dropped) = at_once("fq_codel quantum=1000B", packets);
+    // Flow 0 has used its quantum with packet 0, so that flow 1 comes first; then both send 1000 bytes in turn.
+    let turns = [0, 1_000, 1_001, 1, 1_002, 1_003, 2, 1_004, 1_005, 3, 1_006, 1_007, 4, 5];
+    assert_eq!((&arrived[..], dropped.len()), (&turns[..], 0));
+}
+
+#[test]
+fn a_flow_that_had_nothing_waiting_goes_first() {
+    let mut link = Link::new(line("fq_codel"), 1, 0).unwrap();
+    let mut fates = Fates::default();
+    for number in 0..50 {
+        let _ = link.send(us(0), Numbered(number, Ecn::NotEct), 1_000);
+    }
+    // A thin flow: a small packet each 10 ms.
+    for number in 0..4 {
+        let at = us(2_500 + number * 10_000);
+        poll_until(&mut link, at, &mut fates);
+        let _ = link.send(at, Numbered(1_000 + number, Ecn::NotEct), 100);
+    }
+    poll_until(&mut link, Instant::FAR_FUTURE, &mut fates);
+    let thin: Vec<u64> = fates
+        .arrived
+        .iter()
+        .filter(|(number, _)| *number >= 1_000)
+        .map(|(number, at)| at - (2_500 + (number - 1_000) * 10_000))
+        .collect();
+    // Each waits for the packet that is on the line, and takes 0.1 ms itself.
+    assert!(thin.iter().all(|wait| (100..=1_100).contains(wait)), "{thin:?}");
+    assert_eq!(fates.arrived.len(), 54);
+}
+
+#[test]
+fn a_thin_flow_loses_nothing_while_codel_drops_of_the_flow_that_fills_its_queue() {
+    let config = line("fq_codel");
+    let mut link = Link::new(config, 1, 0).unwrap();
+    let mut fates = Fates::default();
+    // Twice what the line takes in flow 0, and 80 kbit/s in flow 1.
+    for number in 0..2_000u64 {
+        let at = us(number * 500);
+        poll_until(&mut link, at, &mut fates);
+        let _ = link.send(at, Numbered(number % 1_000, Ecn::NotEct), 1_000);
+        if number % 20 == 0 {
+            let _ = link.send(at, Numbered(1_000 + number / 20, Ecn::NotEct), 100);
+        }
+    }
+    poll_until(&mut link, Instant::FAR_FUTURE, &mut fates);
+    let of_thin = fates.dropped.iter().filter(|(number, _)| *number >= 1_000).count();
+    assert!(of_thin == 0 && fates.dropped.len() > 10, "{of_thin} {}", fates.dropped.len());
+}
+
+#[test]
+fn a_full_queue_drops_half_of_the_longest_from_its_head() {
+    // On the line is packet 0; 10 may wait, and the eleventh makes five of flow 0 go.
+    let packets = (0..10).map(|n| (n, 1_000)).chain([(1_000, 100), (1_001, 100)]);
+    let (arrived, dropped) = at_once("fq_codel 10p", packets);
+    assert_eq!(dropped, [1, 2, 3, 4]);
+    // The first turn of flow 0, 1514 bytes, has some left after packet 0.
+    assert_eq!(arrived, [0, 5, 1_000, 1_001, 6, 7, 8, 9]);
+}
+
+#[test]
+fn packets_of_one_flow_stay_in_order_and_everything_is_accounted_for() {
+    let packets = (0..900u64).map(|n| ((n % 3) * 1_000 + n / 3, 200 + (n * 37) % 1_300));
+    let (arrived, dropped) = at_once("fq_codel 500p", packets);
+    assert_eq!(arrived.len() + dropped.len(), 900);
+    for flow in 0..3 {
+        let own: Vec<u64> = arrived.iter().copied().filter(|n| n / 1_000 == flow).collect();
+        assert!(own.is_sorted() && own.len() > 50, "{flow}: {own:?}");
+    }
+}
+
+/// The mean number of packets that wait during a minute of a load, in hundredths of the line, behind PIE; and the share
+/// that is dropped.
+fn behind_pie(load: u64) -> (f64, f64) {
+    let mut link = Link::new(line("pie"), 1, 0).unwrap();
+    let (gap, mut sum, mut count) = (100_000 / load, 0, 0);
+    for number in 0..60_000_000 / gap {
+        let at = us(number * gap);
+        while link.poll(at).is_some() {}
+        let _ = link.send(at, Numbered(number, Ecn::NotEct), 1_000);
+        if at > us(10_000_000) {
+            (sum, count) = (sum + link.queued(at).packets, count + 1);
+        }
+    }
+    let statistics = link.statistics();
+    let share = statistics.dropped_by_queue.packets as f64 / statistics.offered.packets as f64;
+    (sum as f64 / f64::from(count), share)
+}
+
+#[test]
+fn pie_holds_the_wait_near_its_target_and_drops_what_is_too_much() {
+    // A packet takes 1 ms: the target is 15 packets, or a little more, since what is being sent does not count.
+    for (load, excess) in [(105, 5.0 / 105.0), (125, 0.2), (150, 1.0 / 3.0)] {
+        let (waiting, share) = behind_pie(load);
+        assert!((10.0..20.0).contains(&waiting), "{load}: {waiting}");
+        assert!((share - excess).abs() < 0.02, "{load}: {share}");
+    }
+    assert_eq!(behind_pie(90).1, 0.0);
+}
+
+#[test]
+fn pie_lets_a_burst_pass_after_a_calm_and_marks_what_can_bear_it() {
+    // 140 ms of twice the rate use up less than the allowance of 150 ms.
+    assert_eq!(run(line("pie"), Ecn::NotEct, overload(140)).dropped, []);
+    let lasting = run(line("pie"), Ecn::NotEct, overload(2_000));
+    assert!(lasting.dropped.iter().all(|(_, at)| *at >= 150_000) && lasting.dropped.len() > 100);
+    // Marks do not make this sender slower: the probability rises above a tenth, and then packets are dropped.
+    let slight = |ecn| run(line("pie ecn"), ecn, (0..3_000).map(|number| number * 950));
+    let (marked, dropped) = (slight(Ecn::Ect0), slight(Ecn::NotEct));
+    assert!(marked.marked.len() > 10 && dropped.marked.is_empty());
+    assert_eq!(marked.marked[0], dropped.dropped[0].0, "the first that strikes marks instead");
+    let before = marked.dropped[0].0;
+    assert!(marked.marked.iter().filter(|number| **number < before).count() > 10);
 }

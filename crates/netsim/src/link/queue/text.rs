@@ -4,7 +4,7 @@ use core::str::FromStr;
 
 use base::{ByteCount, Duration, ParseQuantityError, Probability, Rate};
 
-use super::{Codel, Discipline, QueueLimit, Red, RedUnit};
+use super::{Codel, Discipline, FqCodel, Pie, QueueLimit, Red, RedUnit};
 
 /// How long a queue is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub enum QueueLength {
 /// | `100p`, `150kB`, `1.5bdp` | drop-tail |
 /// | `red MIN MAX LIMIT [weight=0.002] [probability=10%] [typical=500B] [gentle] [ecn]` | [`Red`]; all lengths in packets, or all in bytes |
 /// | `codel [LIMIT] [target=5ms] [interval=100ms] [ecn]` | [`Codel`]; 1000 packets where no limit is given |
+/// | `fq_codel [LIMIT] [target=5ms] [interval=100ms] [queues=1024] [quantum=1514B] [ecn]` | [`FqCodel`]; 10240 packets where no limit is given |
+/// | `pie [LIMIT] [target=15ms] [update=15ms] [burst=150ms] [ecn]` | [`Pie`]; 1000 packets where no limit is given |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueText {
     limit: QueueLength,
@@ -40,16 +42,22 @@ enum DisciplineText {
         rest: Red,
     },
     Codel(Codel),
+    FqCodel(FqCodel),
+    Pie(Pie),
 }
 
 const LENGTH: &str =
     "a queue length such as 100p (packets), 64KiB or 1.5bdp (of rate and round trip)";
 const QUEUE: &str = "a queue such as 100p (packets), 64KiB, 1.5bdp (of rate and round trip), \
-                     \"red 5p 15p 60p\" or \"codel 1000p\"";
+                     \"red 5p 15p 60p\", \"codel 1000p\", \"fq_codel\" or \"pie\"";
 const RED: &str = "a queue such as \"red 5p 15p 60p\": minimum, maximum and limit, all in packets or all in bytes, \
                    then any of weight=0.002, probability=10%, typical=500B, gentle and ecn";
 const CODEL: &str =
     "a queue such as \"codel 1000p\", with any of target=5ms, interval=100ms and ecn";
+const FQ_CODEL: &str = "a queue such as \"fq_codel 10240p\", with any of target=5ms, interval=100ms, queues=1024, \
+                        quantum=1514B and ecn";
+const PIE: &str =
+    "a queue such as \"pie 1000p\", with any of target=15ms, update=15ms, burst=150ms and ecn";
 
 impl FromStr for QueueLength {
     type Err = ParseQuantityError;
@@ -107,6 +115,10 @@ impl FromStr for QueueText {
         match words.next() {
             Some("red") => parse_red(words).ok_or_else(|| ParseQuantityError::new(text, RED)),
             Some("codel") => parse_codel(words).ok_or_else(|| ParseQuantityError::new(text, CODEL)),
+            Some("fq_codel") => {
+                parse_fq_codel(words).ok_or_else(|| ParseQuantityError::new(text, FQ_CODEL))
+            }
+            Some("pie") => parse_pie(words).ok_or_else(|| ParseQuantityError::new(text, PIE)),
             _ => match text.parse() {
                 Ok(limit) => Ok(QueueText { limit, discipline: DisciplineText::DropTail }),
                 Err(_) => Err(ParseQuantityError::new(text, QUEUE)),
@@ -135,18 +147,70 @@ fn parse_red<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<QueueText> 
     alike.then_some(QueueText { limit, discipline: DisciplineText::Red { min, max, rest } })
 }
 
-fn parse_codel<'a>(words: impl Iterator<Item = &'a str>) -> Option<QueueText> {
-    let (mut limit, mut codel) = (QueueLength::Packets(1000), Codel::default());
+/// Reads a limit, if there is one, and options behind it, `option` those with values; `ecn` is told apart.
+fn parse_options<'a>(
+    words: impl Iterator<Item = &'a str>,
+    limit: &mut QueueLength,
+    ecn: &mut bool,
+    mut option: impl FnMut(&str, &str) -> Option<()>,
+) -> Option<()> {
     for (place, word) in words.enumerate() {
         match word.split_once('=') {
-            Some(("target", time)) => codel.target = time.parse().ok()?,
-            Some(("interval", time)) => codel.interval = time.parse().ok()?,
-            None if word == "ecn" => codel.ecn = true,
-            None if place == 0 => limit = word.parse().ok()?,
+            Some((name, value)) => option(name, value)?,
+            None if word == "ecn" => *ecn = true,
+            None if place == 0 => *limit = word.parse().ok()?,
             _ => return None,
         }
     }
+    Some(())
+}
+
+fn parse_codel<'a>(words: impl Iterator<Item = &'a str>) -> Option<QueueText> {
+    let (mut limit, mut codel) = (QueueLength::Packets(1000), Codel::default());
+    let mut ecn = false;
+    parse_options(words, &mut limit, &mut ecn, |name, value| set_codel(&mut codel, name, value))?;
+    codel.ecn = ecn;
     Some(QueueText { limit, discipline: DisciplineText::Codel(codel) })
+}
+
+fn set_codel(codel: &mut Codel, name: &str, value: &str) -> Option<()> {
+    match name {
+        "target" => codel.target = value.parse().ok()?,
+        "interval" => codel.interval = value.parse().ok()?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn parse_fq_codel<'a>(words: impl Iterator<Item = &'a str>) -> Option<QueueText> {
+    let (mut limit, mut fq) = (QueueLength::Packets(10_240), FqCodel::default());
+    let mut ecn = false;
+    parse_options(words, &mut limit, &mut ecn, |name, value| {
+        match name {
+            "queues" => fq.queues = value.parse().ok()?,
+            "quantum" => fq.quantum = value.parse::<ByteCount>().ok()?.0.try_into().ok()?,
+            _ => set_codel(&mut fq.codel, name, value)?,
+        }
+        Some(())
+    })?;
+    fq.codel.ecn = ecn;
+    Some(QueueText { limit, discipline: DisciplineText::FqCodel(fq) })
+}
+
+fn parse_pie<'a>(words: impl Iterator<Item = &'a str>) -> Option<QueueText> {
+    let (mut limit, mut pie) = (QueueLength::Packets(1000), Pie::default());
+    let mut ecn = false;
+    parse_options(words, &mut limit, &mut ecn, |name, value| {
+        match name {
+            "target" => pie.target = value.parse().ok()?,
+            "update" => pie.update = value.parse().ok()?,
+            "burst" => pie.burst = value.parse().ok()?,
+            _ => return None,
+        }
+        Some(())
+    })?;
+    pie.ecn = ecn;
+    Some(QueueText { limit, discipline: DisciplineText::Pie(pie) })
 }
 
 impl QueueText {
@@ -155,6 +219,8 @@ impl QueueText {
         let discipline = match self.discipline {
             DisciplineText::DropTail => Discipline::DropTail,
             DisciplineText::Codel(codel) => Discipline::Codel(codel),
+            DisciplineText::FqCodel(fq) => Discipline::FqCodel(fq),
+            DisciplineText::Pie(pie) => Discipline::Pie(pie),
             DisciplineText::Red { min, max, rest } => Discipline::Red(Red {
                 min: min.resolve(rate, round_trip),
                 max: max.resolve(rate, round_trip),
@@ -203,6 +269,27 @@ mod tests {
     }
 
     #[test]
+    fn flow_queues_and_pie_have_the_values_of_their_rfcs_unless_others_are_given() {
+        let fq = FqCodel::default();
+        assert_eq!(read("fq_codel"), (QueueLimit::packets(10_240), Discipline::FqCodel(fq)));
+        let codel = Codel { target: Duration::from_millis(10), ecn: true, ..Codel::default() };
+        assert_eq!(
+            read("fq_codel 100p queues=16 quantum=300B target=10ms ecn"),
+            (
+                QueueLimit::packets(100),
+                Discipline::FqCodel(FqCodel { codel, queues: 16, quantum: 300 })
+            )
+        );
+        let pie = Pie::default();
+        assert_eq!(read("pie"), (QueueLimit::packets(1000), Discipline::Pie(pie)));
+        let pie = Pie { target: Duration::from_millis(20), ecn: true, ..pie };
+        assert_eq!(
+            read("pie 1MB target=20ms ecn"),
+            (QueueLimit::bytes(1_000_000), Discipline::Pie(pie))
+        );
+    }
+
+    #[test]
     fn what_is_no_queue_is_told_what_would_be_one() {
         for text in ["100", "p", "-1p", "", "many", "0bdp", "fifo 100p"] {
             let error = text.parse::<QueueText>().unwrap_err().to_string();
@@ -221,6 +308,12 @@ mod tests {
         for text in ["codel fast", "codel ecn 100p", "codel target=5"] {
             let error = text.parse::<QueueText>().unwrap_err().to_string();
             assert!(error.contains("codel 1000p"), "{error}");
+        }
+        for (text, right) in
+            [("fq_codel flows=3", "queues=1024"), ("pie interval=1s", "burst=150ms")]
+        {
+            let error = text.parse::<QueueText>().unwrap_err().to_string();
+            assert!(error.contains(right), "{error}");
         }
     }
 }

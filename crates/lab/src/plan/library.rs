@@ -1,0 +1,67 @@
+//! Networks that are part of the laboratory: recorded ones, and models after published numbers.
+
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use netsim::link::{Recording, parse_recording};
+use serde::Deserialize;
+
+use super::{LinkSection, PlanError};
+
+pub use names::NetworkName;
+
+/// A network of the library, as its file describes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedNetwork {
+    /// What it is, in a line.
+    pub about: String,
+    /// The publication or the data that its numbers come from.
+    pub source: String,
+    /// Terms under which the project has these.
+    pub licence: String,
+    /// What the source does not say.
+    pub assumed: String,
+    /// Its link, as a plan has it.
+    #[serde(rename = "link")]
+    pub(super) section: LinkSection,
+}
+
+/// Recordings, by the names that descriptions have for them.
+const RECORDINGS: [(&str, &str); 1] =
+    [("5g-drive.csv", include_str!("../../networks/5g-drive.csv"))];
+
+impl NetworkName {
+    /// The network of this name.
+    ///
+    /// # Errors
+    /// None that the laboratory's tests let pass.
+    pub fn network(self) -> Result<&'static NamedNetwork, PlanError> {
+        static READ: [OnceLock<Result<NamedNetwork, PlanError>>; names::NETWORKS.len()] =
+            [const { OnceLock::new() }; names::NETWORKS.len()];
+        let unknown = || PlanError::new(format!("the library has no network {self}"));
+        let place = self.place();
+        let (_, text) = names::NETWORKS.get(place).ok_or_else(unknown)?;
+        let read = || {
+            let refused = |error: toml::de::Error| PlanError::of_text(text, &error);
+            toml::from_str(text).map_err(refused)
+        };
+        READ.get(place).ok_or_else(unknown)?.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+}
+
+/// The recording of the library with this name.
+pub(super) fn recording(name: &str) -> Result<Recording, PlanError> {
+    static READ: [OnceLock<Result<Recording, PlanError>>; RECORDINGS.len()] =
+        [const { OnceLock::new() }; RECORDINGS.len()];
+    let unknown = || PlanError::new(format!("the library has no recording {name}"));
+    let place = RECORDINGS.iter().position(|(known, _)| *known == name).ok_or_else(unknown)?;
+    let read = || {
+        let refused = |error| PlanError::new(format!("{name}: {error}"));
+        parse_recording(RECORDINGS[place].1).map_err(refused)
+    };
+    READ[place].get_or_init(read).clone()
+}

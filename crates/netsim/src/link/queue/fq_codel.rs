@@ -1,0 +1,213 @@
+//! Queues of their own for flows, each under CoDel.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use base::{HashKey, Instant};
+
+use super::super::Traffic;
+use super::super::line::Line;
+use super::QueueLimit;
+use super::codel::{Codel, CodelState, Leaving, Waiting};
+
+/// Flow queues under CoDel (RFC 8290): packets of a flow wait behind each other and not behind those of others. Flows take
+/// turns of equal numbers of bytes; one that had nothing waiting goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCodel {
+    /// CoDel in each queue.
+    pub codel: Codel,
+    /// Queues; flows whose hashes coincide share one (RFC 8290, section 5.2.5).
+    pub queues: u32,
+    /// Bytes of a turn (section 5.2.4).
+    pub quantum: u32,
+}
+
+impl Default for FqCodel {
+    /// 1024 queues, turns of 1514 bytes (RFC 8290, sections 5.2.4 and 5.2.5), CoDel with 5 ms in 100 ms, dropping.
+    fn default() -> FqCodel {
+        FqCodel { codel: Codel::default(), queues: 1024, quantum: 1514 }
+    }
+}
+
+impl FqCodel {
+    /// Whether there is a queue, turns have 64 bytes at least, and CoDel's target is below its interval.
+    pub(in crate::link) fn is_possible(&self) -> bool {
+        self.queues > 0 && self.quantum >= 64 && self.codel.is_possible()
+    }
+}
+
+/// Packets at most that are dropped at once for want of room (section 4.1).
+const DROPPED_AT_ONCE: usize = 64;
+/// Bytes that a queue may owe at most: a packet larger than that counts as that.
+const MOST_OWED: i64 = 1 << 20;
+
+/// The queue of the flows with one hash.
+#[derive(Debug)]
+struct FlowQueue<P> {
+    waiting: VecDeque<Waiting<P>>,
+    bytes: u64,
+    /// Bytes that it may send before others have their turn.
+    deficit: i64,
+    /// Whether it is in one of the two lists.
+    active: bool,
+    codel: CodelState,
+}
+
+/// The queues of all flows. Which packet is next, and what becomes of it, is known when its turn comes.
+#[derive(Debug)]
+pub(in super::super) struct FqQueue<P> {
+    config: FqCodel,
+    limit: QueueLimit,
+    key: HashKey,
+    /// Those that have ever been used, by the place that hashes have.
+    queues: BTreeMap<u32, FlowQueue<P>>,
+    /// Queues that were empty and had their first turn not yet, or are in it.
+    new: VecDeque<u32>,
+    /// All other active queues.
+    old: VecDeque<u32>,
+    traffic: Traffic,
+    /// When the first of the packets that wait came.
+    since: Instant,
+    busy_until: Instant,
+}
+
+impl<P> FqQueue<P> {
+    pub(super) fn new(config: FqCodel, limit: QueueLimit, key: HashKey) -> FqQueue<P> {
+        FqQueue {
+            config,
+            limit,
+            key,
+            queues: BTreeMap::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            traffic: Traffic::default(),
+            since: Instant::ZERO,
+            busy_until: Instant::ZERO,
+        }
+    }
+
+    /// A packet comes, before which all turns were taken; `flow` hashes it, and `dropped` gets those for which there is no
+    /// room then.
+    pub(super) fn push(
+        &mut self,
+        packet: Waiting<P>,
+        flow: impl Fn(&P, &HashKey) -> u64,
+        line: &Line,
+        mut dropped: impl FnMut(Waiting<P>),
+    ) {
+        let (came, octets) = (packet.came, packet.octets);
+        let waits = self.traffic.packets > 0 || line.turn(came.max(self.busy_until)) > came;
+        let is_full = waits && !self.limit.admits(self.traffic, octets);
+        if self.traffic.packets == 0 {
+            self.since = came;
+            if self.busy_until <= came {
+                self.deactivate_all();
+            }
+        }
+        let place =
+            (flow(&packet.offered.2, &self.key) % u64::from(self.config.queues.max(1))) as u32;
+        let FqCodel { codel, quantum, .. } = self.config;
+        let queue = self.queues.entry(place).or_insert_with(|| FlowQueue {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            deficit: 0,
+            active: false,
+            codel: CodelState::new(codel),
+        });
+        queue.codel.on_arrival(octets);
+        queue.bytes = queue.bytes.saturating_add(octets);
+        queue.waiting.push_back(packet);
+        if !core::mem::replace(&mut queue.active, true) {
+            queue.deficit = i64::from(quantum);
+            self.new.push_back(place);
+        }
+        self.traffic.packets += 1;
+        self.traffic.bytes = self.traffic.bytes.saturating_add(octets);
+        if is_full {
+            self.drop_from_the_longest(&mut dropped);
+        }
+    }
+
+    /// The line has been idle: all queues had their turns and were found empty.
+    fn deactivate_all(&mut self) {
+        for place in self.new.drain(..).chain(self.old.drain(..)) {
+            self.queues.entry(place).and_modify(|queue| queue.active = false);
+        }
+    }
+
+    /// Drops half of the packets of the queue that has most bytes, from its head (RFC 8290, section 4.1).
+    fn drop_from_the_longest(&mut self, dropped: &mut impl FnMut(Waiting<P>)) {
+        let longest = self.queues.values_mut().max_by_key(|queue| queue.bytes);
+        let Some(queue) = longest else { return };
+        let count = (queue.waiting.len() / 2).clamp(1, DROPPED_AT_ONCE);
+        for packet in queue.waiting.drain(..count.min(queue.waiting.len())) {
+            queue.bytes = queue.bytes.saturating_sub(packet.octets);
+            self.traffic.packets = self.traffic.packets.saturating_sub(1);
+            self.traffic.bytes = self.traffic.bytes.saturating_sub(packet.octets);
+            dropped(packet);
+        }
+    }
+
+    /// When the next packet's turn comes, whichever it is.
+    pub(super) fn next_turn(&self, line: &Line) -> Option<Instant> {
+        (self.traffic.packets > 0).then(|| line.turn(self.since.max(self.busy_until)))
+    }
+
+    /// Packets that wait.
+    pub(super) fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Takes the packet whose turn comes at `turn`, or drops it in its place (RFC 8290, section 4.2); `markable` tells
+    /// whether a packet can bear a mark.
+    pub(super) fn pop(
+        &mut self,
+        turn: Instant,
+        markable: impl Fn(&P) -> bool,
+        line: &mut Line,
+    ) -> Option<Leaving<P>> {
+        loop {
+            let (place, is_new) = match self.new.front() {
+                Some(place) => (*place, true),
+                None => (*self.old.front()?, false),
+            };
+            let queue = self.queues.get_mut(&place)?;
+            if queue.deficit <= 0 {
+                queue.deficit += i64::from(self.config.quantum);
+                self.end_turn(is_new);
+                self.old.push_back(place);
+                continue;
+            }
+            let Some(first) = queue.waiting.pop_front() else {
+                // A queue that was new goes among the old ones first, so that it cannot come back as a new one at once.
+                queue.active = is_new;
+                self.end_turn(is_new);
+                if is_new {
+                    self.old.push_back(place);
+                }
+                continue;
+            };
+            queue.bytes = queue.bytes.saturating_sub(first.octets);
+            self.traffic.packets = self.traffic.packets.saturating_sub(1);
+            self.traffic.bytes = self.traffic.bytes.saturating_sub(first.octets);
+            let strikes = queue.codel.strikes(turn, first.came, queue.bytes);
+            let marked = strikes && self.config.codel.ecn && markable(&first.offered.2);
+            if strikes && !marked {
+                return Some(Leaving::Dropped(first));
+            }
+            queue.deficit -=
+                i64::try_from(first.octets).map_or(MOST_OWED, |octets| octets.min(MOST_OWED));
+            self.busy_until = line.depart(turn, first.octets);
+            return Some(Leaving::Sent {
+                waiting: first,
+                turn,
+                departure: self.busy_until,
+                marked,
+            });
+        }
+    }
+
+    fn end_turn(&mut self, is_new: bool) {
+        let list = if is_new { &mut self.new } else { &mut self.old };
+        list.pop_front();
+    }
+}
