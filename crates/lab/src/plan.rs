@@ -34,8 +34,7 @@ pub use figure::{
     AxesSection, AxisSection, FigureKind, FigureSection, MarkAxis, MarkSection, PaperSeries, Place,
     ScaleName, ShapeName, Values,
 };
-pub(crate) use files::entry as file_entry;
-pub use files::{Files, with_files};
+pub use files::{Files, entry as file_entry, with_files};
 pub use flows::FlowsPlan;
 pub use link::LinkSection;
 pub use network::{HopsText, Kind, NetworkSection};

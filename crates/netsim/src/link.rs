@@ -112,6 +112,8 @@ pub struct Link<P> {
     conditions: Conditions,
     loss: LossSchedule,
     oracle: Option<LossOracle<P>>,
+    /// Loses packets beside the loss model or the oracle.
+    interference: Option<LossOracle<P>>,
     blackouts: Vec<Range<Instant>>,
     allow_reordering: bool,
     reorder: (Reorder, LazyStream),
@@ -153,6 +155,7 @@ impl<P> Link<P> {
                 LossSchedule::new(&config.loss, changes, seed, index)
             },
             oracle: None,
+            interference: None,
             blackouts: config::merge_blackouts(config.blackouts.clone()),
             allow_reordering: config.allow_reordering,
             reorder: (config.reorder, stream("link reorder")),
@@ -214,6 +217,17 @@ impl<P> Link<P> {
     /// Whether a packet of `size` bytes on the wire passes in one piece.
     pub fn carries(&self, size: u64) -> bool {
         self.mtu.is_none_or(|mtu| size <= mtu)
+    }
+
+    /// Loses packets that `oracle` decides about, too, beside those that the loss model strikes.
+    pub fn set_interference(&mut self, oracle: LossOracle<P>) {
+        self.interference = Some(oracle);
+    }
+
+    /// Sets the one-way delay of packets that are serialised from now on, in place of the configured one and of those of
+    /// the profile.
+    pub fn set_delay(&mut self, delay: Duration) {
+        self.conditions.set_delay(delay);
     }
 
     /// Changes what [`LinkConfig::mtu`] says.
@@ -341,6 +355,9 @@ impl<P: Clone + Carried> Link<P> {
             Some(oracle) => oracle(at, &packet),
             None => self.loss.loses(departure, number),
         };
+        // Asked in any case, as the fate above.
+        let struck = self.interference.as_mut().is_some_and(|oracle| oracle(at, &packet));
+        let lost = lost || struck;
         let wait = match &mut self.cross {
             Some(cross) => cross.wait(departure),
             None => Some(Duration::ZERO),
