@@ -51,6 +51,12 @@ impl FlowFate {
         FlowFate { seed, flow, probability, next_message: 0, others }
     }
 
+    /// Sets the probability for packets from now on. What a lower one loses a higher one loses, too, among first
+    /// transmissions.
+    pub fn set_probability(&mut self, probability: Probability) {
+        self.probability = probability;
+    }
+
     /// Whether the next packet is lost, given the messages that it carries.
     ///
     /// A message is transmitted for the first time when no message of its index or above was seen
@@ -127,6 +133,15 @@ mod tests {
             eager.is_lost([message]);
             eager.is_lost([]);
         }
+    }
+
+    #[test]
+    fn a_higher_loss_strikes_all_that_a_lower_one_does() {
+        let mut raised = FlowFate::forward(1, 1, FIVE);
+        raised.set_probability(Probability::from_ratio(20, 100));
+        let struck: Vec<u64> = (0..1000).filter(|message| raised.is_lost([*message])).collect();
+        let lower = lost(1, 1, 1000);
+        assert!(lower.iter().all(|message| struck.contains(message)) && struck.len() > 150);
     }
 
     #[test]

@@ -31,6 +31,7 @@ use recovery::RecoveryPolicy;
 
 pub use log::{Detail, FlowLog, LogHandle};
 pub use notes::Notes;
+pub use source::messages;
 pub use source_end::PathHint;
 pub(crate) use spans::FIRST;
 pub use spans::{Protocol, Span, for_each_span};

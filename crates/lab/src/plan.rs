@@ -38,8 +38,7 @@ pub use figure::{
     AxesSection, AxisSection, FigureKind, FigureSection, MarkAxis, MarkSection, PaperSeries, Place,
     ScaleName, ShapeName, Values,
 };
-pub(crate) use files::entry as file_entry;
-pub use files::{Files, with_files};
+pub use files::{Files, entry as file_entry, with_files};
 pub use flows::FlowsPlan;
 pub use library::{NamedNetwork, NetworkName};
 pub use link::LinkSection;

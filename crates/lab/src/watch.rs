@@ -8,7 +8,7 @@ mod judged;
 mod ladder;
 #[cfg(test)]
 pub(crate) mod tests;
-pub(crate) mod words;
+mod words;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,6 +18,7 @@ use netsim::HostId;
 pub use capture::FlowCapture;
 pub use judged::{Judged, watch_traces};
 pub use ladder::{LadderWatch, MOST_PACKETS};
+pub use words::Teller;
 
 use crate::flow::LogHandle;
 use crate::measure::LadderWish;

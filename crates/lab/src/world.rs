@@ -12,9 +12,11 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::ops::Range;
 
 use base::{Duration, Instant};
-use netsim::link::LinkConfigError;
+use netsim::link::{LinkConfigError, LossOracle};
 use netsim::topology::{Directions, add_path};
-use netsim::{Checker, HostId, LinkConfig, LinkId, LinkStatistics, LossModel, Simulation, Stalled};
+use netsim::{
+    Checker, HostId, LinkConfig, LinkId, LinkStatistics, LossModel, Packet, Simulation, Stalled,
+};
 
 use crate::flow::{
     self, Addresses, FlowConfig, LogHandle, Made, Protocol, Station, TransportOptions,
@@ -243,6 +245,16 @@ impl World {
     pub fn watch(&mut self, watcher: impl Checker + 'static) {
         self.simulation.set_gathering(false);
         self.simulation.checker_mut().push(Box::new(watcher));
+    }
+
+    /// From now on a shared link loses packets that `oracle` decides about, too, beside those that its own losses strike.
+    pub fn set_interference(&mut self, link: LinkId, oracle: LossOracle<Packet>) {
+        self.simulation.set_link_interference(link, oracle);
+    }
+
+    /// From now on packets take this long over a shared link, each way of which is a link of its own.
+    pub fn set_delay(&mut self, link: LinkId, delay: Duration) {
+        self.simulation.set_link_delay(link, delay);
     }
 
     /// The present instant of virtual time.

@@ -152,6 +152,8 @@ pub struct Link<P> {
     loss: LossSchedule,
     playback: Option<Box<Playback>>,
     oracle: Option<LossOracle<P>>,
+    /// Loses packets beside the loss model or the oracle.
+    interference: Option<LossOracle<P>>,
     blackouts: Vec<Range<Instant>>,
     allow_reordering: bool,
     reorder: (Reorder, LazyStream),
@@ -185,6 +187,7 @@ impl<P> Link<P> {
             },
             playback: config.recording.playback(seed, index).map(Box::new),
             oracle: None,
+            interference: None,
             blackouts: config::merge_blackouts(config.blackouts.clone()),
             allow_reordering: config.allow_reordering,
             reorder: (config.reorder, stream("link reorder")),
@@ -249,6 +252,17 @@ impl<P> Link<P> {
     /// Whether a packet of `size` bytes on the wire passes in one piece.
     pub fn carries(&self, size: u64) -> bool {
         self.mtu.is_none_or(|mtu| size <= mtu)
+    }
+
+    /// Loses packets that `oracle` decides about, too, beside those that the loss model strikes.
+    pub fn set_interference(&mut self, oracle: LossOracle<P>) {
+        self.interference = Some(oracle);
+    }
+
+    /// Sets the one-way delay of packets that are serialised from now on, in place of the configured one and of those of
+    /// the profile.
+    pub fn set_delay(&mut self, delay: Duration) {
+        self.line.set_delay(delay);
     }
 
     /// Changes what [`LinkConfig::mtu`] says.
@@ -383,6 +397,9 @@ impl<P: Clone + Carried> Link<P> {
             None => self.loss.loses(departure, number),
         };
         let lost = lost || self.playback.as_ref().is_some_and(|one| one.loses(departure, number));
+        // Asked in any case, as the fate above.
+        let struck = self.interference.as_mut().is_some_and(|oracle| oracle(at, &packet));
+        let lost = lost || struck;
         let wait = match &mut self.cross {
             Some(cross) => cross.wait(departure),
             None => Some(Duration::ZERO),

@@ -12,7 +12,7 @@ mod tests;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
-use base::{DatagramMeta, GatheredBuffer, Instant, Machine, Probability};
+use base::{DatagramMeta, Duration, GatheredBuffer, Instant, Machine, Probability};
 use bytes::{Bytes, BytesMut};
 
 use crate::checker::{Checker, RunEnd, Violation};
@@ -221,6 +221,20 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     pub fn set_link_mtu(&mut self, id: LinkId, mtu: Option<u64>) {
         if let Some(link) = self.network.links.get_mut(id.0 as usize) {
             link.set_mtu(mtu);
+        }
+    }
+
+    /// From now on link `id` loses packets that `oracle` decides about, too; see [`Link::set_interference`].
+    pub fn set_link_interference(&mut self, id: LinkId, oracle: LossOracle<Packet>) {
+        if let Some(link) = self.network.links.get_mut(id.0 as usize) {
+            link.set_interference(oracle);
+        }
+    }
+
+    /// From now on packets take this long over link `id`; see [`Link::set_delay`].
+    pub fn set_link_delay(&mut self, id: LinkId, delay: Duration) {
+        if let Some(link) = self.network.links.get_mut(id.0 as usize) {
+            link.set_delay(delay);
         }
     }
 

@@ -32,14 +32,34 @@ pub struct Pending {
     pub(super) stream: u16,
 }
 
+/// The messages of flow number `number`, as its source draws them; each call draws the same.
+///
+/// # Errors
+/// When the workload contradicts itself, or each message has a connection of its own.
+pub fn messages(
+    config: &FlowConfig,
+    seed: u64,
+    number: u32,
+) -> Result<MessageSource, WorkloadError> {
+    match &config.source {
+        SourcePlan::Listed { messages, .. } => Ok(MessageSource::listed(messages.clone())),
+        SourcePlan::Messages { workload: plan, .. } => {
+            let begin = config.start + config.set_up;
+            let workload = Workload::new(*plan, seed, u64::from(number), begin)?;
+            Ok(MessageSource::Drawn(Box::new(workload)))
+        }
+        SourcePlan::Transfers(_) => Err(WorkloadError::NoMessages),
+    }
+}
+
 impl Source {
     pub(super) fn new(
         config: &FlowConfig,
         seed: u64,
         number: u32,
     ) -> Result<Source, WorkloadError> {
-        let source = |messages| Source {
-            messages,
+        let source = Source {
+            messages: messages(config, seed, number)?,
             pending: None,
             streams: 1,
             pours: false,
@@ -47,24 +67,19 @@ impl Source {
             apart: false,
         };
         match &config.source {
-            SourcePlan::Listed { messages, streams } => Ok(Source {
-                streams: (*streams).max(1),
-                ..source(MessageSource::listed(messages.clone()))
-            }),
-            SourcePlan::Messages { workload: plan, streams } => {
-                let begin = config.start + config.set_up;
-                let workload = Workload::new(*plan, seed, u64::from(number), begin)?;
-                Ok(Source {
-                    streams: (*streams).max(1),
-                    pours: pours(plan) && config.detail == Detail::Bytes,
-                    apart: !plan.arrivals.is_greedy(),
-                    until: match plan.limit {
-                        Limit::Time(span) => begin + span,
-                        Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
-                    },
-                    ..source(MessageSource::Drawn(Box::new(workload)))
-                })
+            SourcePlan::Listed { streams, .. } => {
+                Ok(Source { streams: (*streams).max(1), ..source })
             }
+            SourcePlan::Messages { workload: plan, streams } => Ok(Source {
+                streams: (*streams).max(1),
+                pours: pours(plan) && config.detail == Detail::Bytes,
+                apart: !plan.arrivals.is_greedy(),
+                until: match plan.limit {
+                    Limit::Time(span) => config.start + config.set_up + span,
+                    Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
+                },
+                ..source
+            }),
             SourcePlan::Transfers(_) => Err(WorkloadError::NoMessages),
         }
     }

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base::{Duration, Instant, Purpose, RandomStream};
 
 use super::{FlowSection, FlowsPlan, PlanError, Span};
-use crate::flow::{Detail, FlowConfig};
+use crate::flow::{Detail, FlowConfig, messages};
 use crate::measure::GroupMeter;
+use crate::workload::MessageSource;
 use crate::world::{Ends, World, WorldError};
 
 /// How often it is looked whether a run is still wanted.
@@ -53,27 +54,52 @@ impl FlowsPlan {
     /// # Errors
     /// What the plan's check found, and what a world finds.
     pub fn build(&self, seed: u64) -> Result<Result<CellWorld, WorldError>, PlanError> {
+        let Flows { groups, configs } = self.flows(seed)?;
+        let of = |(section, group): (&FlowSection, &Group)| vec![section.way(); group.flows.len()];
+        let ways: Vec<_> = self.flows.iter().zip(&groups).flat_map(of).collect();
+        let network = self.build_network(&ways)?;
+        let world = World::new(&network, &configs, self.network.losses_begin(), seed);
+        let end = Instant::ZERO + self.duration;
+        Ok(world.map(|world| CellWorld { world, groups, end, grace: self.grace }))
+    }
+
+    /// The messages of each flow for one seed, in the order of [`World::flows`]: those that the sources of
+    /// [`FlowsPlan::build`] draw.
+    ///
+    /// # Errors
+    /// What the plan's check found, and workloads without a list of messages.
+    pub fn messages(&self, seed: u64) -> Result<Result<Vec<MessageSource>, WorldError>, PlanError> {
+        let Flows { configs, .. } = self.flows(seed)?;
+        let drawn = (0..).zip(&configs).map(|(number, config)| messages(config, seed, number));
+        Ok(drawn.collect::<Result<_, _>>().map_err(WorldError::Workload))
+    }
+
+    fn flows(&self, seed: u64) -> Result<Flows, PlanError> {
         let end = Instant::ZERO + self.duration;
         let window = Instant::ZERO + self.warm_up..end;
-        let (mut groups, mut flows, mut ways) = (Vec::new(), Vec::new(), Vec::new());
+        let mut all = Flows { groups: Vec::new(), configs: Vec::new() };
         for (index, section) in (0..).zip(&self.flows) {
             let meter = self.measure.meter(&section.name, window.clone(), self.lost());
             let meter = Rc::new(RefCell::new(meter));
-            let first = flows.len();
+            let first = all.configs.len();
             let mut chance = Chance {
                 start: RandomStream::new(seed, Purpose("flow start", index)),
                 extra_rtt: RandomStream::new(seed, Purpose("flow round trip", index)),
             };
             for number in 0..section.count as usize {
-                flows.push(section.config(number, end, &meter, &mut chance)?);
-                ways.push(section.way());
+                all.configs.push(section.config(number, end, &meter, &mut chance)?);
             }
-            groups.push(Group { name: section.name.clone(), flows: first..flows.len(), meter });
+            let flows = first..all.configs.len();
+            all.groups.push(Group { name: section.name.clone(), flows, meter });
         }
-        let network = self.build_network(&ways)?;
-        let world = World::new(&network, &flows, self.network.losses_begin(), seed);
-        Ok(world.map(|world| CellWorld { world, groups, end, grace: self.grace }))
+        Ok(all)
     }
+}
+
+/// Groups of a plan with the configurations of their flows.
+struct Flows {
+    groups: Vec<Group>,
+    configs: Vec<FlowConfig>,
 }
 
 /// Random streams of a group.

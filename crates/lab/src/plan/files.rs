@@ -112,7 +112,7 @@ pub fn with_files(
 }
 
 /// A file as a line of `[files]`, with its line breaks.
-pub(crate) fn entry(name: &str, lines: &str) -> String {
+pub fn entry(name: &str, lines: &str) -> String {
     let lines = lines.replace("\r\n", "\n");
     let plain =
         !lines.contains("'''") && !lines.contains(|c: char| c.is_control() && !"\n\t".contains(c));

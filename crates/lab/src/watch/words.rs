@@ -10,7 +10,7 @@ use crate::flow::{Protocol, Span, for_each_span};
 
 /// Describes the packets of a flow, in the order in which they leave.
 #[derive(Clone, Debug)]
-pub(crate) struct Teller {
+pub struct Teller {
     protocol: Protocol,
     /// The unit after the highest that the sender sent.
     sent_to: u64,
@@ -20,13 +20,13 @@ pub(crate) struct Teller {
 
 impl Teller {
     /// A description of packets of this protocol.
-    pub(crate) fn new(protocol: Protocol) -> Teller {
+    pub fn new(protocol: Protocol) -> Teller {
         Teller { protocol, sent_to: 0, initial: [0; 2] }
     }
 
     /// Describes a packet from side 0, the sender, or 1, the receiver; the flow's first unit has the number `first`
     /// on the wire.
-    pub(crate) fn tell(&mut self, side: u8, first: u32, packet: &Bytes) -> (Role, String) {
+    pub fn tell(&mut self, side: u8, first: u32, packet: &Bytes) -> (Role, String) {
         let told = match self.protocol {
             Protocol::Sctp => self.tell_sctp(first, packet),
             Protocol::Tcp => self.tell_tcp(side, packet),

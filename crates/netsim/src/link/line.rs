@@ -1,6 +1,6 @@
 //! The line of a link: when a packet whose turn has come has left.
 
-use base::{Instant, Rate};
+use base::{Duration, Instant, Rate};
 
 use super::profile::{Condition, Conditions};
 use super::recording::NextOpportunity;
@@ -19,6 +19,11 @@ impl Line {
 
     pub(super) fn at(&self, at: Instant) -> Condition {
         self.conditions.at(at)
+    }
+
+    /// Sets the delay at all times.
+    pub(super) fn set_delay(&mut self, delay: Duration) {
+        self.conditions.set_delay(delay);
     }
 
     /// The rate at an instant, or that of the whole recording; none if packets take no time.

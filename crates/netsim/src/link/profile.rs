@@ -63,6 +63,12 @@ impl Conditions {
         Conditions { initial, later: later.collect() }
     }
 
+    /// Sets the delay at all times.
+    pub(super) fn set_delay(&mut self, delay: Duration) {
+        self.initial.delay = delay;
+        self.later.iter_mut().for_each(|(_, condition)| condition.delay = delay);
+    }
+
     pub(super) fn at(&self, at: Instant) -> Condition {
         match self.later.partition_point(|(begin, _)| *begin <= at) {
             0 => self.initial,

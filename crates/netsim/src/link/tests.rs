@@ -340,3 +340,31 @@ fn everything_offered_is_delivered_dropped_or_on_its_way() {
     ];
     assert!(causes.iter().all(|traffic| traffic.packets > 0), "{statistics:?}");
 }
+
+#[test]
+fn interference_loses_packets_beside_the_loss_model_and_shifts_none_of_its_draws() {
+    let config = LinkConfig {
+        loss: LossModel::Bernoulli(Probability::from_ratio(1, 5)),
+        ..LinkConfig::default()
+    };
+    let arrived = |struck: u64| {
+        let mut link = link(config.clone());
+        link.set_interference(Box::new(move |_, packet| *packet == struck));
+        (0..200).for_each(|packet| drop(link.send(ms(packet), packet, 100)));
+        drain(&mut link).into_iter().map(|(packet, _)| packet).collect::<Vec<_>>()
+    };
+    let none = arrived(1000);
+    assert!((140..180).contains(&none.len()));
+    let one = none[50];
+    let rest: Vec<u64> = none.iter().copied().filter(|packet| *packet != one).collect();
+    assert_eq!(arrived(one), rest);
+}
+
+#[test]
+fn a_delay_that_is_set_holds_for_packets_from_then_on() {
+    let mut link = link(LinkConfig::with_delay(Duration::from_millis(50)));
+    link.send(ms(0), 1, 100);
+    link.set_delay(Duration::from_millis(80));
+    link.send(ms(1), 2, 100);
+    assert_eq!(drain(&mut link), [(1, 50_000_000), (2, 81_000_000)]);
+}

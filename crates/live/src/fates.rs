@@ -1,0 +1,110 @@
+//! Which packets are lost: the same first transmissions on both sides, and what a visitor drops.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::Probability;
+use lab::FlowFate;
+use netsim::Packet;
+use netsim::link::LossOracle;
+
+use crate::book::Carried;
+use crate::change::{Side, What};
+
+/// What the links of a side lose, told by the watcher that sees each packet before a link does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Struck(Arc<Mutex<Doom>>);
+
+#[derive(Debug, Default)]
+struct Doom {
+    packets: BTreeSet<u64>,
+    is_cut: bool,
+}
+
+impl Struck {
+    fn with<R>(&self, act: impl FnOnce(&mut Doom) -> R) -> R {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The packet of this number is lost at its next link.
+    pub(crate) fn strike(&self, number: u64) {
+        self.with(|doom| doom.packets.insert(number));
+    }
+
+    /// Whether the first path is cut.
+    pub(crate) fn set_cut(&self, is_cut: bool) {
+        self.with(|doom| doom.is_cut = is_cut);
+    }
+
+    /// The losses of a link of the first path, or of another one.
+    pub(crate) fn oracle(&self, is_first: bool) -> LossOracle<Packet> {
+        let struck = self.clone();
+        Box::new(move |_, packet| {
+            struck.with(|doom| doom.packets.remove(&packet.number) || (is_first && doom.is_cut))
+        })
+    }
+}
+
+/// The fate of the packets of one flow of a side.
+#[derive(Debug)]
+pub(crate) struct Fates {
+    there: FlowFate,
+    back: FlowFate,
+    /// Packets of the receiver so far.
+    answers: u64,
+}
+
+impl Fates {
+    pub(crate) fn new(seed: u64, flow: u32, loss: Probability) -> Fates {
+        Fates {
+            there: FlowFate::forward(seed, flow, loss),
+            back: FlowFate::backward(seed, flow, loss),
+            answers: 0,
+        }
+    }
+
+    pub(crate) fn set_loss(&mut self, loss: Probability) {
+        self.there.set_probability(loss);
+        self.back.set_probability(loss);
+    }
+
+    /// Whether the sender's next packet is lost, by chance or since a visitor dropped it.
+    pub(crate) fn strikes(&mut self, messages: &[Carried], dropped: &Dropped) -> bool {
+        // The last new message decides, as in plans: those before it in the packet differ between policies.
+        let newest = messages.iter().rfind(|one| one.copy == 1).map(|one| one.message);
+        let lost = self.there.is_lost(newest);
+        lost || messages.iter().any(|one| dropped.has(one))
+    }
+
+    /// Whether the receiver's next packet is lost, and its number; the first is 1.
+    pub(crate) fn strikes_answer(&mut self, dropped: &Dropped) -> (bool, u64) {
+        self.answers += 1;
+        let lost = self.back.is_lost([]);
+        (lost || dropped.answers.contains(&self.answers), self.answers)
+    }
+}
+
+/// What a visitor drops of the flow shown, on one side.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dropped {
+    copies: BTreeSet<(u64, u32)>,
+    answers: BTreeSet<u64>,
+}
+
+impl Dropped {
+    /// Takes a change of this side into account.
+    pub(crate) fn add(&mut self, own: Side, what: What) {
+        match what {
+            What::DropMessage(message) => drop(self.copies.insert((message, 1))),
+            What::DropCopy { side, message, copy } if side == own => {
+                self.copies.insert((message, copy));
+            }
+            What::DropAnswer { side, number } if side == own => drop(self.answers.insert(number)),
+            _ => {}
+        }
+    }
+
+    fn has(&self, carried: &Carried) -> bool {
+        self.copies.contains(&(carried.message, carried.copy))
+    }
+}

@@ -1,0 +1,109 @@
+//! What is new since the last frame, as JSON for the page. Times are in milliseconds since the first message may be due.
+
+use serde::Serialize;
+
+use crate::why::Reason;
+
+/// What is new on both sides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Frame {
+    /// The present.
+    pub now_ms: f64,
+    /// Whether the run is over.
+    pub is_over: bool,
+    /// Messages of the flow shown that became due: number and time.
+    pub due: Vec<(u64, f64)>,
+    /// The two sides.
+    pub sides: [SideFrame; 2],
+}
+
+/// What is new on one side.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SideFrame {
+    /// Packets of the flow shown that left.
+    pub lines: Vec<Line>,
+    /// What became of them: number of the line, and the time of arrival; none if the packet was lost.
+    pub fates: Vec<(u64, Option<f64>)>,
+    /// Messages of all flows that were delivered.
+    pub marks: Vec<Mark>,
+    /// Steps of the sender's recovery of the flow shown.
+    pub told: Vec<Told>,
+}
+
+/// A packet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// Number of the line, from 0.
+    pub id: u64,
+    /// 0 from the sender, 1 from the receiver.
+    pub from: u8,
+    /// When it left.
+    pub sent_ms: f64,
+    /// When it arrives unless it is lost or delayed.
+    pub expected_ms: f64,
+    /// `data`, `again`, `along`, `ack` or `other`.
+    pub role: &'static str,
+    /// The messages in it, each with the number of this sending; the first is 1.
+    pub messages: Vec<(u64, u32)>,
+    /// The packet in the words of its protocol, such as `TSN 7` or `ACK 700`.
+    pub label: String,
+    /// The change that drops it.
+    pub drop: String,
+    /// Why it was sent.
+    pub why: Reason,
+}
+
+/// A message that was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Number of the message.
+    pub message: u64,
+    /// When it was due.
+    pub due_ms: f64,
+    /// From then until the application had it.
+    pub latency_ms: f64,
+    /// How often it was sent again before.
+    pub again: u32,
+}
+
+/// A step of recovery.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Told {
+    /// When.
+    pub at_ms: f64,
+    /// What happened, in a few words.
+    pub text: String,
+}
+
+/// Numbers of a side so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Numbers {
+    /// Messages that were due.
+    pub due: u64,
+    /// Messages that were delivered.
+    pub delivered: u64,
+    /// Mean latency, in milliseconds.
+    pub mean_ms: f64,
+    /// Quantiles 0.5, 0.9, 0.99 of the latency, and its maximum.
+    pub quantiles_ms: [f64; 4],
+    /// Packets of the senders for each message.
+    pub packets: f64,
+    /// Bytes of the senders for each message, IP headers included.
+    pub bytes: f64,
+    /// Copies that arrived in vain, for each message.
+    pub needless: f64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// The distribution of latency: upper bound of a bin in milliseconds, and the number of messages in it.
+    pub bins: Vec<(f64, u64)>,
+}
+
+impl Frame {
+    /// The frame as JSON.
+    pub fn to_json(&self) -> String {
+        // Nothing in it can fail to serialize.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
