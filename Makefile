@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser test lint docs interop packages mutants advisories bench bench-flows bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
+.PHONY: help demo demo-browser test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -61,6 +61,9 @@ bench:           ## benchmarks; results belong in docs/performance.md
 bench-flows:     ## what a packet costs with 10 to 10,000 flows in the virtual network; with ns-3 installed, beside it
 	benches/dumbbell/run
 	! pkg-config --exists ns3-core || benches/ns3/run
+
+bench-sockets:   ## what a message costs over real sockets, beside plain UDP, kernel TCP and quinn, with 2,000 and 10,000 connections (ARGS=--rounds N ...)
+	cd benches/sockets && $(CARGO) run --release --locked -- $(ARGS)
 
 # The thin stream has both processors, so that its flows do not wait for each other; bulk is about one.
 bench-tcp:       ## TCP beside the kernel's: bulk, idle connections, a thin stream (root; five minutes); belongs in docs/tcp.md

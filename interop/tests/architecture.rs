@@ -151,7 +151,14 @@ fn rooms_depend_on_each_other_only_as_the_table_says() {
 fn source_folders() -> Vec<String> {
     let mut crates: Vec<String> =
         folders_in("crates").into_iter().map(|room| format!("crates/{room}")).collect();
-    let others = ["benches/peers", "bindings/python", "fuzz/harness", "interop", "interop/virtual"];
+    let others = [
+        "benches/peers",
+        "benches/sockets",
+        "bindings/python",
+        "fuzz/harness",
+        "interop",
+        "interop/virtual",
+    ];
     crates.extend(others.map(str::to_owned));
     let mut folders: Vec<String> = crates.iter().map(|path| format!("{path}/src")).collect();
     for place in

@@ -1,0 +1,82 @@
+//! The transports: what serves messages, and what sends them on connections.
+
+mod ours;
+mod quic;
+mod tcp;
+mod udp;
+
+use std::pin::Pin;
+
+use clap::ValueEnum;
+
+use crate::clients::AT_ONCE;
+use crate::probe::Probe;
+use crate::{MESSAGE, Result};
+
+/// What carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Carrier {
+    /// Datagrams of plain UDP, and their answers: nothing is repeated or acknowledged.
+    Udp,
+    /// The kernel's TCP, through tokio.
+    Tcp,
+    /// quinn, encrypting: a stream of each connection.
+    Quinn,
+    /// thinstream in plain.
+    Plain,
+    /// thinstream, encrypting.
+    Encrypted,
+}
+
+/// Sends a message on a connection, at once.
+pub type Sender = Box<dyn FnMut(&[u8; MESSAGE]) -> Result<()>>;
+
+type Connecting = Pin<Box<dyn Future<Output = Result<Sender>>>>;
+
+impl Carrier {
+    /// Answers each message; prints the address first.
+    pub async fn serve(self, probe: Probe, threads: usize) -> Result<()> {
+        match self {
+            Carrier::Udp => udp::serve(probe).await,
+            Carrier::Tcp => tcp::serve(probe).await,
+            Carrier::Quinn => quic::serve(probe).await,
+            Carrier::Plain => ours::serve(probe, false, threads).await,
+            Carrier::Encrypted => ours::serve(probe, true, threads).await,
+        }
+    }
+
+    /// Opens connections to the server, whose answers are read and dropped.
+    pub async fn connect(self, server: &str, connections: usize) -> Result<Vec<Sender>> {
+        let quic = quic::Clients::new(connections)?;
+        let mut senders = Vec::with_capacity(connections);
+        let mut numbers = (0..connections).peekable();
+        while numbers.peek().is_some() {
+            let some = numbers.by_ref().take(AT_ONCE).map(|number| -> Connecting {
+                let server = server.to_owned();
+                match self {
+                    Carrier::Udp => Box::pin(udp::connect(server)),
+                    Carrier::Tcp => Box::pin(tcp::connect(server)),
+                    Carrier::Quinn => Box::pin(quic.connect(number, server)),
+                    Carrier::Plain | Carrier::Encrypted => Box::pin(ours::connect(server)),
+                }
+            });
+            senders.extend(all(some).await?);
+        }
+        Ok(senders)
+    }
+}
+
+/// Runs the futures at the same time on this thread.
+async fn all(futures: impl Iterator<Item = Connecting>) -> Result<Vec<Sender>> {
+    let local = tokio::task::LocalSet::new();
+    let tasks: Vec<_> = futures.map(|future| local.spawn_local(future)).collect();
+    local
+        .run_until(async {
+            let mut senders = Vec::new();
+            for task in tasks {
+                senders.push(task.await??);
+            }
+            Ok(senders)
+        })
+        .await
+}

@@ -1,0 +1,31 @@
+//! The client process: opens the connections, says so, and sends until it is ended.
+
+use std::io::Read;
+
+use crate::Result;
+use crate::carriers::Carrier;
+use crate::pace::pace;
+use crate::probe::message;
+
+/// Connections that are set up at the same time.
+pub const AT_ONCE: usize = 64;
+
+/// Drives the connections until the input ends.
+pub fn run(carrier: Carrier, server: &str, connections: usize, interval_ms: u64) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read(&mut [0]);
+        std::process::exit(0);
+    });
+    runtime.block_on(async {
+        let mut senders = carrier.connect(server, connections).await?;
+        println!("connected");
+        let refused = |error| eprintln!("cannot send: {error}");
+        pace(connections, interval_ms, |index| {
+            if let Err(error) = senders[index](&message()) {
+                refused(error);
+            }
+        })
+        .await
+    })
+}

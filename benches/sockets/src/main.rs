@@ -1,0 +1,62 @@
+//! What a message of a thin stream costs over real sockets: connections that send 100 bytes each 250 ms over loopback, each
+//! answered, through plain UDP, the kernel's TCP, QUIC and thinstream, side by side in one run.
+//!
+//! `make bench-sockets`, or `cargo run --release -- --connections 2000 --connections 10000` in this folder. For each
+//! transport and number of connections a server process and a client process are started; all of them take turns, several
+//! rounds of each, so that other work of the machine meets all alike.
+
+mod carriers;
+mod clients;
+mod pace;
+mod probe;
+mod rounds;
+mod server;
+
+use clap::{Parser, Subcommand};
+
+use crate::carriers::Carrier;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Bytes of a message and of its answer.
+const MESSAGE: usize = 100;
+
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    role: Option<Role>,
+    #[command(flatten)]
+    plan: rounds::Plan,
+}
+
+#[derive(Subcommand)]
+enum Role {
+    /// The server process of a measurement; started by the benchmark.
+    Serve {
+        carrier: Carrier,
+        #[arg(long)]
+        threads: usize,
+    },
+    /// The client process of a measurement; started by the benchmark.
+    Drive {
+        carrier: Carrier,
+        /// The address that the server printed, and its key if it has one.
+        server: String,
+        #[arg(long)]
+        connections: usize,
+        #[arg(long)]
+        interval_ms: u64,
+    },
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    io::raise_descriptor_limit()?;
+    match arguments.role {
+        None => rounds::run(&arguments.plan),
+        Some(Role::Serve { carrier, threads }) => server::run(carrier, threads),
+        Some(Role::Drive { carrier, server, connections, interval_ms }) => {
+            clients::run(carrier, &server, connections, interval_ms)
+        }
+    }
+}

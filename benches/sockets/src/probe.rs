@@ -1,0 +1,63 @@
+//! What a server process measures of itself: messages, their latencies, processor time and memory.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hdrhistogram::Histogram;
+use nix::sys::resource::{UsageWho, getrusage};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::{MESSAGE, Result};
+
+/// Nanoseconds of the machine's monotonic clock, which its processes share.
+pub fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// A message that is sent now.
+pub fn message() -> [u8; MESSAGE] {
+    let mut message = [7; MESSAGE];
+    message[..8].copy_from_slice(&now().to_be_bytes());
+    message
+}
+
+/// Latencies of the messages that arrived since the last mark.
+#[derive(Clone)]
+pub struct Probe(Arc<Mutex<Histogram<u64>>>);
+
+impl Probe {
+    pub fn new() -> Result<Probe> {
+        Ok(Probe(Arc::new(Mutex::new(Histogram::new_with_bounds(100, 60_000_000_000, 3)?))))
+    }
+
+    /// A message arrived.
+    pub fn on_received(&self, message: &[u8]) {
+        let Some(sent) = message.first_chunk() else { return };
+        let latency = now().saturating_sub(u64::from_be_bytes(*sent));
+        self.lock().saturating_record(latency);
+    }
+
+    /// The numbers since the last mark, as the benchmark reads them: messages, processor time so far (ns), resident bytes
+    /// now, and latencies (ns).
+    pub fn mark(&self) -> Result<String> {
+        let mut latencies = self.lock();
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| latencies.value_at_quantile(share));
+        let messages = latencies.len();
+        latencies.reset();
+        let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+        let [user, system] = [usage.user_time(), usage.system_time()]
+            .map(|time| time.tv_sec() * 1_000_000_000 + time.tv_usec() * 1_000);
+        let resident = resident_bytes()?;
+        Ok(format!("{messages} {user} {system} {resident} {p50} {p99} {p999}"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Histogram<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn resident_bytes() -> Result<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm")?;
+    let pages: u64 = statm.split_whitespace().nth(1).ok_or("no pages in statm")?.parse()?;
+    Ok(pages * rustix::param::page_size() as u64)
+}

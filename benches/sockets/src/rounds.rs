@@ -1,0 +1,189 @@
+//! The run: rounds of all transports in turn, and the table of their numbers.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::Result;
+use crate::carriers::Carrier;
+
+/// What is measured.
+#[derive(Args)]
+pub struct Plan {
+    /// Connections, each number in turn.
+    #[arg(long, default_values_t = [2_000, 10_000])]
+    connections: Vec<usize>,
+    /// Transports, in the order of the table; all if none is named.
+    #[arg(long)]
+    carrier: Vec<Carrier>,
+    /// Rounds of all transports; the table has the median of each number.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Seconds that are measured in each round, after two that are not.
+    #[arg(long, default_value_t = 4)]
+    seconds: u64,
+    /// Milliseconds between two messages of a connection.
+    #[arg(long, default_value_t = 250)]
+    interval_ms: u64,
+    /// Threads of the server process.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+}
+
+/// Numbers of one measurement.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    messages_a_second: f64,
+    user_us: f64,
+    system_us: f64,
+    bytes_a_connection: f64,
+    latencies_us: [f64; 3],
+}
+
+/// Measures and prints.
+pub fn run(plan: &Plan) -> Result<()> {
+    let carriers = match plan.carrier.is_empty() {
+        true => Carrier::value_variants(),
+        false => &plan.carrier,
+    };
+    println!(
+        "Load of the machine before the run: {}",
+        std::fs::read_to_string("/proc/loadavg")?.trim()
+    );
+    for connections in &plan.connections {
+        let mut measured = vec![Vec::new(); carriers.len()];
+        for round in 1..=plan.rounds {
+            for (carrier, numbers) in carriers.iter().zip(&mut measured) {
+                eprintln!("{connections} connections, round {round}: {carrier:?}");
+                numbers.push(measure(plan, *carrier, *connections)?);
+            }
+        }
+        print(*connections, carriers, &measured);
+    }
+    Ok(())
+}
+
+fn print(connections: usize, carriers: &[Carrier], measured: &[Vec<Numbers>]) {
+    println!(
+        "\n| {connections} connections | messages/s | CPU us a message | of it in the kernel | p50 us | p99 us | p99.9 us | bytes a connection |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    for (carrier, rounds) in carriers.iter().zip(measured) {
+        let of = |number: fn(&Numbers) -> f64| {
+            let mut all: Vec<f64> = rounds.iter().map(number).collect();
+            all.sort_by(f64::total_cmp);
+            (all[0], all[all.len() / 2], all[all.len() - 1])
+        };
+        let (least, cpu, most) = of(|numbers| numbers.user_us + numbers.system_us);
+        let system = of(|numbers| numbers.system_us).1;
+        let rate = of(|numbers| numbers.messages_a_second).1;
+        let bytes = of(|numbers| numbers.bytes_a_connection).1;
+        let latencies = [0, 1, 2].map(|index| match index {
+            0 => of(|numbers| numbers.latencies_us[0]).1,
+            1 => of(|numbers| numbers.latencies_us[1]).1,
+            _ => of(|numbers| numbers.latencies_us[2]).1,
+        });
+        let [p50, p99, p999] = latencies;
+        println!(
+            "| {carrier:?} | {rate:.0} | {cpu:.1} ({least:.1}-{most:.1}) | {system:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |"
+        );
+    }
+}
+
+fn measure(plan: &Plan, carrier: Carrier, connections: usize) -> Result<Numbers> {
+    let name = carrier.to_possible_value().ok_or("no name")?;
+    let threads = plan.threads.to_string();
+    let mut server = Process::start(&["serve", name.get_name(), "--threads", &threads])?;
+    let address = server.line()?;
+    let (_, before) = server.mark()?;
+    let (connections, interval) = (connections.to_string(), plan.interval_ms.to_string());
+    let mut client = Process::start(&[
+        "drive",
+        name.get_name(),
+        &address,
+        "--connections",
+        &connections,
+        "--interval-ms",
+        &interval,
+    ])?;
+    if client.line()? != "connected" {
+        return Err("the client did not connect".into());
+    }
+    sleep(Duration::from_secs(2));
+    let (_, first) = server.mark()?;
+    let start = std::time::Instant::now();
+    sleep(Duration::from_secs(plan.seconds));
+    let (latencies, last) = server.mark()?;
+    let seconds = start.elapsed().as_secs_f64();
+    let messages = last.messages as f64;
+    if last.messages == 0 {
+        return Err(format!("no message arrived over {name:?}").into());
+    }
+    let each = |after: u64, before: u64| (after - before) as f64 / 1e3 / messages;
+    let grown = last.resident.saturating_sub(before.resident);
+    Ok(Numbers {
+        messages_a_second: messages / seconds,
+        user_us: each(last.user, first.user),
+        system_us: each(last.system, first.system),
+        bytes_a_connection: grown as f64 / connections.parse::<f64>()?,
+        latencies_us: latencies.map(|latency| latency as f64 / 1e3),
+    })
+}
+
+/// Numbers of a server process at a mark.
+struct Mark {
+    messages: u64,
+    user: u64,
+    system: u64,
+    resident: u64,
+}
+
+/// A process of this program; it ends with this value.
+struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    fn start(arguments: &[&str]) -> Result<Process> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().ok_or("the process has no output")?);
+        Ok(Process { child, input, output })
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        Ok(line.trim_end().to_owned())
+    }
+
+    /// Latencies since the last mark, and the numbers.
+    fn mark(&mut self) -> Result<([u64; 3], Mark)> {
+        writeln!(self.input.as_mut().ok_or("the process has no input")?, "mark")?;
+        let line = self.line()?;
+        let numbers: Vec<u64> =
+            line.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?;
+        match numbers[..] {
+            [messages, user, system, resident, p50, p99, p999] => {
+                Ok(([p50, p99, p999], Mark { messages, user, system, resident }))
+            }
+            _ => Err(format!("the server said {line:?}").into()),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}
