@@ -21,6 +21,7 @@ mod reconfiguration;
 mod sending;
 mod setup;
 mod shutdown;
+mod signalled;
 mod stats;
 #[cfg(test)]
 mod tests;

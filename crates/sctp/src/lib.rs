@@ -75,6 +75,7 @@ mod phase;
 mod reconfigure;
 mod rx;
 mod setup;
+mod signalled_init;
 mod state;
 mod stream_numbers;
 mod switchover;
@@ -99,6 +100,7 @@ pub use paths::path::PathCounters;
 pub use reconfigure::error::ReconfigureError;
 pub use recovery::path_mtu::PathMtuState;
 pub use rx::message::{Message, Part, Payload};
+pub use signalled_init::{NotAnInit, SignalledInit};
 pub use switchover::{
     PathHint, PathState, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,
 };

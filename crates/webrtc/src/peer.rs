@@ -3,6 +3,7 @@
 mod budget;
 mod carry;
 mod options;
+mod signalled;
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::VecDeque;
@@ -16,6 +17,7 @@ use secure::{Dtls, Randomness, Role, Secrets, SettingsError, Trust};
 
 use self::budget::Budget;
 pub use self::options::{Ended, PeerEvent, PeerOptions};
+use self::signalled::Prepared;
 use crate::ice::Ice;
 
 /// Addresses by which SCTP knows the two ends (RFC 8261, section 6.1, has none): a peer that moves is the same to SCTP.
@@ -36,6 +38,8 @@ pub struct Peer<I> {
     endpoint: sctp::Endpoint,
     options: PeerOptions,
     association: Option<AssociationId>,
+    /// An association that descriptions make; none once the session is open.
+    prepared: Option<Prepared>,
     channels: DataChannels,
     /// Events of the association that the channels have not been told, since messages before them wait to be read.
     held: VecDeque<Event>,
@@ -96,6 +100,7 @@ impl<I: Ice> Peer<I> {
             endpoint,
             options,
             association: None,
+            prepared: None,
             channels,
             held: VecDeque::new(),
             budget,

@@ -10,6 +10,7 @@ mod tests;
 use core::fmt;
 use std::collections::BTreeSet;
 
+use base64ct::{Base64, Encoding};
 use secure::Fingerprint;
 
 pub use self::candidate::{Candidate, CandidateAddress};
@@ -84,6 +85,8 @@ pub struct Description {
     pub sctp_port: u16,
     /// Bytes of the longest message that it takes; none takes any.
     pub max_message: Option<u64>,
+    /// SCTP's INIT chunk, with which the association needs no packets of its own (`a=sctp-init`, draft-hancke-tsvwg-snap).
+    pub sctp_init: Option<Vec<u8>>,
     /// Where it may be reached; more may follow by other ways, or none at all.
     pub candidates: Vec<Candidate>,
 }
@@ -110,6 +113,9 @@ impl fmt::Display for Description {
         }
         write!(f, "a=setup:{}\r\na=sctp-port:{}\r\n", self.setup.name(), self.sctp_port)?;
         write!(f, "a=max-message-size:{}\r\n", self.max_message.unwrap_or(0))?;
+        if let Some(init) = &self.sctp_init {
+            write!(f, "a=sctp-init:{}\r\n", Base64::encode_string(init))?;
+        }
         for candidate in &self.candidates {
             write!(f, "a=candidate:{candidate}\r\n")?;
         }

@@ -104,7 +104,7 @@ impl Server {
             }
         };
         let role = offer.setup.answer(self.options.role);
-        let answer = Description {
+        let mut answer = Description {
             session: self.random.next_u64() >> 1,
             mid: offer.mid.clone(),
             bundled: offer.bundled,
@@ -114,6 +114,7 @@ impl Server {
             setup: role.into(),
             sctp_port: self.options.port,
             max_message: Some(self.options.association.max_message_size as u64),
+            sctp_init: None,
             candidates: addresses
                 .iter()
                 .zip(0..)
@@ -130,7 +131,12 @@ impl Server {
             PeerOptions { offer: bytes, ..self.peer_options(&offer) },
             RandomStream::from_secret(seed),
         );
-        let peer = peer.map_err(AcceptError::Settings)?;
+        let mut peer = peer.map_err(AcceptError::Settings)?;
+        // An answer has an INIT of its own, or none: one that repeated the offer's would promise what is not there.
+        if let Some(theirs) = offer.sctp_init.filter(|_| self.options.signalled_init) {
+            let own = peer.signal_init(now);
+            answer.sctp_init = own.filter(|_| peer.take_init(&theirs) == Ok(true));
+        }
         let id = self.peers.insert(peer, host);
         self.routes.add_name(own.ufrag, id);
         self.peers.settle(id);

@@ -38,6 +38,54 @@ fn the_first_message_arrives_after_three_and_a_half_round_trips_whichever_end_of
 }
 
 #[test]
+fn an_init_in_the_offer_saves_a_round_trip_and_a_server_that_does_not_know_it_goes_by_packets() {
+    for role in [Role::Server, Role::Client] {
+        let with = |signals_init, server: fn(&mut ServerOptions)| {
+            first_message(Setting { role, signals_init, server, ..Setting::new(0) })
+        };
+        let by_packets = with(false, |_| {});
+        assert_eq!(by_packets.since(with(true, |_| {})), Duration::from_millis(100), "{role:?}");
+        assert_eq!(with(true, |options| options.signalled_init = false), by_packets, "{role:?}");
+    }
+}
+
+#[test]
+fn associations_of_descriptions_carry_everything_over_loss() {
+    for seed in 0..6 {
+        let role = if seed % 2 == 0 { Role::Server } else { Role::Client };
+        let (mut world, id) =
+            connected(Setting { role, seed, signals_init: true, ..Setting::new(10) });
+        for _ in 0..50 {
+            send(&mut world, id, "there and back");
+            world.run_for(Duration::from_millis(20));
+        }
+        world.run_for(Duration::from_secs(20));
+        assert_eq!(messages(&world.told_server(), id).len(), 50, "{seed}");
+        assert_eq!(messages(world.told_browser(), id).len(), 50, "{seed}");
+        world.browser(|page, now| page.close_channel(now, id)).unwrap();
+        world.run_for(Duration::from_secs(5));
+        assert!(world.server(|peer, _| peer.channel(id).is_none()).unwrap(), "{seed}");
+    }
+}
+
+#[test]
+fn an_answer_that_only_repeats_the_offers_init_makes_no_association() {
+    let mut world = World::new(Setting {
+        signals_init: true,
+        server: |options| options.signalled_init = false,
+        ..Setting::new(0)
+    });
+    let id = world.browser(|page, _| page.open(ChannelOptions::default())).unwrap();
+    let own = world.signalled.take().unwrap();
+    assert_eq!(world.browser(|page, _| page.take_init(&own)), Ok(false));
+    assert!(world.browser(|page, _| page.take_init(b"no INIT")).is_err());
+    world.run_for(Duration::from_secs(2));
+    send(&mut world, id, "by packets");
+    world.run_for(Duration::from_secs(2));
+    assert_eq!(messages(&world.told_server(), id), ["by packets"]);
+}
+
+#[test]
 fn a_client_hello_in_several_datagrams_is_answered_over_loss_in_either_version() {
     for versions in [Versions::Only13, Versions::Only12, Versions::Either] {
         for seed in 0..3 {

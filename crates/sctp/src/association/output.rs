@@ -280,7 +280,7 @@ impl Association {
         true
     }
 
-    fn append_control(
+    pub(super) fn append_control(
         &self,
         packet: &mut PacketBuilder<'_>,
         control: &Control,

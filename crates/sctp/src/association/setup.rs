@@ -277,7 +277,7 @@ impl Association {
     }
 
     /// Ends the handshake.
-    fn establish(&mut self, now: Instant, random: &mut RandomStream) {
+    pub(super) fn establish(&mut self, now: Instant, random: &mut RandomStream) {
         self.phase = Phase::Established;
         self.liveness.clear_errors();
         let opening = |control: &Control| matches!(control, Control::Init | Control::CookieEcho);

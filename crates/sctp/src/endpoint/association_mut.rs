@@ -16,6 +16,7 @@ use super::memory::{inform, note};
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
 use crate::options::AssociationOptions;
+use crate::signalled_init::SignalledInit;
 
 /// An association of an endpoint, for calls that change it: [`Endpoint::association_mut`] lends it.
 ///
@@ -43,6 +44,25 @@ impl<'a> AssociationMut<'a> {
     /// the association.
     pub fn begin(&mut self, now: Instant, remote: SocketAddr, origin: Origin) {
         self.run(|association, _| association.begin_with(now, remote, origin));
+    }
+
+    /// Sends INIT of an association that was [prepared](Endpoint::prepare), where no layer below proves who the peer is, or one
+    /// that has a single peer does.
+    pub fn send_init(&mut self, now: Instant) {
+        self.run(|association, _| association.begin(now));
+    }
+
+    /// This side's INIT, a chunk with its header, for signalling to carry to the peer of an association that was
+    /// [prepared](Endpoint::prepare).
+    pub fn init_chunk(&self) -> Vec<u8> {
+        self.endpoint.table.get(self.id).map(Association::init_chunk).unwrap_or_default()
+    }
+
+    /// Establishes an association that was [prepared](Endpoint::prepare) without a packet: the peer has
+    /// [this side's INIT](AssociationMut::init_chunk), `init` is the peer's, and a layer below is set up (SNAP,
+    /// draft-hancke-tsvwg-snap). False, with nothing done, if it has begun, or if the INIT is this side's own.
+    pub fn establish_with(&mut self, now: Instant, init: &SignalledInit) -> bool {
+        self.ask(|association, random| association.establish_with(now, init, random))
     }
 
     /// Closes the association gracefully: queued data arrives first. [`Event::Closed`](crate::Event::Closed)

@@ -143,10 +143,14 @@ impl<I: Ice> Peer<I> {
         self.dtls.seal(now, &packet).is_ok()
     }
 
-    /// Begins the association once DTLS is open. Both sides do: SCTP makes one of two that collide (RFC 8841, section 9.3; RFC
+    /// Begins the association once DTLS is open, if the descriptions have not made one. Both sides do: SCTP makes one of two that collide (RFC 8841, section 9.3; RFC
     /// 9260, section 5.2.1).
     fn connect(&mut self, now: Instant) {
         if self.association.is_some() || !matches!(self.dtls.state(), State::Open(_)) {
+            return;
+        }
+        self.begin_prepared(now);
+        if self.association.is_some() {
             return;
         }
         let options = self.options.association.clone();

@@ -3,6 +3,8 @@
 use core::str::FromStr;
 use std::collections::BTreeSet;
 
+use base64ct::{Base64, Encoding};
+use sctp::SignalledInit;
 use secure::Fingerprint;
 
 use super::{
@@ -24,6 +26,7 @@ const FINGERPRINT: &str =
 const SETUP: &str = "a=setup:actpass, active or passive";
 const SCTP_PORT: &str = "a=sctp-port with 1 to 65535";
 const MAX_MESSAGE: &str = "a=max-message-size with a number of bytes, 0 for any";
+const SCTP_INIT: &str = "a=sctp-init with an INIT chunk in base64";
 const MID_TOKEN: &str = "a=mid with a token of 1 to 64 characters";
 const BUNDLE: &str = "a=group:BUNDLE with the a=mid of the section, or no such group";
 const CANDIDATE: &str = "a=candidate:FOUNDATION COMPONENT PROTOCOL PRIORITY ADDRESS PORT typ KIND";
@@ -50,6 +53,7 @@ struct Section<'a> {
     mid: Option<&'a str>,
     sctp_port: Option<u16>,
     max_message: Option<u64>,
+    sctp_init: Option<Vec<u8>>,
     candidates: Vec<Candidate>,
 }
 
@@ -166,6 +170,11 @@ impl<'a> Section<'a> {
             "max-message-size" => {
                 self.max_message = Some(value.parse().map_err(|_| wrong(MAX_MESSAGE))?);
             }
+            "sctp-init" => {
+                let init = Base64::decode_vec(value).ok();
+                let init = init.filter(|init| SignalledInit::parse(init).is_ok());
+                self.sctp_init = Some(init.ok_or_else(|| wrong(SCTP_INIT))?);
+            }
             "candidate" => {
                 let candidate = Candidate::parse(value).map_err(|()| wrong(CANDIDATE))?;
                 let room = CANDIDATES - self.candidates.len();
@@ -219,6 +228,7 @@ impl<'a> Section<'a> {
                 Some(0) => None,
                 Some(bytes) => Some(bytes),
             },
+            sctp_init: self.sctp_init,
             candidates: self.candidates,
         })
     }

@@ -186,6 +186,25 @@ fn candidate() -> impl Strategy<Value = Candidate> {
     )
 }
 
+/// The INIT of the draft's example.
+const INIT: [u8; 30] = [
+    1, 0, 0, 30, 0x89, 0x6c, 0xdd, 0x1d, 0, 0x50, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xe0, 0x79, 0x65, 0x1d,
+    0xc0, 0, 0, 4, 0x80, 8, 0, 6, 0x82, 0xc0,
+];
+
+#[test]
+fn an_init_is_read_as_the_draft_writes_it_and_other_bytes_are_refused_with_their_line() {
+    let line = "a=sctp-init:AQAAHols3R0AUAAA/////+B5ZR3AAAAEgAgABoLA\r\n";
+    let offer = parse(&format!("{CHROMIUM}{line}")).unwrap();
+    assert_eq!(offer.sctp_init.as_deref(), Some(&INIT[..]));
+    assert!(offer.to_string().contains(line));
+    for wrong in ["", "AQAAHols3R0", "no base64", "AgAAHols3R0AUAAA/////+B5ZR3AAAAEgAgABoLA"] {
+        let error = parse(&format!("{CHROMIUM}a=sctp-init:{wrong}\r\n")).unwrap_err();
+        assert_eq!(error.line, CHROMIUM.lines().count() + 1, "{wrong}");
+        assert!(error.to_string().contains("a=sctp-init with an INIT chunk"), "{error}");
+    }
+}
+
 fn description() -> impl Strategy<Value = Description> {
     let setup = prop_oneof![Just(Setup::ActPass), Just(Setup::Active), Just(Setup::Passive)];
     let mid = proptest::option::of("[a-zA-Z0-9_.-]{1,16}");
@@ -208,6 +227,7 @@ fn description() -> impl Strategy<Value = Description> {
                 setup,
                 sctp_port: numbers.1,
                 max_message: numbers.2,
+                sctp_init: (numbers.1 % 2 == 0).then(|| INIT.to_vec()),
                 candidates,
             }
         },

@@ -24,6 +24,9 @@ pub struct ServerOptions {
     pub secrets: Secrets,
     /// SCTP port.
     pub port: u16,
+    /// Whether an offer that carries SCTP's INIT gets one in its answer, so that the association is there once DTLS is open
+    /// (SNAP, draft-hancke-tsvwg-snap).
+    pub signalled_init: bool,
     /// Options of associations, their recovery policy among them.
     pub association: AssociationOptions,
     /// Bytes that the association of one peer may hold.
@@ -50,6 +53,7 @@ impl ServerOptions {
             },
             secrets: Secrets::System,
             port: 5000,
+            signalled_init: true,
             association: PeerOptions::association(),
             memory: MemoryLimits::default(),
             max_channels: 1024,

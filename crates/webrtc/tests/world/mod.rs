@@ -183,6 +183,8 @@ pub(crate) struct Setting {
     pub(crate) server: fn(&mut ServerOptions),
     /// Whether the offer names another key than the browser has.
     pub(crate) wrong_key: bool,
+    /// Whether the offer carries SCTP's INIT.
+    pub(crate) signals_init: bool,
 }
 
 impl Setting {
@@ -197,6 +199,7 @@ impl Setting {
             association: PeerOptions::association(),
             server: |_| {},
             wrong_key: false,
+            signals_init: false,
         }
     }
 }
@@ -207,6 +210,8 @@ pub(crate) struct World {
     pub(crate) browser: HostId,
     pub(crate) server: HostId,
     pub(crate) peer: PeerId,
+    /// SCTP's INIT of the offer.
+    pub(crate) signalled: Option<Vec<u8>>,
 }
 
 pub(crate) fn identity(seed: u64) -> Identity {
@@ -230,6 +235,7 @@ pub(crate) fn offer(own: &Credentials, identity: &Identity) -> Description {
         setup: Setup::ActPass,
         sctp_port: 5000,
         max_message: Some(256 << 10),
+        sctp_init: None,
         candidates: Vec::new(),
     }
 }
@@ -245,28 +251,41 @@ pub(crate) fn server(seed: u64, role: Role, change: fn(&mut ServerOptions)) -> S
 
 impl World {
     pub(crate) fn new(setting: Setting) -> World {
-        let Setting { link, seed, role, browser, association, server: change, wrong_key } = setting;
+        let Setting { link, seed, role, browser, association, server: change, wrong_key, signals_init } =
+            setting;
         let mut server = server(seed, role, change);
         let mut random = RandomStream::new(seed, Purpose("browser", 0));
         let own = Credentials::generate(&mut random);
-        let offer = offer(&own, &identity(if wrong_key { 3 } else { 1 }));
+        let agent = FullAgent::new(&own, address(1));
+        // The offer leaves the choice.
+        let role = match role {
+            Role::Client => Role::Server,
+            Role::Server => Role::Client,
+        };
+        let context = Context::without_cookies(browser, &identity(1)).unwrap();
+        let options = PeerOptions {
+            secrets: Secrets::Seeded,
+            peer_max_message: Some(association.max_message_size as u64),
+            association,
+            ..PeerOptions::new(context)
+        };
+        let trust = Trust::Listed([identity(2).fingerprint()].into());
+        let page = Peer::new(Instant::ZERO, agent, (role, trust), options, random);
+        let mut page = page.unwrap();
+        let mut offer = offer(&own, &identity(if wrong_key { 3 } else { 1 }));
+        if signals_init {
+            offer.sctp_init = page.signal_init(Instant::ZERO);
+        }
         let text = offer.to_string();
         let (peer, answer) = server.accept(Instant::ZERO, &text, None).unwrap();
         // The browser reads the text, too.
         let answer: Description = answer.to_string().parse().unwrap();
-        assert!(answer.lite);
-        let mut agent = FullAgent::new(&own, address(1));
-        agent.answer(&answer);
-        let role = if answer.setup == Setup::Active { Role::Server } else { Role::Client };
-        let context = Context::without_cookies(browser, &identity(1)).unwrap();
-        let options = PeerOptions {
-            secrets: Secrets::Seeded,
-            peer_max_message: answer.max_message,
-            association,
-            ..PeerOptions::new(context)
-        };
-        let trust = Trust::Listed(answer.fingerprints.clone());
-        let page = Peer::new(Instant::ZERO, agent, (role, trust), options, random).unwrap();
+        assert!(answer.lite && answer.setup != Setup::from(role));
+        assert_eq!(answer.max_message, Some(256 << 10));
+        page.ice_mut().answer(&answer);
+        if let Some(init) = &answer.sctp_init {
+            page.take_init(init).unwrap();
+        }
         let mut simulation = Simulation::new(seed);
         let pair = topology::pair(
             &mut simulation,
@@ -275,7 +294,8 @@ impl World {
             &[Directions::both(link)],
         );
         let pair = pair.unwrap();
-        World { simulation, browser: pair.first, server: pair.second, peer }
+        let signalled = offer.sctp_init;
+        World { simulation, browser: pair.first, server: pair.second, peer, signalled }
     }
 
     /// Time passes.

@@ -1,0 +1,53 @@
+//! SCTP's set-up in offer and answer (SNAP, draft-hancke-tsvwg-snap): the association is there once DTLS is open.
+
+use base::Instant;
+use sctp::{AssociationId, NotAnInit, SignalledInit};
+
+use super::{Peer, THERE};
+use crate::ice::Ice;
+
+/// An association whose INIT went into a description.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) id: AssociationId,
+    /// That of the peer, once its description came.
+    pub(super) theirs: Option<SignalledInit>,
+}
+
+impl<I: Ice> Peer<I> {
+    /// This side's INIT for its description (`a=sctp-init`), before the session is open; none where there can be no association.
+    pub fn signal_init(&mut self, now: Instant) -> Option<Vec<u8>> {
+        let (port, options) = (self.options.peer_port, self.options.association.clone());
+        let id = self.endpoint.prepare(now, THERE, port, options).ok()?;
+        self.prepared = Some(Prepared { id, theirs: None });
+        Some(self.endpoint.association_mut(id)?.init_chunk())
+    }
+
+    /// Takes the INIT of the peer's description, once [`Peer::signal_init`] has made this side's. False if the two make no
+    /// association, such as where the peer only returned what it got: it then begins with packets, and this side's INIT has
+    /// to stay out of a description that is still to be made.
+    ///
+    /// # Errors
+    /// The bytes are no INIT.
+    pub fn take_init(&mut self, init: &[u8]) -> Result<bool, NotAnInit> {
+        let theirs = SignalledInit::parse(init)?;
+        let Some(prepared) = &mut self.prepared else { return Ok(false) };
+        let association = self.endpoint.association(prepared.id);
+        if association.is_some_and(|own| own.suits(&theirs)) {
+            prepared.theirs = Some(theirs);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Begins the association that was prepared, if one was: it is there if both descriptions have its INIT, else INIT leaves
+    /// in a packet.
+    pub(super) fn begin_prepared(&mut self, now: Instant) {
+        let Some(Prepared { id, theirs }) = self.prepared.take() else { return };
+        let Some(mut own) = self.endpoint.association_mut(id) else { return };
+        if !theirs.is_some_and(|theirs| own.establish_with(now, &theirs)) {
+            own.send_init(now);
+        }
+        self.association = Some(id);
+    }
+}
