@@ -2,6 +2,7 @@
 
 mod capture;
 mod compare;
+mod fit;
 mod list;
 mod overview;
 mod pages;
@@ -47,6 +48,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     Report(report::Arguments),
     Compare(compare::Arguments),
+    Fit(fit::Arguments),
     List(list::Arguments),
     Merge(Merge),
     Workloads(workloads::Arguments),
@@ -138,6 +140,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Fit(arguments) => fit::run(arguments),
         Command::List(arguments) => list::run(arguments),
         Command::Merge(arguments) => arguments.run(),
         Command::Workloads(arguments) => workloads::run(arguments),
@@ -290,6 +293,7 @@ mod tests {
             "x run p.toml --out d --capture thin:2 --capture thin --capture-seeds 1,3 --capture-where a.b=1",
             "x compare p.toml --key a.b one other --seeds 3 --jobs 2 --quantiles 0.5,0.9 --small",
             "x merge p.toml d e --out f --seeds 3 --anew",
+            "x fit p.toml --tries 9 --choice 2 --jobs 2 --seeds 3 --small --out f --json",
             "x list --json",
         ] {
             let line = Line::try_parse_from(typed.split_whitespace());

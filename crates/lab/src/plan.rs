@@ -8,6 +8,7 @@ mod build;
 mod expect;
 mod figure;
 mod files;
+mod fit;
 mod flows;
 mod link;
 mod network;
@@ -36,6 +37,7 @@ pub use figure::{
 };
 pub(crate) use files::entry as file_entry;
 pub use files::{Files, with_files};
+pub use fit::{FitSection, Unknown};
 pub use flows::FlowsPlan;
 pub use link::LinkSection;
 pub use network::{HopsText, Kind, NetworkSection};
@@ -145,6 +147,8 @@ pub struct CellPlan {
     pub targets: Vec<Target>,
     /// Figures of the report; without any, the report has the usual ones.
     pub figures: Vec<FigureSection>,
+    /// Settings that are unknown, and the ranges to search.
+    pub fit: Option<FitSection>,
     /// Varied keys and values; taken out before a cell is read.
     sweep: Lists,
     /// Other lists of other sizes.
@@ -224,6 +228,7 @@ impl Plan {
         plan.base.expectations.iter().try_for_each(|one| one.check(&lists, asked))?;
         plan.base.targets.iter().try_for_each(|one| one.check(&lists, asked))?;
         plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
+        plan.base.fit.iter().try_for_each(FitSection::check)?;
         Ok(plan)
     }
 
