@@ -2,6 +2,7 @@
 
 mod capture;
 mod compare;
+mod fit;
 mod list;
 mod networks;
 mod overview;
@@ -48,6 +49,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     Report(report::Arguments),
     Compare(compare::Arguments),
+    Fit(fit::Arguments),
     List(list::Arguments),
     Merge(Merge),
     Workloads(workloads::Arguments),
@@ -150,6 +152,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Fit(arguments) => fit::run(arguments),
         Command::List(arguments) => list::run(arguments),
         Command::Merge(arguments) => arguments.run(),
         Command::Workloads(arguments) => workloads::run(arguments),
@@ -304,6 +307,7 @@ mod tests {
             "networks --json",
             "run p.toml --network lte --small",
             "compare p.toml --network 5g-drive",
+            "fit p.toml --tries 9 --choice 2 --jobs 2 --seeds 3 --small --out f --json",
         ] {
             let line = parse::<Arguments>(&typed.split(' ').collect::<Vec<_>>());
             assert!(line.is_ok(), "{typed}: {}", line.err().unwrap());

@@ -173,6 +173,7 @@ fn the_laboratory_prints_what_its_schemas_say() {
     holds("lab-reproduce", &printed(&format!("lab reproduce {plan} --out {}", results.display())));
     fs::remove_dir_all(results).unwrap();
     holds("lab-list", &printed("lab list --json"));
+    holds("lab-fit", &printed("lab fit rto-wlan/analysis --small --tries 9 --json"));
     holds("lab-workloads", &printed("lab workloads --json"));
     holds("lab-networks", &printed("lab networks --json"));
 }

@@ -8,6 +8,7 @@ mod build;
 mod expect;
 mod figure;
 mod files;
+mod fit;
 mod flows;
 mod library;
 mod link;
@@ -39,6 +40,7 @@ pub use figure::{
     ScaleName, ShapeName, Values,
 };
 pub use files::{Files, entry as file_entry, with_files};
+pub use fit::{FitSection, Unknown};
 pub use flows::FlowsPlan;
 pub use library::{NamedNetwork, NetworkName};
 pub use link::LinkSection;
@@ -158,6 +160,8 @@ pub struct CellPlan {
     pub targets: Vec<Target>,
     /// Figures of the report; without any, the report has the usual ones.
     pub figures: Vec<FigureSection>,
+    /// Settings that are unknown, and the ranges to search.
+    pub fit: Option<FitSection>,
     /// Varied keys and values; taken out before a cell is read.
     sweep: Lists,
     /// Other lists of other sizes.
@@ -237,6 +241,7 @@ impl Plan {
         plan.base.expectations.iter().try_for_each(|one| one.check(&lists, asked))?;
         plan.base.targets.iter().try_for_each(|one| one.check(&lists, asked))?;
         plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
+        plan.base.fit.iter().try_for_each(FitSection::check)?;
         Ok(plan)
     }
 

@@ -3,8 +3,10 @@
 //!
 //! - [`threads`]: the runs of a plan on several threads.
 //! - [`plan_file`]: a plan and the files that it names, read from disk.
+//! - [`fit`]: the search for settings of a plan's unknowns.
 //! - [`archive`]: folders of results.
 
 pub mod archive;
+pub mod fit;
 pub mod plan_file;
 pub mod threads;

@@ -45,7 +45,7 @@ pub(super) fn expand(lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<Vec<Cell
 
 impl Cell {
     /// Puts its values where they belong.
-    pub(super) fn apply(&self, plan: &mut toml::Table) -> Result<(), PlanError> {
+    pub(crate) fn apply(&self, plan: &mut toml::Table) -> Result<(), PlanError> {
         self.0.iter().try_for_each(|(key, value)| set(plan, key, value))
     }
 

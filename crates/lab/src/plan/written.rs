@@ -6,8 +6,8 @@ use base::Duration;
 use serde::Deserialize;
 
 use super::{
-    CellPlan, Expectation, FigureSection, Files, FlowSection, FlowsPlan, Lists, MeasureSection,
-    NetworkSection, Subject, Target, Text,
+    CellPlan, Expectation, FigureSection, Files, FitSection, FlowSection, FlowsPlan, Lists,
+    MeasureSection, NetworkSection, Subject, Target, Text,
 };
 use crate::study;
 
@@ -45,6 +45,8 @@ pub(super) struct Written {
     targets: Vec<Target>,
     #[serde(default, rename = "figure")]
     figures: Vec<FigureSection>,
+    #[serde(default)]
+    fit: Option<FitSection>,
     #[serde(default)]
     sweep: Lists,
     /// Contents of the files that the plan names.
@@ -101,6 +103,7 @@ impl TryFrom<Written> for CellPlan {
             expectations: written.expectations,
             targets: written.targets,
             figures: written.figures,
+            fit: written.fit,
             sweep: written.sweep,
             full_sweep: written.full.sweep,
             small_sweep: written.small.sweep,
