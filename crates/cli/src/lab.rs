@@ -3,6 +3,7 @@
 mod capture;
 mod compare;
 mod list;
+mod live;
 mod overview;
 mod pages;
 mod report;
@@ -48,6 +49,7 @@ enum Command {
     Report(report::Arguments),
     Compare(compare::Arguments),
     List(list::Arguments),
+    Live(live::Arguments),
     Merge(Merge),
     Workloads(workloads::Arguments),
 }
@@ -139,6 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Report(arguments) => report::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::List(arguments) => list::run(arguments),
+        Command::Live(arguments) => live::run(arguments),
         Command::Merge(arguments) => arguments.run(),
         Command::Workloads(arguments) => workloads::run(arguments),
     }
