@@ -3,22 +3,27 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
+.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-tcp attacks soak fuzz report-page pictures reproduction comparison release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
 
 demo:            ## a thin stream over a lossy network, standard and thin-stream recovery side by side
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- demo $(ARGS)
-	@echo "Live, in a browser: make demo-browser"
+	@echo "Live, in a browser: make demo-browser; with packets that you drop yourself: make live"
 
 demo-browser:    ## live in any browser: one game over a lossy link, standard and thin-stream recovery side by side
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- serve --webrtc $(ARGS)
+
+live:            ## the laboratory as a page: two policies side by side in the browser, steered while they run (needs npm)
+	ci/live build
+	THINSTREAM_LIVE_PAGE=$(CURDIR)/web/dist/live/live.html $(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab live $(ARGS)
 
 test: packages lint ## everything that must hold before a change is taken
 	ci/test
 	ci/python
 	ci/web
+	ci/live
 
 lint:            ## formatting, clippy, documentation, licences; warnings are errors
 	ci/lint

@@ -45,14 +45,23 @@ pub struct Engine(Show);
 
 #[wasm_bindgen]
 impl Engine {
-    /// The run of a setting, which is JSON, with the traffic of a capture if the setting names one.
+    /// The run of a setting, which is JSON.
     ///
     /// # Errors
     /// What is wrong in the setting.
     #[wasm_bindgen(constructor)]
-    pub fn new(setting: &str, capture: Option<Capture>) -> Result<Engine, JsError> {
+    pub fn new(setting: &str) -> Result<Engine, JsError> {
         let setting: Setting = serde_json::from_str(setting)?;
-        Ok(Engine(Show::new(setting, capture.map(|one| one.0))?))
+        Ok(Engine(Show::new(setting, None)?))
+    }
+
+    /// The run of a setting that names a capture's traffic.
+    ///
+    /// # Errors
+    /// What is wrong in the setting.
+    pub fn of_capture(setting: &str, capture: &Capture) -> Result<Engine, JsError> {
+        let setting: Setting = serde_json::from_str(setting)?;
+        Ok(Engine(Show::new(setting, Some(capture.0.clone()))?))
     }
 
     /// Runs until this time in milliseconds; what is new, as JSON.

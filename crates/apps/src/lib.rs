@@ -5,6 +5,7 @@
 //! - [`demo`]: recovery policies side by side over the same losses.
 //! - [`emulate`]: the virtual link as a relay of UDP datagrams.
 //! - [`doctor`]: the abilities of a machine, and of its kernel's own TCP.
+//! - [`live`]: the laboratory as a page.
 //! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
 
 pub mod browsers;
@@ -15,7 +16,9 @@ pub mod doctor;
 pub mod edge;
 pub mod emulate;
 mod files;
+mod http;
 mod keys;
+pub mod live;
 mod notice;
 mod paths;
 mod retransmissions;

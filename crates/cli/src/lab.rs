@@ -4,6 +4,7 @@ mod capture;
 mod compare;
 mod fit;
 mod list;
+mod live;
 mod networks;
 mod overview;
 mod pages;
@@ -51,6 +52,7 @@ enum Command {
     Compare(compare::Arguments),
     Fit(fit::Arguments),
     List(list::Arguments),
+    Live(live::Arguments),
     Merge(Merge),
     Workloads(workloads::Arguments),
     Networks(networks::Arguments),
@@ -154,6 +156,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::List(arguments) => list::run(arguments),
+        Command::Live(arguments) => live::run(arguments),
         Command::Merge(arguments) => arguments.run(),
         Command::Workloads(arguments) => workloads::run(arguments),
         Command::Networks(arguments) => networks::run(arguments),

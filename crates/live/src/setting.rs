@@ -2,9 +2,10 @@
 
 use core::fmt::Write;
 
-use lab::policy_text::{PolicySection, TransportName};
+use lab::policy_text::TransportName;
 use lab::replay::PolicyText;
 use recovery::RecoveryPolicy;
+use recovery::policy::{FieldError, Only};
 use serde::Deserialize;
 
 use crate::change::{Change, ChangeError};
@@ -34,7 +35,7 @@ pub struct Setting {
     pub application: String,
     /// Name of a network.
     pub network: String,
-    /// Policies of the two sides, such as `sctp:rfc`.
+    /// Policies of the two sides, such as `sctp:rfc`, or `sctp:rfc;rto-min-thin=200ms` with fields that differ.
     pub policies: [String; 2],
     /// Number of flows of each side.
     pub flows: u32,
@@ -66,7 +67,8 @@ pub(crate) struct Known<'a> {
     pub(crate) policies: [(TransportName, RecoveryPolicy); 2],
     workload: Workload<'a>,
     setting: &'a Setting,
-    texts: [PolicyText; 2],
+    /// Policies as plans write them.
+    texts: [String; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -123,13 +125,26 @@ impl Setting {
     }
 }
 
-type Policy = (PolicyText, (TransportName, RecoveryPolicy));
+/// A policy with the text that a plan has for it.
+type Policy = (String, (TransportName, RecoveryPolicy));
 
+/// Reads `sctp:rfc`, or with fields that differ `sctp:rfc;rto-min-thin=200ms`.
 fn policy(text: &str) -> Result<Policy, SettingError> {
-    let parsed: PolicyText = text.parse().map_err(SettingError)?;
+    let refused = |error: FieldError| SettingError(format!("policy \"{text}\": {error}"));
+    let (name, fields) = text.split_once(';').unwrap_or((text, ""));
+    let parsed: PolicyText = name.parse().map_err(SettingError)?;
     let transport = parsed.transport(TransportName::Sctp);
-    let policy = PolicySection::preset(parsed.preset()).build(transport).map_err(SettingError)?;
-    Ok((parsed.clone(), (transport, policy)))
+    let protocol = match transport {
+        TransportName::Sctp => Only::Sctp,
+        TransportName::Tcp => Only::Tcp,
+    };
+    let whole = format!("{};{fields}", parsed.preset());
+    let policy = RecoveryPolicy::parse(protocol, &whole).map_err(refused)?;
+    // Names and values of fields that were read have no quotes.
+    let changes = fields.split(';').filter_map(|field| field.split_once('='));
+    let changes = changes.map(|(name, value)| format!(", {} = \"{}\"", name.trim(), value.trim()));
+    let written = format!("{{ preset = \"{}\"{} }}", parsed.preset(), changes.collect::<String>());
+    Ok((written, (transport, policy)))
 }
 
 fn unknown<const N: usize>(kind: &str, name: &str, known: [&str; N]) -> String {
@@ -154,7 +169,7 @@ impl Known<'_> {
 
     fn text(&self, side: usize, losses: &str) -> String {
         let Setting { flows, .. } = self.setting;
-        let (transport, preset) = (name(self.policies[side].0), self.texts[side].preset());
+        let (transport, policy) = (name(self.policies[side].0), &self.texts[side]);
         let Network { rtt_ms, keys, .. } = self.network;
         let link = format!("rtt = \"{rtt_ms}ms\"\n{keys}");
         let network = match self.network.two_paths {
@@ -175,7 +190,7 @@ impl Known<'_> {
              [run]\nseeds = 1\nduration = \"{}s\"\nwarm_up = \"{SET_UP_S}s\"\n\n\
              [network]\n{network}{losses}\n\
              [[flow]]\nname = \"{FLOWS}\"\ncount = {flows}\ntransport = \"{transport}\"\n\
-             policy = \"{preset}\"\nset_up = \"{SET_UP_S}s\"\nworkload = {{ {workload} }}\n\n\
+             policy = {policy}\nset_up = \"{SET_UP_S}s\"\nworkload = {{ {workload} }}\n\n\
              [measure]\nlatency = {{ quantiles = [0.5, 0.9, 0.99], distribution = true }}\n\
              retransmissions = {{}}\ncost = {{}}\n",
             SET_UP_S + DURATION_S,

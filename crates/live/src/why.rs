@@ -8,7 +8,7 @@ mod sources;
 
 use base::{Duration, Instant};
 use lab::flow::Protocol;
-use recovery::policy::{Field, ReorderingWindow, ThinTimeout, TimerRestart};
+use recovery::policy::{Field, ImmediateRequest, ReorderingWindow, ThinTimeout, TimerRestart};
 use recovery::{Cause, Event, RecoveryPolicy};
 use results::Role;
 use serde::Serialize;
@@ -192,8 +192,14 @@ impl Reasons {
         if self.policy.acknowledgement.delay.is_none() {
             return self.decided("Each packet is acknowledged at once.", &["sack-delay"]);
         }
+        if self.policy.acknowledgement.request_immediate == ImmediateRequest::Never {
+            return Reason {
+                text: "An acknowledgement at once: something is missing before it, it came twice, or it filled a hole.".to_owned(),
+                fields: Vec::new(),
+            };
+        }
         self.decided(
-            "An acknowledgement at once: something is missing before it, it came twice, it filled a hole, or the sender asked.",
+            "An acknowledgement at once: the sender asked for it, something is missing before it, it came twice, or it filled a hole.",
             &["request-sack"],
         )
     }

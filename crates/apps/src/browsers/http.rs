@@ -9,29 +9,23 @@
 //!
 //! Both POSTs have a type of content that no page of another origin may send without being asked, and nothing here asks.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use base::{Duration, Probability};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::{Deserialize, Serialize};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpListener;
 
 use super::pages::{AnswerError, Pages};
 use super::setting::Setting;
+use crate::http;
 
 /// Bytes of the body of a request.
 const BODY: usize = 64 << 10;
-/// Connections at once.
-const CONNECTIONS: usize = 128;
-/// Time in which the head of a request arrives, and a request is answered.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// What the page consists of: path, type of content, content.
 const FILES: [(&str, &str, &str); 5] = [
@@ -44,38 +38,11 @@ const FILES: [(&str, &str, &str); 5] = [
 
 /// Serves the page until the process ends.
 pub(super) async fn serve(tcp: TcpListener, pages: Arc<Pages>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, remote)) = tcp.accept().await else {
-            // A shortage of descriptors passes.
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            continue;
-        };
+    let answer = move |request, between| {
         let pages = Arc::clone(&pages);
-        tokio::spawn(async move {
-            let _place = place;
-            converse(stream, remote, pages).await;
-        });
-    }
-}
-
-/// Answers the requests of one connection.
-async fn converse(stream: TcpStream, remote: SocketAddr, pages: Arc<Pages>) {
-    let Ok(local) = stream.local_addr() else { return };
-    let service = hyper::service::service_fn(move |request| {
-        let pages = Arc::clone(&pages);
-        async move {
-            let answered = tokio::time::timeout(PATIENCE, answer(request, (remote, local), &pages));
-            let answered = answered.await;
-            let late = || text(StatusCode::REQUEST_TIMEOUT, "the request took too long");
-            Ok::<_, Infallible>(answered.unwrap_or_else(|_| late()))
-        }
-    });
-    let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_headers(64);
-    // A browser that goes away is no error.
-    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+        async move { answer(request, between, &pages).await }
+    };
+    http::serve(tcp, answer).await;
 }
 
 /// The setting as the page sees and sets it.
@@ -183,21 +150,10 @@ async fn body(
         .map_err(|_| refuse(StatusCode::BAD_REQUEST, "the body is not UTF-8"))
 }
 
-fn text(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
-    typed(status, "text/plain; charset=utf-8", format!("{text}\n"))
+fn typed(status: StatusCode, content: &'static str, body: String) -> Response<Full<Bytes>> {
+    http::typed(status, content, body, "default-src 'self'; img-src data:")
 }
 
-fn typed(status: StatusCode, content: &'static str, body: String) -> Response<Full<Bytes>> {
-    let body = if status == StatusCode::NO_CONTENT { String::new() } else { body };
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content));
-    headers.insert("cache-control", HeaderValue::from_static("no-store"));
-    headers.insert(
-        "content-security-policy",
-        HeaderValue::from_static("default-src 'self'; img-src data:"),
-    );
-    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
-    response
+fn text(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    typed(status, "text/plain; charset=utf-8", format!("{text}\n"))
 }

@@ -230,6 +230,9 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
     assert!(wrong(|one| one.application = "capture".into()).contains("drop it"));
     assert!(wrong(|one| one.network = "moon".into()).contains("satellite"));
     assert!(wrong(|one| one.policies[1] = "sctp:best".into()).contains("latency"));
+    assert!(wrong(|one| one.policies[0] = "sctp:rfc;use-sack=off".into()).contains("use-sack"));
+    assert!(wrong(|one| one.policies[0] = "sctp:rfc;speed=9".into()).contains("rto-min"));
+    assert!(wrong(|one| one.policies[0] = "sctp:rfc;rto-min=\"".into()).contains("duration"));
     assert!(wrong(|one| one.flows = 0).contains("1 to 100"));
     assert!(wrong(|one| one.flow = 1).contains("0 to 0"));
     assert!(wrong(|one| one.changes = vec!["x".into()]).contains("3250:loss=5"));
@@ -263,4 +266,13 @@ fn every_choice_runs() {
         let mut show = show([&name, "sctp:rfc"], &[]);
         assert!(!show.advance(2_000.0).unwrap().sides[0].marks.is_empty(), "{name}");
     }
+}
+
+#[test]
+fn fields_of_a_policy_can_differ_from_its_preset() {
+    let changes = &["0:loss=0", "m17", "m18", "m19", "m20"];
+    let frame =
+        show(["sctp:rfc", "sctp:rfc;rto-min-thin=200ms;backoff=linear"], changes).advance(9_000.0);
+    let [rfc, ours] = frame.unwrap().sides.map(|side| latency(&side, 17));
+    assert!(rfc > 800.0 && ours < 500.0, "{rfc} {ours}");
 }

@@ -1,0 +1,81 @@
+//! Pages over HTTP/1.1: connections, their limits, and answers.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// Connections at once.
+const CONNECTIONS: usize = 128;
+/// Time in which the head of a request arrives, and a request is answered.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Answers requests until the process ends. `answer` gets a request and the addresses of the browser and of this side.
+pub(crate) async fn serve<F, A>(tcp: TcpListener, answer: F)
+where
+    F: Fn(Request<Incoming>, (SocketAddr, SocketAddr)) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Response<Full<Bytes>>> + Send,
+{
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((stream, remote)) = tcp.accept().await else {
+            // A shortage of descriptors passes.
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            continue;
+        };
+        let answer = answer.clone();
+        tokio::spawn(async move {
+            let _place = place;
+            converse(stream, remote, answer).await;
+        });
+    }
+}
+
+/// Answers the requests of one connection.
+async fn converse<F, A>(stream: TcpStream, remote: SocketAddr, answer: F)
+where
+    F: Fn(Request<Incoming>, (SocketAddr, SocketAddr)) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Response<Full<Bytes>>> + Send,
+{
+    let Ok(local) = stream.local_addr() else { return };
+    let service = hyper::service::service_fn(move |request| {
+        let answered = tokio::time::timeout(PATIENCE, answer(request, (remote, local)));
+        async move {
+            let late = || {
+                let text = "the request took too long\n".to_owned();
+                typed(StatusCode::REQUEST_TIMEOUT, "text/plain; charset=utf-8", text, "")
+            };
+            Ok::<_, Infallible>(answered.await.unwrap_or_else(|_| late()))
+        }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_headers(64);
+    // A browser that goes away is no error.
+    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// An answer of this type of content, with what the page may load (Content-Security-Policy).
+pub(crate) fn typed(
+    status: StatusCode,
+    content: &'static str,
+    body: impl Into<Bytes>,
+    policy: &'static str,
+) -> Response<Full<Bytes>> {
+    let body = if status == StatusCode::NO_CONTENT { Bytes::new() } else { body.into() };
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content));
+    headers.insert("cache-control", HeaderValue::from_static("no-store"));
+    headers.insert("content-security-policy", HeaderValue::from_static(policy));
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+}
