@@ -349,10 +349,10 @@ mod tests {
     #[test]
     fn recordings_and_networks_of_the_library_are_played() {
         let parse = |typed: &[&str]| {
-            let line =
-                Line::try_parse_from([&["emulate", "--forward", "127.0.0.1:2"], typed].concat());
-            let line = line.map_err(|error| error.to_string())?;
-            line.arguments.options().map_err(|failure| format!("{failure:?}"))
+            let arguments =
+                line::parse::<Arguments>(&[&["--forward", "127.0.0.1:2"], typed].concat());
+            let arguments = arguments.map_err(|error| error.to_string())?;
+            arguments.options().map_err(|failure| format!("{failure:?}"))
         };
         let path = &parse(&["--network", "5g-drive", "--delay", "3ms"]).unwrap().paths[0];
         let (up, down) = (path.up.to_config(Duration::ZERO), path.down.to_config(Duration::ZERO));

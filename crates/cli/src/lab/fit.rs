@@ -11,7 +11,7 @@ use runner::fit::{FitError, Search, Searched};
 use serde_json::{Value, json};
 
 use super::work::stop_on_request;
-use super::{SizeArguments, processors, read_plan};
+use super::{PlanArguments, processors, read_plan};
 use crate::failure::Failure;
 use crate::file::OutFile;
 use crate::live::Progress;
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = within(1..=4096_u64))]
     jobs: Option<u64>,
     #[command(flatten)]
-    size: SizeArguments,
+    plan_as: PlanArguments,
     /// Write the plan with the best setting, without what is left out in a fit: "lab run" shows all its numbers.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let began = Instant::now();
-    let plan = read_plan(&arguments.plan, &arguments.size, None)?;
+    let plan = read_plan(&arguments.plan, &arguments.plan_as, None)?;
     let refused = |error: ::lab::plan::PlanError| {
         Failure::usage(error.in_file(&arguments.plan.display().to_string()))
     };
