@@ -1,7 +1,7 @@
-//! Messages that wait, behind the scheduler: which goes next (RFC 8260, section 3).
+//! Queued messages, and the choice of the next one by the scheduler (RFC 8260, section 3).
 //!
-//! First come, first served without interleaving, which is what most associations have, is one queue.
-//! Everything else is a queue per stream and an order of the streams that wait.
+//! First come, first served without interleaving, the usual case, is a single queue. All other schedulers have a
+//! queue per stream and an order of the streams with messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::wire::ids::StreamId;
 /// Priorities and weights that the application set.
 pub(super) type StreamValues = BTreeMap<StreamId, StreamValue>;
 
-/// A message that was found waiting, to be asked after later. Its name lasts until all is arranged anew.
+/// A queued message that was found, for later queries. Valid until the backlog is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaitingMessage {
     stream: StreamId,
@@ -23,9 +23,9 @@ pub(crate) struct WaitingMessage {
 
 #[derive(Debug)]
 pub(super) enum Backlog {
-    /// First come, first served, message by message.
+    /// A single queue: first come, first served, message by message.
     Row(MessageQueue),
-    /// Any other arrangement.
+    /// A queue per stream, for all other schedulers.
     Streams(Box<Streams>),
 }
 
@@ -51,12 +51,12 @@ impl Backlog {
         }))
     }
 
-    /// Bytes that keeping this number of messages takes, payload apart.
+    /// Allocated bytes for this number of messages, without payload.
     #[inline]
     pub(super) fn memory(&self, messages: usize) -> usize {
         match self {
             Backlog::Row(row) => row.memory(),
-            // Rings grow by doubling: on average a quarter of each is not used.
+            // Rings grow by doubling: on average a quarter of each is unused.
             Backlog::Streams(streams) => {
                 size_of::<Streams>()
                     + messages * size_of::<Queued>() * 4 / 3
@@ -73,7 +73,7 @@ impl Backlog {
         }
     }
 
-    /// The message of which a fragment goes next; one without bytes if it is open and all of it went.
+    /// The message whose fragment is next; empty if it is open and all its bytes were sent.
     #[inline]
     pub(super) fn peek(&self) -> Option<&Queued> {
         match self {
@@ -99,7 +99,7 @@ impl Backlog {
         row.into_iter().chain(queues).flat_map(MessageQueue::iter)
     }
 
-    /// A fragment of `bytes` was cut off the message in front, its last if it is `ending`.
+    /// A fragment of `bytes` bytes was cut off the first message, its last if `ending`.
     pub(super) fn on_cut(&mut self, bytes: usize, ending: bool, values: Option<&StreamValues>) {
         match self {
             Backlog::Row(row) => {
@@ -127,7 +127,7 @@ impl Backlog {
         }
     }
 
-    /// More of an open message of `stream` came.
+    /// Bytes were appended to an open message of `stream`.
     pub(super) fn on_extended(&mut self, stream: StreamId, values: Option<&StreamValues>) {
         if let Backlog::Streams(streams) = self {
             streams.wait(stream, values);
@@ -155,7 +155,7 @@ impl Backlog {
         }
     }
 
-    /// The oldest message of `stream`, if it has begun.
+    /// The oldest message of `stream`, if part of it was sent.
     pub(super) fn begun(&self, stream: StreamId) -> Option<&Queued> {
         let front = match self {
             Backlog::Row(row) => row.front().filter(|message| message.stream == stream),
@@ -164,7 +164,7 @@ impl Backlog {
         front.filter(|message| message.mid().is_some())
     }
 
-    /// The newest message of a stream that belongs to some, of one of them.
+    /// The newest message of one of the streams for which `belongs` is true.
     pub(super) fn find(&self, belongs: impl Fn(StreamId) -> bool) -> Option<WaitingMessage> {
         let newest = match self {
             Backlog::Row(row) => row.iter().rev().find(|message| belongs(message.stream)),
@@ -176,7 +176,7 @@ impl Backlog {
         Some(WaitingMessage { stream: newest.stream, id: newest.id })
     }
 
-    /// Whether a message still waits.
+    /// Whether a message is still queued.
     pub(super) fn contains(&self, WaitingMessage { stream, id }: WaitingMessage) -> bool {
         match self {
             Backlog::Row(row) => row.get(id).is_some(),
@@ -186,7 +186,7 @@ impl Backlog {
         }
     }
 
-    /// The priority or weight of `stream` is another.
+    /// Sets the priority or weight of `stream`.
     pub(super) fn revalue(&mut self, stream: StreamId, value: StreamValue) {
         if let Backlog::Streams(streams) = self {
             streams.revalue(stream, value);
@@ -208,20 +208,20 @@ impl Backlog {
     }
 }
 
-/// A queue per stream with messages, and the order of those that may send.
+/// A queue per stream with messages, and the order of the streams that may send.
 #[derive(Debug)]
 pub(super) struct Streams {
     scheduler: Scheduler,
     interleaving: bool,
     queues: BTreeMap<StreamId, StreamQueue>,
-    /// Streams that wait. One whose messages have run out keeps its rank until it is the lowest, so
-    /// that it gains nothing by returning in between.
+    /// Streams in the order of service. A stream without messages keeps its rank until it is the lowest, so that it
+    /// gains nothing by returning before.
     order: BTreeSet<(Rank, StreamId)>,
     clock: Clock,
-    /// The stream that goes on, whatever the order says: of the message that must be finished, or of
-    /// the packet that is being filled.
+    /// The stream that continues, whatever the order: the one of the message that must be completed, or of the
+    /// packet being filled.
     holder: Option<StreamId>,
-    /// Whether the packet being filled has data of the holder.
+    /// Whether the packet being filled has data of that stream.
     in_packet: bool,
 }
 
@@ -254,7 +254,7 @@ impl Streams {
         self.wait(stream, values);
     }
 
-    /// Puts a stream that has something to send in order.
+    /// Adds a stream with messages to the order.
     fn wait(&mut self, stream: StreamId, values: Option<&StreamValues>) {
         let Some(queue) = self.queues.get_mut(&stream) else { return };
         let Some(front) = queue.messages.front().filter(|front| front.len() > 0) else { return };
@@ -323,7 +323,7 @@ impl Streams {
         queue.rank = rank;
     }
 
-    /// Streams of the lowest rank that have nothing leave; when none is left, all is forgotten.
+    /// Removes streams of the lowest rank without messages; frees everything if none is left.
     fn drop_idle(&mut self) {
         while self.holder.is_none()
             && let Some((_, stream)) = self.order.first().copied()

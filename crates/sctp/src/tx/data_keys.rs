@@ -1,5 +1,5 @@
-//! The shared keys that authenticate user data, where the peer wants it authenticated (RFC 4895). A message may name one
-//! (RFC 6458, section 5.3.8); all others take the active key.
+//! Shared keys that authenticate user data, if the peer requires it (RFC 4895). A message may select one (RFC 6458,
+//! section 5.3.8); all others use the active key.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::wire::KeyId;
 
 type Named = BTreeMap<u64, KeyId>;
 
-/// The key of each chunk of user data. A packet has one AUTH chunk, and so one key. Nothing takes memory while user data
-/// needs no AUTH chunk.
+/// The key of each chunk of user data. A packet has one AUTH chunk, hence one key. Nothing is allocated while user
+/// data needs no AUTH chunk.
 #[derive(Debug, Default)]
 pub(super) struct DataKeys(Option<Box<Keys>>);
 
@@ -18,12 +18,12 @@ pub(super) struct DataKeys(Option<Box<Keys>>);
 struct Keys {
     /// The active key.
     active: KeyId,
-    /// Keys that messages named, by the units of their outstanding chunks.
+    /// Keys selected by messages, by the units of their outstanding chunks.
     named: Named,
 }
 
 impl DataKeys {
-    /// User data that names no key is authenticated with this one; none if it needs no AUTH chunk.
+    /// Sets the active key; `None` if user data needs no AUTH chunk.
     pub(super) fn set_active(&mut self, active: Option<KeyId>) {
         match (active, &mut self.0) {
             (None, keys) => *keys = None,
@@ -32,7 +32,7 @@ impl DataKeys {
         }
     }
 
-    /// The key of user data that names `key` or none.
+    /// The key of user data that selects `key` or none.
     #[inline]
     pub(super) fn resolve(&self, key: Option<KeyId>) -> Option<KeyId> {
         self.0.as_ref().map(|keys| key.unwrap_or(keys.active))
@@ -44,7 +44,7 @@ impl DataKeys {
         self.0.as_ref().map(|keys| keys.named.get(&unit).copied().unwrap_or(keys.active))
     }
 
-    /// A chunk of a message that names a key becomes outstanding.
+    /// A chunk of a message that selects a key becomes outstanding.
     pub(super) fn insert(&mut self, unit: u64, key: KeyId) {
         if let Some(keys) = &mut self.0 {
             keys.named.insert(unit, key);
@@ -67,12 +67,12 @@ impl DataKeys {
         }
     }
 
-    /// Whether an outstanding chunk names this key.
+    /// Whether an outstanding chunk uses this key.
     pub(super) fn names(&self, key: KeyId) -> bool {
         self.0.as_ref().is_some_and(|keys| keys.named.values().any(|one| *one == key))
     }
 
-    /// Bytes that it takes from the allocator.
+    /// Allocated bytes.
     #[inline]
     pub(super) fn memory(&self) -> usize {
         self.0.as_ref().map_or(0, |keys| {

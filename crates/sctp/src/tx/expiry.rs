@@ -1,5 +1,4 @@
-//! Which waiting messages may be dropped: those whose time has passed, and those that make room for
-//! more important ones.
+//! Queued messages that may be dropped: those that have expired, and those that make room for more important ones.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +9,14 @@ use super::message::Queued;
 use super::send_options::AbandonReason;
 use crate::wire::ids::StreamId;
 
-/// Waiting messages by deadline and by priority. Those that may only leave by being sent are not here.
+/// Queued messages by deadline and by priority, without those that may not be dropped.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
     deadlines: BTreeSet<(Instant, u64, StreamId)>,
     priorities: BTreeSet<(u32, core::cmp::Reverse<u64>, StreamId)>,
 }
 
-/// When a message that waits expires, and by which limit.
+/// Instant at which a queued message expires, and the limit that causes it.
 pub(super) fn deadline(
     message: &Queued,
     max_queueing_delay: Option<Duration>,
@@ -26,13 +25,13 @@ pub(super) fn deadline(
 }
 
 impl Expiry {
-    /// What it takes from the allocator.
+    /// Allocated bytes.
     pub(super) fn memory(&self) -> usize {
         footprint::of_tree(self.deadlines.len(), size_of::<(Instant, u64, StreamId)>())
             + footprint::of_tree(self.priorities.len(), size_of::<(u64, u64, StreamId)>())
     }
 
-    /// A message waits that has not begun.
+    /// Adds a queued message of which nothing was sent.
     pub(super) fn insert(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
         if let Some((at, _)) = deadline(message, max_queueing_delay) {
             self.deadlines.insert((at, message.id, message.stream));
@@ -43,7 +42,7 @@ impl Expiry {
         }
     }
 
-    /// The message waits no more.
+    /// Removes a message.
     pub(super) fn remove(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
         if let Some((at, _)) = deadline(message, max_queueing_delay) {
             self.deadlines.remove(&(at, message.id, message.stream));
@@ -59,7 +58,7 @@ impl Expiry {
         self.deadlines.first().map(|(at, ..)| *at)
     }
 
-    /// A message whose deadline is not after `now`.
+    /// A message that has expired at `now`, if any.
     pub(super) fn expired(&self, now: Instant) -> Option<(StreamId, u64)> {
         let (at, id, stream) = self.deadlines.first()?;
         (*at <= now).then_some((*stream, *id))

@@ -1,9 +1,9 @@
-//! FORWARD TSN and I-FORWARD-TSN: what the peer is not to wait for (RFC 3758, sections 3.2 and 3.5;
-//! RFC 8260, section 2.3.1).
+//! FORWARD TSN and I-FORWARD-TSN: the report of abandoned data (RFC 3758, sections 3.2 and 3.5; RFC 8260, section
+//! 2.3.1).
 //!
-//! One is sent only when the data next to the cumulative point was given up, and again when
-//! acknowledgements show that it did not arrive or none comes: at an expiry of T3-rtx while data is in
-//! flight, else by a timer of its own.
+//! A report is sent only when the data next to the cumulative point was abandoned, and repeated when
+//! acknowledgements show that it did not arrive or none arrive: at an expiry of T3-rtx while data is in flight,
+//! otherwise by a timer of its own.
 
 use std::collections::BTreeMap;
 
@@ -22,32 +22,32 @@ const HEADER: usize = 8;
 const SKIP: usize = 4;
 const I_SKIP: usize = 8;
 
-/// An acknowledgement that does not cover a FORWARD TSN may have been under way when it was sent. It
-/// is repeated for one no sooner than this after it left, or a round trip if that is shorter
-/// (section 3.5, rule F3, lets it be delayed so long).
+/// An acknowledgement that does not cover a FORWARD TSN may have been under way when that was sent. It causes a
+/// repetition no sooner than this after the transmission, or a round trip if that is shorter (section 3.5, rule F3,
+/// allows this delay).
 const REPEAT_AFTER: Duration = Duration::from_millis(200);
 
-/// What the peer is told of data given up.
+/// State of the reports of abandoned data.
 #[derive(Debug, Default)]
 pub(super) struct Forward {
-    /// One past the Advanced.Peer.Ack.Point: units below are acknowledged or given up.
+    /// One past the Advanced.Peer.Ack.Point: all units below are acknowledged or abandoned.
     advanced: u64,
-    /// The point as last told to the peer, and when.
+    /// The point in the last report, and its transmission.
     told: u64,
     told_at: Instant,
-    /// The path on which it was told.
+    /// Path of the last report.
     path: PathId,
-    /// A FORWARD TSN is to be sent.
+    /// Whether a FORWARD TSN is due.
     due: bool,
-    /// When it is sent again if nothing else happens.
+    /// Deadline of its repetition.
     timer: Option<Instant>,
-    /// Expiries of the timer in a row.
+    /// Consecutive expiries of the timer.
     expiries: u8,
 }
 
 impl Forward {
-    /// Moves the Advanced.Peer.Ack.Point over what was given up of the chunks outstanding beyond `cumulative` (rules
-    /// C1 and C2). A FORWARD TSN is due if there was any.
+    /// Moves the Advanced.Peer.Ack.Point over abandoned chunks beyond `cumulative` (rules C1 and C2). A FORWARD TSN
+    /// is due if there was any.
     pub(super) fn advance(&mut self, cumulative: u64, outstanding: &Outstanding) {
         let before = self.advanced.max(cumulative);
         self.advanced = before;
@@ -63,8 +63,8 @@ impl Forward {
         self.advanced
     }
 
-    /// The peer acknowledged something: does it know what was given up (rule C3)? `advanced`: the cumulative point
-    /// moved.
+    /// Processes an acknowledgement: a report that it does not cover is repeated (rule C3). `advanced`: the
+    /// cumulative point moved.
     pub(super) fn on_acked(&mut self, now: Instant, recovery: &Recovery, advanced: bool) {
         if advanced {
             self.expiries = 0;
@@ -73,7 +73,7 @@ impl Forward {
             self.due = false;
             self.timer = None;
         } else {
-            // Not all of it fitted the packet before, or what told it is lost.
+            // Part of it did not fit the earlier packet, or the report is lost.
             let rtt = recovery.snapshot(self.path.number()).srtt.unwrap_or(REPEAT_AFTER);
             self.due |= advanced && self.told < self.advanced
                 || now.since(self.told_at) >= rtt.min(REPEAT_AFTER);
@@ -91,17 +91,17 @@ impl Forward {
         self.due
     }
 
-    /// Whether the peer has not acknowledged what was given up.
+    /// Whether the peer has not acknowledged all abandoned data.
     pub(super) fn is_outstanding(&self, recovery: &Recovery) -> bool {
         self.advanced > recovery.ledger().cumulative()
     }
 
-    /// When it is sent again.
+    /// Deadline of the repetition.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.timer
     }
 
-    /// Time has come to `now`: if the timer expired, on which path that is an error.
+    /// Runs the timer at `now`; returns the path on which its expiry is an error.
     pub(super) fn on_timer(&mut self, now: Instant) -> Option<PathId> {
         if self.timer.is_none_or(|at| at > now) {
             return None;
@@ -112,7 +112,7 @@ impl Forward {
         Some(self.path)
     }
 
-    /// The timer runs while something is to be acknowledged and T3-rtx does not (rule C5).
+    /// Updates the timer, which runs while a report is unacknowledged and T3-rtx does not run (rule C5).
     pub(super) fn update_timer(&mut self, now: Instant, recovery: &Recovery) {
         let wanted = self.is_outstanding(recovery) && !self.due && !recovery.is_timer_running();
         let (rto, max) = (recovery.rto(self.path.number()), recovery.policy().rto.max);
@@ -120,8 +120,7 @@ impl Forward {
         self.timer = wanted.then(|| self.timer.unwrap_or(due));
     }
 
-    /// Appends the FORWARD TSN that is due, or the I-FORWARD-TSN where messages are `interleaving`, with as many
-    /// streams as fit.
+    /// Appends the FORWARD TSN that is due, or I-FORWARD-TSN with `interleaving`, with as many streams as fit.
     pub(super) fn append(
         &mut self,
         now: Instant,
@@ -153,8 +152,8 @@ impl Forward {
         Ok(())
     }
 
-    /// The last message given up of each stream, at most `limit` of them, and one past the point to
-    /// which they reach. FORWARD TSN names ordered messages only (rule C4).
+    /// The last abandoned message of each stream, at most `limit` of them, and one past the point that they reach.
+    /// FORWARD TSN lists ordered messages only (rule C4).
     fn skips(
         &self,
         cumulative: u64,

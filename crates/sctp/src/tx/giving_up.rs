@@ -1,9 +1,8 @@
-//! Giving messages up of which something was sent (RFC 3758, section 3.5; RFC 7496, section 3).
+//! Abandoning messages of which part was sent (RFC 3758, section 3.5; RFC 7496, section 3).
 //!
-//! A message is judged when something of it would be sent again or for the first time, and, if its
-//! lifetime is over, when the peer reports it missing: not by the clock alone, since what is on its
-//! way may still arrive. It is given up as a whole, with the fragments that were acknowledged by gap and
-//! those that have not been sent (section 3.5, rule A3).
+//! A message is judged when part of it would be sent or retransmitted, and, if its lifetime is over, when the peer
+//! reports it missing: not by the clock alone, since data in flight may still arrive. It is abandoned as a whole,
+//! including fragments acknowledged by gap and those not sent (section 3.5, rule A3).
 
 use core::ops::Range;
 
@@ -18,39 +17,39 @@ use super::sender::Sender;
 use crate::path_id::PathId;
 use crate::wire::{DoesNotFit, PacketBuilder};
 
-/// What the application is told.
+/// Notifications of the application.
 impl Sender {
-    /// Remembers that a message was given up.
+    /// Records an abandoned message.
     pub(crate) fn note_abandoned(&mut self, abandoned: Abandoned) {
         self.abandonments.get_or_insert_default().note(abandoned);
     }
 
-    /// Whether the application is to be told of messages given up.
+    /// Whether abandoned messages are to be reported to the application.
     #[inline]
     pub(crate) fn has_abandoned(&self) -> bool {
         self.abandonments.is_some()
     }
 
-    /// The next message given up of which the application was not told.
+    /// Removes and returns the next notification of an abandoned message.
     pub(crate) fn poll_abandoned(&mut self) -> Option<AbandonNews> {
         self.abandonments.as_mut()?.poll()
     }
 
-    /// How many messages were given up.
+    /// Counts of abandoned messages.
     pub(crate) fn abandon_counts(&self) -> AbandonCounts {
         self.abandonments.as_ref().map(|news| news.counts()).unwrap_or_default()
     }
 }
 
-/// Which messages are given up.
+/// Choice of the messages to abandon.
 impl Sender {
-    /// Whether anything that was sent may be given up, or was.
+    /// Whether sent data may be abandoned, or was.
     #[inline]
     pub(crate) fn may_give_up(&self) -> bool {
         self.partial.is_some()
     }
 
-    /// A fragment of a message that may be given up leaves as `unit`.
+    /// Records a fragment of a message that may be abandoned, sent as `unit`.
     pub(super) fn register_partial(&mut self, unit: u64, fragment: &Fragment) {
         self.partial.get_or_insert_default().register(unit, fragment);
     }
@@ -62,8 +61,8 @@ impl Sender {
         }
     }
 
-    /// Gives up what is about to be sent again and is not to be. Looks at as many units as make up
-    /// `bytes` that are.
+    /// Abandons lost data that must not be retransmitted. Examines as many units as make up `bytes` bytes of other
+    /// data.
     pub(super) fn give_up_lost(&mut self, now: Instant, path: PathId, bytes: usize) {
         let (mut from, mut left) = (0, bytes);
         while left > 0
@@ -80,7 +79,7 @@ impl Sender {
         self.advance_forward();
     }
 
-    /// Gives up what the peer reports missing at the edge if its lifetime is over.
+    /// Abandons data at the cumulative point that the peer reports missing, if its lifetime is over.
     fn give_up_missing(&mut self, now: Instant) {
         loop {
             self.advance_forward();
@@ -100,7 +99,7 @@ impl Sender {
         }
     }
 
-    /// Gives up what would leave next and is not to, new data on `data_path`.
+    /// Abandons data that would be sent next and must not be; new data leaves on `data_path`.
     pub(crate) fn give_up_stale(&mut self, now: Instant, data_path: PathId) {
         if self.partial.is_some() {
             for path in (0..self.recovery.path_count()).map(PathId::from) {
@@ -109,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// Likewise for one path.
+    /// Abandons such data on one path.
     #[inline]
     pub(super) fn give_up_before(&mut self, now: Instant, path: PathId, takes_new: bool) {
         if self.partial.is_some() {
@@ -120,7 +119,7 @@ impl Sender {
         }
     }
 
-    /// Gives up the message that goes on next if its lifetime is over.
+    /// Abandons the partly sent message that is next, if its lifetime is over.
     fn give_up_begun(&mut self, now: Instant, path: PathId) {
         while self.partial.is_some()
             && let Some((key, queued_at, options)) = self.queue.peek_begun()
@@ -134,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// Bytes of messages on their way that are less important than `priority`, as far as `enough`.
+    /// Bytes of partly sent messages that are less important than `priority`, counted up to `enough`.
     pub(crate) fn evictable(&self, priority: u32, enough: usize) -> usize {
         let Some(partial) = &self.partial else { return 0 };
         let cumulative = self.recovery.ledger().cumulative();
@@ -153,8 +152,8 @@ impl Sender {
         bytes
     }
 
-    /// Gives up the least important message that is on its way, if it is less important than
-    /// `priority`: false if there is none.
+    /// Abandons the least important partly sent message, if it is less important than `priority`; returns whether
+    /// there was one.
     pub(crate) fn evict(&mut self, priority: u32) -> bool {
         let partial = self.partial.as_ref();
         let least = partial.and_then(|partial| partial.less_important(priority).next());
@@ -164,7 +163,7 @@ impl Sender {
         given_up
     }
 
-    /// Gives up a message of which something was sent, if that is allowed.
+    /// Abandons a partly sent message, if that is allowed.
     pub(crate) fn give_up_open(&mut self, key: MessageKey) -> bool {
         let given_up = self.give_up(key, AbandonReason::Application);
         self.advance_forward();
@@ -190,7 +189,7 @@ impl Sender {
             }
         }
         if !message.has_ended() {
-            // The peer must learn that the message ends here: a TSN that stands for the rest.
+            // The peer must learn that the message ends here: a TSN stands for the rest.
             self.queue.drop_rest(key);
             self.recovery.append_abandoned();
             self.outstanding.push(OutstandingChunk::abandoned_end(key));
@@ -201,7 +200,7 @@ impl Sender {
     }
 }
 
-/// What the peer is told.
+/// Reports to the peer.
 impl Sender {
     fn advance_forward(&mut self) {
         if let Some(partial) = &mut self.partial {
@@ -209,8 +208,8 @@ impl Sender {
         }
     }
 
-    /// The peer acknowledged something: what it reports missing may be given up, and it may know what was. `advanced`:
-    /// the cumulative point moved.
+    /// Processes an acknowledgement: data that it reports missing may be abandoned, and it may acknowledge a
+    /// report. `advanced`: the cumulative point moved.
     pub(super) fn on_partial_acked(&mut self, now: Instant, advanced: bool) {
         self.give_up_missing(now);
         if let Some(partial) = &mut self.partial {
@@ -232,24 +231,25 @@ impl Sender {
         self.partial.as_ref().is_some_and(|partial| partial.forward.is_due())
     }
 
-    /// Whether all that is outstanding was given up, and the peer has nothing that waits for it.
+    /// Whether all outstanding data was abandoned, and the peer holds nothing that waits for it.
     pub(crate) fn is_given_up(&self) -> bool {
         let ledger = self.recovery.ledger();
         let advanced = self.partial.as_ref().map(|partial| partial.forward.advanced());
         advanced == Some(ledger.next_unit()) && !ledger.has_reports()
     }
 
-    /// When a FORWARD TSN is sent again.
+    /// Deadline of the repetition of a FORWARD TSN.
     pub(crate) fn forward_deadline(&self) -> Option<Instant> {
         self.partial.as_ref()?.forward.deadline()
     }
 
-    /// Time has come to `now`: if the timer of FORWARD TSN expired, on which path that is an error.
+    /// Runs the timer of FORWARD TSN at `now`; returns the path on which its expiry is an error.
     pub(crate) fn on_forward_timer(&mut self, now: Instant) -> Option<PathId> {
         self.partial.as_mut()?.forward.on_timer(now)
     }
 
-    /// The timer of FORWARD TSN runs while something is to be acknowledged and T3-rtx does not (rule C5).
+    /// Updates the timer of FORWARD TSN, which runs while a report is unacknowledged and T3-rtx does not run (rule
+    /// C5).
     #[inline]
     pub(crate) fn update_forward_timer(&mut self, now: Instant) {
         if let Some(partial) = &mut self.partial {

@@ -1,4 +1,4 @@
-//! A message that waits, whole or in parts, and the fragments that are cut off it.
+//! A queued message, whole or in parts, and the fragments cut off it.
 
 use core::cmp::Ordering;
 use std::collections::VecDeque;
@@ -10,14 +10,14 @@ use bytes::{Bytes, BytesMut};
 use super::send_options::{Reliability, SendOptions};
 use crate::wire::ids::{Fsn, KeyId, Mid, Ppid, StreamId};
 
-/// Messages for which an empty queue keeps its memory.
+/// Number of messages for which an empty queue keeps its memory.
 pub(super) const IDLE_CAPACITY: usize = 1;
 
-/// Dead messages that may stand behind a live one without being worth the work.
+/// Number of dead messages behind a live one before they are removed.
 const DEAD_SPARE: usize = 64;
 
-/// Names a message of which something was sent, as long as anything of it is outstanding. Messages
-/// carried in DATA are numbered alike; its stream sequence number is the low half.
+/// Identifies a partly sent message while any of it is outstanding. Messages in DATA are numbered in the same way;
+/// the stream sequence number is the low half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageKey {
     pub(crate) stream: StreamId,
@@ -43,36 +43,36 @@ impl PartialOrd for MessageKey {
     }
 }
 
-/// The user data of one DATA or I-DATA chunk to be.
+/// The user data of a future DATA or I-DATA chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     /// Key of the message that it is a fragment of.
     pub(crate) message: MessageKey,
-    /// Place of the fragment in the message.
+    /// Position of the fragment in the message.
     pub(crate) fsn: Fsn,
-    /// What the application says the message carries.
+    /// Payload protocol identifier set by the application.
     pub(crate) ppid: Ppid,
     /// B bit: the first fragment.
     pub(crate) beginning: bool,
     /// E bit: the last fragment.
     pub(crate) ending: bool,
-    /// I bit: ask for a SACK without delay.
+    /// I bit: requests an immediate SACK.
     pub(crate) immediate: bool,
-    /// When the message may be given up.
+    /// Condition under which the message may be abandoned.
     pub(crate) reliability: Reliability,
-    /// The message came in parts: the application may give it up before it is complete.
+    /// Whether the message came in parts, so that the application may abandon it before it is complete.
     pub(crate) in_parts: bool,
-    /// The application's number for the message.
+    /// The application's own number of the message.
     pub(crate) context: u32,
-    /// The key that the message names.
+    /// The key that the message selects.
     pub(crate) key: Option<KeyId>,
-    /// When the message was accepted.
+    /// Instant at which the message was accepted.
     pub(crate) queued_at: Instant,
     /// A slice of the message.
     pub(crate) payload: Bytes,
 }
 
-/// How a message is to be sent: its [`SendOptions`] but for the key, which few messages name.
+/// How a message is sent: its [`SendOptions`] without the key, which few messages select.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
     pub(crate) unordered: bool,
@@ -88,40 +88,40 @@ impl From<SendOptions> for Manner {
     }
 }
 
-/// What a message needs once it is more than bytes that wait: begun, sent in parts, or with a key of its own.
+/// State of a message that is partly sent, comes in parts or has a key of its own.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// Number of the message, once it has begun.
+    /// Number of the message, once part of it was sent.
     mid: Option<Mid>,
     /// Number of the next fragment.
     fsn: u32,
-    /// Parts behind the first, and their bytes.
+    /// Parts after the first.
     parts: VecDeque<Bytes>,
     parts_len: usize,
-    /// The message came in parts.
+    /// Whether the message came in parts.
     in_parts: bool,
-    /// More parts are to come.
+    /// Whether more parts follow.
     pub(super) open: bool,
-    /// The key that the message names.
+    /// The key that the message selects.
     pub(super) key: Option<KeyId>,
 }
 
 impl Progress {
-    /// Of a message of which more is to come.
+    /// State of a message with more parts to come.
     pub(super) fn open(key: Option<KeyId>) -> Box<Progress> {
         Box::new(Progress { open: true, in_parts: true, key, ..Progress::default() })
     }
 
-    /// Of a message that names a key.
+    /// State of a message that selects a key.
     pub(super) fn with_key(key: KeyId) -> Box<Progress> {
         Box::new(Progress { key: Some(key), ..Progress::default() })
     }
 }
 
-/// A message or what is left of it.
+/// A queued message, or its unsent rest.
 #[derive(Debug)]
 pub(super) struct Queued {
-    /// In the order in which messages were accepted.
+    /// Number in the order of acceptance.
     pub(super) id: u64,
     pub(super) queued_at: Instant,
     pub(super) options: Manner,
@@ -132,22 +132,22 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    /// Bytes that wait.
+    /// Unsent bytes.
     pub(super) fn len(&self) -> usize {
         self.rest.len() + self.progress.as_ref().map_or(0, |progress| progress.parts_len)
     }
 
-    /// Whether it was dropped: what is left is its place in the queue.
+    /// Whether the message was removed and only its place in the queue is left.
     fn is_dead(&self) -> bool {
         self.rest.is_empty() && self.progress.is_none()
     }
 
-    /// The key that the message names.
+    /// The key that the message selects.
     pub(super) fn key(&self) -> Option<KeyId> {
         self.progress.as_ref()?.key
     }
 
-    /// Number of the message, once a fragment was cut off.
+    /// Number of the message, once part of it was sent.
     pub(super) fn mid(&self) -> Option<Mid> {
         self.progress.as_ref()?.mid
     }
@@ -172,7 +172,7 @@ impl Queued {
         }
     }
 
-    /// Cuts the next fragment of at most `max_payload` bytes off; the rest stays in `self`.
+    /// Cuts off the next fragment of at most `max_payload` bytes; the rest stays in `self`.
     pub(super) fn cut(&mut self, mid: Mid, max_payload: usize) -> Fragment {
         let payload = self.take(max_payload);
         let beginning = self.mid().is_none();
@@ -190,7 +190,7 @@ impl Queued {
             ppid: self.ppid,
             beginning,
             ending,
-            // Only the last fragment completes what the peer can deliver (RFC 7053, section 4).
+            // Only the last fragment completes a message that the peer can deliver (RFC 7053, section 4).
             immediate: self.options.immediate && ending,
             reliability: self.options.reliability,
             in_parts: self.is_in_parts(),
@@ -201,7 +201,7 @@ impl Queued {
         }
     }
 
-    /// Takes at most `limit` bytes; parts that are short are joined.
+    /// Removes and returns at most `limit` bytes; short parts are joined.
     fn take(&mut self, limit: usize) -> Bytes {
         let mut taken = self.rest.split_to(limit.min(self.rest.len()));
         let Some(progress) = self.progress.as_mut().filter(|_| self.rest.is_empty()) else {
@@ -228,8 +228,8 @@ impl Queued {
     }
 }
 
-/// Messages in the order in which they were accepted. One that is dropped from the middle leaves its
-/// place, which is cleared when it comes to the front or when such places are the majority.
+/// Messages in the order of acceptance. One that is removed from the middle leaves its place, which is cleared when
+/// it comes to the front or when such places are the majority.
 #[derive(Debug, Default)]
 pub(super) struct MessageQueue {
     queue: VecDeque<Queued>,
@@ -237,7 +237,7 @@ pub(super) struct MessageQueue {
 }
 
 impl MessageQueue {
-    /// What it takes from the allocator, payload apart.
+    /// Allocated bytes, without payload.
     #[inline]
     pub(super) fn memory(&self) -> usize {
         footprint::of_vec(self.queue.capacity(), size_of::<Queued>())
@@ -247,7 +247,7 @@ impl MessageQueue {
         self.queue.push_back(message);
     }
 
-    /// The oldest message; never a dead one.
+    /// The oldest live message.
     pub(super) fn front(&self) -> Option<&Queued> {
         self.queue.front()
     }
@@ -256,7 +256,7 @@ impl MessageQueue {
         self.queue.front_mut()
     }
 
-    /// Lets the oldest go: all of it was sent.
+    /// Removes the oldest message, all of which was sent.
     pub(super) fn drop_front(&mut self) {
         self.queue.pop_front();
         if self.dead > 0 {
@@ -286,7 +286,7 @@ impl MessageQueue {
         self.queue.get(index).filter(|message| !message.is_dead())
     }
 
-    /// Drops the message of this number, wherever it stands.
+    /// Removes the message with this number from any position.
     pub(super) fn remove(&mut self, id: u64) -> Option<Queued> {
         let message = self.get_mut(id)?;
         let place = Queued {

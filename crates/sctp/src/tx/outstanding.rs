@@ -1,4 +1,4 @@
-//! Chunks that were sent and are not acknowledged cumulatively.
+//! Chunks that were sent and not acknowledged cumulatively.
 
 use std::collections::VecDeque;
 
@@ -9,24 +9,24 @@ use super::message::{Fragment, MessageKey};
 use crate::wire::chunk::{Data, DataFlags, IData};
 use crate::wire::ids::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn};
 
-/// Chunks for which an association keeps its memory while nothing is outstanding.
+/// Number of chunks for which an idle association keeps its memory.
 const IDLE_CAPACITY: usize = 1;
 
-/// What the payload of a chunk takes beside its bytes: chunks that are slices of one message share an allocation.
+/// Overhead of a chunk's payload: chunks that are slices of one message share an allocation.
 const PAYLOAD_COST: usize = ALLOCATION;
 
-/// What may become of a chunk.
+/// Reliability of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// The chunk is sent until it arrives.
+    /// The chunk is retransmitted until it arrives.
     Reliable,
-    /// The message of the chunk may be given up.
+    /// The message of the chunk may be abandoned.
     Partial,
-    /// The message of the chunk was given up: it has no bytes any more.
+    /// The message of the chunk was abandoned: it has no bytes any more.
     Abandoned,
 }
 
-/// A DATA or I-DATA chunk that may have to be sent again.
+/// A DATA or I-DATA chunk that may have to be retransmitted.
 #[derive(Clone, Debug)]
 pub(super) struct OutstandingChunk {
     payload: Bytes,
@@ -51,7 +51,7 @@ impl OutstandingChunk {
         }
     }
 
-    /// The end of a message that was given up before all of it was sent.
+    /// Stands for the end of a message that was abandoned before all of it was sent.
     pub(super) fn abandoned_end(key: MessageKey) -> Self {
         let unordered = if key.unordered { DataFlags::UNORDERED } else { DataFlags::default() };
         OutstandingChunk {
@@ -93,8 +93,8 @@ impl OutstandingChunk {
         &self.payload
     }
 
-    /// What precedes the user data where messages do not interleave. Unordered messages have no number there
-    /// (RFC 9260, section 3.3.1).
+    /// The fields before the user data without interleaving, where unordered messages have no number (RFC 9260,
+    /// section 3.3.1).
     pub(super) fn data(&self, tsn: Tsn) -> Data<[u8; 0]> {
         let unordered = self.flags.contains(DataFlags::UNORDERED);
         Data {
@@ -107,7 +107,7 @@ impl OutstandingChunk {
         }
     }
 
-    /// What precedes the user data where messages interleave.
+    /// The fields before the user data with interleaving.
     pub(super) fn i_data(&self, tsn: Tsn) -> IData<[u8; 0]> {
         IData {
             tsn,
@@ -121,7 +121,7 @@ impl OutstandingChunk {
     }
 }
 
-/// The stream sequence number of a message carried in DATA.
+/// The stream sequence number of a message in DATA.
 pub(super) fn ssn(mid: Mid) -> Ssn {
     Ssn(mid.0 as u16)
 }
@@ -131,17 +131,17 @@ pub(super) fn ssn(mid: Mid) -> Ssn {
 pub(super) struct Outstanding {
     chunks: VecDeque<OutstandingChunk>,
     bytes: usize,
-    /// Bytes acknowledged of the message whose rest is outstanding: its chunks are slices of one allocation.
+    /// Acknowledged bytes of the message whose rest is outstanding: its chunks are slices of one allocation.
     kept_along: usize,
 }
 
 impl Outstanding {
-    /// Bytes of user data held.
+    /// Bytes of user data.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes that it takes, user data included.
+    /// Memory in bytes, including user data.
     #[inline]
     pub(super) fn memory(&self) -> usize {
         let chunks = footprint::of_vec(self.chunks.capacity(), size_of::<OutstandingChunk>());
@@ -156,7 +156,7 @@ impl Outstanding {
         self.chunks.is_empty()
     }
 
-    /// The chunk that stands `index` places behind the cumulative point.
+    /// The chunk at distance `index` from the cumulative point.
     #[inline]
     pub(super) fn get(&self, index: u64) -> Option<&OutstandingChunk> {
         self.chunks.get(usize::try_from(index).ok()?)
@@ -167,7 +167,7 @@ impl Outstanding {
         self.chunks.push_back(chunk);
     }
 
-    /// Lets the first go: it was acknowledged.
+    /// Removes the first chunk, which was acknowledged.
     pub(super) fn pop(&mut self) -> Option<OutstandingChunk> {
         let chunk = self.chunks.pop_front()?;
         self.bytes -= chunk.payload.len();
@@ -178,7 +178,7 @@ impl Outstanding {
         Some(chunk)
     }
 
-    /// Gives a chunk up and its bytes back.
+    /// Abandons a chunk and frees its bytes.
     pub(super) fn abandon(&mut self, index: u64) {
         let Ok(index) = usize::try_from(index) else { return };
         if let Some(chunk) = self.chunks.get_mut(index) {
@@ -187,13 +187,13 @@ impl Outstanding {
         }
     }
 
-    /// Last chunks of messages that were not given up.
+    /// Number of last chunks of messages that were not abandoned.
     pub(super) fn ends(&self) -> u64 {
         let ends = |chunk: &&OutstandingChunk| chunk.is_end() && !chunk.is_abandoned();
         self.chunks.iter().filter(ends).count() as u64
     }
 
-    /// How far behind the cumulative point the last chunk of one of these streams stands.
+    /// Distance of the last chunk of one of these streams from the cumulative point.
     pub(super) fn last_of(&self, wanted: impl Fn(StreamId) -> bool) -> Option<u64> {
         let last = self.chunks.iter().rposition(|chunk| wanted(chunk.stream))?;
         Some(last as u64)

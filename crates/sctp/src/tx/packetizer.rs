@@ -1,5 +1,5 @@
-//! The DATA or I-DATA chunks of the next packet: what is sent again before what is new, as far as the packet, the congestion
-//! window and the peer's window allow (RFC 9260, section 6.1).
+//! The DATA or I-DATA chunks of the next packet: retransmissions before new data, as far as the packet, the
+//! congestion window and the peer's window allow (RFC 9260, section 6.1).
 
 use base::Instant;
 use recovery::{Load, Ride, Space};
@@ -12,35 +12,35 @@ use crate::path_id::PathId;
 use crate::wire::chunk::DataFlags;
 use crate::wire::{DoesNotFit, KeyId, PacketBuilder, Tsn};
 
-/// Chunks that may be outstanding. A gap ack block names 65,535 TSNs beyond the cumulative TSN ack, and no more ordered
-/// messages of a stream may be outstanding (RFC 9260, section 6.1), or their SSNs would repeat. Up to 3,275 chunks of
-/// the packet being put together come on top.
+/// Most outstanding chunks. Gap ack blocks reach 65,535 TSNs beyond the cumulative TSN ack, and no more ordered
+/// messages of a stream may be outstanding (RFC 9260, section 6.1), since their SSNs would repeat. The packet being
+/// built may add up to 3,275 chunks.
 const SEND_WINDOW: u64 = 60_000;
 
-/// What a packet with DATA is to carry: as [`Sender::next_filling`] decided for a path.
+/// Contents of the next packet with DATA, chosen by [`Sender::next_filling`] for a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Filling {
-    /// What comes first.
+    /// Kind of the first chunk.
     first: Load,
     /// Whether new data may leave on the path.
     takes_new: bool,
-    /// Less than a full packet need not wait for more (SCTP_NODELAY).
+    /// Whether a partly filled packet need not wait for more data (SCTP_NODELAY).
     no_delay: bool,
-    /// The key of what comes first, which authenticates the packet.
+    /// The key of the first chunk, which authenticates the packet.
     key: Option<KeyId>,
 }
 
 impl Filling {
-    /// The shared key that the packet is to be authenticated with.
+    /// The shared key that authenticates the packet.
     pub(crate) fn key(&self) -> Option<KeyId> {
         self.key
     }
 }
 
 impl Sender {
-    /// What an empty packet on `path` would carry now, if the windows let anything go. `takes_new`: new data goes
-    /// on this path; `no_delay`: less than a full packet of it does not wait for more.
+    /// Contents of an empty packet on `path`, if the windows allow any. `takes_new`: new data leaves on this path;
+    /// `no_delay`: a partly filled packet of it does not wait for more.
     pub(crate) fn next_filling(
         &mut self,
         now: Instant,
@@ -49,7 +49,7 @@ impl Sender {
         no_delay: bool,
     ) -> Option<Filling> {
         self.give_up_before(now, path, takes_new);
-        // Section 6.1, rule C: what is marked for retransmission goes before new data.
+        // Section 6.1, rule C: retransmissions precede new data.
         let (first, may_leave, key) = match self.recovery.next_again(path.number(), 0) {
             Some((unit, _)) => {
                 let may_leave = self.recovery.may_send(now, path.number(), Load::Again);
@@ -67,7 +67,7 @@ impl Sender {
         may_leave.then_some(Filling { first, takes_new, no_delay, key })
     }
 
-    /// Fills the packet for `path` as was decided. True if there was any chunk that fits.
+    /// Fills the packet for `path` as chosen; returns whether any chunk was added.
     pub(crate) fn fill(
         &mut self,
         now: Instant,
@@ -93,7 +93,7 @@ impl Sender {
         filled
     }
 
-    /// Appends what is sent again, the first of which may leave.
+    /// Appends retransmissions, of which the first is allowed.
     fn fill_again(&mut self, now: Instant, path: PathId, packet: &mut PacketBuilder<'_>) -> bool {
         let (mut any, mut from) = (false, 0);
         while let Some((unit, weight)) = self.recovery.next_again(path.number(), from)
@@ -108,19 +108,19 @@ impl Sender {
         any
     }
 
-    /// Whether new data may begin to fill a packet that has `room` for its payload.
+    /// Whether new data may begin a packet with `room` bytes for its payload.
     fn may_begin(&mut self, now: Instant, path: PathId, room: usize, no_delay: bool) -> bool {
         self.queue.peek_len().is_some_and(|waiting| self.window_allows(waiting.min(room)))
             && (no_delay || !self.should_wait_for_more(room))
             && self.recovery.may_send(now, path.number(), Load::New)
     }
 
-    /// Bytes of payload for which the packet has room in one more chunk.
+    /// Most payload bytes of one more chunk in the packet; `None` if there is no room.
     fn room_for_new(&self, packet: &PacketBuilder<'_>) -> Option<usize> {
         self.remaining(packet).checked_sub(self.overhead()).filter(|room| *room > 0)
     }
 
-    /// Appends new data, the first chunk of which may leave.
+    /// Appends new data, of which the first chunk is allowed.
     fn fill_new(
         &mut self,
         now: Instant,
@@ -134,7 +134,7 @@ impl Sender {
             && let Some(room) = self.room_for_new(packet)
             && packet.admits(self.keys.resolve(self.queue.peek_key()))
         {
-            // A message is cut only at the start of a packet, where it would not fit any other.
+            // A message that fits a packet of its own is not cut to fill this one.
             if (any || follows_data) && waiting > room {
                 break;
             }
@@ -157,8 +157,8 @@ impl Sender {
         any
     }
 
-    /// Appends copies of chunks in flight on `path`, as the policy says, before a new chunk of `length` bytes:
-    /// the order of their TSNs (section 6.10), and no change of the wire. The receiver drops what it has.
+    /// Appends copies of chunks in flight on `path`, by the policy, before a new chunk of `length` bytes: in the
+    /// order of TSNs (section 6.10), without a change of the protocol. The receiver drops duplicates.
     fn append_bundle(
         &mut self,
         now: Instant,
@@ -184,8 +184,8 @@ impl Sender {
         }
     }
 
-    /// Appends copies of chunks in flight on `path`, as the policy says, behind chunks that are sent again, the
-    /// last of which is the one before unit `from`.
+    /// Appends copies of chunks in flight on `path`, by the policy, after retransmissions, of which the last is the
+    /// one before unit `from`.
     fn append_bundle_behind(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, from: u64) {
         let (bytes, room) = (self.recovery.drafted_bytes() as u32, self.remaining(packet) as u32);
         let cost = self.cost_of_copies();
@@ -205,20 +205,20 @@ impl Sender {
         }
     }
 
-    /// Bytes that the packet has left for chunks of user data.
+    /// Bytes left in the packet for chunks of user data.
     fn remaining(&self, packet: &PacketBuilder<'_>) -> usize {
         packet.remaining_for(self.chunk_type())
     }
 
-    /// Bytes of a packet that a copy takes, by the bytes of its payload.
+    /// Bytes that a copy takes in a packet, by its payload bytes.
     fn cost_of_copies(&self) -> impl Fn(u32) -> u32 + use<> {
         let overhead = self.overhead() as u32;
         move |weight| (weight + overhead).next_multiple_of(4)
     }
 
-    /// Section 6.1, rule A: the peer's window has room for all that is in flight, in the packet being
-    /// put together, and this; or there is nothing else, and this one chunk probes the window. No more chunks are
-    /// outstanding than [`SEND_WINDOW`].
+    /// Section 6.1, rule A: the peer's window has room for all data in flight, in the packet being built, and this
+    /// chunk; or there is no other data, and this chunk probes the window. At most [`SEND_WINDOW`] chunks are
+    /// outstanding.
     fn window_allows(&self, length: usize) -> bool {
         let drafted = self.recovery.drafted_bytes();
         let ledger = self.recovery.ledger();
@@ -229,8 +229,8 @@ impl Sender {
             || (drafted == 0 && self.recovery.ledger().flight_bytes() == 0)
     }
 
-    /// Nagle's rule (RFC 9260, section 6.1): with data in flight, less than a full packet waits for more
-    /// to bundle. Not what goes with the first after a pause, nor the rest of a message that was begun.
+    /// Nagle's rule (RFC 9260, section 6.1): with data in flight, a partly filled packet waits for more data. It
+    /// does not apply to the first data after an idle period, nor to the rest of a partly sent message.
     fn should_wait_for_more(&self, room: usize) -> bool {
         !self.flowing
             && self.queue.buffered() < room
@@ -269,8 +269,8 @@ impl Sender {
         debug_assert!(fits.is_ok(), "the fragment was cut to fit");
     }
 
-    /// Appends a copy of a unit in flight on another path to the packet for `path`, if the packet and the
-    /// congestion window there have room. False if not.
+    /// Appends a copy of a unit in flight on another path to the packet for `path`; returns false if the packet or
+    /// the congestion window has no room.
     pub(crate) fn append_copy(
         &mut self,
         path: PathId,
@@ -287,12 +287,12 @@ impl Sender {
         self.recovery.send_copy(path.number(), unit) && self.append_chunk(packet, unit).is_ok()
     }
 
-    /// The key that authenticates the chunk of a unit that is outstanding.
+    /// The key that authenticates the chunk of an outstanding unit.
     pub(crate) fn key_of(&self, unit: u64) -> Option<KeyId> {
         self.keys.of(unit)
     }
 
-    /// Appends the chunk of a unit that is outstanding, unless another key authenticates the packet.
+    /// Appends the chunk of an outstanding unit, unless another key authenticates the packet.
     fn append_chunk(&self, packet: &mut PacketBuilder<'_>, unit: u64) -> Result<(), DoesNotFit> {
         if !packet.admits(self.keys.of(unit)) {
             return Err(DoesNotFit);
@@ -308,7 +308,7 @@ impl Sender {
     }
 }
 
-/// The flags of a fragment's DATA chunk. `asks_for_sack`: the policy wants every packet answered.
+/// Flags of a fragment's DATA chunk. `asks_for_sack`: the policy requests an immediate SACK.
 fn data_flags(fragment: &Fragment, asks_for_sack: bool) -> DataFlags {
     let flag = |set: bool, flag| if set { flag } else { DataFlags::default() };
     flag(fragment.beginning, DataFlags::BEGINNING)

@@ -1,5 +1,5 @@
-//! Messages of which something was sent and that may be given up (RFC 3758, section 3.5; RFC 7496, section 3), and those
-//! that were. [`giving_up`](super::giving_up) does it.
+//! Partly sent messages that may be abandoned (RFC 3758, section 3.5; RFC 7496, section 3), and abandoned ones.
+//! [`giving_up`](super::giving_up) abandons them.
 
 use core::cmp::Reverse;
 use core::ops::Range;
@@ -15,10 +15,10 @@ use super::message::{Fragment, MessageKey};
 use super::outstanding::{Outstanding, OutstandingChunk};
 use super::send_options::{AbandonReason, Abandoned, Reliability};
 
-/// Messages given up that wait to be told to the application; of more only the number is told.
+/// Most abandoned messages that wait to be reported one by one; of more only the number is reported.
 const UNTOLD_LIMIT: usize = 1024;
 
-/// Messages of which something was sent and that may be given up, and what the peer is told of it.
+/// Partly sent messages that may be abandoned, and the reports to the peer.
 #[derive(Debug, Default)]
 pub(super) struct PartialReliability {
     messages: BTreeMap<MessageKey, PartialMessage>,
@@ -27,7 +27,7 @@ pub(super) struct PartialReliability {
     pub(super) forward: Forward,
 }
 
-/// A message of which something was sent.
+/// A partly sent message.
 #[derive(Debug)]
 pub(super) struct PartialMessage {
     /// Units of the message.
@@ -40,7 +40,7 @@ pub(super) struct PartialMessage {
 }
 
 impl PartialMessage {
-    /// Why it is to be given up now, when it was sent `transmissions` times.
+    /// Why the message must be abandoned now, after `transmissions` transmissions; `None` if it need not be.
     fn exhausted(&self, now: Instant, transmissions: u8) -> Option<AbandonReason> {
         match self.reliability {
             Reliability::Lifetime(lifetime) if now >= self.queued_at + lifetime => {
@@ -62,7 +62,7 @@ impl PartialMessage {
         &self.runs
     }
 
-    /// What the application calls the message.
+    /// The application's own number of the message.
     pub(super) fn context(&self) -> u32 {
         self.context
     }
@@ -73,42 +73,42 @@ impl PartialMessage {
     }
 }
 
-/// Messages given up, for the application.
+/// Abandoned messages to be reported to the application.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Abandonments {
     untold: VecDeque<Abandoned>,
-    /// Messages for which there was no room.
+    /// Number of messages beyond the limit.
     further: u64,
     counts: AbandonCounts,
 }
 
-/// How many messages were given up (SCTP_PR_ASSOC_STATUS of RFC 7496, section 4.4).
+/// Counts of abandoned messages (SCTP_PR_ASSOC_STATUS of RFC 7496, section 4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AbandonCounts {
-    /// Before anything of them was sent.
+    /// Messages abandoned before any of it was sent.
     pub unsent: u64,
-    /// After something of them was sent.
+    /// Messages abandoned after part of it was sent.
     pub sent: u64,
 }
 
-/// News of messages given up.
+/// Notification of abandoned messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AbandonNews {
     /// One message.
     Message(Abandoned),
-    /// Number of messages of which nothing more is known.
+    /// A number of messages without details.
     Further(u64),
 }
 
 impl PartialReliability {
-    /// Bytes that it takes from the allocator.
+    /// Allocated bytes.
     pub(super) fn memory(&self) -> usize {
         size_of::<PartialReliability>()
             + footprint::of_tree(self.messages.len(), size_of::<(MessageKey, PartialMessage)>())
             + footprint::of_tree(self.priorities.len(), size_of::<(u64, u64, MessageKey)>())
     }
 
-    /// A fragment of a message that may be given up leaves as `unit`.
+    /// Records a fragment of a message that may be abandoned, sent as `unit`.
     pub(super) fn register(&mut self, unit: u64, fragment: &Fragment) {
         let key = fragment.message;
         let message = self.messages.entry(key).or_insert_with(|| PartialMessage {
@@ -136,7 +136,7 @@ impl PartialReliability {
         }
     }
 
-    /// Forgets a message, which is acknowledged or given up, and answers what was known of it.
+    /// Removes and returns a message, which is acknowledged or abandoned.
     pub(super) fn take(&mut self, key: MessageKey) -> Option<PartialMessage> {
         let message = self.messages.remove(&key)?;
         let first = Reverse(message.first_unit());
@@ -144,7 +144,7 @@ impl PartialReliability {
         Some(message)
     }
 
-    /// The message that `unit` is of, if that is to be given up now, and why.
+    /// The message of `unit` and the reason, if it must be abandoned now.
     pub(super) fn exhausted(
         &self,
         now: Instant,
@@ -169,13 +169,13 @@ impl PartialReliability {
 }
 
 impl Abandonments {
-    /// Bytes that they take from the allocator.
+    /// Allocated bytes.
     pub(super) fn memory(&self) -> usize {
         size_of::<Abandonments>()
             + footprint::of_vec(self.untold.capacity(), size_of::<Abandoned>())
     }
 
-    /// Remembers that a message was given up.
+    /// Records an abandoned message.
     pub(super) fn note(&mut self, abandoned: Abandoned) {
         let counts = &mut self.counts;
         *(if abandoned.sent { &mut counts.sent } else { &mut counts.unsent }) += 1;
@@ -186,7 +186,7 @@ impl Abandonments {
         }
     }
 
-    /// The next message given up of which the application was not told.
+    /// Removes and returns the next notification.
     pub(super) fn poll(&mut self) -> Option<AbandonNews> {
         if let Some(abandoned) = self.untold.pop_front() {
             if self.untold.is_empty() {
@@ -198,7 +198,7 @@ impl Abandonments {
         (further > 0).then_some(AbandonNews::Further(further))
     }
 
-    /// How many messages were given up.
+    /// Counts of abandoned messages.
     pub(super) fn counts(&self) -> AbandonCounts {
         self.counts
     }

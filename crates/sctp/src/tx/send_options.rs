@@ -1,4 +1,4 @@
-//! How a message is to be sent, and why one is refused (in the spirit of RFC 6458 and RFC 7496).
+//! Options of a message to send, and the errors of sending (modelled on RFC 6458 and RFC 7496).
 
 use core::fmt;
 
@@ -7,29 +7,27 @@ use bytes::Bytes;
 
 use crate::wire::ids::{KeyId, StreamId};
 
-/// How hard the transport tries before it gives a message up (RFC 7496; RFC 3758, section 4).
+/// Reliability of a message: when it may be abandoned (RFC 7496; RFC 3758, section 4).
 ///
-/// A message that still waits is given up whatever the peer knows. Once a part of it was sent, it
-/// can only be given up if both sides agreed on
-/// [partial reliability](crate::Extensions::PARTIAL_RELIABILITY); else it is sent until it arrives.
+/// A queued message may be abandoned whatever the peer supports. A partly sent one may only be abandoned if both
+/// sides agreed on [partial reliability](crate::Extensions::PARTIAL_RELIABILITY); otherwise it is retransmitted
+/// until it arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reliability {
-    /// Until it arrives.
+    /// Never: retransmitted until it arrives.
     #[default]
     Full,
-    /// For this long after it was accepted: not sent for the first time nor again after that
-    /// (SCTP_PR_SCTP_TTL).
+    /// After this time since its acceptance it is neither sent nor retransmitted (SCTP_PR_SCTP_TTL).
     Lifetime(Duration),
-    /// Number of times that the message is sent again at most; 0 means sent once (SCTP_PR_SCTP_RTX).
+    /// Most retransmissions of the message; 0 means sent once (SCTP_PR_SCTP_RTX).
     Retransmissions(u32),
-    /// As [`Reliability::Full`], until the send buffer is full: then it makes room for messages
-    /// that are more important (SCTP_PR_SCTP_PRIO). A smaller number is more important, and a
-    /// message of any other kind counts as 0.
+    /// As [`Reliability::Full`], until the send buffer is full: then it makes room for more important messages
+    /// (SCTP_PR_SCTP_PRIO). A smaller number is more important, and a message of any other kind counts as 0.
     Priority(u32),
 }
 
 impl Reliability {
-    /// How important a message is when the buffer is full: the smaller, the more.
+    /// Importance of a message when the buffer is full: a smaller number is more important.
     pub(crate) fn priority(self) -> u32 {
         match self {
             Reliability::Priority(priority) => priority,
@@ -37,7 +35,7 @@ impl Reliability {
         }
     }
 
-    /// When a message that was accepted at `queued_at` and still waits expires, and by which limit.
+    /// Instant at which a queued message accepted at `queued_at` expires, and the limit that causes it.
     pub(crate) fn deadline(
         self,
         queued_at: Instant,
@@ -55,86 +53,85 @@ impl Reliability {
     }
 }
 
-/// How a message is to be sent.
+/// Options of a message to send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendOptions {
-    /// Deliver it as soon as it arrives, whatever the order of its stream.
+    /// Whether to deliver it as soon as it arrives, regardless of the order of its stream.
     pub unordered: bool,
-    /// Ask the peer for a SACK without delay (RFC 7053): the I bit, on the last fragment.
+    /// Whether to request an immediate SACK (RFC 7053): the I bit, on the last fragment.
     pub immediate: bool,
-    /// When it may be given up.
+    /// Condition under which it may be abandoned.
     pub reliability: Reliability,
-    /// A number of the application's own, never sent: [`Abandoned`] tells it.
+    /// A number of the application's own, never sent: [`Abandoned`] returns it.
     pub context: u32,
-    /// The shared key that authenticates the message where the peer wants user data authenticated (SCTP_AUTHINFO of RFC
-    /// 6458, section 5.3.8); without one, the key that is active when a packet leaves.
+    /// The shared key that authenticates the message, if the peer requires authenticated user data (SCTP_AUTHINFO
+    /// of RFC 6458, section 5.3.8); `None`: the key that is active when a packet leaves.
     pub key: Option<KeyId>,
 }
 
-/// One of several calls that hand over a message piece by piece.
+/// A part of a message that several calls pass piece by piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessagePart {
     /// Bytes of the message, at least one.
     pub payload: Bytes,
-    /// The message ends with it.
+    /// Whether the message ends with it.
     pub end_of_record: bool,
 }
 
-/// Why a message was given up.
+/// Why a message was abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbandonReason {
-    /// The message waited or was retransmitted for longer than [`Reliability::Lifetime`].
+    /// The message was queued or retransmitted for longer than [`Reliability::Lifetime`].
     Lifetime,
-    /// The message waited longer than
+    /// The message was queued for longer than
     /// [`AssociationOptions::max_queueing_delay`](crate::AssociationOptions::max_queueing_delay).
     QueueingDelay,
-    /// [`Reliability::Retransmissions`] was used up.
+    /// The number of [`Reliability::Retransmissions`] was exhausted.
     Retransmissions,
-    /// The message made room for a message that is more important ([`Reliability::Priority`]).
+    /// The message made room for a more important one ([`Reliability::Priority`]).
     Priority,
-    /// The application gave it up.
+    /// The application abandoned the message.
     Application,
 }
 
-/// A message that was given up (SCTP_SEND_FAILED_EVENT of RFC 6458, section 6.1.11).
+/// An abandoned message (SCTP_SEND_FAILED_EVENT of RFC 6458, section 6.1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandoned {
     /// Stream of the message.
     pub stream: StreamId,
     /// The message's [`SendOptions::context`].
     pub context: u32,
-    /// Why.
+    /// Reason why it was abandoned.
     pub reason: AbandonReason,
-    /// Whether a part of it was sent: the peer may have received it all the same.
+    /// Whether part of it was sent: the peer may have received it nevertheless.
     pub sent: bool,
 }
 
-/// Why a message was not accepted. Nothing of it was kept.
+/// Why a message was not accepted. No part of it was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// The association has no such outbound stream.
     NoSuchStream {
-        /// The stream asked for.
+        /// The requested stream.
         stream: StreamId,
-        /// Streams that there are: 0 to this less one.
+        /// Number of outbound streams.
         streams: u16,
     },
-    /// The message has no bytes: SCTP cannot carry that. Nor can it carry an empty last part.
+    /// The message is empty, which SCTP cannot carry, and neither can it carry an empty last part.
     Empty,
-    /// The message is longer than a message may be.
+    /// The message exceeds the maximum size.
     TooLarge {
         /// Length of the message in bytes.
         length: usize,
         /// The longest allowed.
         maximum: usize,
     },
-    /// The buffer is full, or this part would begin a message on a stream that is being reset: try again
-    /// when [`Event::Writable`](crate::Event::Writable) says so.
+    /// The buffer is full, or this part would begin a message on a stream that is being reset: try again after
+    /// [`Event::Writable`](crate::Event::Writable).
     BufferFull,
-    /// A message that is sent in parts is not complete on this stream.
+    /// A message sent in parts is incomplete on this stream.
     MessageOpen,
-    /// The message of which this is a part was given up. The part that ends it is refused too, and
-    /// with it the matter is closed.
+    /// The message of this part was abandoned. Its last part is refused too, which ends it.
     Abandoned,
     /// The association has no such shared key.
     NoSuchKey(KeyId),

@@ -1,8 +1,8 @@
-//! Messages that wait to be sent, and their way into fragments (RFC 9260, sections 6.1, 6.6, 6.9).
+//! Queued messages, and their fragmentation (RFC 9260, sections 6.1, 6.6, 6.9).
 //!
-//! The queue hands out fragments, never packets: what fits a packet and what the windows allow is
-//! the packetizer's to know. In DATA chunks a message that has begun is finished before another begins,
-//! since its fragments have consecutive TSNs; I-DATA chunks may alternate (RFC 8260).
+//! The queue returns fragments, never packets: the packetizer knows packet sizes and windows. In DATA chunks a
+//! partly sent message is completed before another begins, since its fragments have consecutive TSNs; I-DATA chunks
+//! may alternate (RFC 8260).
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ mod streams;
 
 pub(crate) use self::parts::DropOpen;
 
-/// What the payload of a message takes beside its bytes.
+/// Overhead of a message's payload, in bytes.
 const MESSAGE_COST: usize = ALLOCATION + 24;
 
 /// The send queue of one association.
@@ -33,17 +33,17 @@ pub(crate) struct SendQueue {
     streams: u16,
     interleaving: bool,
     scheduler: Scheduler,
-    /// Streams with ordered messages and the number of the next one of each.
+    /// Number of the next ordered message of each stream.
     next_mid: StreamNumbers,
     next_id: u64,
     buffered: usize,
-    /// Messages that wait.
+    /// Number of queued messages.
     messages: u32,
     backlog: Backlog,
     rare: Option<Box<Rare>>,
 }
 
-/// What most associations never need.
+/// State that most associations never need.
 #[derive(Debug, Default)]
 struct Rare {
     /// The number of the next unordered message of each stream.
@@ -51,12 +51,12 @@ struct Rare {
     expiry: Expiry,
     max_queueing_delay: Option<Duration>,
     values: StreamValues,
-    /// Messages that are sent in parts and not complete.
+    /// Incomplete messages that are sent in parts.
     open: BTreeMap<StreamId, parts::Open>,
 }
 
 impl Rare {
-    /// What it takes from the allocator.
+    /// Allocated bytes.
     fn memory(&self) -> usize {
         size_of::<Rare>()
             + self.next_unordered.memory()
@@ -121,7 +121,7 @@ impl SendQueue {
         Ok(())
     }
 
-    /// Whether the stream exists and the message can be carried.
+    /// Checks that the stream exists and the message can be carried.
     pub(crate) fn check(&self, stream: StreamId, payload: &Bytes) -> Result<(), SendError> {
         if stream.0 >= self.streams {
             return Err(SendError::NoSuchStream { stream, streams: self.streams });
@@ -129,7 +129,7 @@ impl SendQueue {
         if payload.is_empty() { Err(SendError::Empty) } else { Ok(()) }
     }
 
-    /// Puts a message that has not begun behind all others.
+    /// Appends a message of which nothing was sent.
     fn enqueue(&mut self, mut message: Queued) {
         message.id = self.next_id;
         self.next_id += 1;
@@ -146,29 +146,29 @@ impl SendQueue {
 
     // ---- out -----------------------------------------------------------------------------------
 
-    /// Bytes left of the message that [`SendQueue::next_fragment`] would cut, none if there is none.
+    /// Unsent bytes of the message that [`SendQueue::next_fragment`] would cut; `None` without one.
     #[inline]
     pub(crate) fn peek_len(&self) -> Option<usize> {
         self.backlog.peek().map(Queued::len).filter(|len| *len > 0)
     }
 
-    /// The key that the message which goes next names.
+    /// The key that the next message selects.
     #[inline]
     pub(crate) fn peek_key(&self) -> Option<KeyId> {
         self.backlog.peek()?.key()
     }
 
-    /// Whether a message that waits names this key.
+    /// Whether a queued message selects this key.
     pub(crate) fn names_key(&self, key: KeyId) -> bool {
         self.backlog.iter().any(|message| message.key() == Some(key))
     }
 
-    /// Whether what goes next is all that is left of a message that was begun.
+    /// Whether the next fragment may be the rest of a partly sent message.
     pub(crate) fn finishes_next(&self) -> bool {
         self.backlog.peek().is_some_and(|message| message.mid().is_some() && !message.is_open())
     }
 
-    /// The number of the message that goes next and when it was accepted and how, if it has begun.
+    /// Number, acceptance and options of the next message, if part of it was sent.
     pub(crate) fn peek_begun(&self) -> Option<(MessageKey, Instant, Manner)> {
         let message = self.backlog.peek()?;
         let key = MessageKey {
@@ -179,8 +179,8 @@ impl SendQueue {
         Some((key, message.queued_at, message.options))
     }
 
-    /// The next fragment, of `max_payload` bytes or the rest of its message if that is less; none
-    /// when nothing waits or `max_payload` is 0.
+    /// Cuts the next fragment, of `max_payload` bytes or the rest of its message if that is less; `None` if no
+    /// message is queued or `max_payload` is 0.
     pub(crate) fn next_fragment(&mut self, max_payload: usize) -> Option<Fragment> {
         let message = self.backlog.peek_mut().filter(|message| message.len() > 0)?;
         if max_payload == 0 {
@@ -188,7 +188,7 @@ impl SendQueue {
         }
         let mid = match message.mid() {
             Some(mid) => mid,
-            // Given out when the first fragment leaves, so that a message dropped before leaves no hole.
+            // Assigned when the first fragment leaves, so that a message dropped before leaves no hole.
             None => {
                 if let Some(rare) = &mut self.rare {
                     let delay = rare.max_queueing_delay;
@@ -203,7 +203,7 @@ impl SendQueue {
                     true if named => {
                         take_mid(&mut self.rare.get_or_insert_default().next_unordered, stream)
                     }
-                    // Its number is not asked for.
+                    // Its number is not used.
                     true => Mid::default(),
                 }
             }
@@ -223,13 +223,12 @@ impl SendQueue {
 
     // ---- dropping ------------------------------------------------------------------------------
 
-    /// When the next waiting message expires.
+    /// Earliest expiry of a queued message.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
         self.rare.as_ref()?.expiry.next()
     }
 
-    /// Drops a message that waited longer than it may, if there is one. One that has begun is not
-    /// dropped here.
+    /// Removes a queued message that has expired, if any. Partly sent messages are not removed here.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<Abandoned> {
         let rare = self.rare.as_ref()?;
         let (stream, id) = rare.expiry.expired(now)?;
@@ -239,7 +238,7 @@ impl SendQueue {
         Some(self.drop_waiting(&message, reason))
     }
 
-    /// Bytes of waiting messages that are less important than `priority`, as far as `enough`.
+    /// Bytes of queued messages that are less important than `priority`, counted up to `enough`.
     pub(crate) fn evictable(&self, priority: u32, enough: usize) -> usize {
         let Some(rare) = &self.rare else { return 0 };
         let mut bytes = 0;
@@ -252,7 +251,7 @@ impl SendQueue {
         bytes
     }
 
-    /// Drops a waiting message that is less important than `priority`, if there is one.
+    /// Removes a queued message that is less important than `priority`, if any.
     pub(crate) fn evict(&mut self, priority: u32) -> Option<Abandoned> {
         let (stream, id) = self.rare.as_ref()?.expiry.less_important(priority).next()?;
         let message = self.remove(stream, id)?;
@@ -265,7 +264,7 @@ impl SendQueue {
         Abandoned { stream, context: options.context, reason, sent: false }
     }
 
-    /// Drops what waits of a message that has begun; false if all of it was sent.
+    /// Removes the unsent rest of a partly sent message; returns false if all of it was sent.
     pub(crate) fn drop_rest(&mut self, key: MessageKey) -> bool {
         let Some(id) = self.begun(key).map(|message| message.id) else { return false };
         if let Some(message) = self.remove(key.stream, id) {
@@ -274,7 +273,7 @@ impl SendQueue {
         true
     }
 
-    /// Bytes that wait of a message that has begun.
+    /// Unsent bytes of a partly sent message.
     pub(crate) fn rest_of(&self, key: MessageKey) -> usize {
         self.begun(key).map_or(0, Queued::len)
     }
@@ -285,7 +284,7 @@ impl SendQueue {
         })
     }
 
-    /// Takes a message out, wherever it waits.
+    /// Removes a message from any position.
     fn remove(&mut self, stream: StreamId, id: u64) -> Option<Queued> {
         let delay = self.max_queueing_delay();
         let values = self.rare.as_ref().map(|rare| &rare.values);
@@ -298,7 +297,7 @@ impl SendQueue {
         Some(message)
     }
 
-    /// Drops everything that waits.
+    /// Removes all messages.
     pub(crate) fn clear(&mut self) {
         self.buffered = 0;
         self.messages = 0;
@@ -306,25 +305,25 @@ impl SendQueue {
         self.backlog = Backlog::new(self.scheduler, self.interleaving);
     }
 
-    // ---- questions and settings ----------------------------------------------------------------
+    // ---- queries and settings ------------------------------------------------------------------
 
-    /// Outbound streams: 0 to this less one.
+    /// Number of outbound streams.
     pub(crate) fn streams(&self) -> u16 {
         self.streams
     }
 
-    /// Bytes that wait.
+    /// Unsent bytes of all messages.
     pub(crate) fn buffered(&self) -> usize {
         self.buffered
     }
 
-    /// Bytes of one stream that wait; looks at every message that waits.
+    /// Unsent bytes of one stream; visits every queued message.
     pub(crate) fn buffered_on(&self, stream: StreamId) -> usize {
         let own = self.backlog.iter().filter(|message| message.stream == stream);
         own.map(Queued::len).sum()
     }
 
-    /// Messages of which nothing was sent yet, and messages that were begun and whose end waits.
+    /// Numbers of messages of which nothing was sent, and of partly sent messages.
     pub(crate) fn count_messages(&self) -> (u64, u64) {
         self.backlog.iter().fold((0, 0), |(unsent, begun), message| match message.mid() {
             None => (unsent + 1, begun),
@@ -332,7 +331,7 @@ impl SendQueue {
         })
     }
 
-    /// Bytes that it takes, those that wait included.
+    /// Memory in bytes, including unsent data.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         let rare = self.rare.as_ref().map_or(0, |rare| rare.memory());
@@ -340,23 +339,23 @@ impl SendQueue {
         self.next_mid.memory() + rare + waiting + self.buffered
     }
 
-    /// Messages that wait.
+    /// Number of queued messages.
     #[inline]
     pub(crate) fn messages(&self) -> usize {
         self.messages as usize
     }
 
-    /// Bytes that the messages that wait need at least, payload apart.
+    /// Least overhead of the queued messages in bytes.
     pub(crate) fn crumbs(&self) -> usize {
         self.messages() * (size_of::<Queued>() + MESSAGE_COST)
     }
 
-    /// Whether nothing waits, and nothing is to come of a message that was begun.
+    /// Whether no message is queued, and no partly sent one is incomplete.
     pub(crate) fn is_empty(&self) -> bool {
         self.buffered == 0 && !self.has_open()
     }
 
-    /// Messages that wait longer than this are dropped, from now on.
+    /// Sets the longest wait of messages.
     pub(crate) fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
         if self.max_queueing_delay() == delay {
             return;
@@ -369,7 +368,7 @@ impl SendQueue {
         self.rare.as_ref()?.max_queueing_delay
     }
 
-    /// Chooses which message goes next from now on.
+    /// Changes the scheduler.
     pub(crate) fn set_scheduler(&mut self, scheduler: Scheduler) {
         if self.scheduler != scheduler {
             self.scheduler = scheduler;
@@ -377,7 +376,7 @@ impl SendQueue {
         }
     }
 
-    /// Whether messages are carried in I-DATA, as negotiated before the first of them leaves.
+    /// Sets whether messages are in I-DATA, as negotiated before the first of them leaves.
     pub(crate) fn set_interleaving(&mut self, interleaving: bool) {
         if self.interleaving != interleaving {
             self.interleaving = interleaving;
@@ -385,7 +384,7 @@ impl SendQueue {
         }
     }
 
-    /// Arranges what waits anew.
+    /// Rebuilds the backlog.
     fn rebuild(&mut self) {
         let empty = Backlog::new(self.scheduler, self.interleaving);
         let messages = core::mem::replace(&mut self.backlog, empty).into_messages();
@@ -393,7 +392,7 @@ impl SendQueue {
         if let Some(rare) = &mut self.rare {
             rare.expiry = Expiry::default();
         }
-        // A message that has begun goes on first, wherever others stand.
+        // A partly sent message comes first, wherever others are.
         let (begun, waiting): (Vec<Queued>, Vec<Queued>) =
             messages.into_iter().partition(|message| message.mid().is_some());
         for mut message in begun.into_iter().chain(waiting) {
@@ -424,7 +423,7 @@ impl SendQueue {
     }
 }
 
-/// The number of the message of `stream` that begins now.
+/// Assigns the number of the message of `stream` that begins now.
 fn take_mid(next: &mut StreamNumbers, stream: StreamId) -> Mid {
     let next = next.entry(stream);
     let mid = *next;

@@ -1,4 +1,4 @@
-//! Writes a packet at the end of a buffer, chunk by chunk, never past a given size.
+//! Builds a packet at the end of a buffer, chunk by chunk, within a maximum size.
 
 use core::fmt;
 use std::sync::Arc;
@@ -12,26 +12,25 @@ use super::registry::ChunkType;
 use super::signing::Signer;
 use super::tlv;
 
-/// A chunk that can be written.
+/// A chunk that can be emitted.
 pub trait EmitChunk {
     /// Chunk type and flags.
     fn head(&self) -> (ChunkType, u8);
 
-    /// Bytes that its value takes at the least; with more room than this it may still not fit.
+    /// Least bytes of its value; even with more room it may not fit.
     fn least_len(&self) -> usize {
         0
     }
 
-    /// Appends its value: what follows the four bytes of type, flags and length, without the padding
-    /// at the end. A chunk that may be shortened keeps to `room` bytes; if another takes more, the
-    /// builder takes it back.
+    /// Appends its value: everything after the four bytes of type, flags and length, without final padding. A chunk
+    /// that may be shortened keeps to `room` bytes; if another takes more, the builder removes it.
     fn emit_value(self, buffer: &mut Vec<u8>, room: usize);
 }
 
-/// Bytes of the largest packet: what an IP packet holds beside its own header, and a UDP header before it.
+/// Bytes of the largest packet: the largest IP payload minus a UDP header.
 const LARGEST: usize = (u16::MAX as usize - 28) & !3;
 
-/// The chunk is longer than the room that is left. Nothing was written.
+/// The chunk is longer than the remaining room. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DoesNotFit;
 
@@ -46,28 +45,29 @@ impl core::error::Error for DoesNotFit {}
 /// Bytes of user data below which a copy costs no more than a reference.
 const GATHERED_FROM: usize = 64;
 
-/// A packet in the making. It counts only once [`PacketBuilder::finish`] wrote its checksum
-/// or [`PacketBuilder::finish_without_checksum`] said that it has none.
+/// A packet being built. It is valid after [`PacketBuilder::finish`] wrote its checksum, or
+/// [`PacketBuilder::finish_without_checksum`].
 #[must_use = "finish or discard it"]
 #[derive(Debug)]
 pub struct PacketBuilder<'b> {
     buffer: &'b mut Vec<u8>,
-    /// Where the packet begins in the buffer.
+    /// Beginning of the packet in the buffer.
     start: usize,
-    /// Bytes that the packet may have: a multiple of four.
+    /// Maximum size of the packet: a multiple of four.
     max_size: usize,
     signer: Option<Arc<Signer>>,
-    /// Where the AUTH chunk stands in the buffer, once there is one.
+    /// Position of the AUTH chunk in the buffer, once there is one.
     auth: Option<usize>,
-    /// For user data of the last chunk, if it may stay where it lies: a multiple of four bytes, so that nothing pads it.
+    /// Destination of the last chunk's user data by reference: a multiple of four bytes, so that no padding
+    /// follows.
     tail: Option<&'b mut Option<Bytes>>,
 }
 
 impl<'b> PacketBuilder<'b> {
-    /// Begins a packet of at most `max_size` bytes behind what `buffer` holds already.
+    /// Begins a packet of at most `max_size` bytes after the present contents of `buffer`.
     ///
-    /// `max_size` counts from the common header on; what exceeds 65504 is of no use, and the header is
-    /// written even if `max_size` leaves no room for it.
+    /// `max_size` includes the common header; more than 65504 has no effect, and the header is written even if
+    /// `max_size` leaves no room for it.
     #[inline]
     pub fn start(buffer: &'b mut Vec<u8>, header: CommonHeader, max_size: usize) -> Self {
         let start = buffer.len();
@@ -83,23 +83,24 @@ impl<'b> PacketBuilder<'b> {
         PacketBuilder { buffer, start, max_size, signer: None, auth: None, tail: None }
     }
 
-    /// A packet whose checksum is left out, for a driver that asks for none, and whose last bytes may go to `tail`, as they
-    /// lie in memory; `tail` is empty before. Not where a signer needs all bytes in one piece.
+    /// Lets the packet omit its checksum, for a driver that needs none, and put its last bytes by reference into
+    /// `tail`, which is empty before. Not if a signer needs all bytes in one piece.
     #[inline]
     pub fn gathering(mut self, tail: Option<&'b mut Option<Bytes>>) -> Self {
         self.tail = tail.filter(|_| self.signer.is_none());
         self
     }
 
-    /// A packet with the chunks of the types that the signer names in the shelter of an AUTH chunk,
-    /// which stands before the first of them and covers all behind it (RFC 4895, section 6.2).
+    /// Lets the signer authenticate the packet: an AUTH chunk precedes the first chunk of the types that it names,
+    /// and covers all chunks after it (RFC 4895, section 6.2).
     #[inline]
     pub fn signed(mut self, signer: Option<Arc<Signer>>) -> Self {
         self.signer = signer;
         self
     }
 
-    /// Whether a chunk that needs an AUTH chunk of this key may be appended: a packet has one key. One that needs none may.
+    /// Whether a chunk that needs an AUTH chunk of this key may be appended, since a packet has one key; a chunk
+    /// that needs none may.
     #[inline]
     pub(crate) fn admits(&self, key: Option<KeyId>) -> bool {
         match (&self.signer, key) {
@@ -108,8 +109,8 @@ impl<'b> PacketBuilder<'b> {
         }
     }
 
-    /// Bytes that a further chunk may take, its header and padding included: a multiple of four.
-    /// An AUTH chunk that may have to come before it is taken off.
+    /// Bytes that a further chunk may take, including header and padding: a multiple of four. An AUTH chunk that
+    /// may have to precede it is deducted.
     pub fn remaining(&self) -> usize {
         let auth = match (&self.signer, self.auth) {
             (Some(signer), None) => signer.auth_len(),
@@ -118,15 +119,15 @@ impl<'b> PacketBuilder<'b> {
         self.room().saturating_sub(auth)
     }
 
-    /// Bytes that a further chunk of this type may take, as [`PacketBuilder::remaining`]; an AUTH chunk is
-    /// taken off only where this type needs one.
+    /// Bytes that a further chunk of this type may take, as [`PacketBuilder::remaining`]; an AUTH chunk is deducted
+    /// only if this type needs one.
     pub fn remaining_for(&self, chunk_type: ChunkType) -> usize {
         let signer = self.signer.as_ref().filter(|_| self.auth.is_none());
         let auth = signer.map_or(0, |signer| signer.auth_len_before(chunk_type));
         self.room().saturating_sub(auth)
     }
 
-    /// Lifts the limit of the packet's size: whatever is appended from now on is bounded by what IP carries.
+    /// Raises the maximum size to that of an IP packet, for further chunks.
     pub fn widen(&mut self) {
         self.max_size = LARGEST;
     }
@@ -153,12 +154,12 @@ impl<'b> PacketBuilder<'b> {
     /// Appends a chunk and its padding.
     ///
     /// # Errors
-    /// [`DoesNotFit`] if [`PacketBuilder::remaining`] is too little; the packet is then as before.
+    /// [`DoesNotFit`] if [`PacketBuilder::remaining`] is too little; the packet is then unchanged.
     pub fn append(&mut self, chunk: impl EmitChunk) -> Result<(), DoesNotFit> {
         self.append_parts(chunk, None)
     }
 
-    /// Appends a chunk whose value ends with `user_data`, which `chunk` lacks, and its padding.
+    /// Appends a chunk whose value ends with `user_data`, which `chunk` does not contain, and its padding.
     ///
     /// # Errors
     /// As [`PacketBuilder::append`].
@@ -186,7 +187,7 @@ impl<'b> PacketBuilder<'b> {
         if chunk.least_len() > room {
             return Err(DoesNotFit);
         }
-        // Only the end of a packet may lie elsewhere.
+        // Only the end of a packet may be elsewhere.
         copy_tail(&mut self.tail, self.buffer);
         let before = self.buffer.len();
         if let Some(signer) = signer {
@@ -214,8 +215,8 @@ impl<'b> PacketBuilder<'b> {
         Ok(())
     }
 
-    /// Writes the checksum unless the packet is gathered, signs the packet before if a chunk in it asks for it, and returns
-    /// the number of its bytes in the buffer.
+    /// Signs the packet if a chunk in it requires that, writes the checksum unless the packet is gathered, and
+    /// returns the number of its bytes in the buffer.
     #[inline]
     pub fn finish(mut self) -> usize {
         self.sign();
@@ -228,7 +229,7 @@ impl<'b> PacketBuilder<'b> {
         self.buffer.len() - self.start
     }
 
-    /// Ends the packet, all of it in the buffer, with a checksum of zero (RFC 9653).
+    /// Finishes the packet, entirely in the buffer, with a checksum of zero (RFC 9653).
     pub fn finish_without_checksum(mut self) -> usize {
         copy_tail(&mut self.tail, self.buffer);
         self.sign();
@@ -241,7 +242,7 @@ impl<'b> PacketBuilder<'b> {
         }
     }
 
-    /// Takes everything back: the buffer is as it was before the start.
+    /// Removes the packet: the buffer is as before the start.
     pub fn discard(self) {
         self.buffer.truncate(self.start);
         if let Some(tail) = self.tail {
@@ -250,7 +251,7 @@ impl<'b> PacketBuilder<'b> {
     }
 }
 
-/// Copies what lies elsewhere behind the rest of the packet.
+/// Copies the referenced user data to the end of the packet.
 #[inline]
 fn copy_tail(tail: &mut Option<&mut Option<Bytes>>, buffer: &mut Vec<u8>) {
     if let Some(tail) = tail.as_mut().and_then(|tail| tail.take()) {

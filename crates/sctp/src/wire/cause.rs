@@ -35,7 +35,7 @@ impl<'a> MissingParameters<'a> {
         Some(MissingParameters(numbers.as_chunks().0.get(..count)?))
     }
 
-    /// Which parameters.
+    /// Types of the missing parameters.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ParameterType> + Clone + 'a {
         self.0.iter().map(|number| ParameterType(u16::from_be_bytes(*number)))
     }
@@ -50,11 +50,11 @@ impl<'a> MissingParameters<'a> {
 /// An error cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause<'a> {
-    /// DATA came on this stream, which does not exist.
+    /// DATA arrived on this stream, which does not exist.
     InvalidStreamIdentifier(StreamId),
     /// INIT or INIT ACK lacked these parameters.
     MissingMandatoryParameter(MissingParameters<'a>),
-    /// The state cookie came too late by this much; whole microseconds.
+    /// The state cookie arrived too late by this duration, in whole microseconds.
     StaleCookie(Duration),
     /// No memory or no buffer is left.
     OutOfResource,
@@ -62,28 +62,28 @@ pub enum Cause<'a> {
     UnresolvableAddress(&'a [u8]),
     /// The chunk of unknown type, header included.
     UnrecognizedChunkType(&'a [u8]),
-    /// A mandatory parameter has a value that makes no sense.
+    /// A mandatory parameter has an invalid value.
     InvalidMandatoryParameter,
     /// Parameters of unknown type, headers included.
     UnrecognizedParameters(&'a [u8]),
     /// The DATA chunk of this TSN had no user data.
     NoUserData(Tsn),
-    /// COOKIE ECHO came while the association was being shut down.
+    /// COOKIE ECHO arrived during a shutdown.
     CookieReceivedWhileShuttingDown,
     /// The restart would add these addresses: a chain of address parameters, see
     /// [`super::parameter::emit_address`] and [`super::parameter::parse_addresses`].
     RestartWithNewAddresses(&'a [u8]),
-    /// The application wished it, for this reason.
+    /// The application aborted, for this reason.
     UserInitiatedAbort(&'a [u8]),
-    /// The peer broke the protocol; free text or bytes say how.
+    /// The peer violated the protocol; the text or bytes give details.
     ProtocolViolation(&'a [u8]),
-    /// AUTH came with this HMAC identifier, which was not offered (RFC 4895, section 4).
+    /// AUTH arrived with this HMAC identifier, which was not offered (RFC 4895, section 4).
     UnsupportedHmacIdentifier(HmacId),
-    /// A cause that we do not know.
+    /// A cause of unknown code.
     Unrecognized {
-        /// What it is.
+        /// Code of the cause.
         code: CauseCode,
-        /// What follows the header.
+        /// Bytes after the header.
         value: &'a [u8],
     },
 }
@@ -122,7 +122,7 @@ impl<'a> Cause<'a> {
         })
     }
 
-    /// The number that says what this cause is.
+    /// Code of the cause.
     pub fn code(&self) -> CauseCode {
         match self {
             Cause::InvalidStreamIdentifier(_) => CauseCode::INVALID_STREAM_IDENTIFIER,
@@ -145,7 +145,7 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Appends the cause, header included, padding not.
+    /// Appends the cause, with its header and without padding.
     pub(super) fn emit(&self, buffer: &mut Vec<u8>) {
         tlv::emit(buffer, self.code().0, |buffer| match *self {
             Cause::InvalidStreamIdentifier(stream) => {
@@ -175,7 +175,7 @@ impl<'a> Cause<'a> {
     }
 }
 
-/// The causes of a chunk, not read yet.
+/// The causes of a chunk, unparsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Causes<'a>(&'a [u8]);
 
@@ -184,12 +184,12 @@ impl<'a> Causes<'a> {
         Causes(bytes)
     }
 
-    /// The causes as they came.
+    /// The unparsed causes.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.0
     }
 
-    /// Walks the causes; ends after the first error.
+    /// Iterates the causes; ends after the first error.
     pub fn iter(&self) -> CauseIter<'a> {
         CauseIter(TlvIter::new(self.0, Item::Cause))
     }

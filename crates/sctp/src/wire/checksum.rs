@@ -1,10 +1,10 @@
-//! CRC32c, the checksum of SCTP (RFC 9260, section 6.8 and appendix A), computed by the processor's
-//! own instruction where it has one.
+//! CRC32c, the checksum of SCTP (RFC 9260, section 6.8 and appendix A), computed by the processor's instruction if
+//! it has one.
 
-/// Where the checksum stands in a packet.
+/// Position of the checksum in a packet.
 pub(crate) const FIELD: core::ops::Range<usize> = 8..12;
 
-/// The checksum that `packet` should carry, whatever its checksum field holds: the field counts as 0.
+/// The correct checksum of `packet`, whose checksum field counts as 0.
 pub(crate) fn compute(packet: &[u8]) -> u32 {
     let before = packet.get(..FIELD.start).unwrap_or_default();
     let after = packet.get(FIELD.end..).unwrap_or_default();
@@ -15,26 +15,26 @@ pub(crate) fn compute(packet: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&header), after)
 }
 
-/// The checksum that `packet` carries. CRC32c goes least significant byte first, unlike all other
-/// fields (appendix A of RFC 9260 explains why).
+/// The checksum in `packet`. CRC32c is least significant byte first, unlike all other fields (appendix A of RFC
+/// 9260 explains why).
 pub(crate) fn carried(packet: &[u8]) -> Option<u32> {
     let field = packet.get(FIELD)?.first_chunk()?;
     Some(u32::from_le_bytes(*field))
 }
 
-/// Stands for the checksum of a packet that never leaves the process, where its driver asks for none. Zero would say that the
-/// packet has none on the wire either (RFC 9653).
+/// Stands for the checksum of a packet within the process, whose driver needs none. Zero would mean that the packet
+/// has none on the wire (RFC 9653).
 const OMITTED: u32 = u32::MAX;
 
-/// Says in `packet`, which is at least a common header, that its checksum was left out.
+/// Marks the checksum of `packet`, which has at least a common header, as omitted.
 pub(crate) fn omit(packet: &mut [u8]) {
     put(packet, OMITTED);
 }
 
-/// Puts the right checksum into `packet`, which is at least a common header.
+/// Writes the checksum into `packet`, which has at least a common header.
 pub(crate) fn emit(packet: &mut [u8]) {
     put(packet, 0);
-    // With the field zero, one pass does.
+    // With the field zero, one pass suffices.
     put(packet, crc32c::crc32c(packet));
 }
 

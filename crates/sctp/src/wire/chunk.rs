@@ -1,4 +1,4 @@
-//! Chunks: what an SCTP packet carries (RFC 9260, sections 3.2 and 3.3).
+//! Chunks: the contents of an SCTP packet (RFC 9260, sections 3.2 and 3.3).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -51,7 +51,7 @@ use super::parameter::Parameters;
 use super::registry::ChunkType;
 use raw::T_BIT;
 
-/// A chunk that came in a packet.
+/// A received chunk.
 #[derive(Clone, Debug)]
 pub enum Chunk<'a> {
     /// User data.
@@ -62,17 +62,17 @@ pub enum Chunk<'a> {
     InitAck(InitAck<Parameters<'a>>),
     /// Selective acknowledgement.
     Sack(Sack<'a>),
-    /// Asks whether a path works.
+    /// Probes a path.
     Heartbeat(Heartbeat<'a>),
     /// Answers HEARTBEAT.
     HeartbeatAck(HeartbeatAck<'a>),
     /// Ends an association at once.
     Abort(Abort<Causes<'a>>),
-    /// Begins a graceful end.
+    /// Begins a graceful shutdown.
     Shutdown(Shutdown),
     /// Answers SHUTDOWN.
     ShutdownAck(ShutdownAck),
-    /// Reports an error that ends nothing.
+    /// Reports an error that does not end the association.
     Error(OperationError<Causes<'a>>),
     /// Returns the state cookie.
     CookieEcho(CookieEcho<'a>),
@@ -82,26 +82,26 @@ pub enum Chunk<'a> {
     ShutdownComplete(ShutdownComplete),
     /// User data that interleaves (RFC 8260).
     IData(IData),
-    /// Messages were given up (RFC 3758).
+    /// Reports abandoned messages (RFC 3758).
     ForwardTsn(ForwardTsn<Skips<'a>>),
-    /// Messages that interleave were given up (RFC 8260).
+    /// Reports abandoned messages with interleaving (RFC 8260).
     IForwardTsn(IForwardTsn<ISkips<'a>>),
     /// Padding (RFC 4820).
     Pad(Pad),
-    /// Proves who sent the chunks behind it (RFC 4895).
+    /// Authenticates the chunks after it (RFC 4895).
     Auth(Auth<'a>),
-    /// The peer's addresses change (RFC 5061).
+    /// Changes the sender's addresses (RFC 5061).
     Asconf(Asconf<AddressRequests<'a>>),
     /// Answers ASCONF (RFC 5061).
     AsconfAck(AsconfAck<AddressAnswers<'a>>),
     /// Resets and adds streams (RFC 6525).
     ReConfig(ReConfig<ReconfigParameters<'a>>),
-    /// None of these; [`ChunkType::unrecognized_action`] says what to do with it.
+    /// An unknown chunk; [`ChunkType::unrecognized_action`] gives its treatment.
     Unrecognized(RawChunk<'a>),
 }
 
 impl<'a> Chunk<'a> {
-    /// Reads the fixed fields of `raw`, which is part of `datagram`.
+    /// Parses the fixed fields of `raw`, which is part of `datagram`.
     #[inline]
     pub(super) fn parse(raw: RawChunk<'a>, datagram: &Bytes) -> Result<Self, ParseError> {
         Ok(match raw.chunk_type {
@@ -132,7 +132,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// What it is.
+    /// The first byte on the wire, also of an unknown chunk.
     pub const fn chunk_type(&self) -> ChunkType {
         match self {
             Chunk::Data(_) => ChunkType::DATA,

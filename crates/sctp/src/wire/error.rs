@@ -1,4 +1,4 @@
-//! What can be wrong with bytes that came from the network.
+//! Errors in bytes from the network.
 
 use core::fmt;
 
@@ -15,28 +15,28 @@ pub enum Item {
     Cause,
 }
 
-/// Why a packet, or a part of it, was refused. Small, so that it can be counted by kind.
+/// Why a packet, or part of it, was rejected. Small, so that it can be counted by kind.
 ///
 /// The number beside an [`Item`] is its type or, for a cause, its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// The datagram has fewer bytes than a common header; here is how many.
+    /// The datagram has fewer bytes than a common header; the value is their number.
     PacketTooShort(usize),
-    /// The checksum does not match: corrupted on its way, or not SCTP.
+    /// The checksum does not match: the packet was corrupted, or is not SCTP.
     BadChecksum,
     /// Source or destination port is 0, which is reserved.
     ZeroPort,
-    /// Bytes are left over, but fewer than the header of a further element.
+    /// The remaining bytes are fewer than the header of a further element.
     HeaderCutOff(Item),
-    /// The element's length is smaller than its header: where the next begins cannot be known.
+    /// The element's length is less than its header, so that the next element cannot be found.
     NoLength(Item, u16),
-    /// The element's length is smaller than the fields that it must have.
+    /// The element's length is less than its mandatory fields.
     TooShort(Item, u16),
-    /// The element's length is larger than the fields that it has.
+    /// The element's length exceeds its fields.
     TooLong(Item, u16),
-    /// The element's length reaches past the end of what contains it.
+    /// The element's length exceeds the enclosing element.
     PastEnd(Item, u16),
-    /// A chunk (first) lacks a parameter (second) without which it has no meaning.
+    /// A chunk (first) lacks a parameter (second) that it requires.
     MissingParameter(ChunkType, ParameterType),
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Item {
     }
 }
 
-/// Names one element: "SACK chunk", "error cause 42".
+/// Text for one element: "SACK chunk", "error cause 42".
 struct Named(Item, u16);
 
 impl fmt::Display for Named {

@@ -1,8 +1,8 @@
-//! The common header of a packet, its checksum apart (RFC 9260, section 3.1).
+//! The common header of a packet, without its checksum (RFC 9260, section 3.1).
 
 use super::ids::VerificationTag;
 
-/// The fields of the common header but for the checksum.
+/// The fields of the common header except the checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommonHeader {
     /// SCTP port of the sender, not 0.

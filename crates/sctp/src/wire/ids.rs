@@ -1,4 +1,4 @@
-//! The numbers of SCTP, each a type of its own (RFC 9260, sections 1.6, 3.1 and 3.3.1).
+//! The numbers of SCTP as distinct types (RFC 9260, sections 1.6, 3.1 and 3.3.1).
 
 use base::serial_number;
 
@@ -13,17 +13,17 @@ serial_number!(
 );
 
 serial_number!(
-    /// Message identifier: the number of a message in its stream where messages interleave (RFC 8260).
+    /// Message identifier: the number of a message in its stream with interleaving (RFC 8260).
     Mid, u32, i32
 );
 
 serial_number!(
-    /// Fragment sequence number: the place of a fragment in a message that interleaves (RFC 8260).
+    /// Fragment sequence number: the position of a fragment in its message with interleaving (RFC 8260).
     Fsn, u32, i32
 );
 
 serial_number!(
-    /// Re-configuration sequence number: of a request to reset or add streams (RFC 6525).
+    /// Re-configuration request sequence number (RFC 6525).
     Rsn, u32, i32
 );
 
@@ -40,8 +40,8 @@ pub struct StreamId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Ppid(pub u32);
 
-/// Names a key that both sides of an association share (RFC 4895). Key 0 is empty unless both
-/// applications agreed on one.
+/// Identifies a key shared by both sides of an association (RFC 4895). Key 0 is empty unless both applications set
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct KeyId(pub u16);
 

@@ -23,48 +23,47 @@ use super::ids::VerificationTag;
 use super::registry::ChunkType;
 use super::tlv::{self, TlvIter};
 
-/// A packet whose checksum is right, or need not be. What its chunks hold is not verified yet.
+/// A packet with a valid checksum, or without need of one. The contents of its chunks are not verified yet.
 #[derive(Clone, Debug)]
 pub struct Packet {
     header: CommonHeader,
     datagram: Bytes,
-    /// User data of the last chunk, if it does not lie in `datagram`.
+    /// User data of the last chunk, if it is not in `datagram`.
     tail: Option<Bytes>,
 }
 
 impl Packet {
-    /// Takes a datagram for a packet.
+    /// Parses a datagram as a packet.
     ///
     /// # Errors
-    /// [`ParseError::PacketTooShort`], [`ParseError::BadChecksum`] or [`ParseError::ZeroPort`]. The
-    /// checksum is judged before anything it protects. A datagram need not be a multiple of four
-    /// bytes long: some senders leave out the padding of the last chunk.
+    /// [`ParseError::PacketTooShort`], [`ParseError::BadChecksum`] or [`ParseError::ZeroPort`]. The checksum is
+    /// checked before anything that it protects. The length of a datagram need not be a multiple of four bytes:
+    /// some senders omit the padding of the last chunk.
     pub fn parse(datagram: Bytes) -> Result<Packet, ParseError> {
         Packet::parse_if(datagram, |datagram| {
             checksum::carried(datagram) == Some(checksum::compute(datagram))
         })
     }
 
-    /// Takes a datagram whose checksum is zero for a packet: something else has to vouch for it
-    /// (RFC 9653).
+    /// Parses a datagram with a checksum of zero as a packet: something else must vouch for it (RFC 9653).
     ///
     /// # Errors
-    /// As [`Packet::parse`], [`ParseError::BadChecksum`] where there is a checksum.
+    /// As [`Packet::parse`], and [`ParseError::BadChecksum`] if there is a checksum.
     pub fn parse_without_checksum(datagram: Bytes) -> Result<Packet, ParseError> {
         Packet::parse_if(datagram, Packet::is_without_checksum)
     }
 
-    /// Takes a datagram for a packet without a look at its checksum: for captures, which are taken before
-    /// a network card writes it, never for what came from a network unless the driver vouches for it.
+    /// Parses a datagram as a packet without checking the checksum: for captures, which are taken before a network
+    /// card writes it, never for packets from a network unless the driver vouches for them.
     ///
     /// # Errors
-    /// As [`Packet::parse`], but for that of the checksum.
+    /// As [`Packet::parse`], except that of the checksum.
     pub fn parse_captured(datagram: Bytes) -> Result<Packet, ParseError> {
         Packet::parse_if(datagram, |_| true)
     }
 
-    /// Takes a datagram that a driver vouches for, as it handed it over, for a packet. Where `tail` is not just the user
-    /// data of the last chunk, both are copied into one piece.
+    /// Parses a datagram that a driver vouches for, in the form in which it was passed. If `tail` is not exactly
+    /// the user data of the last chunk, both are copied into one piece.
     ///
     /// # Errors
     /// As [`Packet::parse_captured`].
@@ -83,7 +82,7 @@ impl Packet {
         }
     }
 
-    /// Whether the checksum of a datagram is zero; it may be right nevertheless.
+    /// Whether the checksum of a datagram is zero; it may be correct nevertheless.
     pub fn is_without_checksum(datagram: &[u8]) -> bool {
         checksum::carried(datagram) == Some(0)
     }
@@ -119,13 +118,13 @@ impl Packet {
         self.datagram.len() + self.tail.as_ref().map_or(0, Bytes::len)
     }
 
-    /// Walks the chunks; ends after the first error.
+    /// Iterates the chunks; ends after the first error.
     #[inline]
     pub fn chunks(&self) -> ChunkIter<'_> {
         ChunkIter { raw: self.raw_chunks(), datagram: &self.datagram }
     }
 
-    /// The bytes from a chunk, by its place among them, to the end: what an AUTH chunk there covers.
+    /// The bytes from chunk number `index` to the end: the part that an AUTH chunk there covers.
     pub(crate) fn bytes_from_chunk(&self, index: usize) -> &[u8] {
         let mut rest = self.datagram.get(CommonHeader::LENGTH..).unwrap_or_default();
         for chunk in self.raw_chunks().take(index) {
@@ -135,7 +134,7 @@ impl Packet {
         rest
     }
 
-    /// Walks the chunks without looking into them: cheap enough to ask "is there an ABORT?" first.
+    /// Iterates the chunks without parsing them: cheap enough to search for an ABORT first.
     #[inline]
     pub fn raw_chunks(&self) -> RawChunkIter<'_> {
         let chunks = self.datagram.get(CommonHeader::LENGTH..).unwrap_or_default();
@@ -145,8 +144,8 @@ impl Packet {
     }
 }
 
-/// Whether the last chunk of a packet's `head` is DATA or I-DATA and lacks just its user data of `tail` bytes. What an AUTH
-/// chunk covers has to be in one piece.
+/// Whether the last chunk of a packet's `head` is DATA or I-DATA and lacks exactly its user data of `tail` bytes.
+/// The part that an AUTH chunk covers must be in one piece.
 fn lacks_user_data(head: &[u8], tail: usize) -> bool {
     let mut rest = head.get(CommonHeader::LENGTH..).unwrap_or_default();
     while let &[chunk_type, _flags, high, low, ..] = rest {

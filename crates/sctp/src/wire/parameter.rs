@@ -21,12 +21,12 @@ use super::error::{Item, ParseError};
 use super::registry::{ChunkType, ParameterType};
 use super::tlv::{self, Tlv, TlvIter};
 
-/// A parameter as it stands on the wire, without its padding.
+/// A parameter on the wire, without its padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawParameter<'a> {
-    /// What it is.
+    /// The first two bytes: what the parameter is, and what to do if it is unknown.
     pub parameter_type: ParameterType,
-    /// Header and value: what a report to the sender repeats.
+    /// Header and value, as repeated in a report to the sender.
     pub bytes: &'a [u8],
 }
 
@@ -37,32 +37,32 @@ pub enum Parameter<'a> {
     Ipv4Address(Ipv4Addr),
     /// A further address of the sender.
     Ipv6Address(Ipv6Addr),
-    /// Only in INIT ACK: to be returned unchanged in COOKIE ECHO.
+    /// In INIT ACK only: returned unchanged in COOKIE ECHO.
     StateCookie(&'a [u8]),
-    /// Only in INIT ACK: a parameter of the INIT, header included, that the sender did not recognize.
+    /// In INIT ACK only: a parameter of the INIT, header included, that the sender did not recognize.
     UnrecognizedParameter(&'a [u8]),
-    /// Only in INIT: by how much longer than usual the state cookie should live; whole milliseconds.
+    /// In INIT only: requested extension of the state cookie's lifetime, in whole milliseconds.
     CookiePreservative(Duration),
     /// A host name: answered with ABORT and the cause "Unresolvable Address".
     HostNameAddress(RawParameter<'a>),
-    /// Only in INIT: the kinds of addresses that the sender can use.
+    /// In INIT only: the kinds of addresses that the sender supports.
     SupportedAddressTypes(AddressTypes),
-    /// The sender would use explicit congestion notification.
+    /// The sender supports explicit congestion notification.
     EcnCapable,
-    /// The sender takes packets whose checksum is zero if this method, by its number, detects errors
-    /// instead (RFC 9653).
+    /// The sender accepts packets with a checksum of zero if this method, by its number, detects errors instead
+    /// (RFC 9653).
     ZeroChecksumAcceptable(u32),
-    /// What the sender adds to the keys, by chance (RFC 4895).
+    /// The sender's random contribution to the keys (RFC 4895).
     Random(&'a [u8]),
-    /// Chunk types that the sender takes only authenticated, a byte each (RFC 4895).
+    /// Chunk types that the sender accepts only if authenticated, one byte each (RFC 4895).
     Chunks(&'a [u8]),
-    /// How the sender can compute HMACs, two bytes each, the best first (RFC 4895).
+    /// HMAC algorithms that the sender supports, two bytes each, in order of preference (RFC 4895).
     HmacAlgorithms(&'a [u8]),
-    /// Chunk types beyond RFC 9260 that the sender knows, a byte each.
+    /// Chunk types beyond RFC 9260 that the sender supports, one byte each.
     SupportedExtensions(&'a [u8]),
-    /// The sender knows FORWARD TSN.
+    /// The sender supports FORWARD TSN.
     ForwardTsnSupported,
-    /// None of these; [`ParameterType::unrecognized_action`] says what to do with it.
+    /// An unknown parameter; [`ParameterType::unrecognized_action`] gives its treatment.
     Unrecognized(RawParameter<'a>),
 }
 
@@ -107,7 +107,7 @@ impl<'a> Parameter<'a> {
         })
     }
 
-    /// Appends the parameter, header included, padding not.
+    /// Appends the parameter, with its header and without padding.
     pub(super) fn emit(&self, buffer: &mut Vec<u8>) {
         let mut put = |parameter_type: ParameterType, value: &[u8]| {
             tlv::emit(buffer, parameter_type.0, |buffer| buffer.extend_from_slice(value));
@@ -147,7 +147,7 @@ fn fields<const N: usize>(kind: ParameterType, value: &[u8]) -> Result<&[u8; N],
     value.first_chunk().ok_or(ParseError::TooShort(Item::Parameter, kind.0))
 }
 
-/// The parameters of a chunk, not read yet.
+/// The parameters of a chunk, unparsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters<'a>(&'a [u8]);
 
@@ -156,12 +156,12 @@ impl<'a> Parameters<'a> {
         Parameters(bytes)
     }
 
-    /// Walks the parameters; ends after the first error.
+    /// Iterates the parameters; ends after the first error.
     pub fn iter(&self) -> ParameterIter<'a> {
         ParameterIter(TlvIter::new(self.0, Item::Parameter))
     }
 
-    /// What is wrong with the first that is malformed.
+    /// Error of the first malformed parameter, if any.
     pub fn fault(&self) -> Option<ParseError> {
         self.iter().find_map(Result::err)
     }
@@ -169,8 +169,8 @@ impl<'a> Parameters<'a> {
     /// The first state cookie.
     ///
     /// # Errors
-    /// The error that ended the walk before one was found, or that there is none: without it, an INIT
-    /// ACK cannot be answered.
+    /// The error that ended the iteration before one was found, or that there is none: without it, an INIT ACK
+    /// cannot be answered.
     pub fn state_cookie(&self) -> Result<&'a [u8], ParseError> {
         for parameter in self.iter() {
             if let Parameter::StateCookie(cookie) = parameter? {
@@ -180,8 +180,7 @@ impl<'a> Parameters<'a> {
         Err(ParseError::MissingParameter(ChunkType::INIT_ACK, ParameterType::STATE_COOKIE))
     }
 
-    /// The host name parameter, header included, for which the peer gets an ABORT (RFC 9260, section
-    /// 5.1.2).
+    /// The host name parameter, header included, which is answered with ABORT (RFC 9260, section 5.1.2).
     pub fn host_name(&self) -> Option<&'a [u8]> {
         self.iter().find_map(|parameter| match parameter {
             Ok(Parameter::HostNameAddress(raw)) => Some(raw.bytes),

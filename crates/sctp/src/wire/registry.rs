@@ -1,9 +1,9 @@
-//! The numbers that say what a chunk, a parameter or a cause is, and what to do with one that is not
-//! recognized (RFC 9260, sections 3.2, 3.2.1 and 3.3.10).
+//! Type numbers of chunks, parameters and causes, and the treatment of unrecognized ones (RFC 9260, sections 3.2,
+//! 3.2.1 and 3.3.10).
 
 use core::fmt;
 
-/// The number that says what a chunk is.
+/// Type number of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChunkType(pub u8);
 
@@ -16,17 +16,17 @@ impl ChunkType {
     pub const INIT_ACK: ChunkType = ChunkType(2);
     /// Selective acknowledgement.
     pub const SACK: ChunkType = ChunkType(3);
-    /// Asks whether a path works.
+    /// Probes a path.
     pub const HEARTBEAT: ChunkType = ChunkType(4);
     /// Answers HEARTBEAT.
     pub const HEARTBEAT_ACK: ChunkType = ChunkType(5);
     /// Ends an association at once.
     pub const ABORT: ChunkType = ChunkType(6);
-    /// Begins a graceful end.
+    /// Begins a graceful shutdown.
     pub const SHUTDOWN: ChunkType = ChunkType(7);
     /// Answers SHUTDOWN.
     pub const SHUTDOWN_ACK: ChunkType = ChunkType(8);
-    /// Reports an error that ends nothing.
+    /// Reports an error that does not end the association.
     pub const ERROR: ChunkType = ChunkType(9);
     /// Returns the state cookie.
     pub const COOKIE_ECHO: ChunkType = ChunkType(10);
@@ -38,7 +38,7 @@ impl ChunkType {
     pub const CWR: ChunkType = ChunkType(13);
     /// Answers SHUTDOWN ACK.
     pub const SHUTDOWN_COMPLETE: ChunkType = ChunkType(14);
-    /// Proves who sent the chunks behind it (RFC 4895).
+    /// Authenticates the chunks after it (RFC 4895).
     pub const AUTH: ChunkType = ChunkType(15);
     /// User data whose fragments may alternate with those of other messages (RFC 8260).
     pub const I_DATA: ChunkType = ChunkType(64);
@@ -48,14 +48,14 @@ impl ChunkType {
     pub const RE_CONFIG: ChunkType = ChunkType(130);
     /// Fills a packet up (RFC 4820).
     pub const PAD: ChunkType = ChunkType(132);
-    /// Moves the receiver past messages that were given up (RFC 3758).
+    /// Moves the receiver past abandoned messages (RFC 3758).
     pub const FORWARD_TSN: ChunkType = ChunkType(192);
     /// Changes the sender's addresses (RFC 5061).
     pub const ASCONF: ChunkType = ChunkType(193);
     /// FORWARD TSN for messages that may interleave (RFC 8260).
     pub const I_FORWARD_TSN: ChunkType = ChunkType(194);
 
-    /// As its RFC calls it, if we know it.
+    /// The type's name in its RFC; `None` if it is unknown.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             ChunkType::DATA => "DATA",
@@ -85,10 +85,10 @@ impl ChunkType {
         })
     }
 
-    /// What to do with a chunk of this type if it is not recognized.
+    /// Treatment of an unrecognized chunk of this type.
     ///
-    /// ECNE and CWR are assigned and mean nothing to a side that did not negotiate them, so they are
-    /// skipped, although their upper bits would stop the packet.
+    /// ECNE and CWR are assigned and have no meaning without negotiation, so they are skipped, although their upper
+    /// bits demand to stop.
     pub const fn unrecognized_action(self) -> UnrecognizedAction {
         match self {
             ChunkType::ECNE | ChunkType::CWR => UnrecognizedAction::Skip,
@@ -106,12 +106,12 @@ impl fmt::Display for ChunkType {
     }
 }
 
-/// The number that says what a parameter is.
+/// Type number of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParameterType(pub u16);
 
 impl ParameterType {
-    /// What a HEARTBEAT carries.
+    /// Contents of a HEARTBEAT.
     pub const HEARTBEAT_INFO: ParameterType = ParameterType(1);
     /// An IPv4 address of the sender.
     pub const IPV4_ADDRESS: ParameterType = ParameterType(5);
@@ -121,37 +121,37 @@ impl ParameterType {
     pub const STATE_COOKIE: ParameterType = ParameterType(7);
     /// A parameter of the INIT that the sender of the INIT ACK did not recognize.
     pub const UNRECOGNIZED_PARAMETER: ParameterType = ParameterType(8);
-    /// A wish that the state cookie live longer.
+    /// Request for a longer lifetime of the state cookie.
     pub const COOKIE_PRESERVATIVE: ParameterType = ParameterType(9);
-    /// A host name instead of addresses: deprecated, to be refused.
+    /// A host name instead of addresses: deprecated, and rejected.
     pub const HOST_NAME_ADDRESS: ParameterType = ParameterType(11);
-    /// The kinds of addresses that the sender can use.
+    /// The kinds of addresses that the sender supports.
     pub const SUPPORTED_ADDRESS_TYPES: ParameterType = ParameterType(12);
-    /// The sender's streams begin again (RFC 6525, section 4.1).
+    /// Resets the sender's streams (RFC 6525, section 4.1).
     pub const OUTGOING_SSN_RESET_REQUEST: ParameterType = ParameterType(13);
-    /// The receiver's streams are to begin again (RFC 6525, section 4.2).
+    /// Requests the reset of the receiver's streams (RFC 6525, section 4.2).
     pub const INCOMING_SSN_RESET_REQUEST: ParameterType = ParameterType(14);
-    /// All streams and the TSNs are to begin again (RFC 6525, section 4.3).
+    /// Requests the reset of all streams and TSNs (RFC 6525, section 4.3).
     pub const SSN_TSN_RESET_REQUEST: ParameterType = ParameterType(15);
-    /// What became of a request (RFC 6525, section 4.4).
+    /// Result of a request (RFC 6525, section 4.4).
     pub const RECONFIGURATION_RESPONSE: ParameterType = ParameterType(16);
-    /// The sender wants more streams (RFC 6525, section 4.5).
+    /// Requests more streams of the sender (RFC 6525, section 4.5).
     pub const ADD_OUTGOING_STREAMS_REQUEST: ParameterType = ParameterType(17);
-    /// The receiver is to take more streams (RFC 6525, section 4.6).
+    /// Requests more streams of the receiver (RFC 6525, section 4.6).
     pub const ADD_INCOMING_STREAMS_REQUEST: ParameterType = ParameterType(18);
     /// Reserved for explicit congestion notification.
     pub const ECN_CAPABLE: ParameterType = ParameterType(0x8000);
-    /// The sender takes packets without a checksum (RFC 9653, section 4).
+    /// The sender accepts packets without a checksum (RFC 9653, section 4).
     pub const ZERO_CHECKSUM_ACCEPTABLE: ParameterType = ParameterType(0x8001);
-    /// What the sender adds to the keys, by chance (RFC 4895, section 3.1).
+    /// The sender's random contribution to the keys (RFC 4895, section 3.1).
     pub const RANDOM: ParameterType = ParameterType(0x8002);
-    /// Chunk types that the sender takes only authenticated (RFC 4895, section 3.2).
+    /// Chunk types that the sender accepts only if authenticated (RFC 4895, section 3.2).
     pub const CHUNKS: ParameterType = ParameterType(0x8003);
-    /// How the sender can compute HMACs (RFC 4895, section 3.3).
+    /// HMAC algorithms that the sender supports (RFC 4895, section 3.3).
     pub const HMAC_ALGO: ParameterType = ParameterType(0x8004);
-    /// Chunk types beyond RFC 9260 that the sender knows (RFC 5061, section 4.2.7).
+    /// Chunk types beyond RFC 9260 that the sender supports (RFC 5061, section 4.2.7).
     pub const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
-    /// The sender knows partial reliability (RFC 3758, section 3.1).
+    /// The sender supports partial reliability (RFC 3758, section 3.1).
     pub const FORWARD_TSN_SUPPORTED: ParameterType = ParameterType(0xc000);
 
     /// An address that the sender adds (RFC 5061, section 4.2.1).
@@ -160,12 +160,12 @@ impl ParameterType {
     pub const DELETE_IP_ADDRESS: ParameterType = ParameterType(0xc002);
     /// Why a request was refused (RFC 5061, section 4.2.3).
     pub const ERROR_CAUSE_INDICATION: ParameterType = ParameterType(0xc003);
-    /// Where the sender wants data to be sent (RFC 5061, section 4.2.4).
+    /// The address to which the sender wants data to be sent (RFC 5061, section 4.2.4).
     pub const SET_PRIMARY_ADDRESS: ParameterType = ParameterType(0xc004);
-    /// A request was done (RFC 5061, section 4.2.5).
+    /// A request succeeded (RFC 5061, section 4.2.5).
     pub const SUCCESS_INDICATION: ParameterType = ParameterType(0xc005);
 
-    /// As its RFC calls it, if we know it.
+    /// The type's name in its RFC; `None` if it is unknown.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             ParameterType::HEARTBEAT_INFO => "Heartbeat Info",
@@ -198,7 +198,7 @@ impl ParameterType {
         })
     }
 
-    /// What to do with a parameter of this type if it is not recognized.
+    /// Treatment of an unrecognized parameter of this type.
     pub const fn unrecognized_action(self) -> UnrecognizedAction {
         UnrecognizedAction::from_bits((self.0 >> 14) as u8)
     }
@@ -213,16 +213,16 @@ impl fmt::Display for ParameterType {
     }
 }
 
-/// The number that says what a cause is.
+/// Code of an error cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CauseCode(pub u16);
 
 impl CauseCode {
     /// DATA on a stream that does not exist.
     pub const INVALID_STREAM_IDENTIFIER: CauseCode = CauseCode(1);
-    /// INIT or INIT ACK without a parameter that it must have.
+    /// INIT or INIT ACK without a mandatory parameter.
     pub const MISSING_MANDATORY_PARAMETER: CauseCode = CauseCode(2);
-    /// The state cookie came too late.
+    /// The state cookie arrived too late.
     pub const STALE_COOKIE: CauseCode = CauseCode(3);
     /// No memory or no buffer is left.
     pub const OUT_OF_RESOURCE: CauseCode = CauseCode(4);
@@ -230,34 +230,34 @@ impl CauseCode {
     pub const UNRESOLVABLE_ADDRESS: CauseCode = CauseCode(5);
     /// A chunk of unknown type.
     pub const UNRECOGNIZED_CHUNK_TYPE: CauseCode = CauseCode(6);
-    /// A mandatory parameter with a value that makes no sense.
+    /// A mandatory parameter with an invalid value.
     pub const INVALID_MANDATORY_PARAMETER: CauseCode = CauseCode(7);
     /// Parameters of unknown type in an INIT ACK.
     pub const UNRECOGNIZED_PARAMETERS: CauseCode = CauseCode(8);
     /// DATA without user data.
     pub const NO_USER_DATA: CauseCode = CauseCode(9);
-    /// COOKIE ECHO while the association is being shut down.
+    /// COOKIE ECHO during a shutdown.
     pub const COOKIE_RECEIVED_WHILE_SHUTTING_DOWN: CauseCode = CauseCode(10);
     /// A restart that would add addresses.
     pub const RESTART_WITH_NEW_ADDRESSES: CauseCode = CauseCode(11);
-    /// The application wished it.
+    /// The application aborted.
     pub const USER_INITIATED_ABORT: CauseCode = CauseCode(12);
-    /// The peer broke the protocol in a way that has no cause of its own.
+    /// The peer violated the protocol in a way without a cause of its own.
     pub const PROTOCOL_VIOLATION: CauseCode = CauseCode(13);
     /// The last address of the peer would be deleted (RFC 5061, section 4.3.1).
     pub const DELETE_LAST_ADDRESS: CauseCode = CauseCode(0xa0);
     /// No resources for a further address (RFC 5061, section 4.3.2).
     pub const OPERATION_REFUSED: CauseCode = CauseCode(0xa1);
-    /// The address that the request came from would be deleted (RFC 5061, section 4.3.3).
+    /// The source address of the request would be deleted (RFC 5061, section 4.3.3).
     pub const DELETE_SOURCE_ADDRESS: CauseCode = CauseCode(0xa2);
-    /// An ASCONF-ACK answers what was never asked (RFC 5061, section 4.3.4).
+    /// An ASCONF-ACK answers an ASCONF that was never sent (RFC 5061, section 4.3.4).
     pub const ILLEGAL_ASCONF_ACK: CauseCode = CauseCode(0xa3);
-    /// The peer may not do that (RFC 5061, section 4.3.5).
+    /// The peer is not authorized (RFC 5061, section 4.3.5).
     pub const NO_AUTHORIZATION: CauseCode = CauseCode(0xa4);
     /// An AUTH chunk with an HMAC identifier that its receiver did not offer (RFC 4895, section 4).
     pub const UNSUPPORTED_HMAC_IDENTIFIER: CauseCode = CauseCode(0x105);
 
-    /// As its RFC calls it, if we know it.
+    /// The cause's name in its RFC; `None` if it is unknown.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             CauseCode::INVALID_STREAM_IDENTIFIER => "Invalid Stream Identifier",
@@ -293,22 +293,21 @@ impl fmt::Display for CauseCode {
     }
 }
 
-/// What the two upper bits of a type tell a receiver that does not know it (RFC 9260, sections 3.2
-/// and 3.2.1).
+/// Treatment of an unrecognized type, by its two upper bits (RFC 9260, sections 3.2 and 3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnrecognizedAction {
     /// 00: ignore the rest of the packet (of the chunk, for a parameter).
     Stop,
-    /// 01: the same, and report the element to the sender.
+    /// 01: as 00, and report the element to the sender.
     StopAndReport,
-    /// 10: skip the element and go on.
+    /// 10: skip the element and continue.
     Skip,
-    /// 11: the same, and report the element to the sender.
+    /// 11: as 10, and report the element to the sender.
     SkipAndReport,
 }
 
 impl UnrecognizedAction {
-    /// From the two upper bits, given as the two lowest of `bits`.
+    /// The action for the two upper bits, given as the two lowest of `bits`.
     pub(crate) const fn from_bits(bits: u8) -> Self {
         match bits & 3 {
             0 => UnrecognizedAction::Stop,
@@ -318,12 +317,12 @@ impl UnrecognizedAction {
         }
     }
 
-    /// Whether the rest of the packet or chunk is to be ignored.
+    /// Whether the rest of the packet or chunk is ignored.
     pub const fn stops(self) -> bool {
         matches!(self, UnrecognizedAction::Stop | UnrecognizedAction::StopAndReport)
     }
 
-    /// Whether the sender is to be told.
+    /// Whether the element is reported to the sender.
     pub const fn reports(self) -> bool {
         matches!(self, UnrecognizedAction::StopAndReport | UnrecognizedAction::SkipAndReport)
     }

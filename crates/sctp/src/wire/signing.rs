@@ -1,5 +1,5 @@
-//! Authentication of chunks on the wire (RFC 4895, sections 3 and 6): sets of chunk types, HMACs, and
-//! what a packet in the making needs to sign itself.
+//! Authentication of chunks on the wire (RFC 4895, sections 3 and 6): sets of chunk types, HMACs, and the signing
+//! of packets being built.
 
 use core::fmt;
 
@@ -13,12 +13,12 @@ use super::registry::ChunkType;
 /// Bytes of an AUTH chunk before its HMAC.
 const AUTH_HEADER: usize = 8;
 
-/// The number that says how an HMAC is computed (RFC 4895, section 8).
+/// Identifier of an HMAC algorithm (RFC 4895, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HmacId(pub u16);
 
 impl HmacId {
-    /// SHA-1 (FIPS 180-2), which every implementation must know.
+    /// SHA-1 (FIPS 180-2), which is mandatory.
     pub const SHA_1: HmacId = HmacId(1);
     /// SHA-256 (FIPS 180-2).
     pub const SHA_256: HmacId = HmacId(3);
@@ -34,22 +34,22 @@ impl ChunkTypes {
         self.0[usize::from(number >> 6)] |= 1 << (number & 63);
     }
 
-    /// Takes a type out.
+    /// Removes a type.
     pub fn remove(&mut self, ChunkType(number): ChunkType) {
         self.0[usize::from(number >> 6)] &= !(1 << (number & 63));
     }
 
-    /// Whether a type is among them.
+    /// Whether the set contains a type.
     pub fn contains(&self, ChunkType(number): ChunkType) -> bool {
         self.0[usize::from(number >> 6)] & (1 << (number & 63)) != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
 
-    /// All of them, ascending.
+    /// The types, ascending.
     pub fn iter(&self) -> impl Iterator<Item = ChunkType> + '_ {
         (0..=u8::MAX).map(ChunkType).filter(|chunk_type| self.contains(*chunk_type))
     }
@@ -83,7 +83,7 @@ impl fmt::Debug for Mac {
 }
 
 impl Mac {
-    /// None if the identifier is none that we know.
+    /// `None` if the identifier is unknown.
     pub(crate) fn new(id: HmacId, key: &[u8]) -> Option<Mac> {
         // HMAC takes keys of any length.
         match id {
@@ -100,7 +100,7 @@ impl Mac {
         }
     }
 
-    /// Bytes of the HMAC.
+    /// Length of the HMAC in bytes.
     fn len(&self) -> usize {
         match self {
             Mac::Sha1(_) => 20,
@@ -108,8 +108,8 @@ impl Mac {
         }
     }
 
-    /// Whether `covered`, which begins with an AUTH chunk, is signed with this key. Takes the same time
-    /// wherever the two differ.
+    /// Whether `covered`, which begins with an AUTH chunk, is signed with this key. Takes constant time, wherever
+    /// the two differ.
     pub(crate) fn verify(&self, covered: &[u8], hmac: &[u8]) -> bool {
         let behind = covered.get(AUTH_HEADER + self.len()..);
         let (Some(header), Some(behind)) = (covered.get(..AUTH_HEADER), behind) else {
@@ -128,7 +128,7 @@ impl Mac {
         .is_ok()
     }
 
-    /// Signs `covered`, which begins with an AUTH chunk whose HMAC is zeros.
+    /// Signs `covered`, which begins with an AUTH chunk whose HMAC is zero.
     fn sign(&self, covered: &mut [u8]) {
         let at = AUTH_HEADER..AUTH_HEADER + self.len();
         match self.clone() {
@@ -148,7 +148,7 @@ fn put(covered: &mut [u8], at: core::ops::Range<usize>, hmac: &[u8]) {
     }
 }
 
-/// What a packet needs to sign the chunks that the peer wants signed.
+/// Signs the chunks of a packet that the peer requires to be authenticated.
 #[derive(Clone, Debug)]
 pub struct Signer {
     pub(crate) types: ChunkTypes,
@@ -157,13 +157,13 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// A signer of chunks of `types` with the association shared key `secret`, which the peer knows by
-    /// `key`; none if the HMAC identifier is none that we know.
+    /// A signer of chunks of `types` with the association shared key `secret`, which the peer knows as `key`;
+    /// `None` if the HMAC identifier is unknown.
     pub fn new(types: ChunkTypes, key: KeyId, hmac_id: HmacId, secret: &[u8]) -> Option<Signer> {
         Some(Signer { types, key, mac: Mac::new(hmac_id, secret)? })
     }
 
-    /// Bytes of the AUTH chunk that stands before a chunk of this type: none if the peer takes it bare.
+    /// Bytes of the AUTH chunk before a chunk of this type: 0 if the peer accepts it unauthenticated.
     pub(crate) fn auth_len_before(&self, chunk_type: ChunkType) -> usize {
         if self.types.contains(chunk_type) { self.auth_len() } else { 0 }
     }
@@ -173,7 +173,7 @@ impl Signer {
         AUTH_HEADER + self.mac.len()
     }
 
-    /// Appends an AUTH chunk whose HMAC is zeros.
+    /// Appends an AUTH chunk whose HMAC is zero.
     pub(super) fn open(&self, buffer: &mut Vec<u8>) {
         let start = buffer.len();
         let [k0, k1] = self.key.0.to_be_bytes();
@@ -183,7 +183,7 @@ impl Signer {
         buffer.resize(start + self.auth_len(), 0);
     }
 
-    /// Signs what follows the AUTH chunk with which `covered` begins.
+    /// Signs everything after the AUTH chunk at the beginning of `covered`.
     pub(super) fn close(&self, covered: &mut [u8]) {
         self.mac.sign(covered);
     }

@@ -1,5 +1,5 @@
-//! The framing that chunks, parameters and error causes share (RFC 9260, sections 3.2, 3.2.1 and
-//! 3.3.10): 16 bits that say what it is, 16 bits of length, a value, and padding to four bytes.
+//! The framing common to chunks, parameters and error causes (RFC 9260, sections 3.2, 3.2.1 and 3.3.10): 16 bits of
+//! type, 16 bits of length, a value, and padding to four bytes.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -10,15 +10,15 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! The padding of the last element may be missing, or be counted by the element around it: both occur
-//! in the wild, and both are accepted.
+//! The padding of the last element may be missing, or be included in the length of the enclosing element: both
+//! occur in practice, and both are accepted.
 
 use super::error::{Item, ParseError};
 
-/// Bytes of type and length.
+/// Bytes of the type and length fields.
 pub(crate) const HEADER: usize = 4;
 
-/// One element as it stands on the wire, without its padding.
+/// One element on the wire, without its padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tlv<'a> {
     /// The first 16 bits.
@@ -28,19 +28,19 @@ pub(crate) struct Tlv<'a> {
 }
 
 impl<'a> Tlv<'a> {
-    /// What follows the header.
+    /// Bytes after the header.
     #[inline]
     pub(crate) fn value(&self) -> &'a [u8] {
         self.bytes.get(HEADER..).unwrap_or_default()
     }
 }
 
-/// Walks elements that stand one after the other; ends after the first error.
+/// Iterates consecutive elements; ends after the first error.
 #[derive(Clone, Debug)]
 pub(crate) struct TlvIter<'a> {
     rest: &'a [u8],
     item: Item,
-    /// Bytes of the last element's value that lie elsewhere.
+    /// Bytes of the last element's value that are elsewhere.
     tail: usize,
 }
 
@@ -49,22 +49,22 @@ impl<'a> TlvIter<'a> {
         TlvIter { rest: bytes, item, tail: 0 }
     }
 
-    /// The last `tail` bytes of the last element lie elsewhere.
+    /// Declares that the last `tail` bytes of the last element are elsewhere.
     pub(crate) const fn with_tail(self, tail: usize) -> Self {
         TlvIter { tail, ..self }
     }
 
-    /// Whether the last element was taken.
+    /// Whether the last element was returned.
     pub(crate) const fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Makes the walk end here.
+    /// Ends the iteration.
     pub(crate) fn stop(&mut self) {
         self.rest = &[];
     }
 
-    /// The first element of `rest` and what follows it and its padding.
+    /// The first element of `rest`, and the bytes after it and its padding.
     #[inline]
     fn split(&self) -> Result<(Tlv<'a>, &'a [u8]), ParseError> {
         let &[head_high, head_low, length_high, length_low, ..] = self.rest else {
@@ -105,7 +105,7 @@ impl<'a> Iterator for TlvIter<'a> {
 
 impl core::iter::FusedIterator for TlvIter<'_> {}
 
-/// Appends an element; `value` appends what follows the header.
+/// Appends an element; `value` appends the bytes after the header.
 pub(crate) fn emit(buffer: &mut Vec<u8>, head: u16, value: impl FnOnce(&mut Vec<u8>)) {
     let start = buffer.len();
     let [high, low] = head.to_be_bytes();
@@ -116,20 +116,20 @@ pub(crate) fn emit(buffer: &mut Vec<u8>, head: u16, value: impl FnOnce(&mut Vec<
 
 /// Sets the length of the element that began at `start` and ends `behind` bytes after the buffer.
 pub(crate) fn patch_length(buffer: &mut [u8], start: usize, behind: usize) {
-    // One that is too long for 16 bits is too long for any packet: the builder takes it back.
+    // A length above 16 bits exceeds any packet: the builder removes the element.
     let length = u16::try_from(buffer.len() - start + behind).unwrap_or(u16::MAX);
     if let Some(field) = buffer.get_mut(start + 2..start + HEADER) {
         field.copy_from_slice(&length.to_be_bytes());
     }
 }
 
-/// Appends zeros until a multiple of four bytes follow `start`.
+/// Appends zeros until the length after `start` is a multiple of four bytes.
 pub(crate) fn pad(buffer: &mut Vec<u8>, start: usize) {
     let length = buffer.len() - start;
     buffer.resize(start + length.next_multiple_of(4), 0);
 }
 
-/// Appends elements one after the other, each padded but the last, whose padding no length counts.
+/// Appends consecutive elements, each padded except the last, whose padding no length includes.
 pub(crate) fn emit_list<T>(
     buffer: &mut Vec<u8>,
     items: impl IntoIterator<Item = T>,

@@ -1,14 +1,14 @@
-//! Fair bandwidth and weighted fair queueing (RFC 8260, sections 3.5 and 3.6) as start-time fair
-//! queueing (Goyal, Vin, Cheng 1996): a stream's rank is the virtual time at which its next fragment
-//! would begin, had it a share of its own; serving it moves its rank on by bytes over weight, and the
-//! virtual time is the rank of what was served last.
+//! Fair bandwidth and weighted fair queueing (RFC 8260, sections 3.5 and 3.6) as start-time fair queueing (Goyal,
+//! Vin, Cheng 1996): a stream's rank is the virtual time at which its next fragment would begin if it had a share
+//! of its own. Serving it advances its rank by bytes over weight, and the virtual time is the rank of the stream
+//! served last.
 
 use super::{Clock, Rank};
 
 /// Virtual time of a byte at weight 1. A power of two, so that weights up to it divide finely.
 const BYTE: u64 = 1 << 16;
 
-/// A stream that did not wait has no claim on the past.
+/// A stream that did not wait has no claim to past capacity.
 pub(super) fn enter(clock: &Clock) -> Rank {
     Rank { class: 0, at: clock.time }
 }

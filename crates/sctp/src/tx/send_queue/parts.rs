@@ -10,29 +10,29 @@ use crate::tx::message::{MessageKey, Progress};
 use crate::tx::send_options::{AbandonReason, Abandoned, SendError, SendOptions};
 use crate::wire::ids::{Ppid, StreamId};
 
-/// A message that is not complete.
+/// An incomplete message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Open {
-    /// The message waits or has begun.
+    /// The message is queued or partly sent.
     Message(u64),
-    /// The message was given up: what is left of it is refused.
+    /// The message was abandoned: its remaining parts are refused.
     Dropped,
 }
 
-/// What became of an open message that the application gives up.
+/// Result of abandoning an open message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DropOpen {
     /// There is none.
     None,
-    /// The message was given up before.
+    /// The message was abandoned before.
     Gone,
     /// Nothing of it had been sent.
     Dropped(Abandoned),
-    /// Something of it was sent: only the peer's consent can end it.
+    /// Part of it was sent: only the peer's consent can end it.
     Begun(MessageKey),
 }
 
-/// `message`, which may be open, is about to be renamed.
+/// `message`, which may be open, gets another number.
 pub(super) fn rename(open: &mut BTreeMap<StreamId, Open>, message: &Queued, new_id: u64) {
     let is_it = |open: &&mut Open| **open == Open::Message(message.id);
     if let Some(open) = open.get_mut(&message.stream).filter(is_it) {
@@ -91,13 +91,13 @@ impl SendQueue {
         Ok(())
     }
 
-    /// Whether messages are open whose last part is to come.
+    /// Whether there are messages without their last part.
     pub(crate) fn has_open(&self) -> bool {
         let message = |open: &Open| matches!(open, Open::Message(_));
         self.rare.as_ref().is_some_and(|rare| rare.open.values().any(message))
     }
 
-    /// The application gives the open message of `stream` up.
+    /// Abandons the open message of `stream`.
     pub(crate) fn drop_open(&mut self, stream: StreamId) -> DropOpen {
         let Some(open) = self.rare.as_ref().and_then(|rare| rare.open.get(&stream).copied()) else {
             return DropOpen::None;
@@ -123,20 +123,20 @@ impl SendQueue {
         dropped.map_or(DropOpen::None, DropOpen::Dropped)
     }
 
-    /// The streams on which messages are open whose last part is to come.
+    /// The streams with messages without their last part.
     pub(crate) fn open_streams(&self) -> Vec<StreamId> {
         let message = |(_, open): &(&StreamId, &Open)| matches!(open, Open::Message(_));
         let open = self.rare.iter().flat_map(|rare| rare.open.iter());
         open.filter(message).map(|(stream, _)| *stream).collect()
     }
 
-    /// No part of a message of `stream` is to come any more.
+    /// Ends the open message of `stream`, of which no part will follow.
     pub(crate) fn close_open(&mut self, stream: StreamId) {
         self.rare().open.remove(&stream);
         self.forget_rare();
     }
 
-    /// The application is still to end a message that was dropped.
+    /// Records that the application has yet to end a message that was dropped.
     pub(super) fn close_dropped(&mut self, message: &Queued) {
         if message.is_open() {
             self.rare().open.insert(message.stream, Open::Dropped);

@@ -1,13 +1,12 @@
-//! The streams of a send queue: how many there are, how they are served, and how they are reset
-//! (RFC 8260, section 4.3.3; RFC 6525, section 5).
+//! The streams of a send queue: their number, scheduling and reset (RFC 8260, section 4.3.3; RFC 6525, section 5).
 
 use super::{Queued, SendQueue, WaitingMessage};
 use crate::tx::scheduler::StreamValue;
 use crate::wire::ids::StreamId;
 
 impl SendQueue {
-    /// Sets the number of outbound streams to what was negotiated, and answers whether messages were
-    /// dropped because their stream is none (RFC 9260, section 5.1.1).
+    /// Sets the negotiated number of outbound streams; returns whether messages were dropped because their stream
+    /// does not exist (RFC 9260, section 5.1.1).
     pub(crate) fn set_streams(&mut self, outbound_streams: u16) -> bool {
         let fewer = outbound_streams < self.streams;
         self.streams = outbound_streams;
@@ -33,17 +32,17 @@ impl SendQueue {
         !gone.is_empty()
     }
 
-    /// `count` streams more (RFC 6525, section 5.1.5); as many as there is room for.
+    /// Adds `count` streams (RFC 6525, section 5.1.5), up to the maximum.
     pub(crate) fn add_streams(&mut self, count: u16) {
         self.streams = self.streams.saturating_add(count);
     }
 
-    /// The priority of a stream: the smaller, the sooner.
+    /// Sets the priority of a stream: a smaller number is sent first.
     pub(crate) fn set_priority(&mut self, stream: StreamId, priority: u16) {
         self.set_value(stream, |value| value.priority = priority);
     }
 
-    /// The weight of a stream: its share of the bytes.
+    /// Sets the weight of a stream: its share of the bytes.
     pub(crate) fn set_weight(&mut self, stream: StreamId, weight: u16) {
         self.set_value(stream, |value| value.weight = weight.max(1));
     }
@@ -66,7 +65,7 @@ impl SendQueue {
 
     // ---- reset ---------------------------------------------------------------------------------
 
-    /// The next message of each of these streams is number 0 again.
+    /// Resets the next message of each of these streams to number 0.
     pub(crate) fn reset_streams(&mut self, streams: &[StreamId]) {
         for stream in streams {
             self.next_mid.reset(*stream);
@@ -77,7 +76,7 @@ impl SendQueue {
         self.forget_rare();
     }
 
-    /// The next message of every stream is number 0 again.
+    /// Resets the next message of every stream to number 0.
     pub(crate) fn reset_all_streams(&mut self) {
         self.next_mid.reset_all();
         if let Some(rare) = &mut self.rare {
@@ -86,28 +85,27 @@ impl SendQueue {
         self.forget_rare();
     }
 
-    /// A message that waits, begun or not.
+    /// A message that is queued or partly sent.
     pub(crate) fn find_waiting(&self) -> Option<WaitingMessage> {
         self.backlog.find(|_| true)
     }
 
-    /// A message of one of these streams, ascending, that waits, begun or not: of several that wait one that
-    /// will wait long.
+    /// A queued or partly sent message of one of these streams, which ascend: of several one that will wait long.
     pub(crate) fn find_waiting_on(&self, streams: &[StreamId]) -> Option<WaitingMessage> {
         self.backlog.find(|stream| streams.binary_search(&stream).is_ok())
     }
 
-    /// Whether a message that was found still waits.
+    /// Whether a message that was found is still queued.
     pub(crate) fn is_waiting(&self, message: WaitingMessage) -> bool {
         self.backlog.contains(message)
     }
 
-    /// Whether a message of one of some streams is passed in parts and has not ended.
+    /// Whether a message of one of these streams is sent in parts and incomplete.
     pub(crate) fn has_open_among(&self, belongs: impl Fn(StreamId) -> bool) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.open.keys().any(|stream| belongs(*stream)))
     }
 
-    /// Whether a message of `stream` is passed in parts and has not ended.
+    /// Whether a message of `stream` is sent in parts and incomplete.
     pub(crate) fn has_open_on(&self, stream: StreamId) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.open.contains_key(&stream))
     }
