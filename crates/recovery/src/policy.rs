@@ -131,6 +131,10 @@ pub struct BackoffPolicy {
     /// last minutes: a longer one is that of a queue, into which nothing is to be sent without need, and what is lost is
     /// lost to congestion. Zero: whatever the queue.
     pub linear_queue: u8,
+    /// In an outage, a silence in which the timer expired more often than it stays linear, new data leaves whatever the window
+    /// says: a packet each such time, each timeout without back-off and each 32nd part of the outage at most, while a timeout may
+    /// be linear by `linear_queue`. Zero: as the window allows.
+    pub outage_data: Duration,
     /// Which expiries count as errors of the path.
     pub errors: ErrorCounting,
     /// Expiries in a row of the timer of the set-up (SCTP: T1-init, T1-cookie) at which the timeout does not
