@@ -1,13 +1,15 @@
-//! `thin` is nowhere worse than `rfc`: the small versions of plans over a grid of networks, and
-//! over a line that thin streams nearly fill.
+//! `thin` and the `latency` presets are nowhere worse than standard recovery: the small versions of plans over a grid of networks,
+//! and over a line that thin streams nearly fill.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
 use lab::compare::{compare, tally};
+use lab::plan::{Plan, Size};
+use runner::threads::run_all;
 
-use self::support::results_of;
+use self::support::{results_of, text_of};
 
 const KEY: &str = "flow.thin.policy";
 
@@ -24,6 +26,31 @@ fn thin_is_in_no_cell_worse_than_rfc_and_in_most_with_losses_better() {
     // The comparison the other way round finds what this one would have to.
     let other = compare(&plan, &finished, KEY, ("rfc", "thin"), &[]);
     assert_eq!(tally(&other, &names, 0.01).higher.len(), found.lower);
+}
+
+#[test]
+fn the_latency_presets_are_in_no_cell_worse_than_standard_recovery_and_in_most_with_losses_better()
+{
+    let presets = ["latency", "latency-lean", "latency-max"];
+    let quantiles = [0.99, 0.999].map(|quantile| format!("latency.quantile[quantile={quantile}]"));
+    let names = ["latency.mean", &quantiles[0], &quantiles[1]];
+    for (grid, other, cells) in [
+        ("../../experiments/defaults/thin-grid.toml", "rfc", 8),
+        ("../../experiments/defaults/tcp-grid.toml", "sack", 6),
+    ] {
+        let policies = presets.into_iter().chain([other]).map(str::to_owned);
+        let policies: Vec<String> = policies.collect();
+        let varied = Some((KEY, &policies[..]));
+        let plan = Plan::parse_varied(&text_of(grid), Size::Small, Some(4), varied).unwrap();
+        let finished = run_all(&plan, 2).unwrap();
+        for preset in presets {
+            let compared = compare(&plan, &finished, KEY, (preset, other), &[]);
+            let found = tally(&compared, &names, 0.01);
+            assert_eq!(found.higher, [], "{grid}: {preset}");
+            assert_eq!(found.compared, 3 * cells, "{grid}: {preset}");
+            assert!(found.lower >= cells, "{grid}: {preset}: {}", found.lower);
+        }
+    }
 }
 
 #[test]

@@ -114,6 +114,8 @@ const ELSEWHERE: &[(Only, &str, &str)] = &[
     (Only::Sctp, "mtu-base", "sctp/path-mtu/search"),
     (Only::Sctp, "mtu-sizes", "sctp/path-mtu/search"),
     (Only::Sctp, "linear-queue", "sctp/thin/linear-queue"),
+    (Only::Sctp, "outage-data", "sctp/thin/outage-data"),
+    (Only::Tcp, "outage-data", "tcp/thin/outage-data"),
     (
         Only::Sctp,
         "mtu-timeouts",

@@ -1,9 +1,9 @@
 //! The presets `latency`, `latency-lean` and `latency-max` reach what their plans ask for, but for what the plans say that they miss.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
 
-use lab::compare::{Difference, ablation, compare, reached, tally};
+use lab::compare::{Difference, ablation, compare, reached, side_by_side, tally};
 use lab::plan::{Plan, Size};
 use runner::threads::run_all;
 
@@ -62,6 +62,45 @@ fn timeouts_of_a_round_trip_and_requests_earn_their_place_where_messages_travel_
         }
         // Nothing is in flight that could be copied.
         assert!(idle.contains(&"copies beyond the window"), "{file}: {idle:?}");
+    }
+}
+
+/// Bursts of eight packets, which last for as many packets as it takes, over both protocols.
+const LONG_BURSTS: &str = r#"
+title = "long bursts"
+about = "Bursts of eight packets."
+[run]
+duration = "610s"
+warm_up = "10s"
+seeds = 4
+grace = "300s"
+[network]
+kind = "pair"
+rtt = "140ms"
+loss = "bursts 4% 8"
+[[flow]]
+name = "stream"
+transport = "sctp"
+workload = { arrivals = "120ms", size = 100 }
+set_up = "5s"
+[sweep]
+"flow.stream.transport" = ["sctp", "tcp"]
+"flow.stream.policy" = ["latency", { name = "no new data", preset = "latency", outage-data = "0s" }]
+[measure]
+latency = { quantiles = [0.999] }
+cost = {}
+"#;
+
+#[test]
+fn a_burst_that_goes_by_packets_ends_several_times_sooner_where_new_data_asks() {
+    let mut plan = Plan::parse(LONG_BURSTS, Size::Normal, None).unwrap();
+    plan.keep_distributions();
+    let finished = run_all(&plan, 2).unwrap();
+    let on_time = base::Duration::from_millis(10);
+    for cell in side_by_side(&plan, &finished, on_time).unwrap() {
+        let [asks, waits] = &cell.rows[..] else { panic!("{cell:?}") };
+        assert!(asks.latency.mean * 3.0 < waits.latency.mean, "{cell:?}");
+        assert!(asks.latency.p999 * 3.0 < waits.latency.p999, "{cell:?}");
     }
 }
 

@@ -25,7 +25,8 @@ const USUAL: Duration = Duration::from_millis(200);
 /// Least lateness of an acknowledgement that counts as a delay.
 const LEAST_DELAY: Duration = Duration::from_millis(5);
 
-/// Number of consecutive needless expiries after which a delay is believed.
+/// Needless expiries in a row after which a delay is believed, and acknowledgements in a row of several packets after which
+/// the peer is believed to wait for a second one: of one that does not, one acknowledgement may have been lost.
 const BELIEVED: u8 = 2;
 
 /// Knowledge of a peer's acknowledgement delay.
@@ -46,6 +47,8 @@ pub(crate) struct AckDelay {
     /// First transmission of the packet whose early expiry says nothing about the path; at most one between two RTT
     /// samples.
     excused: Option<Instant>,
+    /// Acknowledgements in a row that waited for a second packet, 255 at most.
+    pairs: u8,
     /// Requests for acknowledgements that are not delayed.
     pub(crate) requests: AckRequests,
 }
@@ -87,6 +90,25 @@ impl AckDelay {
             *slot = u16::try_from(measured.as_millis() + 1).unwrap_or(u16::MAX);
         }
         self.next = (self.next + 1) % REMEMBERED as u8;
+    }
+
+    /// An acknowledgement is of `packets`, the latest of which was `followed` by another one.
+    pub(crate) fn on_packets(&mut self, packets: u32, followed: bool) {
+        match packets {
+            1 if followed => self.pairs = 0,
+            0 | 1 => {}
+            _ => self.pairs = self.pairs.saturating_add(1),
+        }
+    }
+
+    /// Whether the peer acknowledges a packet that others follow when the next one arrives (RFC 5681, section 4.2).
+    pub(crate) fn waits_for_next(&self) -> bool {
+        self.pairs >= BELIEVED
+    }
+
+    /// The round trip without what the peer delayed of it, as far as it is known: no more than a quarter above the shortest.
+    pub(crate) fn without_delay(&self, smoothed: Duration) -> Duration {
+        self.base.get().map_or(smoothed, |base| smoothed.min(base * 5 / 4))
     }
 
     /// Records that a packet which travelled alone, without a request for its acknowledgement, is still
@@ -227,6 +249,19 @@ mod tests {
         let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
         delay.on_round_trip(Instant::ZERO, millis(131), true, false);
         assert_eq!(learned(&delay), Some(132));
+    }
+
+    #[test]
+    fn a_peer_waits_for_a_second_packet_that_does_so_twice_in_a_row() {
+        let mut delay = AckDelay::default();
+        let waits = |delay: &mut AckDelay, packets, followed| {
+            delay.on_packets(packets, followed);
+            delay.waits_for_next()
+        };
+        assert!(!waits(&mut delay, 2, false), "an acknowledgement may have been lost");
+        assert!(waits(&mut delay, 2, true));
+        assert!(waits(&mut delay, 1, false), "nothing followed that it could have waited for");
+        assert!(!waits(&mut delay, 1, true));
     }
 
     #[test]

@@ -186,6 +186,14 @@ impl Ledger {
         ends.map_or(Duration::ZERO, |(oldest, latest)| latest.since(oldest))
     }
 
+    /// How long after the oldest packet in flight on `path` the next one left; nothing if there is none.
+    pub fn first_gap(&self, path: PathIndex) -> Duration {
+        let list = self.paths.get(usize::from(path)).filter(|list| list.flight.packets > 1);
+        let oldest = list.and_then(|list| self.packet(list.head()?));
+        let next = oldest.and_then(|oldest| self.packet(oldest.next));
+        oldest.zip(next).map_or(Duration::ZERO, |(oldest, next)| next.sent_at.since(oldest.sent_at))
+    }
+
     /// The number of the next packet.
     pub fn next_packet(&self) -> PacketNumber {
         self.next_packet

@@ -134,6 +134,10 @@ pub struct BackoffPolicy {
     /// one of the last minutes. A longer one indicates a queue, where needless data does harm and a loss means
     /// congestion. Zero: regardless of the queue.
     pub linear_queue: u8,
+    /// In an outage, a silence in which the timer expired more often than it stays linear, new data leaves whatever the window
+    /// says: a packet each such time, each timeout without back-off and each 32nd part of the outage at most, while a timeout may
+    /// be linear by `linear_queue`. Zero: as the window allows.
+    pub outage_data: Duration,
     /// Expiries that count as errors of the path.
     pub errors: ErrorCounting,
     /// Consecutive expiries during the set-up (SCTP: T1-init, T1-cookie) at which the timeout does not double

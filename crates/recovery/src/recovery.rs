@@ -28,6 +28,7 @@ pub use self::bundles::{Bundle, Ride, Space};
 use self::heard::Heard;
 use self::losses::Lost;
 use self::response::AckContext;
+use crate::ack_delay::AckDelay;
 use crate::episode::End;
 use crate::event::{Event, EventLog};
 use crate::feedback::Silence;
@@ -266,6 +267,7 @@ impl Recovery {
     /// The retransmission timeout of `path` with back-off; heartbeats use it too.
     pub fn rto(&self, path: PathIndex) -> Duration {
         let rto = self.paths[usize::from(path)].rto(&self.policy.rto, self.is_thin(path));
+        let rto = rto + self.wait_for_next(path);
         self.delayed_ack(path).map_or(rto, |least| rto.max(least))
     }
 
@@ -283,6 +285,14 @@ impl Recovery {
         // In an outage the timer probes, and a needless copy is acknowledged at once.
         let outage = self.asks_by_timeout(path) && state.backoff.expiries() > 1;
         Some(if outage { waits / 2 } else { waits })
+    }
+
+    /// How long the peer waited with the acknowledgement of the oldest packet in flight on `path` for the next one, which is
+    /// no part of round trips where those of the latest packet count.
+    fn wait_for_next(&self, path: PathIndex) -> Duration {
+        let state = &self.paths[usize::from(path)];
+        let waits = state.ack_delay.as_deref().is_some_and(AckDelay::waits_for_next);
+        if waits && self.samples_proven() { self.ledger.first_gap(path) } else { Duration::ZERO }
     }
 
     /// Sets the maximum number of bytes of data in a packet of `path`. A window in bytes keeps its bytes, a window

@@ -32,6 +32,9 @@ const MOST_EARLY: u8 = 4;
 /// however short the round trip is.
 const LEAST_ERROR_TIMEOUT: Duration = Duration::from_millis(200);
 
+/// The longer an outage lasts, the longer it may last yet: new data asks after it has become longer by one part in as many.
+const OUTAGE_SHARE: u64 = 32;
+
 /// Consecutive expiries of the timer, and their effect on the next timeout.
 ///
 /// Separate from the timer, so that stopping or restarting the timer never loses them.
@@ -165,6 +168,22 @@ impl Backoff {
         self.first_at.is_some_and(|at| now < at + span)
     }
 
+    /// How long after the last packet new data may leave in an outage, whatever the window says; `rto` is the timeout without
+    /// back-off. None if something was acknowledged since the last expiry but one, or timeouts are linear, or the window says.
+    pub(crate) fn data_after(
+        &self,
+        now: Instant,
+        policy: BackoffPolicy,
+        rto: impl FnOnce() -> Duration,
+    ) -> Option<Duration> {
+        let outage = self.in_a_row > 1 && self.expiries > most_linear(policy);
+        if policy.outage_data.is_zero() || self.probing || !outage {
+            return None;
+        }
+        let lasts = now.since(self.first_at.unwrap_or(now));
+        Some(policy.outage_data.max(rto()).max(lasts / OUTAGE_SHARE))
+    }
+
     /// An expiry proved early, by a round trip that only retransmitted data shows: the path may become longer
     /// still. The timeout doubles each time, until the next RTT sample from data sent once.
     pub(crate) fn on_early(&mut self) {
@@ -186,17 +205,21 @@ impl Backoff {
     pub fn on_acknowledged(&mut self, policy: BackoffPolicy) {
         self.errors = 0;
         self.schedule = ErrorSchedule::default();
-        let linear = match policy.while_thin {
-            ThinBackoff::LinearFor(cap) => cap,
-            ThinBackoff::Exponential | ThinBackoff::Linear => 1,
-        };
-        let was_outage = core::mem::take(&mut self.in_a_row) > linear;
+        let was_outage = core::mem::take(&mut self.in_a_row) > most_linear(policy);
         if policy.ends == BackoffEnd::Acknowledgement && was_outage && !self.forgiven {
             self.exponent = 0;
             self.expiries = 0;
             self.first_at = None;
             self.forgiven = true;
         }
+    }
+}
+
+/// Expiries in a row at which the timeout of a thin stream is not doubled.
+fn most_linear(policy: BackoffPolicy) -> u8 {
+    match policy.while_thin {
+        ThinBackoff::LinearFor(cap) => cap,
+        ThinBackoff::Exponential | ThinBackoff::Linear => 1,
     }
 }
 
@@ -210,13 +233,14 @@ mod tests {
 
     fn every_error(while_thin: ThinBackoff) -> BackoffPolicy {
         let errors = ErrorCounting::EveryExpiry;
-        let linear_step = Duration::ZERO;
+        let (linear_step, outage_data) = (Duration::ZERO, Duration::ZERO);
         let (linear_queue, linear_setup, first_setup) = (0, 0, None);
         let ends = BackoffEnd::Sample;
         BackoffPolicy {
             while_thin,
             linear_step,
             linear_queue,
+            outage_data,
             errors,
             ends,
             linear_setup,
@@ -330,6 +354,28 @@ mod tests {
             backoff.apply(RTO, &rto(), true)
         };
         assert_eq!([BackoffEnd::Sample, BackoffEnd::Acknowledgement].map(after), [RTO * 8, RTO]);
+    }
+
+    #[test]
+    fn new_data_asks_in_a_silence_beyond_linear_timeouts_and_more_seldom_the_longer_it_lasts() {
+        let policy =
+            BackoffPolicy { outage_data: RTO / 2, ..every_error(ThinBackoff::LinearFor(2)) };
+        let mut backoff = Backoff::default();
+        let mut after = |at: u64| {
+            let now = Instant::from_millis(at);
+            backoff.on_expiry(now, policy, true, RTO, MAX);
+            backoff.data_after(now, policy, || RTO).map(Duration::as_millis)
+        };
+        assert_eq!([200, 400, 600].map(&mut after), [None, None, Some(200)]);
+        assert_eq!([6600, 64_200].map(&mut after), [Some(200), Some(2000)]);
+        backoff.on_acknowledged(policy);
+        let now = Instant::from_millis(64_400);
+        backoff.on_expiry(now, policy, true, RTO, MAX);
+        assert_eq!(backoff.data_after(now, policy, || RTO), None, "something was acknowledged");
+        backoff.on_expiry(now, policy, true, RTO, MAX);
+        assert!(backoff.data_after(now, policy, || RTO).is_some());
+        backoff.set_probing(true);
+        assert_eq!(backoff.data_after(now, policy, || RTO), None, "a closed window");
     }
 
     #[test]

@@ -241,6 +241,8 @@ pub static FIELDS: &[Field] = &[
         "Until N of these have passed in an outage, timeouts of linear:N double up to this only; 0s: at each after N."),
     field!(Timeout, None, "linear-queue", Number, u8, backoff.linear_queue,
         "Timeouts are linear up to a round trip of this many times the least one: beyond, there is a queue; 0: always."),
+    field!(Timeout, None, "outage-data", Time, Duration, backoff.outage_data,
+        "In an outage beyond linear timeouts a packet of new data may leave each such time whatever the window says; 0s: none."),
     field!(Timeout, None, "backoff-ends", Words, BackoffEnd, backoff.ends,
         "What ends back-off: a measured round trip, or also the first acknowledgement after an outage."),
     field!(Timeout, None, "error-counting", Words, ErrorCounting, backoff.errors,

@@ -103,6 +103,7 @@ impl RecoveryPolicy {
                 ends: BackoffEnd::Sample,
                 linear_step: Duration::ZERO,
                 linear_queue: 0,
+                outage_data: Duration::ZERO,
                 errors: ErrorCounting::EveryExpiry,
                 linear_setup: 0,
                 first_setup: None,
@@ -206,6 +207,7 @@ impl RecoveryPolicy {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.backoff.linear_step = LINEAR_STEP;
+        policy.backoff.outage_data = LINEAR_STEP;
         policy.backoff.first_setup = Some(FIRST_SETUP);
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
         policy
@@ -217,6 +219,7 @@ impl RecoveryPolicy {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.backoff.linear_step = LINEAR_STEP;
+        policy.backoff.outage_data = LINEAR_STEP;
         policy.backoff.first_setup = Some(FIRST_SETUP);
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: u8::MAX };
         policy.acknowledgement.request_immediate = ImmediateRequest::Always;

@@ -147,6 +147,7 @@ impl RecoveryPolicy {
         let mut policy = RecoveryPolicy::tcp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.backoff.linear_step = LINEAR_STEP;
+        policy.backoff.outage_data = LINEAR_STEP;
         policy.rto.samples = RttSamples::Proven;
         policy.rto.margin = RtoMargin::Learned;
         policy.timeout_resends = TimeoutResends::ByRack;

@@ -251,6 +251,7 @@ impl Recovery {
         if let Some(delay) = state.ack_delay.as_deref_mut() {
             let alone = news.delivered == 1 && next_sent_at.is_none();
             delay.on_round_trip(now, measured, alone, asked);
+            delay.on_packets(news.delivered, next_sent_at.is_some());
             in_vain = alone && asked && delay.requests.is_in_vain();
         }
         // The last of several packets made the receiver acknowledge them, unless the acknowledgement of the others

@@ -120,8 +120,12 @@ impl Recovery {
         let Some(share) = share else { return true };
         let last = self.ledger.next_packet().checked_sub(1);
         let left = last.and_then(|last| self.ledger.sent_at(last));
-        let srtt = self.paths[usize::from(path)].rtt.srtt();
-        left.zip(srtt).is_some_and(|(left, srtt)| now.since(left) <= share.of(srtt))
+        let state = &self.paths[usize::from(path)];
+        let Some((left, srtt)) = left.zip(state.rtt.srtt()) else { return false };
+        // Before any loss the peer's delay is no reason for copies of what travels alone.
+        let delay = state.ack_delay.as_deref().filter(|_| !self.copies_pay(path));
+        let within = delay.map_or(srtt, |delay| delay.without_delay(srtt));
+        now.since(left) <= share.of(within)
     }
 
     /// How many packets back copies in `packet` may reach by their value. While that value is in doubt, one packet

@@ -10,6 +10,7 @@ use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::{PacketNumber, PathIndex};
 use crate::policy::{ImmediateRequest, ThinDetector, TimerRestart, WindowCounts};
+use crate::rto::compute_rto;
 use crate::stats::Cause;
 
 impl Recovery {
@@ -56,10 +57,33 @@ impl Recovery {
         if room == 0 && load == Load::New && state.episode.allows_extra() {
             return state.congestion.mss();
         }
+        if load == Load::New && self.asks_by_data(now, path) {
+            return room.max(self.paths[usize::from(path)].congestion.mss());
+        }
+        let state = &self.paths[usize::from(path)];
         // RFC 9260, section 6.1, rule B: data that begins inside the window may end beyond it; its controller only
         // grows in that case.
         let overlaps = room > 0 && matches!(state.congestion, Congestion::Rfc9260(_));
         if overlaps { room.max(state.congestion.mss()) } else { room }
+    }
+
+    /// Whether new data on `path` may leave before what waits to be sent again, whatever the window says: in an outage, each
+    /// packet of which asks whether it is over.
+    pub fn asks_by_data(&self, now: Instant, path: PathIndex) -> bool {
+        let state = &self.paths[usize::from(path)];
+        let policy = state.rto_policy(&self.policy.rto);
+        let rto = || compute_rto(policy, &state.rtt, state.margin, true);
+        let Some(after) = state.backoff.data_after(now, self.policy.backoff, rto) else {
+            return false;
+        };
+        let due = self
+            .ledger
+            .oldest_sent_at(path)
+            .is_none_or(|oldest| now >= oldest + self.ledger.span_in_flight(path) + after);
+        due && state.episode.exempted().is_none()
+            && self.asks_by_timeout(path)
+            && self.is_thin(path)
+            && !self.has_queue(path)
     }
 
     /// Whether new data on `path` asks the peer for an immediate acknowledgement, which the next packet then does.

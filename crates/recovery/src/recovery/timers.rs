@@ -268,7 +268,7 @@ impl Recovery {
     }
 
     /// Whether the smoothed round trip is so far above the minimum that it contains a queue.
-    fn has_queue(&self, path: PathIndex) -> bool {
+    pub(super) fn has_queue(&self, path: PathIndex) -> bool {
         let state = &self.paths[usize::from(path)];
         let most = u64::from(self.policy.backoff.linear_queue);
         let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());

@@ -49,17 +49,23 @@ impl Sender {
         no_delay: bool,
     ) -> Option<Filling> {
         self.give_up_before(now, path, takes_new);
-        // Section 6.1, rule C: retransmissions precede new data.
-        let (first, may_leave, key) = match self.recovery.next_again(path.number(), 0) {
+        // Section 6.1, rule C: retransmissions precede new data, except new data that asks in an outage whether it is over:
+        // where only acknowledgements are lost, that data arrives.
+        let mut again = self.recovery.next_again(path.number(), 0);
+        if again.is_some()
+            && takes_new
+            && self.recovery.asks_by_data(now, path.number())
+            && self.may_begin_packet(now, path, no_delay)
+        {
+            again = None;
+        }
+        let (first, may_leave, key) = match again {
             Some((unit, _)) => {
                 let may_leave = self.recovery.may_send(now, path.number(), Load::Again);
                 (Load::Again, may_leave, self.keys.of(unit))
             }
             None if takes_new => {
-                let full_packet = self
-                    .fragment_size()
-                    .saturating_sub(self.overhead() + usize::from(self.auth_len));
-                let may_begin = self.may_begin(now, path, full_packet, no_delay);
+                let may_begin = self.may_begin_packet(now, path, no_delay);
                 (Load::New, may_begin, self.keys.resolve(self.queue.peek_key()))
             }
             None => return None,
@@ -106,6 +112,13 @@ impl Sender {
             self.append_bundle_behind(path, packet, from);
         }
         any
+    }
+
+    /// Whether new data may begin an empty packet.
+    fn may_begin_packet(&mut self, now: Instant, path: PathId, no_delay: bool) -> bool {
+        let full_packet =
+            self.fragment_size().saturating_sub(self.overhead() + usize::from(self.auth_len));
+        self.may_begin(now, path, full_packet, no_delay)
     }
 
     /// Whether new data may begin a packet with `room` bytes for its payload.

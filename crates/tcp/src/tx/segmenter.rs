@@ -111,7 +111,10 @@ impl Sender {
         let next = self.snd_nxt();
         let unsent = self.unsent_bytes();
         let fin_waits = self.finishing && !self.is_fin_sent();
-        if (unsent == 0 && !fin_waits) || self.recovery.next_again(PATH, 0).is_some() {
+        let nothing = unsent == 0 && !fin_waits;
+        let waits = self.recovery.next_again(PATH, 0).is_some();
+        // But for what asks in an outage whether it is over: where acknowledgements alone are lost, it arrives.
+        if nothing || (waits && !self.recovery.asks_by_data(now, PATH)) {
             return None;
         }
         let usable = self.window_end.saturating_sub(next);

@@ -30,6 +30,7 @@ fn strange() -> RecoveryPolicy {
     policy.backoff.first_setup = Some(millis(11));
     policy.backoff.linear_step = Duration::from_micros(9);
     policy.backoff.linear_queue = 9;
+    policy.backoff.outage_data = Duration::from_micros(9);
     policy.backoff.ends = BackoffEnd::Acknowledgement;
     policy.timer_restart = TimerRestart::LessTimerAge;
     policy.thin = ThinDetector::InFlight { threshold: 5, inclusive: true };
