@@ -12,7 +12,7 @@
 //! - [`Connection`]: one connection and its states.
 //! - [`Endpoint`]: dispatch of segments to connections, listeners, and answers without a connection.
 //! - [`ConnectionOptions`], [`ListenOptions`], [`EndpointOptions`]: the settings; [`ConnectionInfo`]: a snapshot of
-//! a connection's state.
+//!   a connection's state.
 //!
 //! Inside, sequence numbers are offsets of 64 bits that never wrap: SYN has offset 0, data begins at 1.
 //!

@@ -4,7 +4,7 @@
 //! - [`Sender`]: the whole sending side, in offsets: SYN has offset 0, data begins at 1, FIN takes one.
 //! - `buffer`: data from the oldest unacknowledged byte on.
 //! - `segmenter`: choice and size of the next segment: retransmissions, new data (Nagle, SWS avoidance, PSH, FIN),
-//! copies that ride along.
+//!   copies that ride along.
 //! - `output`: a segment, or a window probe; `persist`: when that probe is due.
 //! - `acknowledge`: effects of an acknowledgement.
 
