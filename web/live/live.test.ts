@@ -15,6 +15,33 @@ const axe = readFileSync(file("../node_modules/axe-core/axe.min.js"), "utf8");
 const QUIET = "app=game&net=continent&a=sctp:rfc&b=sctp:latency&flows=1&seed=1&do=0:loss=0&at=2000";
 const MINUTE = 60_000;
 
+/** A capture at a client that sends 40 messages of 80 bytes over TCP, 100 ms apart, over a round trip of 60 ms. */
+function capture(): Buffer {
+  const [client, server] = [[10, 0, 0, 1, 0x0f, 0xa0], [10, 0, 0, 2, 0, 80]] as const;
+  const words = (...list: number[]): Buffer => {
+    const bytes = Buffer.alloc(4 * list.length);
+    list.forEach((word, place) => bytes.writeUInt32LE(word, 4 * place));
+    return bytes;
+  };
+  const segment = (millis: number, isClient: boolean, seq: number, ack: number, flags: number, data: number): Buffer => {
+    const bytes = Buffer.alloc(40 + data, 0x74);
+    const [from, to] = isClient ? [client, server] : [server, client];
+    bytes.fill(0, 0, 40);
+    bytes.set([0x45, 0, 0, 40 + data, 0, 0, 0, 0, 64, 6, 0, 0, ...from.slice(0, 4), ...to.slice(0, 4), ...from.slice(4), ...to.slice(4)]);
+    bytes.writeUInt32BE(seq, 24);
+    bytes.writeUInt32BE(ack, 28);
+    bytes.set([0x50, flags, 0xff, 0xff], 32);
+    return Buffer.concat([words(Math.floor(millis / 1_000), (millis % 1_000) * 1_000, bytes.length, bytes.length), bytes]);
+  };
+  const messages = Array.from({ length: 40 }, (_, message) => {
+    const [at, seq] = [100 + 100 * message, 101 + 80 * message];
+    return [segment(at, true, seq, 501, 0x18, 80), segment(at + 60, false, 501, seq + 80, 0x10, 0)];
+  });
+  const head = words(0xa1b2c3d4, 0x00040002, 0, 0, 65_535, 101);
+  const opened = [segment(0, true, 100, 0, 0x02, 0), segment(60, false, 500, 101, 0x12, 0), segment(60, true, 101, 501, 0x10, 0)];
+  return Buffer.concat([head, ...opened, ...messages.flat()]);
+}
+
 describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   let browser: Browser;
   let problems: string[] = [];
@@ -129,7 +156,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
     await page.getByRole("button", { name: /Why a lost packet costs a second/ }).click();
     const words = page.locator(".words");
     await expect.poll(() => words.textContent()).toContain("Four times a second");
-    await expect.poll(() => words.textContent(), { timeout: 2 * MINUTE }).toMatch(/took 1\.\d+ s above.*it took 1\d\d ms/);
+    await expect.poll(() => words.textContent(), { timeout: 2 * MINUTE }).toMatch(/Message 12 took (9\d\d|8\d\d) ms above.*it took 1\d\d(\.\d)? ms/);
     await page.getByRole("button", { name: "Next" }).click();
     await expect.poll(() => words.textContent()).toContain("200 ms while the stream is thin");
     expect(problems).toEqual([]);
@@ -138,7 +165,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   it("takes another application, network and policies, and says what cannot be", async () => {
     const page = await open(QUIET);
     await page.getByLabel("Application").selectOption("trading");
-    await page.getByLabel("Network").selectOption("two-paths");
+    await page.getByLabel("Network", { exact: true }).selectOption("two-paths");
     await page.getByLabel("First policy").selectOption("tcp:sack");
     await page.getByLabel("Second policy").selectOption("sctp:thin");
     await expect.poll(() => clock(page), { timeout: MINUTE }).toBeGreaterThan(0.2);
@@ -153,23 +180,39 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
     const choose = page.locator("input[type=file]");
     await choose.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("no capture at all") });
     await expect.poll(() => page.getByRole("alert").textContent()).toMatch(/notes\.txt: .*capture/);
-    await choose.setInputFiles(file("../../crates/live/tests/game.pcap"));
+    await choose.setInputFiles({ name: "game.pcap", mimeType: "application/vnd.tcpdump.pcap", buffer: capture() });
     await expect.poll(() => page.getByLabel("Application").inputValue(), { timeout: MINUTE }).toBe("capture");
     await expect.poll(() => clock(page), { timeout: MINUTE }).toBeGreaterThan(1);
     await page.getByRole("button", { name: "Pause" }).click();
     expect(await page.locator(".about").textContent()).toMatch(/messages of .* as they were captured/);
-    expect(Number.parseFloat(await cell(page, "Messages delivered", 1))).toBeGreaterThan(3);
+    expect(Number.parseFloat(await cell(page, "Delivered", 1))).toBeGreaterThan(3);
     expect(page.url()).not.toContain("app=capture");
     expect(problems).toEqual([]);
   }, 3 * MINUTE);
 
-  it("stays smooth with 20 flows: its own work fits a sixtieth of a second", async () => {
+  it("runs 20 flows while it draws", async () => {
     const page = await open("flows=20&at=20000&do=0:loss=5&speed=2");
+    const before = Number((await cell(page, "Delivered", 1)).replaceAll(",", ""));
     await page.getByRole("button", { name: "Play" }).click();
     await expect.poll(() => clock(page), { timeout: MINUTE }).toBeGreaterThan(21);
-    const drawn = await page.evaluate(() => performance.getEntriesByName("live-frame").map(({ duration }) => duration).sort((one, other) => one - other));
-    expect(drawn.length).toBeGreaterThan(10);
-    console.log(`live: a frame with 20 flows takes ${(drawn[drawn.length >> 1] ?? 0).toFixed(1)} ms in the median`);
+    // Told, and no more: how long a frame takes depends on what else the machine does.
+    const frames = await page.evaluate(
+      () =>
+        new Promise<number[]>((done) => {
+          const at: number[] = [];
+          const tick = (now: number): void => {
+            if (at.push(now) > 120) done(at);
+            else requestAnimationFrame(tick);
+          };
+          requestAnimationFrame(tick);
+        }),
+    );
+    const spans = frames.slice(1).map((at, index) => at - (frames[index] ?? 0)).sort((one, other) => one - other);
+    console.log(`live: with 20 flows a frame comes each ${(spans[60] ?? 0).toFixed(1)} ms in the median, each ${(spans[114] ?? 0).toFixed(1)} ms at most in 95 of 100`);
+    await page.getByRole("button", { name: "Pause" }).click();
+    const after = Number((await cell(page, "Delivered", 1)).replaceAll(",", ""));
+    expect(after - before).toBeGreaterThan(180);
+    expect(problems).toEqual([]);
   }, 3 * MINUTE);
 
   it("fits a phone", async () => {

@@ -11,7 +11,7 @@ use crate::http;
 /// The page that the command was built with: empty if with none.
 const EMBEDDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/live.html"));
 
-/// The page has all that it needs inside, and asks nobody for anything.
+/// Content-Security-Policy of the page: all that it needs is inside, and it connects to nothing.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob: data:; \
                       worker-src blob: data:; style-src 'unsafe-inline'; img-src data:";
 

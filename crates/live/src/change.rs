@@ -41,7 +41,7 @@ pub enum What {
     DropMessage(u64),
     /// The packet in which a side sends a message of the flow shown for the n-th time; the first is 1.
     DropCopy {
-        /// The side.
+        /// Policy whose sender sends it.
         side: Side,
         /// Number of the message, from 0.
         message: u64,
@@ -50,7 +50,7 @@ pub enum What {
     },
     /// The n-th packet of the receiver of the flow shown; the first is 1.
     DropAnswer {
-        /// The side.
+        /// Policy whose receiver sends it.
         side: Side,
         /// Number of the packet among the receiver's.
         number: u64,

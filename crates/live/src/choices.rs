@@ -3,6 +3,9 @@
 use recovery::policy::{PRESETS, TCP_PRESETS};
 use serde::Serialize;
 
+/// Flows of a side at most: more cannot be told apart.
+pub(crate) const MOST_FLOWS: u32 = 100;
+
 /// An application: when it has something to say, and how much.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Application {
@@ -65,7 +68,7 @@ pub const APPLICATIONS: [Application; 9] = [
     application(
         "shell",
         "Remote shell",
-        "Somebody types: 48 bytes, five keys a second on average, at random times.",
+        "Keystrokes: 48 bytes, five keys a second on average, at random times.",
         "~200ms",
         "48",
     ),
@@ -195,11 +198,11 @@ pub fn policies() -> impl Iterator<Item = Policy> {
 /// All that can be chosen.
 #[derive(Debug, Serialize)]
 pub struct Choices {
-    /// The applications.
+    /// [`APPLICATIONS`].
     pub applications: [Application; 9],
-    /// The networks.
+    /// [`NETWORKS`].
     pub networks: [Network; 7],
-    /// The policies.
+    /// Presets of both protocols: [`policies`].
     pub policies: Vec<Policy>,
 }
 

@@ -10,13 +10,11 @@ use serde::Deserialize;
 
 use crate::change::{Change, ChangeError};
 use crate::choices::{
-    APPLICATIONS, Application, NETWORKS, Network, find_application, find_network,
+    APPLICATIONS, Application, MOST_FLOWS, NETWORKS, Network, find_application, find_network,
 };
 use crate::traffic::Traffic;
 
-/// Flows at most.
-pub(crate) const MOST_FLOWS: u32 = 100;
-/// Changes at most.
+/// Changes of a run at most: an address holds no more.
 const MOST_CHANGES: usize = 500;
 /// Virtual time of a run, in seconds, from when messages may be due.
 pub(crate) const DURATION_S: u64 = 600;

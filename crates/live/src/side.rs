@@ -20,6 +20,9 @@ use crate::watch::{Watch, Watched, millis};
 /// When the first message may be due.
 pub(crate) const BEGIN: Instant = Instant::from_millis(SET_UP_S * 1000);
 
+/// Marks in a frame at most.
+const MOST_MARKS: usize = 20_000;
+
 /// A side that runs.
 pub(crate) struct Running {
     built: CellWorld,
@@ -116,7 +119,9 @@ impl Running {
                 });
             }
         }
-        SideFrame { lines, fates, marks, told }
+        // After a long way only the youngest are seen.
+        let youngest = marks.len().saturating_sub(MOST_MARKS);
+        SideFrame { lines, fates, marks: marks.split_off(youngest), told }
     }
 
     /// Numbers of all flows so far, by the laboratory's measures.

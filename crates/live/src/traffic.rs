@@ -8,7 +8,7 @@ use trace::capture::Capture;
 use trace::messages::Messages;
 use trace::{Options, Protocol};
 
-use crate::setting::MOST_FLOWS;
+use crate::choices::MOST_FLOWS;
 
 /// Messages of a capture's streams.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,3 +106,6 @@ impl Traffic {
         file_entry(name, &self.recording.to_csv())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,9 +29,9 @@ pub struct Reason {
 pub struct Decided {
     /// Name of the field, as in policies.
     pub name: &'static str,
-    /// Its value in the policy.
+    /// Value of the field in the policy.
     pub value: String,
-    /// Its meaning.
+    /// What the field means, a sentence.
     pub meaning: &'static str,
     /// The paper or RFC that it comes from.
     pub source: &'static str,

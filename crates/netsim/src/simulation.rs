@@ -6,13 +6,14 @@
 //! their way: it does not grow with the length of the run.
 
 mod network;
+mod steering;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
-use base::{DatagramMeta, Duration, GatheredBuffer, Instant, Machine, Probability};
+use base::{DatagramMeta, GatheredBuffer, Instant, Machine, Probability};
 use bytes::{Bytes, BytesMut};
 
 use crate::checker::{Checker, RunEnd, Violation};
@@ -215,27 +216,6 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         let result = act(&mut self.hosts[id.0 as usize], now);
         self.settle(id);
         result
-    }
-
-    /// From now on link `id` carries IP packets of at most `mtu` bytes; see [`LinkConfig::mtu`].
-    pub fn set_link_mtu(&mut self, id: LinkId, mtu: Option<u64>) {
-        if let Some(link) = self.network.links.get_mut(id.0 as usize) {
-            link.set_mtu(mtu);
-        }
-    }
-
-    /// From now on link `id` loses packets that `oracle` decides about, too; see [`Link::set_interference`].
-    pub fn set_link_interference(&mut self, id: LinkId, oracle: LossOracle<Packet>) {
-        if let Some(link) = self.network.links.get_mut(id.0 as usize) {
-            link.set_interference(oracle);
-        }
-    }
-
-    /// From now on packets take this long over link `id`; see [`Link::set_delay`].
-    pub fn set_link_delay(&mut self, id: LinkId, delay: Duration) {
-        if let Some(link) = self.network.links.get_mut(id.0 as usize) {
-            link.set_delay(delay);
-        }
     }
 
     /// What happened on link `id`; nothing for one of another simulation.

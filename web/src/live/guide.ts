@@ -16,7 +16,8 @@ export interface Scenario {
   /** Pixels for a millisecond. */
   zoom: number;
   cues: Cue[];
-  /** When it stops. */
+  /** When it begins to be shown, and when it stops. */
+  from_ms: number;
   until_ms: number;
 }
 
@@ -25,7 +26,10 @@ export interface Step {
   scenarios: Scenario[];
 }
 
-const LOST = 3;
+/** The message that is lost: late enough that round trips were measured. It is due at 3.24 s. */
+const LOST = 12;
+const FROM_MS = 2_300;
+const UNTIL_MS = 4_600;
 const ONE: Setting = {
   application: "signalling",
   network: "continent",
@@ -41,7 +45,7 @@ const says = (at_ms: number, text: string): Cue => ({ at_ms, text: () => text })
 /** How long the lost message took on a side, in words. */
 function took(player: Player, side: 0 | 1): string {
   const latency = player.scene.latency(side, LOST);
-  return latency === undefined ? "longer than this" : time(latency);
+  return latency === undefined ? "longer than this" : time(Math.round(latency));
 }
 
 function mechanism(policy: string, before: string, after: string): Scenario {
@@ -49,8 +53,9 @@ function mechanism(policy: string, before: string, after: string): Scenario {
     setting: { ...ONE, policies: ["sctp:rfc", policy] },
     speed: 0.25,
     zoom: 0.3,
-    until_ms: 2_600,
-    cues: [says(0, before), { at_ms: 1_500, text: (player) => `${after} Message ${LOST} took ${took(player, 1)}; ${took(player, 0)} without.` }],
+    from_ms: FROM_MS,
+    until_ms: UNTIL_MS,
+    cues: [says(0, before), { at_ms: 3_700, text: (player) => `${after} Message ${LOST} took ${took(player, 1)}; ${took(player, 0)} without.` }],
   };
 }
 
@@ -62,13 +67,14 @@ export const STEPS: Step[] = [
         setting: ONE,
         speed: 0.1,
         zoom: 0.34,
-        until_ms: 2_600,
+        from_ms: FROM_MS,
+        until_ms: UNTIL_MS,
         cues: [
           says(0, "Four times a second a message leaves the sender, the upper line, and reaches the receiver 50 ms later. Answers come back."),
-          says(740, `Message ${LOST} is lost. Nobody knows: a sender hears only of what arrives.`),
-          says(1_100, "Later messages arrive, and wait behind the lost one, since they are to be read in order: the bars below grow. A game stutters now."),
-          says(1_500, "Above, by the rules of the standard, the sender waits until three later messages are reported, or until its timer of at least a second expires. With four messages a second, both take long."),
-          { at_ms: 2_100, text: (player) => `Message ${LOST} took ${took(player, 0)} above. Below, with timers for thin streams, it took ${took(player, 1)}. Click the orange packets to read why they left.` },
+          says(3_290, `Message ${LOST} is lost. Nobody knows: a sender hears only of what arrives.`),
+          says(3_550, "Later messages arrive, and wait behind the lost one, since they are to be read in order: the bars below grow. A game stutters now."),
+          says(3_850, "Above, by the rules of the standard, the sender waits until three later messages are reported, or until its timer of at least a second expires. With four messages a second, both take long."),
+          { at_ms: 4_250, text: (player) => `Message ${LOST} took ${took(player, 0)} above. Below, with timers for thin streams, it took ${took(player, 1)}. Click the orange packets to read why they left.` },
         ],
       },
     ],
@@ -89,6 +95,7 @@ export const STEPS: Step[] = [
         setting: { ...ONE, application: "game", flows: 20, seed: 1, changes: ["0:loss=2"] },
         speed: 3,
         zoom: 0.06,
+        from_ms: 0,
         until_ms: 90_000,
         cues: [
           says(0, "Twenty players, 2 % lost each way. Each dot is a message: the higher, the later it came."),

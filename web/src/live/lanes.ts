@@ -158,6 +158,7 @@ function drawNames(pen: CanvasRenderingContext2D, name: string, index: 0 | 1, th
   pen.beginPath();
   pen.roundRect(0, top + 6, 4, LANE - 16, 2);
   pen.fill();
+  pen.fillStyle = theme.text;
   pen.font = font(13, 700);
   pen.fillText(name, 10, top + 12);
   pen.font = font(11);
@@ -188,7 +189,7 @@ function cross(pen: CanvasRenderingContext2D, x: number, y: number, color: strin
   line(pen, x - 5, y + 5, x + 5, y - 5, color, 2.5);
 }
 
-/** The packet nearest to a point, within so many pixels. */
+/** The packet nearest to a point, within a number of pixels. */
 export function pick(view: View, scene: Scene, x: number, y: number, within: number): Picked | undefined {
   let best: (Picked & { distance: number }) | undefined;
   scene.sides.forEach((side, index) => {

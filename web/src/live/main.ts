@@ -13,9 +13,11 @@ async function begin(): Promise<void> {
   const { engine, choices } = await Engine.start();
   const state = read(location.hash);
   const page = new Page(engine, choices, state);
-  place.replaceChildren(...page.parts);
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (await page.player.begin(state.setting, state.at_ms)) page.player.play(state.at_ms === 0 && !calm);
+  const begun = await page.player.begin(state.setting, state.at_ms);
+  place.replaceChildren(...page.parts);
+  page.show();
+  page.player.play(begun && state.at_ms === 0 && !calm);
   // A link that is pasted into the page's own tab.
   window.addEventListener("hashchange", () => {
     const { setting, at_ms } = read(location.hash);

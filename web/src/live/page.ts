@@ -109,6 +109,11 @@ export class Page {
     for (const side of [0, 1] as const) document.documentElement.style.setProperty(`--side-${side}`, sideColor(theme(), side));
   }
 
+  /** Draws it for the first time, once it has its place on the screen. */
+  show(): void {
+    this.#stage.draw();
+  }
+
   #frame(): void {
     this.#stage.draw();
     this.#knobs.tick();
@@ -164,11 +169,11 @@ export class Page {
     if (await this.player.begin(this.player.setting, 0)) this.player.play(true);
   }
 
-  async #scenario({ setting, speed, zoom }: Scenario): Promise<void> {
+  async #scenario({ setting, speed, zoom, from_ms }: Scenario): Promise<void> {
     this.#stage.picked = undefined;
     this.#stage.view.px_per_ms = zoom * Math.min(1, Math.max(0.45, this.#stage.view.width / 900));
     this.player.speed = speed;
-    if (await this.player.begin(setting, 0)) this.player.play(true);
+    if (await this.player.begin(setting, from_ms)) this.player.play(true);
   }
 
   #pick(picked: Picked | undefined): void {
@@ -224,7 +229,7 @@ export class Page {
       choose.setAttribute("aria-label", `Why: ${told(trip)}, ${names[side]}`);
       return [seconds(trip.sent_ms), names[side], told(trip), choose];
     };
-    const shown = table("The last packets, the newest first; as of the last pause", ["Left at", "Side", "Packet", ""], all.map(row));
+    const shown = table("The last packets, the newest first; as of the last pause", ["Left at", "Side", "Packet", "Why"], all.map(row));
     this.#list.replaceChildren(this.#list.firstElementChild ?? "", element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The last packets" }, shown));
   }
 

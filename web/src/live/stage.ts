@@ -10,7 +10,7 @@ import { Sheet, View } from "./view.ts";
 
 /** How near a pointer must come to a packet, in pixels: fingers are less exact. */
 const NEAR = { mouse: 9, touch: 18 };
-/** One press brings the picture so much nearer. */
+/** The factor by which one press brings the picture nearer. */
 const NEARER = 1.5;
 
 export const KEYS =
@@ -43,7 +43,7 @@ export class Stage {
     this.lanes = element("div", { class: "stage lanes", tabindex: "0", role: "group", "aria-label": `Packets. ${KEYS}` }, lanes);
     this.below = [
       element("figure", { class: "latencies" }, element("figcaption", {}, "How long each message took, from when it was due; bright: the flow shown above"), latency),
-      element("figure", { class: "distribution" }, element("figcaption", {}, "How often, ten times for each step"), distribution),
+      element("figure", { class: "distribution" }, element("figcaption", {}, "How often, on a scale of factors of ten"), distribution),
     ];
     this.#point(lanes);
     this.lanes.addEventListener("keydown", (event) => {

@@ -35,7 +35,7 @@ export class View {
     this.px_per_ms = Math.min(Math.max(this.px_per_ms * times, LEAST_PX_PER_MS), MOST_PX_PER_MS);
   }
 
-  /** Goes back in time by so many pixels, not beyond the beginning or the present. */
+  /** Goes back in time by a number of pixels, not beyond the beginning or the present. */
   move(pixels: number): void {
     this.back_ms = Math.min(Math.max(this.back_ms + pixels / this.px_per_ms, 0), this.now_ms);
   }

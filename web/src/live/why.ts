@@ -60,7 +60,7 @@ export function describe(change: string, player: Player, names: [string, string]
     const number = Number(message[1]);
     const took = ([0, 1] as const).map((side) => {
       const latency = player.scene.latency(side, number);
-      return `${names[side]} ${latency === undefined ? "still waits" : time(latency)}`;
+      return `${names[side]} ${latency === undefined ? "still waits" : time(Math.round(latency))}`;
     });
     const due = player.scene.due.some(([one]) => one === number);
     return `message ${number} dropped${due ? `: ${took.join(", ")}` : ""}`;

@@ -274,5 +274,5 @@ fn fields_of_a_policy_can_differ_from_its_preset() {
     let frame =
         show(["sctp:rfc", "sctp:rfc;rto-min-thin=200ms;backoff=linear"], changes).advance(9_000.0);
     let [rfc, ours] = frame.unwrap().sides.map(|side| latency(&side, 17));
-    assert!(rfc > 800.0 && ours < 500.0, "{rfc} {ours}");
+    assert!(rfc > ours + 300.0, "{rfc} {ours}");
 }
