@@ -64,8 +64,8 @@ mod tests {
 
     /// The example of the draft, section 4.1.
     const EXAMPLE: [u8; 30] = [
-        1, 0, 0, 30, 0x89, 0x6c, 0xdd, 0x1d, 0, 0x50, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xe0, 0x79, 0x65,
-        0x1d, 0xc0, 0, 0, 4, 0x80, 8, 0, 6, 0x82, 0xc0,
+        1, 0, 0, 30, 0x89, 0x6c, 0xdd, 0x1d, 0, 0x50, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xe0, 0x79,
+        0x65, 0x1d, 0xc0, 0, 0, 4, 0x80, 8, 0, 6, 0x82, 0xc0,
     ];
 
     #[test]
@@ -73,7 +73,10 @@ mod tests {
         let read = SignalledInit::parse(&EXAMPLE).unwrap();
         let init = read.init().unwrap();
         assert_eq!((init.initiate_tag.0, init.initial_tsn.0), (0x896c_dd1d, 0xe079_651d));
-        assert_eq!((init.a_rwnd, init.outbound_streams, init.inbound_streams), (0x50_0000, 65535, 65535));
+        assert_eq!(
+            (init.a_rwnd, init.outbound_streams, init.inbound_streams),
+            (0x50_0000, 65535, 65535)
+        );
     }
 
     #[test]

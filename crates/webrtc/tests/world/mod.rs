@@ -251,8 +251,16 @@ pub(crate) fn server(seed: u64, role: Role, change: fn(&mut ServerOptions)) -> S
 
 impl World {
     pub(crate) fn new(setting: Setting) -> World {
-        let Setting { link, seed, role, browser, association, server: change, wrong_key, signals_init } =
-            setting;
+        let Setting {
+            link,
+            seed,
+            role,
+            browser,
+            association,
+            server: change,
+            wrong_key,
+            signals_init,
+        } = setting;
         let mut server = server(seed, role, change);
         let mut random = RandomStream::new(seed, Purpose("browser", 0));
         let own = Credentials::generate(&mut random);
