@@ -125,7 +125,8 @@ impl Browser {
     /// Where it does not run.
     pub fn version(&self) -> Result<String> {
         let (_, text) = Process::output(None, &self.program, &["--version"])?;
-        Ok(text.trim().to_owned())
+        // A wrapper may complain ahead of it.
+        Ok(text.lines().last().unwrap_or_default().trim().to_owned())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Builds the peers' programs, in C with the system's compiler and in Go, once per change of their sources.
+//! Builds the peers' programs, in C with the system's compiler, in Go and in Rust, once per change of their sources.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,6 +36,62 @@ pub(crate) fn go(folder: &str, output: &str) -> Result<PathBuf> {
     })
 }
 
+/// Builds the program `name` of the Rust workspace in `folder` of the peers' folder; cargo knows what has changed.
+pub(crate) fn cargo(folder: &str, name: &str) -> Result<PathBuf> {
+    let _one = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let target = build_folder()?.join(folder);
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut cargo = Command::new(program);
+    cargo.args(["build", "--release", "--locked", "--bin", name, "--target-dir"]).arg(&target);
+    let run = cargo.current_dir(sources().join(folder)).output();
+    let run = run.with_context(|| format!("cannot build {name}"))?;
+    ensure!(run.status.success(), "{name}: {}", String::from_utf8_lossy(&run.stderr).trim());
+    Ok(target.join("release").join(name))
+}
+
+/// Python with the packages that `folder` of the peers' folder requires, installed in the build folder.
+pub(crate) fn python(folder: &str) -> Result<PathBuf> {
+    let program = missing::program("python3", "python3-venv")?;
+    let sources = sources().join(folder);
+    let place = build_folder()?.join(format!("{folder}-python"));
+    // The marker is made last: what is half installed is installed anew.
+    let marker = built(&sources, &format!("{folder}-python.done"), |aside| {
+        let mut shell = Command::new("sh");
+        shell.args([
+            "-ec",
+            "\"$0\" -m venv --clear \"$1\" && \"$1/bin/pip\" install -q -r \"$2\" && touch \"$3\"",
+        ]);
+        shell.arg(&program).arg(&place).arg(sources.join("requirements.txt")).arg(aside);
+        Ok(shell)
+    });
+    marker.map(|_| place.join("bin/python3"))
+}
+
+/// The folder in the build folder with what stands in `folder` of the peers' folder, and the packages of its lock file.
+pub(crate) fn node(folder: &str) -> Result<PathBuf> {
+    let npm = missing::program("npm", "npm")?;
+    let sources = sources().join(folder);
+    let place = build_folder()?.join(format!("{folder}-node"));
+    let marker = built(&sources, &format!("{folder}-node.done"), |aside| {
+        let mut shell = Command::new("sh");
+        shell.args([
+            "-ec",
+            "mkdir -p \"$1\" && cp \"$2\"/* \"$1\" && cd \"$1\" && \"$0\" ci --silent && touch \"$3\"",
+        ]);
+        shell.arg(&npm).arg(&place).arg(&sources).arg(aside);
+        Ok(shell)
+    });
+    marker.map(|_| place)
+}
+
+/// The folder in which peers are built.
+fn build_folder() -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("build");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
 /// One build at a time: those of one process would do the same work, and write the same caches.
 static BUILDING: Mutex<()> = Mutex::new(());
 
@@ -46,9 +102,7 @@ fn built(
     make: impl FnOnce(&Path) -> Result<Command>,
 ) -> Result<PathBuf> {
     let _one = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("build");
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let folder = build_folder()?;
     let target = folder.join(output);
     if is_fresh(sources, &target)? {
         return Ok(target);

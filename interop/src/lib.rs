@@ -22,8 +22,10 @@ pub mod attack;
 mod browser;
 mod build;
 mod capture;
+mod data_channels;
 mod edge;
 mod edge_place;
+mod http;
 mod live;
 pub mod matrix;
 mod missing;
@@ -43,8 +45,13 @@ mod wire;
 
 pub use browser::{BROWSER_HOST, Browser, Page};
 pub use capture::Capture;
+pub use data_channels::{
+    DataChannelServer, DataChannelTable, HEADING as DATA_CHANNELS, Host, RunningServer, Said,
+    judge_page,
+};
 pub use edge::{EdgeSeen, RunningEdge};
 pub use edge_place::{EDGE, EDGE_PORT, EdgePlace, edge_options};
+pub use http::Request;
 pub use live::{Carrier, Live, Socket};
 pub use missing::{Missing, available, program};
 pub use namespace::Namespace;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
 use layers::data_channel::{ChannelError, ChannelOptions, DataChannels, DtlsRole, MessageKind};
+use recovery::RecoveryPolicy;
 use sctp::{AssociationId, AssociationMut, Event, StreamId};
 use secure::{Dtls, Randomness, Role, Secrets, SettingsError, Trust};
 
@@ -70,9 +71,10 @@ impl<I: Ice> Peer<I> {
         now: Instant,
         ice: I,
         (role, trust): (Role, Trust),
-        options: PeerOptions,
+        mut options: PeerOptions,
         mut random: RandomStream,
     ) -> Result<Peer<I>, SettingsError> {
+        options.association.policy = options.acknowledging(options.association.policy.clone());
         let randomness = match options.secrets {
             Secrets::System => Randomness::System,
             Secrets::Seeded => Randomness::Seeded(random.next_u64()),
@@ -196,7 +198,14 @@ impl<I: Ice> Peer<I> {
         self.endpoint.association(self.association?)
     }
 
-    /// The association below the channels, to set its recovery policy or options; none before the session is open.
+    /// Replaces the recovery policy of the association below the channels, with acknowledgements as
+    /// [`PeerOptions::acknowledge_at_once`] has them. False before the session is open.
+    pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) -> bool {
+        let policy = self.options.acknowledging(policy);
+        self.association_mut().map(|mut own| own.set_policy(policy)).is_some()
+    }
+
+    /// The association below the channels, to set its options; none before the session is open.
     pub fn association_mut(&mut self) -> Option<AssociationMut<'_>> {
         self.endpoint.association_mut(self.association?)
     }

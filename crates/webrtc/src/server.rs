@@ -150,6 +150,7 @@ impl Server {
             port: self.options.port,
             peer_port: offer.sctp_port,
             association: self.options.association.clone(),
+            acknowledge_at_once: self.options.acknowledge_at_once,
             memory: self.options.memory,
             max_channels: self.options.max_channels,
             peer_max_message: offer.max_message,

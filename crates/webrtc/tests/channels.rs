@@ -5,6 +5,7 @@ mod world;
 
 use base::{Duration, Instant};
 use bytes::Bytes;
+use recovery::RecoveryPolicy;
 use secure::{Role, Settings, Versions};
 use webrtc::{ChannelEvent, ChannelOptions, ChannelReliability, MessageKind, PeerEvent, StreamId};
 use world::{Setting, World, messages};
@@ -241,4 +242,29 @@ fn equal_seeds_give_equal_runs() {
     let first = run(3);
     assert_eq!(first, run(3));
     assert_ne!(first.0, run(4).0);
+}
+
+/// Messages of a page go one by one, 250 ms apart: the round trip that its stack has measured.
+fn measured_round_trip(server: fn(&mut webrtc::ServerOptions), policy: RecoveryPolicy) -> Duration {
+    let mut setting = Setting { server, ..Setting::new(0) };
+    setting.association.policy = RecoveryPolicy::sctp_rfc().into();
+    let mut world = World::new(setting);
+    let id = world.browser(|page, _| page.open(ChannelOptions::default())).unwrap();
+    world.run_for(Duration::from_secs(5));
+    assert!(world.server(|peer, _| peer.set_policy(policy.into())).unwrap());
+    for _ in 0..40 {
+        world.browser(|page, now| page.send(now, id, MessageKind::Text, "one".into())).unwrap();
+        world.run_for(Duration::from_millis(250));
+    }
+    world.browser(|page, _| page.association().unwrap().stats().paths[0].recovery.srtt).unwrap()
+}
+
+#[test]
+fn messages_of_pages_are_acknowledged_at_once_under_any_policy_unless_that_is_switched_off() {
+    for policy in [RecoveryPolicy::sctp_rfc(), RecoveryPolicy::sctp_latency()] {
+        let at_once = measured_round_trip(|_| {}, policy.clone());
+        assert_eq!(at_once.as_millis(), 100);
+        let delayed = measured_round_trip(|options| options.acknowledge_at_once = false, policy);
+        assert!(delayed > Duration::from_millis(250), "{delayed}");
+    }
 }

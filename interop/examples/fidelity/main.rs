@@ -10,6 +10,10 @@
 //! - `cargo run --release -p interop --example fidelity -- receivers [latency-w1] [latency-w2] [--flows N] [--seconds N]`: the
 //!   default policy's sender to receivers of others, usrsctp and the kernel's SCTP in User-Mode Linux, over `emulate` (as root).
 //!
+//! - `cargo run --release -p interop --example fidelity -- browser [latency-w1] [latency-w2] [--flows N] [--seconds N]`: servers of
+//!   data channels, ours, str0m, webrtc-rs and pion, to Chromium over the model of a link; `browser-sends`: Chromium and Firefox to
+//!   ours, acknowledging as the policy says and at once (as root).
+//!
 //! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on both sides, packet by packet
 //!   (as root).
 //!
@@ -18,10 +22,14 @@
 //! `--json` prints one object. Exit code 1: a number differs by more than 15 % while the intervals of both sides do
 //! not overlap. What it printed stands in docs/fidelity.md.
 
+mod browser;
 mod case;
 mod compare;
 mod kernel;
 mod ladder;
+#[path = "../../peers/webrtc/src/order.rs"]
+#[allow(unreachable_pub, reason = "public in the programs that share it")]
+mod order;
 mod receivers;
 mod sample;
 #[path = "../../tests/fidelity/sockets.rs"]
@@ -36,6 +44,8 @@ use case::Case;
 use compare::Comparison;
 use netsim::Jitter;
 use sockets::Outcome;
+
+const COMMANDS: &str = "kernel, sockets, receivers, browser, browser-sends, trace";
 
 /// What is asked for.
 struct Wishes {
@@ -53,7 +63,7 @@ struct Wishes {
 impl Wishes {
     fn read() -> Outcome<Wishes> {
         let mut words = std::env::args().skip(1);
-        let command = words.next().ok_or("what? kernel, sockets, receivers, trace")?;
+        let command = words.next().ok_or_else(|| format!("what? {COMMANDS}"))?;
         let mut wishes = Wishes {
             command,
             cases: vec![],
@@ -77,7 +87,9 @@ impl Wishes {
             }
         }
         if wishes.cases.is_empty() {
-            let names = if wishes.command == "receivers" { case::LATENCY } else { case::NAMES };
+            let latency = ["receivers", "browser", "browser-sends"];
+            let of_latency = latency.contains(&wishes.command.as_str());
+            let names = if of_latency { case::LATENCY } else { case::NAMES };
             wishes.cases = names.map(str::to_owned).to_vec();
         }
         Ok(wishes)
@@ -90,8 +102,10 @@ impl Wishes {
             "kernel" => kernel::run(&cases, self),
             "sockets" => through_sockets::run(&cases, self),
             "receivers" => receivers::run(&cases, self),
+            "browser" => browser::downstream(&cases, self),
+            "browser-sends" => browser::upstream(&cases, self),
             "trace" => trace::run(&cases, self).map(|()| vec![]),
-            other => Err(format!("{other} is none of kernel, sockets, receivers, trace").into()),
+            other => Err(format!("{other} is none of {COMMANDS}").into()),
         }
     }
 }

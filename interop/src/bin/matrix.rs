@@ -1,6 +1,6 @@
-//! Runs the interop matrix: `cargo run -p interop --bin matrix -- [--markdown FILE] [--quick] [--only TEXT]...`.
+//! Runs the interop matrix: `cargo run -p interop --bin matrix -- [--markdown FILE] [--quick] [--only TEXT]... [--data-channels]`.
 //!
-//! `--only` keeps the runs whose title contains the text. Exit codes: 0 all passed, 1 some failed, 2 wrong usage.
+//! `--only` keeps the runs whose title contains the text, and leaves data channels out; `--data-channels` runs those alone. Exit codes: 0 all passed, 1 some failed, 2 wrong usage.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -19,13 +19,15 @@ mod linux {
     use std::process::ExitCode;
 
     use anyhow::{Context, Result};
-    use interop::matrix::{Column, EXERCISES, Matrix, Outcome, Run};
+    use interop::matrix::{Column, EXERCISES, Matrix, Outcome, Run, Table};
+    use interop::{DATA_CHANNELS, DataChannelTable};
 
     #[derive(Default)]
     struct Arguments {
         markdown: Option<PathBuf>,
         quick: bool,
         only: Vec<String>,
+        data_channels: bool,
     }
 
     fn parse() -> Result<Arguments, String> {
@@ -37,6 +39,7 @@ mod linux {
                 "--markdown" => arguments.markdown = Some(value()?.into()),
                 "--only" => arguments.only.push(value()?),
                 "--quick" => arguments.quick = true,
+                "--data-channels" => arguments.data_channels = true,
                 _ => return Err(format!("unknown: {word}")),
             }
         }
@@ -61,7 +64,7 @@ mod linux {
         }
     }
 
-    fn run(arguments: &Arguments) -> Result<bool> {
+    fn run_stacks(arguments: &Arguments) -> Result<Table> {
         let mut runs = match arguments.quick {
             true => Run::quick(&Column::ALL),
             false => Run::all(EXERCISES, &Column::ALL),
@@ -87,8 +90,30 @@ mod linux {
         });
         let (passed, failed) = table.counts();
         println!("{passed} runs passed, {failed} failed");
+        Ok(table)
+    }
+
+    fn run(arguments: &Arguments) -> Result<bool> {
+        let mut failed = 0;
+        // What stands above the section of data channels.
+        let mut page = match (&arguments.markdown, arguments.data_channels) {
+            (Some(path), true) => std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read {}", path.display()))?,
+            _ => String::new(),
+        };
+        if !arguments.data_channels {
+            let table = run_stacks(arguments)?;
+            failed += table.counts().1;
+            page = table.markdown();
+        }
+        if arguments.only.is_empty() && !arguments.quick {
+            let table = DataChannelTable::run(|line| println!("{line}"));
+            failed += table.failures().len();
+            let above = page.split(DATA_CHANNELS).next().unwrap_or_default().trim_end();
+            page = format!("{above}\n\n{}", table.markdown());
+        }
         if let Some(path) = &arguments.markdown {
-            std::fs::write(path, table.markdown())
+            std::fs::write(path, page)
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(failed == 0)

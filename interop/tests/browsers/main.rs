@@ -2,17 +2,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod host;
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use interop::{BROWSER_HOST, Browser, Missing, Namespace, available};
-use serde_json::{Value, json};
+use interop::{BROWSER_HOST, Browser, Host, Missing, Namespace, Said, available, judge_page};
+use serde_json::Value;
 use thinstream::webrtc::{ChannelEvent, Ended, PeerEvent, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
-use host::{Host, Said};
 
 /// Time without any news after which a test fails, with what was said until then: nothing here is timed.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -57,28 +53,6 @@ fn run(
     })
 }
 
-/// What every load of the page should report.
-fn check(result: &Value, loss_percent: u64) {
-    let sizes: Vec<Value> = [1, 2, 100, 1200, 16000, 65535, 262_144]
-        .map(Value::from)
-        .into_iter()
-        .chain(["text 5", "text 0", "text 5000", "empty"].map(Value::from))
-        .map(|what| json!([what, true]))
-        .collect();
-    assert_eq!(result["sizes"], Value::from(sizes));
-    for kind in ["ordered", "unordered", "protocol", "priority", "negotiated", "tenth"] {
-        assert_eq!(result["volleys"][kind], 30, "{kind}: {result}");
-    }
-    // A message may be lost there and back, or, where it has little time, on a slow machine.
-    let least = if loss_percent == 0 { 30 } else { 15 };
-    for (kind, least) in [("once", least), ("twice", least), ("brief", 1), ("brief-unordered", 1)] {
-        assert!(result["volleys"][kind].as_u64().unwrap() >= least, "{kind}: {result}");
-    }
-    assert_eq!(result["from_server"], json!(["from the server", "news", false, 3]));
-    assert_eq!(result["again"], "again");
-    assert_eq!(result["max_message"], 262_144);
-}
-
 /// Connections that ended since their page closed them.
 fn closed(events: &[PeerEvent]) -> usize {
     let by_page = |event: &&PeerEvent| {
@@ -95,7 +69,7 @@ fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>) {
         // A page that closes says so; nothing waits for a timeout.
         let (results, events) = run(&browser, options, 0, (1, 1));
         println!("{role:?}: {}", results[0]);
-        check(&results[0], 0);
+        judge_page(&results[0], 0).unwrap();
         let faults = |event: &PeerEvent| {
             matches!(event, PeerEvent::Channel(ChannelEvent::Closing { fault: Some(_), .. }))
         };
@@ -109,7 +83,7 @@ fn all_exercises_over_loss_and_again_after_a_reload(found: Result<Browser, Missi
     let (results, _) = run(&browser, ServerOptions::new(Vec::new()), 5, (2, 0));
     for result in &results {
         println!("{result}");
-        check(result, 5);
+        judge_page(result, 5).unwrap();
     }
 }
 

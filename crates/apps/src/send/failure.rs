@@ -39,7 +39,7 @@ pub enum SendFailure {
         line: usize,
     },
     /// The server did not answer in time.
-    #[error("no answer from {remote} within {timeout}{}", hint(.said))]
+    #[error("no answer from {remote} within {timeout}{}", hint(.said, *.plain))]
     Timeout {
         /// The server.
         remote: SocketAddr,
@@ -47,6 +47,8 @@ pub enum SendFailure {
         timeout: Duration,
         /// What the system said on sending.
         said: Option<String>,
+        /// It was asked in plain.
+        plain: bool,
     },
     /// A signal came before the server answered.
     #[error("interrupted before {remote} answered")]
@@ -101,7 +103,15 @@ impl SendFailure {
     }
 }
 
-fn hint(said: &Option<String>) -> String {
-    said.as_ref()
-        .map_or_else(|| "; is a server listening there?".to_owned(), |said| format!(" ({said})"))
+/// What the silence may mean: an end that encrypts answers no packet in plain, and one in plain understands no other.
+fn hint(said: &Option<String>, plain: bool) -> String {
+    match (said, plain) {
+        (Some(said), _) => format!(" ({said})"),
+        (None, true) => {
+            "; is a server listening there? One that encrypts answers only without --plain".into()
+        }
+        (None, false) => {
+            "; is a server listening there? One started with --plain answers only to --plain".into()
+        }
+    }
 }

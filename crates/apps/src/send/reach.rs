@@ -6,8 +6,8 @@ use std::sync::Arc;
 use io::Clock;
 use io::attempts::{self, Weight};
 use thinstream::{
-    Association, AssociationOptions, ConnectError, Endpoint, EndpointOptions, MemoryLimits,
-    PeerAddress, Trust,
+    Association, AssociationOptions, Carrier, ConnectError, Endpoint, EndpointOptions,
+    MemoryLimits, PeerAddress, Trust,
 };
 
 use super::{SendFailure, SendOptions};
@@ -91,7 +91,8 @@ async fn connect(
             None => {
                 let statistics = endpoint.transport_statistics();
                 let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
-                SendFailure::Timeout { remote: to, timeout, said }
+                let plain = options.carrier != Carrier::Secure;
+                SendFailure::Timeout { remote: to, timeout, said, plain }
             }
         })?
         .map_err(|error| explained(options, to, error))?;

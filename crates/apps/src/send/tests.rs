@@ -388,10 +388,25 @@ async fn an_encrypted_server_and_a_client_in_plain_never_meet() {
         connect_timeout: Duration::from_secs(1),
         ..quickly(address, 3)
     };
-    assert!(matches!(told(&options).await.1, Err(SendFailure::Timeout { .. })));
+    let text = told(&options).await.1.unwrap_err().to_string();
+    assert!(text.ends_with("One that encrypts answers only without --plain"), "{text}");
     options.server = Some(ServerKey::Known(KEY.fingerprint()));
     let text = told(&options).await.1.unwrap_err().to_string();
     assert!(text.contains("prove no key"), "{text}");
+    drop(stop);
+    assert_eq!(serving.await.unwrap().clients, 0);
+}
+
+#[tokio::test]
+async fn a_server_in_plain_and_an_encrypted_client_never_meet_and_the_error_names_the_option() {
+    let (address, stop, serving) = server(|options| {
+        (options.carrier, options.identity) = (Carrier::PlainUdp, None);
+    })
+    .await;
+    let options =
+        SendOptions { connect_timeout: Duration::from_millis(300), ..quickly(address, 3) };
+    let text = told(&options).await.1.unwrap_err().to_string();
+    assert!(text.ends_with("One started with --plain answers only to --plain"), "{text}");
     drop(stop);
     assert_eq!(serving.await.unwrap().clients, 0);
 }

@@ -113,9 +113,7 @@ impl Connection {
     /// Replaces the recovery policy, at any time.
     pub fn set_policy(&self, policy: impl Into<Arc<RecoveryPolicy>>) {
         let policy = policy.into();
-        let _ = self.with((), |peer, _| {
-            peer.association_mut().map(|mut own| own.set_policy(policy)).ok_or(())
-        });
+        let _ = self.with((), |peer, _| peer.set_policy(policy).then_some(()).ok_or(()));
     }
 
     /// Counters of the association; none once the connection has ended.

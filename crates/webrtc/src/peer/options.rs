@@ -1,8 +1,10 @@
 //! What an application chooses for a peer, and what it is told.
 
 use core::fmt;
+use std::sync::Arc;
 
 use layers::data_channel::{ChannelEvent, DataChannelsOptions, DtlsRole};
+use recovery::RecoveryPolicy;
 use sctp::{AssociationOptions, ErrorDetection, Extensions, MemoryLimits};
 use secure::{Context, Failure, Secrets};
 
@@ -26,6 +28,9 @@ pub struct PeerOptions {
     pub peer_port: u16,
     /// Options of the association, its recovery policy among them.
     pub association: AssociationOptions,
+    /// Whether each packet with messages is acknowledged at once, whatever the policy says: browsers' stacks measure what a delay
+    /// adds to the round trip, and wait for as much longer before they send a lost message again.
+    pub acknowledge_at_once: bool,
     /// Bytes that the association may hold.
     pub memory: MemoryLimits,
     /// Channels that may exist at once, opened by either side.
@@ -48,6 +53,7 @@ impl PeerOptions {
             port: PORT,
             peer_port: PORT,
             association: PeerOptions::association(),
+            acknowledge_at_once: true,
             memory: MemoryLimits::default(),
             max_channels: 1024,
             peer_max_message: Some(64 << 10),
@@ -67,6 +73,16 @@ impl PeerOptions {
             path_mtu: PATH_MTU,
             ..AssociationOptions::default()
         }
+    }
+
+    /// The policy as a peer has it: with its acknowledgements, or with none delayed.
+    pub(super) fn acknowledging(&self, policy: Arc<RecoveryPolicy>) -> Arc<RecoveryPolicy> {
+        if !self.acknowledge_at_once || policy.acknowledgement.delay.is_none() {
+            return policy;
+        }
+        let mut policy = Arc::unwrap_or_clone(policy);
+        policy.acknowledgement.delay = None;
+        Arc::new(policy)
     }
 
     /// Options of the channels.

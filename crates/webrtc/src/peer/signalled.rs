@@ -10,7 +10,7 @@ use crate::ice::Ice;
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) id: AssociationId,
-    /// That of the peer, once its description came.
+    /// The INIT of the peer, once its description came.
     pub(super) theirs: Option<SignalledInit>,
 }
 

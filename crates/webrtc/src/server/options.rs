@@ -29,6 +29,8 @@ pub struct ServerOptions {
     pub signalled_init: bool,
     /// Options of associations, their recovery policy among them.
     pub association: AssociationOptions,
+    /// Whether messages of peers are acknowledged at once ([`PeerOptions::acknowledge_at_once`]).
+    pub acknowledge_at_once: bool,
     /// Bytes that the association of one peer may hold.
     pub memory: MemoryLimits,
     /// Channels that may exist at once with one peer.
@@ -55,6 +57,7 @@ impl ServerOptions {
             port: 5000,
             signalled_init: true,
             association: PeerOptions::association(),
+            acknowledge_at_once: true,
             memory: MemoryLimits::default(),
             max_channels: 1024,
             unread: 1 << 20,

@@ -1,9 +1,9 @@
-//! The server of the tests: the page over HTTP, and our listener behind a lossy link.
+//! Our server of data channels for peers: a page over HTTP, offers of programs over TCP, and our listener behind a lossy link.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use base::{Duration, Probability};
 use io::{Clock, Emulator, EmulatorConfig};
 use netsim::{Link, LinkConfig};
@@ -15,11 +15,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
+use crate::http::Request;
+
 const PAGE: &str = include_str!("page.html");
 
 /// What the page and our side say.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub enum Said {
     /// Result of the page's exercises, JSON.
     Page(String),
     /// An event of a connection.
@@ -27,17 +29,23 @@ pub(crate) enum Said {
 }
 
 /// A running host.
-pub(crate) struct Host {
+pub struct Host {
     listener: Listener,
     tcp: TcpListener,
+    /// Where programs bring their offers: the offer to its end, and back the answer.
+    offers: TcpListener,
     link: Emulator,
     reached: std::net::IpAddr,
     said: mpsc::UnboundedSender<Said>,
 }
 
 impl Host {
-    /// A host whose link loses `loss_percent` of the packets each way, with 10 ms of delay. To be made in its namespace.
-    pub(crate) async fn new(
+    /// A host whose link loses `loss_percent` of the packets each way, with 10 ms of delay; peers reach it at `reached`. To be
+    /// made in its namespace.
+    ///
+    /// # Errors
+    /// Where a socket cannot be had.
+    pub async fn new(
         options: ServerOptions,
         loss_percent: u64,
         reached: &str,
@@ -52,17 +60,32 @@ impl Host {
         let config = EmulatorConfig::new("0.0.0.0:0".parse()?, listener.local_addr());
         let link = Emulator::start(config, up?, down?, Clock::start())?;
         let tcp = TcpListener::bind("127.0.0.1:0").await?;
+        let offers = TcpListener::bind("127.0.0.1:0").await?;
         let (said, hear) = mpsc::unbounded_channel();
-        Ok((Host { listener, tcp, link, reached, said }, hear))
+        Ok((Host { listener, tcp, offers, link, reached, said }, hear))
+    }
+
+    /// Where programs bring their offers.
+    ///
+    /// # Errors
+    /// Where the system does not tell.
+    pub fn offers(&self) -> Result<SocketAddr> {
+        Ok(self.offers.local_addr()?)
     }
 
     /// Where the page is.
-    pub(crate) fn address(&self) -> Result<SocketAddr> {
+    ///
+    /// # Errors
+    /// Where the system does not tell.
+    pub fn address(&self) -> Result<SocketAddr> {
         Ok(self.tcp.local_addr()?)
     }
 
     /// Serves until an error, which a test never sees.
-    pub(crate) async fn run(self) -> Result<()> {
+    ///
+    /// # Errors
+    /// Where a socket fails.
+    pub async fn run(self) -> Result<()> {
         let host = Arc::new(self);
         let accepting = Arc::clone(&host);
         tokio::spawn(async move {
@@ -71,56 +94,52 @@ impl Host {
             }
         });
         loop {
-            let (stream, _) = host.tcp.accept().await?;
-            let host = Arc::clone(&host);
-            tokio::spawn(async move { host.converse(stream).await });
+            let talk = Arc::clone(&host);
+            tokio::select! {
+                accepted = host.tcp.accept() => {
+                    let (stream, _) = accepted?;
+                    tokio::spawn(async move { talk.converse(stream).await });
+                }
+                accepted = host.offers.accept() => {
+                    let (stream, _) = accepted?;
+                    tokio::spawn(async move { talk.exchange(stream).await });
+                }
+            }
         }
+    }
+
+    fn answer(&self, offer: &str) -> Result<String> {
+        let at = SocketAddr::new(self.reached, self.link.local_addr().port());
+        Ok(self.listener.answer(offer, None, &[at])?.1)
+    }
+
+    /// One offer of a program.
+    async fn exchange(&self, mut stream: TcpStream) -> Result<()> {
+        let mut offer = String::new();
+        stream.read_to_string(&mut offer).await?;
+        let answer = self.answer(&offer)?;
+        stream.write_all(answer.as_bytes()).await?;
+        Ok(())
     }
 
     /// One request of the browser, over a connection of its own.
-    async fn converse(&self, mut stream: TcpStream) -> Result<()> {
-        let (head, body) = read_request(&mut stream).await?;
-        let (status, content, body) = if head.starts_with("POST /offer ") {
-            let at = SocketAddr::new(self.reached, self.link.local_addr().port());
-            match self.listener.answer(&body, None, &[at]) {
-                Ok((_, answer)) => ("201 Created", "application/sdp", answer),
-                Err(error) => ("400 Bad Request", "text/plain", error.to_string()),
+    async fn converse(&self, stream: TcpStream) -> Result<()> {
+        let request = Request::read(stream).await?;
+        match request.what.as_str() {
+            "POST /offer" => match self.answer(request.text()?) {
+                Ok(answer) => request.answer("201 Created", "application/sdp", &answer).await,
+                Err(error) => {
+                    request.answer("400 Bad Request", "text/plain", &error.to_string()).await
+                }
+            },
+            "POST /result" => {
+                self.said.send(Said::Page(request.text()?.to_owned()))?;
+                request.answer("204 No Content", "text/plain", "").await
             }
-        } else if head.starts_with("POST /result ") {
-            self.said.send(Said::Page(body))?;
-            ("204 No Content", "text/plain", String::new())
-        } else if head.starts_with("GET /?") || head.starts_with("GET / ") {
-            ("200 OK", "text/html", PAGE.to_owned())
-        } else {
-            ("404 Not Found", "text/plain", String::new())
-        };
-        let length = body.len();
-        let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {content}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-        );
-        stream.write_all((head + &body).as_bytes()).await?;
-        Ok(())
-    }
-}
-
-async fn read_request(stream: &mut TcpStream) -> Result<(String, String)> {
-    let mut bytes = Vec::new();
-    let mut part = [0; 4096];
-    loop {
-        let read = stream.read(&mut part).await?;
-        if read == 0 {
-            bail!("the request ends early");
-        }
-        bytes.extend_from_slice(&part[..read]);
-        let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
-        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-        let length = head.lines().filter_map(|line| line.split_once(':'));
-        let length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-        let length = length.map(|(_, value)| value.trim().parse::<usize>()).next();
-        let length = length.unwrap_or(Ok(0)).context("the length of the body")?;
-        if bytes.len() >= end + 4 + length {
-            let body = String::from_utf8(bytes[end + 4..end + 4 + length].to_vec())?;
-            return Ok((head, body));
+            what if what == "GET /" || what.starts_with("GET /?") => {
+                request.answer("200 OK", "text/html", PAGE).await
+            }
+            _ => request.answer("404 Not Found", "text/plain", "").await,
         }
     }
 }

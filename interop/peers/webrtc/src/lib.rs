@@ -1,0 +1,34 @@
+//! What the programs share: offers and answers over TCP, and what a channel asks for by its label. A client connects, writes
+//! its offer, closes its half, and reads the answer to the end.
+
+pub mod exercises;
+mod order;
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use anyhow::Result;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+pub use order::Order;
+
+/// The address of a program that is called with `offer ADDRESS`: it is to be a client of the server there.
+pub fn server() -> Option<SocketAddr> {
+    let mut words = std::env::args().skip(1);
+    words.next().filter(|word| word == "offer").and(words.next())?.parse().ok()
+}
+
+/// Answers offers for ever, once it has said where it listens.
+pub async fn serve(answer: impl AsyncFn(String) -> Result<String>) -> Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    println!("MARK ready {}", listener.local_addr()?);
+    loop {
+        let (mut stream, _) = listener.accept().await?;
+        let mut offer = String::new();
+        stream.read_to_string(&mut offer).await?;
+        match answer(offer).await {
+            Ok(answer) => stream.write_all(answer.as_bytes()).await?,
+            Err(error) => eprintln!("{error:#}"),
+        }
+    }
+}

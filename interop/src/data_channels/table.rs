@@ -1,0 +1,176 @@
+//! Peers of data channels with our server, each at either end of DTLS, without loss and with some: a section of
+//! `docs/interop.md`.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use secure::Role;
+use serde_json::Value;
+use thinstream::webrtc::ServerOptions;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::client::DataChannelClient;
+use super::host::{Host, Said};
+use super::judgement::{judge_page, judge_program};
+use crate::browser::{BROWSER_HOST, Browser};
+use crate::missing::Missing;
+use crate::namespace::Namespace;
+
+/// The heading of the section, which is the page's last.
+pub const HEADING: &str = "## Data channels";
+
+/// Time without any news after which a run fails.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Our end of DTLS, and packets lost of a hundred.
+const RUNS: [(Role, u64); 4] =
+    [(Role::Server, 0), (Role::Client, 0), (Role::Server, 5), (Role::Client, 5)];
+
+enum Peer {
+    Browser(Browser),
+    Program(DataChannelClient),
+}
+
+/// What came of all peers.
+#[derive(Debug, Default)]
+pub struct DataChannelTable {
+    rows: Vec<(String, Vec<String>)>,
+    missing: Vec<(&'static str, Missing)>,
+    failures: Vec<String>,
+}
+
+impl DataChannelTable {
+    /// Lets all peers do their exercises; `tell` hears of each run.
+    pub fn run(mut tell: impl FnMut(&str)) -> DataChannelTable {
+        let mut table = DataChannelTable::default();
+        let peers: [(&str, Result<Peer, Missing>); 7] = [
+            ("Chromium", Browser::chromium().map(Peer::Browser)),
+            ("Firefox", Browser::firefox().map(Peer::Browser)),
+            ("pion", DataChannelClient::pion().map(Peer::Program)),
+            ("str0m", DataChannelClient::str0m().map(Peer::Program)),
+            ("webrtc-rs", DataChannelClient::webrtc_rs().map(Peer::Program)),
+            ("aiortc", DataChannelClient::aiortc().map(Peer::Program)),
+            ("libdatachannel", DataChannelClient::libdatachannel().map(Peer::Program)),
+        ];
+        for (name, peer) in peers {
+            match peer {
+                Ok(peer) => table.add(name, &peer, &mut tell),
+                Err(missing) => {
+                    tell(&format!("{name}: not there: {missing}"));
+                    table.missing.push((name, missing));
+                }
+            }
+        }
+        table
+    }
+
+    fn add(&mut self, name: &str, peer: &Peer, tell: &mut impl FnMut(&str)) {
+        let title = match peer {
+            Peer::Browser(browser) => browser.version().unwrap_or_else(|_| name.to_owned()),
+            Peer::Program(client) => client.title(),
+        };
+        let mut cells = vec![];
+        for (role, loss_percent) in RUNS {
+            let run = format!("{title}, our end of DTLS {role:?}, loss {loss_percent} %");
+            cells.push(match exercise(peer, role, loss_percent) {
+                Ok(()) => {
+                    tell(&format!("ok    {run}"));
+                    "ok".to_owned()
+                }
+                Err(error) => {
+                    tell(&format!("FAIL  {run}: {error:#}"));
+                    self.failures.push(format!("{run}: {error:#}").replace('\n', " "));
+                    "FAIL".to_owned()
+                }
+            });
+        }
+        self.rows.push((title, cells));
+    }
+
+    /// Runs that failed, and why.
+    pub fn failures(&self) -> &[String] {
+        &self.failures
+    }
+
+    /// The section of the page.
+    pub fn markdown(&self) -> String {
+        let mut page = format!("{HEADING}\n\n{INTRODUCTION}");
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            page,
+            "| peer | ours is server of DTLS | client | server, 5 % loss | client, 5 % loss |"
+        );
+        let _ = writeln!(page, "|---|---|---|---|---|");
+        for (title, cells) in &self.rows {
+            let _ = writeln!(page, "| {title} | {} |", cells.join(" | "));
+        }
+        for (name, missing) in &self.missing {
+            let why = missing.0.lines().next().unwrap_or_default();
+            let _ = writeln!(page, "\n{name}: not there: {why}.");
+        }
+        for failure in &self.failures {
+            let _ = writeln!(page, "\n- {failure}");
+        }
+        page
+    }
+}
+
+fn exercise(peer: &Peer, role: Role, loss_percent: u64) -> Result<()> {
+    let namespace = Browser::namespace()?;
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            // Firefox takes no answer to its checks that tells it a loopback address.
+            let reached = if matches!(peer, Peer::Browser(_)) { BROWSER_HOST } else { "127.0.0.1" };
+            let options = ServerOptions { role, ..ServerOptions::new(Vec::new()) };
+            let (host, hear) = Host::new(options, loss_percent, reached).await?;
+            let (page, offers) = (host.address()?, host.offers()?);
+            tokio::spawn(host.run());
+            match peer {
+                Peer::Browser(browser) => {
+                    let url = format!("http://{page}/?rounds=1&loss={loss_percent}");
+                    browse(browser, &namespace, &url, loss_percent, hear).await
+                }
+                Peer::Program(client) => {
+                    let result = client.run(&namespace, offers, LIMIT)?;
+                    judge_program(&result, loss_percent).map_err(anyhow::Error::msg)
+                }
+            }
+        })
+    };
+    namespace.enter(run)?
+}
+
+async fn browse(
+    browser: &Browser,
+    namespace: &Namespace,
+    url: &str,
+    loss_percent: u64,
+    mut hear: UnboundedReceiver<Said>,
+) -> Result<()> {
+    let page = browser.open(namespace, url)?;
+    loop {
+        match tokio::time::timeout(LIMIT, hear.recv()).await {
+            Ok(Some(Said::Page(result))) => {
+                let result: Value = serde_json::from_str(&result).context("the page's result")?;
+                if !result["error"].is_null() {
+                    bail!("the page reports {}", result["error"]);
+                }
+                return judge_page(&result, loss_percent).map_err(anyhow::Error::msg);
+            }
+            Ok(Some(Said::Server(_))) => {}
+            _ => bail!("no result; the browser said:\n{}", page.text()),
+        }
+    }
+}
+
+const INTRODUCTION: &str = "\
+Our side is `thinstream::webrtc` with its defaults, which answers offers; the peer offers. DTLS is 1.3 where the peer has it. Each peer
+opens channels of all kinds (ordered, unordered, `maxRetransmits`, `maxPacketLifeTime`), sends messages of 1 B to 64 KiB (browsers to
+256 KiB, text, and nothing) and compares what comes back, sends 30 messages on each channel, takes a channel that our side opens, and lets
+our side close one; browsers do the exercises of [webrtc.md](webrtc.md#with-a-real-browser), the others those of `interop/peers`, over a link
+of 10 ms one way.
+`cargo run -p interop --bin matrix -- --data-channels --markdown docs/interop.md` writes this section alone.
+
+";
