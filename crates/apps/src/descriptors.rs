@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-/// Descriptors that a command takes before its first packet: for the runtime, its signals, a timer, a socket,
+/// Descriptors that a command takes before its first packet: for the runtime, its signals, a socket,
 /// and what it reads and writes.
 const NEEDED: usize = 10;
 

@@ -1,10 +1,15 @@
 //! The real clock, as [`base::Instant`] counts it, and sleeping that ends on time.
 
+mod thread;
+
 use std::future;
 use std::io;
+use std::task::{Poll, Waker};
 use std::time::SystemTime;
 
 use base::{Duration, Instant};
+
+use self::thread::Place;
 
 /// The machine's monotonic clock, counted from the moment at which this value was made.
 ///
@@ -39,9 +44,13 @@ impl Clock {
 
     /// `at` as the tokio timer counts; what is more than 30 years off becomes 30 years.
     pub fn to_tokio(&self, at: Instant) -> tokio::time::Instant {
+        tokio::time::Instant::from_std(self.to_std(at))
+    }
+
+    fn to_std(self, at: Instant) -> std::time::Instant {
         const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
         let since_origin = Duration::from_nanos(at.as_nanos()).min(FAR);
-        tokio::time::Instant::from_std(self.origin + since_origin.into())
+        self.origin + since_origin.into()
     }
 
     /// `at` as time since 1970 (UTC), for packet captures and logs; as true as the system's clock was at the
@@ -54,124 +63,44 @@ impl Clock {
     pub async fn sleep_until(&self, at: Instant) {
         tokio::time::sleep_until(self.to_tokio(at)).await;
     }
-
-    /// Sleeps until `at` by the tokio timer to within 2 ms, then gives way to other tasks until it is due.
-    ///
-    /// Exact within the time that other tasks take, but it burns a core meanwhile: an [`Alarm`] is better
-    /// where the system has one.
-    pub async fn sleep_until_spinning(&self, at: Instant) {
-        const SPIN: Duration = Duration::from_millis(2);
-        if self.until(at) > SPIN {
-            self.sleep_until(at.before(SPIN)).await;
-        }
-        while self.now() < at {
-            tokio::task::yield_now().await;
-        }
-    }
 }
 
-/// A timer with one deadline that wakes its task some tens of microseconds after it, without spinning.
-///
-/// The tokio timer counts milliseconds; on Linux this one is a kernel timer (timerfd) instead. Elsewhere it
-/// is [`Clock::sleep_until_spinning`].
+/// A timer with one deadline that wakes its task some tens of microseconds after it, without spinning and without a file
+/// descriptor: the tokio timer counts milliseconds. All alarms of a process share one thread, which sleeps until the earliest
+/// deadline.
 #[derive(Debug)]
 pub struct Alarm {
     clock: Clock,
-    #[cfg(target_os = "linux")]
-    timer: kernel::Timer,
+    place: Place,
 }
 
 impl Alarm {
-    /// An alarm of `clock`. Needs a tokio runtime with I/O and time enabled; fails when the process has no
-    /// file descriptor left.
+    /// An alarm of `clock`. Fails when the system has no thread left for the first alarm of a process.
     pub fn new(clock: Clock) -> io::Result<Alarm> {
-        Ok(Alarm {
-            clock,
-            #[cfg(target_os = "linux")]
-            timer: kernel::Timer::new()?,
-        })
+        Ok(Alarm { clock, place: Place::take()? })
+    }
+
+    /// Has `waker` woken at `at`, in place of what was set before; none: not any more. May wake it at other times, too.
+    pub(crate) fn set(&mut self, at: Option<Instant>, waker: &Waker) {
+        match at {
+            Some(at) => self.place.set(self.clock.to_std(at), waker),
+            None => self.place.clear(),
+        }
     }
 
     /// Returns at `at` or as soon as possible after it; never for none. May be dropped and called again with
     /// another deadline at any time.
     pub async fn wait_until(&mut self, at: Option<Instant>) {
         let Some(at) = at else { return future::pending().await };
-        while self.clock.now() < at {
-            self.sleep_towards(at).await;
-        }
-    }
-
-    /// Sleeps until `at` or less.
-    #[cfg(target_os = "linux")]
-    async fn sleep_towards(&mut self, at: Instant) {
-        if self.timer.sleep(&self.clock, at).await.is_err() {
-            self.clock.sleep_until_spinning(at).await;
-        }
-    }
-
-    /// Sleeps until `at` or less.
-    #[cfg(not(target_os = "linux"))]
-    async fn sleep_towards(&mut self, at: Instant) {
-        self.clock.sleep_until_spinning(at).await;
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod kernel {
-    use std::io;
-    use std::os::fd::AsFd;
-
-    use base::{Duration, Instant};
-    use nix::sys::time::TimeSpec;
-    use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-    use tokio::net::unix::pipe;
-
-    use super::Clock;
-
-    /// Longest sleep in one piece; a longer one is slept in several.
-    const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
-
-    /// A timerfd and what it is set for.
-    #[derive(Debug)]
-    pub(super) struct Timer {
-        timer: TimerFd,
-        /// A timer to read from: like a pipe, it becomes readable and yields bytes. (What tokio has
-        /// for any descriptor cannot be had without `unsafe`.)
-        expirations: pipe::Receiver,
-        armed: Option<Instant>,
-    }
-
-    impl Timer {
-        pub(super) fn new() -> io::Result<Timer> {
-            let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-            let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
-            let descriptor = timer.as_fd().try_clone_to_owned()?;
-            let expirations = pipe::Receiver::from_owned_fd_unchecked(descriptor)?;
-            Ok(Timer { timer, expirations, armed: None })
-        }
-
-        /// Sleeps until `at` or less.
-        ///
-        /// Deadlines mostly move later (each SACK restarts T3-rtx): a timer that is already set for an
-        /// earlier moment stays as it is, and the one early wake costs less than a system call each time.
-        pub(super) async fn sleep(&mut self, clock: &Clock, at: Instant) -> io::Result<()> {
-            if self.armed.is_none_or(|armed| armed > at) {
-                // Zero would switch the timer off.
-                let span = clock.until(at).min(LONGEST_SLEEP).max(Duration::from_nanos(1));
-                let expiration = Expiration::OneShot(TimeSpec::from_duration(span.into()));
-                self.timer.set(expiration, TimerSetTimeFlags::empty())?;
-                self.armed = Some(at);
+        future::poll_fn(|context| {
+            if self.clock.now() >= at {
+                self.place.clear();
+                return Poll::Ready(());
             }
-            self.expirations.readable().await?;
-            match self.expirations.try_read(&mut [0; 8]) {
-                // Readiness from before the timer was set anew: wait again.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
-                result => {
-                    self.armed = None;
-                    result.map(drop)
-                }
-            }
-        }
+            self.set(Some(at), context.waker());
+            Poll::Pending
+        })
+        .await;
     }
 }
 
@@ -209,6 +138,30 @@ mod tests {
         let mut alarm = Alarm::new(Clock::start()).unwrap();
         let wait = alarm.wait_until(None);
         assert!(tokio::time::timeout(std::time::Duration::from_millis(5), wait).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn alarms_of_many_tasks_ring_and_none_early() {
+        let clock = Clock::start();
+        let start = clock.now();
+        let (sender, mut rung) = tokio::sync::mpsc::unbounded_channel();
+        for number in (0..200_u64).rev() {
+            let sender = sender.clone();
+            tokio::spawn(async move {
+                let mut alarm = Alarm::new(clock).unwrap();
+                let at = start + Duration::from_micros(20_000 + 50 * number);
+                alarm.wait_until(Some(at)).await;
+                assert!(clock.now() >= at);
+                sender.send(number).unwrap();
+            });
+        }
+        drop(sender);
+        let mut all = Vec::new();
+        while let Some(number) = rung.recv().await {
+            all.push(number);
+        }
+        all.sort_unstable();
+        assert_eq!(all, (0..200).collect::<Vec<_>>());
     }
 
     #[tokio::test]

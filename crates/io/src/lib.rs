@@ -8,6 +8,8 @@ pub mod attempts;
 #[cfg(all(target_os = "linux", feature = "emulator"))]
 pub mod bridge;
 pub mod clock;
+#[cfg(target_os = "linux")]
+mod controls;
 pub mod driver;
 #[cfg(feature = "emulator")]
 pub mod emulator;

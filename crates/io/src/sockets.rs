@@ -89,6 +89,22 @@ impl<T: Transport> Transport for Sockets<T> {
         }
     }
 
+    fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize {
+        if let [only] = &*self.sockets {
+            return only.try_send(transmits, buffer);
+        }
+        let (mut handled, mut rest) = (0, buffer);
+        for transmit in transmits {
+            let (datagram, after) = rest.split_at(transmit.size.min(rest.len()));
+            let one = std::slice::from_ref(transmit);
+            if self.socket_for(transmit).try_send(one, datagram) == 0 {
+                break;
+            }
+            (handled, rest) = (handled + 1, after);
+        }
+        handled
+    }
+
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut ready = Poll::Pending;
         // All of them, so that each wakes the task.

@@ -29,6 +29,12 @@ pub trait Transport: Send + Sync + 'static {
     /// have dropped it; recovery is the machine's part. Waits while the socket's buffer is full.
     fn send(&self, transmits: &[Transmit], buffer: &[u8]) -> impl Future<Output = ()> + Send;
 
+    /// Sends as [`Transport::send`] does, but never waits: returns how many of `transmits`, from the first, need no more
+    /// care. A transport that has no such way returns 0.
+    fn try_send(&self, _transmits: &[Transmit], _buffer: &[u8]) -> usize {
+        0
+    }
+
     /// Whether there may be something to receive; if not, `context` is woken when there is. One task at a
     /// time may wait.
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
@@ -114,8 +120,12 @@ impl RecvBatch {
         self.icmp.extend(reports);
     }
 
+    /// Where the datagram came from that [`RecvBatch::pop`] takes out next.
+    pub(crate) fn next_remote(&self) -> Option<SocketAddr> {
+        self.datagrams.front().map(|(meta, _)| meta.remote)
+    }
+
     /// Whether there is anything to take out.
-    #[cfg(target_os = "linux")]
     pub(crate) fn has_any(&self) -> bool {
         !self.datagrams.is_empty() || !self.icmp.is_empty()
     }

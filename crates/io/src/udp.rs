@@ -1,5 +1,8 @@
 //! UDP sockets with batched sends and receives: UDP encapsulation of SCTP (RFC 6951).
 
+#[cfg(target_os = "linux")]
+mod many;
+
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
@@ -96,10 +99,10 @@ impl UdpTransport {
         self.counters.send_errors()
     }
 
-    /// One receiving system call.
-    fn receive_slots(&self, batch: &mut RecvBatch) -> io::Result<()> {
+    /// One receiving system call; whether it filled all buffers, so that more may wait.
+    fn receive_slots(&self, batch: &mut RecvBatch) -> io::Result<bool> {
         let mut metas = [RecvMeta::default(); quinn_udp::BATCH_SIZE];
-        let count = {
+        let (count, offered) = {
             let mut slots: [IoSliceMut<'_>; quinn_udp::BATCH_SIZE] =
                 std::array::from_fn(|_| IoSliceMut::new(&mut []));
             let mut used = 0;
@@ -107,7 +110,8 @@ impl UdpTransport {
                 *slot = IoSliceMut::new(memory);
                 used += 1;
             }
-            self.state.recv(UdpSockRef::from(&*self.socket), &mut slots[..used], &mut metas)?
+            let socket = UdpSockRef::from(&*self.socket);
+            (self.state.recv(socket, &mut slots[..used], &mut metas)?, used)
         };
         let mut bytes = 0;
         let before = batch.len();
@@ -117,7 +121,22 @@ impl UdpTransport {
             batch.push(self.describe(meta), index * SLOT_SIZE, length, meta.stride);
         }
         self.counters.on_received(batch.len() - before, bytes);
-        Ok(())
+        Ok(count == offered)
+    }
+
+    /// Receives what waits, or as much as one system call takes.
+    fn receive(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        let mut is_all = false;
+        let received = self.socket.try_io(Interest::READABLE, || match self.receive_slots(batch) {
+            Ok(true) => Ok(()),
+            // The socket is empty now: as after a call in vain, which this saves, the system tells of the next datagram.
+            Ok(false) => {
+                is_all = true;
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+            Err(error) => Err(error),
+        });
+        if is_all { Ok(()) } else { received }
     }
 
     /// What the system said about a datagram, in the machine's words.
@@ -149,13 +168,8 @@ impl UdpTransport {
         joinable(transmits, self.state.max_gso_segments())
     }
 
-    /// Sends `contents`, datagrams of `segment` bytes each, the last may be shorter.
-    async fn send_joined(
-        &self,
-        first: &Transmit,
-        contents: &[u8],
-        segment: usize,
-    ) -> io::Result<()> {
+    /// Sends `contents`, datagrams of `segment` bytes each, the last may be shorter, if the socket takes them now.
+    fn send_joined(&self, first: &Transmit, contents: &[u8], segment: usize) -> io::Result<()> {
         let transmit = quinn_udp::Transmit {
             destination: self.for_socket(first.remote),
             ecn: to_codepoint(first.ecn),
@@ -164,27 +178,46 @@ impl UdpTransport {
             src_ip: first.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified()),
         };
         self.fragmentation.prepare(&self.socket, first.dont_fragment);
-        let send = || self.state.try_send(UdpSockRef::from(&*self.socket), &transmit);
-        match self.socket.async_io(Interest::WRITABLE, send).await {
+        let send = || {
+            let send = || self.state.try_send(UdpSockRef::from(&*self.socket), &transmit);
+            self.socket.try_io(Interest::WRITABLE, send)
+        };
+        match send() {
             // It may be what ICMP said of an earlier datagram, which is told once.
-            Err(error) if self.reads_errors() && is_passing(&error) => {
-                self.socket.async_io(Interest::WRITABLE, send).await
-            }
+            Err(error) if self.reads_errors() && is_passing(&error) => send(),
             sent => sent,
         }
     }
 
-    /// Sends each datagram in `contents` on its own, where the system refused them together.
-    async fn send_apart(&self, transmits: &[Transmit], contents: &[u8]) {
+    /// Sends datagrams to several peers, if such come first, and the socket takes them now; returns how many left. What is left
+    /// over, or refused, is for [`UdpTransport::send_joined`].
+    fn send_spread(&self, transmits: &[Transmit], buffer: &[u8]) -> io::Result<usize> {
+        #[cfg(target_os = "linux")]
+        if let count @ 2.. = many::count(transmits) {
+            let transmits = &transmits[..count];
+            self.fragmentation.prepare(&self.socket, transmits[0].dont_fragment);
+            return self.socket.try_io(Interest::WRITABLE, || {
+                many::send(&self.socket, transmits, buffer, |address| self.for_socket(address))
+            });
+        }
+        let _ = (transmits, buffer);
+        Ok(0)
+    }
+
+    /// Sends each datagram in `contents` on its own, where the system refused them together; returns how many of them need no
+    /// more care.
+    fn send_apart(&self, transmits: &[Transmit], contents: &[u8]) -> usize {
         let mut rest = contents;
-        for transmit in transmits {
+        for (index, transmit) in transmits.iter().enumerate() {
             let (datagram, after) = rest.split_at(transmit.size.min(rest.len()));
             rest = after;
-            match self.send_joined(transmit, datagram, datagram.len()).await {
+            match self.send_joined(transmit, datagram, datagram.len()) {
                 Ok(()) => self.counters.on_sent(1, datagram.len()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return index,
                 Err(error) => self.counters.on_send_error(transmit.remote, &error),
             }
         }
+        transmits.len()
     }
 }
 
@@ -195,17 +228,50 @@ impl Transport for UdpTransport {
 
     async fn send(&self, transmits: &[Transmit], buffer: &[u8]) {
         let (mut transmits, mut buffer) = (transmits, buffer);
-        while let Some(first) = transmits.first() {
-            let (together, after) = transmits.split_at(self.joinable(transmits));
-            let size: usize = together.iter().map(|transmit| transmit.size).sum();
-            let (contents, rest) = buffer.split_at(size.min(buffer.len()));
-            (transmits, buffer) = (after, rest);
-            match self.send_joined(first, contents, first.size).await {
-                Ok(()) => self.counters.on_sent(together.len(), contents.len()),
-                Err(_) if together.len() > 1 => self.send_apart(together, contents).await,
-                Err(error) => self.counters.on_send_error(first.remote, &error),
+        loop {
+            let handled = self.try_send(transmits, buffer);
+            let (done, rest) = transmits.split_at(handled);
+            let size: usize = done.iter().map(|transmit| transmit.size).sum();
+            (transmits, buffer) = (rest, &buffer[size.min(buffer.len())..]);
+            // An error means that the runtime ends.
+            if transmits.is_empty() || self.socket.writable().await.is_err() {
+                return;
             }
         }
+    }
+
+    fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize {
+        let (mut handled, mut rest) = (0, buffer);
+        while let Some(first) = transmits.get(handled) {
+            let spread = self.send_spread(&transmits[handled..], rest);
+            if let Ok(sent @ 1..) = spread {
+                let size: usize = transmits[handled..][..sent].iter().map(|one| one.size).sum();
+                self.counters.on_sent(sent, size);
+                (handled, rest) = (handled + sent, &rest[size..]);
+                continue;
+            }
+            let together = &transmits[handled..][..self.joinable(&transmits[handled..])];
+            let size: usize = together.iter().map(|transmit| transmit.size).sum();
+            let (contents, after) = rest.split_at(size.min(rest.len()));
+            let done = match self.send_joined(first, contents, first.size) {
+                Ok(()) => {
+                    self.counters.on_sent(together.len(), contents.len());
+                    together.len()
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+                Err(_) if together.len() > 1 => self.send_apart(together, contents),
+                Err(error) => {
+                    self.counters.on_send_error(first.remote, &error);
+                    1
+                }
+            };
+            handled += done;
+            rest = after;
+            if done < together.len() {
+                break;
+            }
+        }
+        handled
     }
 
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -219,15 +285,13 @@ impl Transport for UdpTransport {
     }
 
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
-        let mut receive =
-            || self.socket.try_io(Interest::READABLE, || self.receive_slots(&mut *batch));
-        let mut received = receive();
+        let mut received = self.receive(batch);
         for _ in 0..PASSING_ERRORS_MAX {
             match received {
                 Err(error) if is_passing(&error) => self.counters.on_receive_error(&error),
                 _ => break,
             }
-            received = receive();
+            received = self.receive(batch);
         }
         match received {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

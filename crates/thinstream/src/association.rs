@@ -57,7 +57,7 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.driver.shared.call(|node, _| node.release(&self.ticket));
+        self.driver.shared.post(|node, _| node.release(&self.ticket));
     }
 }
 
@@ -162,8 +162,9 @@ impl Association {
             node.let_go(now, ticket);
             node.flush()
         });
-        // The last words of the old one leave first. An error means that the driver has ended.
+        // The last words of the old one leave first, and those of a peer that has ended are heard. An error: the driver has ended.
         let _ = gone.await;
+        tokio::task::yield_now().await;
         let mut peer = peer.clone();
         // A peer that was met for the first time has shown which key it has.
         if let Some(proved) = self.peer() {
@@ -394,7 +395,6 @@ impl Association {
         match self.ended().await {
             AssociationError::Closed => {
                 let flushed = self.handle.driver.shared.call(|node, _| node.flush());
-                // An error means that the driver has ended, and has sent all.
                 let _ = flushed.await;
                 Ok(())
             }

@@ -82,7 +82,7 @@ impl OpenCarrier {
 impl Driver {
     /// Ends the driver once all has been sent, the end of encrypted sessions included.
     pub(crate) fn close(&self) {
-        self.shared.call(|node, _| node.hang_up());
+        self.shared.post(|node, _| node.hang_up());
         self.shared.close();
     }
 

@@ -36,7 +36,7 @@ struct Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.driver.shared.call(|node, _| node.refuse(EndpointError::Closed));
+        self.driver.shared.post(|node, _| node.refuse(EndpointError::Closed));
     }
 }
 

@@ -1,9 +1,11 @@
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration as StdDuration;
 
-use base::{Duration, Ecn};
+use base::{DatagramMeta, Duration, Ecn, Instant, Transmit};
+use bytes::Bytes;
 
 use super::*;
+use crate::clock::Clock;
 use crate::udp::UdpTransport;
 
 /// Sends numbered pings to a peer, each until its pong comes; answers pings with pongs.
@@ -100,28 +102,14 @@ impl Machine for PingPong {
     }
 }
 
-/// Counts packets and passes events on.
-struct Tap {
-    events: tokio::sync::mpsc::UnboundedSender<u32>,
-    packets: Arc<Mutex<(u32, u32)>>,
-}
+/// Passes events on.
+struct Events(tokio::sync::mpsc::UnboundedSender<u32>);
 
-impl Hook<PingPong> for Tap {
+impl Hook<PingPong> for Events {
     fn after_input(&mut self, machine: &mut PingPong, _now: Instant) {
         for event in machine.events.drain(..) {
-            self.events.send(event).unwrap();
+            self.0.send(event).unwrap();
         }
-    }
-
-    fn on_received(&mut self, _now: Instant, _meta: &DatagramMeta, datagram: &Bytes) {
-        assert_eq!(datagram.len(), 5);
-        self.packets.lock().unwrap().0 += 1;
-    }
-
-    fn on_sent(&mut self, _now: Instant, transmit: &Transmit, datagram: &[u8]) {
-        assert_eq!(datagram.len(), transmit.size);
-        assert!(transmit.local.is_some());
-        self.packets.lock().unwrap().1 += 1;
     }
 }
 
@@ -140,9 +128,7 @@ async fn a_machine_with_a_timer_gets_all_its_answers_over_real_sockets() {
 
     let pinger = Shared::new(PingPong::default(), clock);
     let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
-    let packets = Arc::new(Mutex::new((0, 0)));
-    let tap = Tap { events: sender, packets: packets.clone() };
-    let pinging = tokio::spawn(run(pinger.clone(), client.clone(), tap));
+    let pinging = tokio::spawn(run(pinger.clone(), client.clone(), Events(sender)));
 
     pinger.call(|machine, now| machine.start(now, server_address, PINGS));
     let wait = async {
@@ -158,10 +144,9 @@ async fn a_machine_with_a_timer_gets_all_its_answers_over_real_sockets() {
     ponger.close();
     pinging.await.unwrap().unwrap();
     ponging.await.unwrap().unwrap();
-    let (received, sent) = *packets.lock().unwrap();
-    assert!(received >= PINGS);
-    assert_eq!(sent, PINGS + retransmissions);
-    assert_eq!(client.statistics().datagrams_sent, u64::from(sent));
+    let statistics = client.statistics();
+    assert!(statistics.datagrams_received >= u64::from(PINGS));
+    assert_eq!(statistics.datagrams_sent, u64::from(PINGS + retransmissions));
 }
 
 /// Has a number of datagrams of 1000 bytes to send at once.
@@ -202,4 +187,93 @@ async fn closing_sends_what_is_left_even_when_it_is_more_than_the_outbox_holds()
     run(greedy.clone(), sender.clone(), |_: &mut Greedy, _: Instant| {}).await.unwrap();
     assert_eq!(greedy.inspect(|machine| machine.0), 0);
     assert_eq!(sender.statistics().datagrams_sent, 1_000);
+}
+
+/// Lets the tasks of this thread run until the driver of `shared` waits.
+async fn until_the_driver_waits<M: Machine>(shared: &Shared<M>) {
+    while shared.is_driver_awake() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_call_queues_while_the_driver_waits_leaves_within_the_call() {
+    let (sender, receiver) = (loopback(), loopback());
+    let greedy = Shared::new(Greedy(1, receiver.local_addr()), Clock::start());
+    let driving = tokio::spawn(run(greedy.clone(), sender.clone(), |_: &mut Greedy, _| {}));
+    until_the_driver_waits(&greedy).await;
+    assert_eq!(sender.statistics().datagrams_sent, 1);
+    // The system has told of the socket that it can be written, and no burst is under way.
+    tokio::time::sleep(StdDuration::from_millis(1)).await;
+    greedy.call(|machine, _| machine.0 = 3);
+    assert_eq!(sender.statistics().datagrams_sent, 4, "no task ran in between");
+    for _ in 0..100 {
+        greedy.call(|machine, _| machine.0 += 1);
+    }
+    until_the_driver_waits(&greedy).await;
+    assert_eq!(sender.statistics().datagrams_sent, 104);
+    greedy.close();
+    driving.await.unwrap().unwrap();
+    greedy.call(|machine, _| machine.0 = 1);
+    assert_eq!(sender.statistics().datagrams_sent, 104, "a driver that has ended sends no more");
+}
+
+/// Answers each datagram, and notes how many answers wait when one arrives.
+#[derive(Default)]
+struct Answering {
+    answers: Vec<SocketAddr>,
+    waiting: Vec<usize>,
+}
+
+impl Machine for Answering {
+    fn handle_datagram(&mut self, _: Instant, meta: DatagramMeta, _: base::Datagram) {
+        self.waiting.push(self.answers.len());
+        self.answers.push(meta.remote);
+    }
+
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
+    fn handle_timeout(&mut self, _: Instant) {}
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn poll_transmit(
+        &mut self,
+        _: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
+        let remote = self.answers.pop()?;
+        buffer.head().push(1);
+        Some(Transmit {
+            local: None,
+            remote,
+            ecn: Ecn::NotEct,
+            dont_fragment: false,
+            service: base::IpService::default(),
+            size: 1,
+        })
+    }
+}
+
+#[test]
+fn datagrams_of_different_peers_are_answered_together_and_those_of_one_peer_in_turn() {
+    let shared = Shared::new(Answering::default(), Clock::start());
+    let mut inbox = RecvBatch::new(1);
+    let address = |last: u8| SocketAddr::from(([10, 0, 0, last], 9));
+    let (one, many) = ([1, 2, 2, 2, 3].to_vec(), (0..100).collect::<Vec<u8>>());
+    for last in one.into_iter().chain(many) {
+        let (local, remote) = (address(0), address(last));
+        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
+        inbox.push_datagram(meta, Bytes::from_static(b"x").into());
+    }
+    assert!(shared.feed(&mut inbox) && !inbox.has_any());
+    let waiting = shared.inspect(|machine| machine.waiting.clone());
+    assert_eq!(waiting[..7], [0, 1, 0, 0, 1, 2, 3]);
+    assert_eq!(waiting.iter().max(), Some(&63));
+    let mut sending = Outbox::default();
+    assert_eq!(shared.next(&mut sending), shared::Next::Send);
+    assert_eq!(sending.transmits.len(), 105);
+    sending.clear();
+    assert_eq!(shared.next(&mut sending), shared::Next::Wait);
 }

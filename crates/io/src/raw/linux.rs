@@ -10,14 +10,14 @@ use base::{DatagramMeta, Ecn, Transmit};
 use etherparse::Ipv4HeaderSlice;
 use nix::libc;
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
-    sockopt,
+    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt, sockopt,
 };
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 
+use crate::controls::Controls;
 use crate::fragmentation::Fragmentation;
-use crate::ip::{from_bits, to_bits};
+use crate::ip::from_bits;
 use crate::transport::{
     BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
     is_passing,
@@ -110,33 +110,11 @@ impl RawTransport {
 
     /// Sends one packet; `WouldBlock` when the socket's buffer is full.
     fn send_one(&self, transmit: &Transmit, packet: &[u8]) -> io::Result<()> {
-        let codepoint = to_bits(transmit.ecn);
-        let class = i32::from(codepoint);
-        let source = transmit.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
-        let (info4, info6);
-        let mut controls = Vec::with_capacity(2);
-        match transmit.remote {
-            SocketAddr::V4(_) => controls.push(ControlMessage::Ipv4Tos(&codepoint)),
-            SocketAddr::V6(_) => controls.push(ControlMessage::Ipv6TClass(&class)),
-        }
-        match source {
-            Some(IpAddr::V4(ip)) => {
-                let ipi_spec_dst = libc::in_addr { s_addr: u32::from(ip).to_be() };
-                let ipi_addr = libc::in_addr { s_addr: 0 };
-                info4 = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr };
-                controls.push(ControlMessage::Ipv4PacketInfo(&info4));
-            }
-            Some(IpAddr::V6(ip)) => {
-                let ipi6_addr = libc::in6_addr { s6_addr: ip.octets() };
-                info6 = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };
-                controls.push(ControlMessage::Ipv6PacketInfo(&info6));
-            }
-            None => {}
-        }
+        let controls = Controls::of(transmit);
         let remote = SockaddrStorage::from(without_port(transmit.remote));
         let parts = [IoSlice::new(packet)];
         let flags = MsgFlags::empty();
-        sendmsg(self.socket.as_raw_fd(), &parts, &controls, flags, Some(&remote))?;
+        sendmsg(self.socket.as_raw_fd(), &parts, &controls.messages(), flags, Some(&remote))?;
         Ok(())
     }
 }

@@ -181,3 +181,57 @@ async fn what_must_not_be_fragmented_and_what_may_leave_through_one_socket() {
         count += batch.drain().count();
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn datagrams_to_many_peers_leave_together_unless_one_gets_two_in_a_row() {
+    let to = |last: u8| transmit(SocketAddr::from(([10, 0, 0, last], 1)), 9 + usize::from(last));
+    let all = |lasts: &[u8]| many::count(&lasts.iter().map(|last| to(*last)).collect::<Vec<_>>());
+    assert_eq!(
+        (all(&[]), all(&[1]), all(&[1, 2, 1]), all(&[1, 1, 2]), all(&[1, 2, 2])),
+        (0, 1, 3, 1, 2)
+    );
+    assert_eq!(all(&(0..200).collect::<Vec<u8>>()), 64);
+    for other in [
+        Transmit { ecn: Ecn::Ect0, ..to(2) },
+        Transmit { dont_fragment: true, ..to(2) },
+        Transmit { local: Some(LOOPBACK), ..to(2) },
+        transmit("[::1]:9".parse().unwrap(), 1),
+    ] {
+        assert_eq!(many::count(&[to(1), other]), 1, "{other:?}");
+    }
+}
+
+async fn assert_reaches_many_peers(from: SocketAddr, at: SocketAddr) {
+    let Ok(sender) = UdpTransport::bind(from) else { return };
+    let receivers: Vec<_> = (0..70).map(|_| UdpTransport::bind(at).unwrap()).collect();
+    let local = Some(SocketAddr::new(at.ip(), sender.local_addr().port()));
+    let too_large = Transmit { local, ..transmit(receivers[0].local_addr(), 70_000) };
+    let to = |(index, peer): (usize, &UdpTransport)| Transmit {
+        local,
+        ecn: Ecn::Ect1,
+        ..transmit(peer.local_addr(), 1 + index)
+    };
+    let mut transmits: Vec<_> = receivers.iter().enumerate().map(to).collect();
+    let mut buffer: Vec<u8> =
+        (0..70).flat_map(|index| vec![index; 1 + usize::from(index)]).collect();
+    // One that the system refuses does not keep those behind it.
+    transmits.insert(0, Transmit { ecn: Ecn::Ect1, ..too_large });
+    buffer.splice(0..0, vec![9; 70_000]);
+    sender.send(&transmits, &buffer).await;
+    for (index, receiver) in receivers.iter().enumerate() {
+        let (meta, data) = receive(receiver, 1).await.remove(0);
+        assert_eq!((data.len(), data[0]), (1 + index, index as u8));
+        assert_eq!((meta.ecn, meta.remote), (Ecn::Ect1, local.unwrap()));
+    }
+    let statistics = sender.statistics();
+    assert_eq!((statistics.datagrams_sent, statistics.send_errors), (70, 1));
+}
+
+#[tokio::test]
+async fn many_peers_get_each_its_datagram_with_codepoint_and_source() {
+    let any: SocketAddr = "[::]:0".parse().unwrap();
+    assert_reaches_many_peers(unspecified_for(LOOPBACK), LOOPBACK).await;
+    assert_reaches_many_peers(any, LOOPBACK).await;
+    assert_reaches_many_peers(any, "[::1]:0".parse().unwrap()).await;
+}

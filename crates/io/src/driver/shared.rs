@@ -1,0 +1,314 @@
+//! The machine between its driver and its application.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use base::{Duration, Instant, Machine, Transmit};
+use tokio::sync::Notify;
+
+use super::hook::Hook;
+use super::outbox::Outbox;
+use crate::clock::{Alarm, Clock};
+use crate::transport::{RecvBatch, Transport};
+
+/// A call that follows another that sent within this time leaves its own to the driver: in a burst of calls, packets are
+/// filled and system calls shared.
+const BURST: Duration = Duration::from_micros(20);
+
+/// Datagrams of different peers that the machine gets before it is drained.
+const UNDRAINED: usize = 64;
+
+/// A machine between its driver and its application.
+pub struct Shared<M> {
+    state: Mutex<State<M>>,
+    clock: Clock,
+    wake: Notify,
+    closed: AtomicBool,
+}
+
+struct State<M> {
+    machine: M,
+    /// Only while the driver runs.
+    driven: Option<Driven<M>>,
+    outbox: Outbox,
+    /// The driver is at work, or was woken: it will drain the machine before it waits.
+    is_driver_awake: bool,
+    /// The machine's next deadline, while the driver waits.
+    deadline: Option<Instant>,
+    /// When a call sent something by itself for the last time.
+    sent_at: Instant,
+}
+
+/// The driver's means, for calls that need no driver.
+struct Driven<M> {
+    hook: Box<dyn Hook<M>>,
+    sender: Arc<dyn TrySend>,
+    alarm: Alarm,
+    /// Of the driver's task; none before it waits for the first time.
+    waker: Option<Waker>,
+}
+
+/// [`Transport::try_send`] of any transport.
+trait TrySend: Send + Sync {
+    fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize;
+}
+
+impl<T: Transport> TrySend for T {
+    fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize {
+        Transport::try_send(self, transmits, buffer)
+    }
+}
+
+/// What the driver does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// There is something to send.
+    Send,
+    /// The driver waits for input, a call, or the machine's deadline.
+    Wait,
+}
+
+/// The time during which a driver runs; its end takes back what calls need to send by themselves.
+pub(super) struct Running<'a, M>(&'a Shared<M>);
+
+impl<M> Drop for Running<'_, M> {
+    fn drop(&mut self) {
+        let driven = self.0.lock().driven.take();
+        // Its parts may hold what holds the machine.
+        drop(driven);
+    }
+}
+
+impl<M: Machine> Shared<M> {
+    /// Shares `machine`, whose time is that of `clock`.
+    pub fn new(machine: M, clock: Clock) -> Arc<Shared<M>> {
+        Arc::new(Shared {
+            state: Mutex::new(State {
+                machine,
+                driven: None,
+                outbox: Outbox::default(),
+                is_driver_awake: true,
+                deadline: None,
+                sent_at: Instant::ZERO,
+            }),
+            clock,
+            wake: Notify::new(),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Makes a call of the application on the machine, with the present time, and sees to it that what it queued leaves.
+    ///
+    /// If the driver waits, and the call is not one of a burst, that is done within the call. Else the driver does it soon
+    /// after: what calls in quick succession queue may leave in one packet and one system call.
+    pub fn call<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
+        let mut state = self.lock();
+        // Read under the lock, so that the machine never sees time go back.
+        let now = self.clock.now();
+        let result = call(&mut state.machine, now);
+        if !state.is_driver_awake && !state.finish_call(now) {
+            state.is_driver_awake = true;
+            self.wake.notify_one();
+        }
+        result
+    }
+
+    /// As [`Shared::call`], but the driver sends what the call queued, if it still runs: for calls in destructors.
+    pub fn post<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        let result = call(&mut state.machine, now);
+        if !std::mem::replace(&mut state.is_driver_awake, true) {
+            self.wake.notify_one();
+        }
+        result
+    }
+
+    /// Makes a call that gives the machine nothing to do, and does not wake the driver.
+    pub fn look<R>(&self, call: impl FnOnce(&mut M) -> R) -> R {
+        call(&mut self.lock().machine)
+    }
+
+    /// Looks at the machine without waking the driver.
+    pub fn inspect<R>(&self, look: impl FnOnce(&M) -> R) -> R {
+        look(&self.lock().machine)
+    }
+
+    /// The clock that the machine lives by.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Ends [`run`](super::run) once it has sent what the machine has to send now.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.lock().is_driver_awake = true;
+        self.wake.notify_one();
+    }
+
+    /// A driver begins.
+    pub(super) fn begin<T: Transport>(
+        &self,
+        hook: impl Hook<M> + 'static,
+        transport: Arc<T>,
+    ) -> io::Result<Running<'_, M>> {
+        let (alarm, waker) = (Alarm::new(self.clock)?, None);
+        self.lock().driven = Some(Driven { hook: Box::new(hook), sender: transport, alarm, waker });
+        Ok(Running(self))
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Whether the driver is at work, or about to.
+    #[cfg(test)]
+    pub(super) fn is_driver_awake(&self) -> bool {
+        self.lock().is_driver_awake
+    }
+
+    /// Waits until a call has something for the driver.
+    pub(super) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Hands the inbox to the machine, as far as the outbox has room, and the time if it is due. Returns whether there was any
+    /// input.
+    pub(super) fn feed(&self, inbox: &mut RecvBatch) -> bool {
+        let mut state = self.lock();
+        let state = &mut *state;
+        state.is_driver_awake = true;
+        let now = self.clock.now();
+        // What calls left behind comes before new input.
+        if !state.drain(now) {
+            return false;
+        }
+        let any = state.feed(inbox, now);
+        if any {
+            state.run_hook(now);
+        }
+        any
+    }
+
+    /// Waits until the machine is due, though calls change when that is.
+    pub(super) async fn due(&self) {
+        poll_fn(|context| {
+            let mut state = self.lock();
+            if state.deadline.is_some_and(|at| at <= self.clock.now()) {
+                return Poll::Ready(());
+            }
+            state.set_alarm(Some(context.waker()));
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Drains the machine to `sending`, which is empty, or lets the driver wait.
+    pub(super) fn next(&self, sending: &mut Outbox) -> Next {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        if state.drain(now) {
+            state.run_hook(now);
+            // What the hook itself gave the machine to send must not wait for the next input.
+            state.drain(now);
+        }
+        if !state.outbox.is_empty() {
+            std::mem::swap(&mut state.outbox, sending);
+            return Next::Send;
+        }
+        state.deadline = state.machine.poll_timeout();
+        state.is_driver_awake = false;
+        Next::Wait
+    }
+}
+
+impl<M> Shared<M> {
+    /// A panic in a hook or a call leaves the machine as it was; its driver goes on.
+    fn lock(&self) -> MutexGuard<'_, State<M>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M: Machine> State<M> {
+    fn drain(&mut self, now: Instant) -> bool {
+        self.outbox.drain(&mut self.machine, now)
+    }
+
+    fn run_hook(&mut self, now: Instant) {
+        if let Some(driven) = &mut self.driven {
+            driven.hook.after_input(&mut self.machine, now);
+        }
+    }
+
+    /// As [`Shared::feed`], with a drained machine.
+    fn feed(&mut self, inbox: &mut RecvBatch, now: Instant) -> bool {
+        let (mut any, mut undrained) = (false, 0);
+        let mut latest: Option<SocketAddr> = None;
+        while inbox.has_any() {
+            // A peer's datagrams are answered one by one: it counts on an acknowledgement of each second one.
+            let same_again = latest.is_some() && inbox.next_remote() == latest;
+            if (same_again || undrained == UNDRAINED) && !self.drain(now) {
+                return any;
+            }
+            undrained = if same_again || undrained == UNDRAINED { 1 } else { undrained + 1 };
+            if let Some(report) = inbox.pop_icmp() {
+                self.machine.handle_icmp(now, report.as_icmp());
+            } else if let Some((meta, datagram)) = inbox.pop() {
+                latest = Some(meta.remote);
+                self.machine.handle_datagram(now, meta, datagram);
+            }
+            any = true;
+        }
+        let is_due = |machine: &M| machine.poll_timeout().is_some_and(|due| due <= now);
+        if is_due(&self.machine) && self.drain(now) && is_due(&self.machine) {
+            self.machine.handle_timeout(now);
+            any = true;
+        }
+        any
+    }
+
+    /// After a call while the driver waits: sends what it queued. False if the driver is needed.
+    fn finish_call(&mut self, now: Instant) -> bool {
+        if self.driven.is_none() || now < self.sent_at + BURST {
+            return false;
+        }
+        let mut all = self.drain(now);
+        self.run_hook(now);
+        all &= self.drain(now);
+        if let Some(driven) = &self.driven
+            && !self.outbox.is_empty()
+        {
+            self.sent_at = now;
+            let sent = driven.sender.try_send(&self.outbox.transmits, &self.outbox.buffer);
+            self.outbox.remove(sent);
+        }
+        self.deadline = self.machine.poll_timeout();
+        self.set_alarm(None);
+        all && self.outbox.is_empty()
+    }
+
+    /// Sets the alarm for the machine's deadline, to wake the driver by `waker`, or as before.
+    fn set_alarm(&mut self, waker: Option<&Waker>) {
+        let Some(Driven { alarm, waker: known, .. }) = &mut self.driven else { return };
+        if let Some(waker) = waker
+            && known.as_ref().is_none_or(|known| !known.will_wake(waker))
+        {
+            *known = Some(waker.clone());
+        }
+        if let Some(waker) = known {
+            alarm.set(self.deadline, waker);
+        }
+    }
+}
+
+impl<M: fmt::Debug> fmt::Debug for Shared<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        f.debug_struct("Shared").field("machine", &state.machine).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,49 @@
+//! Datagrams to many peers in one system call (sendmmsg of Linux).
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+
+use base::Transmit;
+use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg};
+use tokio::net::UdpSocket;
+
+use crate::controls::Controls;
+
+/// Datagrams of one call at most.
+const MOST: usize = 64;
+
+/// How many of `transmits`, from the first, may leave in one call: they differ in destination and size alone. Where two that
+/// follow each other have one destination, the second begins another call, since the system can cut such from one buffer.
+pub(super) fn count(transmits: &[Transmit]) -> usize {
+    let Some(first) = transmits.first() else { return 0 };
+    let key = |one: &Transmit| (one.local, one.ecn, one.dont_fragment, one.remote.is_ipv4());
+    let goes_on =
+        |pair: &&[Transmit]| key(&pair[1]) == key(first) && pair[0].remote != pair[1].remote;
+    1 + transmits.windows(2).take(MOST - 1).take_while(goes_on).count()
+}
+
+/// Sends `transmits`, whose bytes lie one after the other in `contents`, to addresses in the form of the socket; how many the
+/// system took, at least one.
+pub(super) fn send(
+    socket: &UdpSocket,
+    transmits: &[Transmit],
+    contents: &[u8],
+    address: impl Fn(SocketAddr) -> SocketAddr,
+) -> io::Result<usize> {
+    let Some(first) = transmits.first() else { return Ok(0) };
+    let mut rest = contents;
+    let slices = transmits.iter().map(|transmit| {
+        let (datagram, after) = rest.split_at(transmit.size.min(rest.len()));
+        rest = after;
+        [IoSlice::new(datagram)]
+    });
+    let slices: Vec<_> = slices.collect();
+    let remotes = transmits.iter().map(|transmit| Some(address(transmit.remote).into()));
+    let remotes: Vec<Option<SockaddrStorage>> = remotes.collect();
+    let controls = Controls::of(first);
+    let mut headers = MultiHeaders::preallocate(transmits.len(), Some(controls.space()));
+    let (descriptor, flags) = (socket.as_raw_fd(), MsgFlags::empty());
+    let sent = sendmmsg(descriptor, &mut headers, &slices, &remotes, controls.messages(), flags)?;
+    Ok(sent.count())
+}
