@@ -164,10 +164,10 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
 
   it("takes another application, network and policies, and says what cannot be", async () => {
     const page = await open(QUIET);
-    await page.getByLabel("Application").selectOption("trading");
-    await page.getByLabel("Network", { exact: true }).selectOption("two-paths");
-    await page.getByLabel("First policy").selectOption("tcp:sack");
-    await page.getByLabel("Second policy").selectOption("sctp:thin");
+    await page.locator("select[name=application]").selectOption("trading");
+    await page.locator("select[name=network]").selectOption("two-paths");
+    await page.locator("select[name=policy-0]").selectOption("tcp:sack");
+    await page.locator("select[name=policy-1]").selectOption("sctp:thin");
     await expect.poll(() => clock(page), { timeout: MINUTE }).toBeGreaterThan(0.2);
     expect(page.url()).toContain("app=trading&net=two-paths&a=tcp:sack&b=sctp:thin");
     await page.getByRole("button", { name: "Cut the first path" }).waitFor();

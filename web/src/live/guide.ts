@@ -40,6 +40,9 @@ const ONE: Setting = {
   changes: ["0:loss=0", `m${LOST}`],
 };
 
+/** The standard, with receivers that acknowledge at once, as in the papers' measurements. */
+const PROMPT = "sctp:rfc;sack-delay=off";
+
 const says = (at_ms: number, text: string): Cue => ({ at_ms, text: () => text });
 
 /** How long the lost message took on a side, in words. */
@@ -50,7 +53,7 @@ function took(player: Player, side: 0 | 1): string {
 
 function mechanism(policy: string, before: string, after: string): Scenario {
   return {
-    setting: { ...ONE, policies: ["sctp:rfc", policy] },
+    setting: { ...ONE, policies: [PROMPT, policy] },
     speed: 0.25,
     zoom: 0.3,
     from_ms: FROM_MS,
@@ -71,7 +74,7 @@ export const STEPS: Step[] = [
         until_ms: UNTIL_MS,
         cues: [
           says(0, "Four times a second a message leaves the sender, the upper line, and reaches the receiver 50 ms later. Answers come back."),
-          says(3_290, `Message ${LOST} is lost. Nobody knows: a sender hears only of what arrives.`),
+          says(3_180, `Message ${LOST} is lost. Nobody knows: a sender hears only of what arrives.`),
           says(3_550, "Later messages arrive, and wait behind the lost one, since they are to be read in order: the bars below grow. A game stutters now."),
           says(3_850, "Above, by the rules of the standard, the sender waits until three later messages are reported, or until its timer of at least a second expires. With four messages a second, both take long."),
           { at_ms: 4_250, text: (player) => `Message ${LOST} took ${took(player, 0)} above. Below, with timers for thin streams, it took ${took(player, 1)}. Click the orange packets to read why they left.` },
@@ -82,10 +85,10 @@ export const STEPS: Step[] = [
   {
     title: "What each mechanism does",
     scenarios: [
-      mechanism("sctp:rfc;rto-min-thin=200ms", "The same lost message. Below, the timer may be as short as 200 ms while the stream is thin (Petlund et al. 2009).", "The timer repaired it, before any later message could tell."),
-      mechanism("sctp:rfc;dup-threshold-thin=1", "Below, one report of a later message is enough, where the standard wants three.", "The next message told of the loss."),
-      mechanism("sctp:rfc;bundling=paper", "Below, each packet carries a copy of messages that are not acknowledged yet: the purple ones.", "If a copy was on its way, the next message brought it; else the loss had to be found."),
-      mechanism("sctp:latency", "Below, all of them, at the bound that the path sets: a timer of little more than a round trip, and copies where they help.", "Little more than a round trip after it left, it was sent again."),
+      mechanism(`${PROMPT};rto-min-thin=200ms`, "The same lost message, with receivers that acknowledge at once. Below, the timer may be as short as 200 ms while the stream is thin (Petlund et al. 2009).", "The timer repaired it, before the next message could tell of the loss."),
+      mechanism(`${PROMPT};dup-threshold-thin=1`, "Below, one report of a later message is enough, where the standard wants three.", "The next message told of the loss."),
+      mechanism(`${PROMPT};bundling=paper`, "Below, each packet carries a copy of messages that are not acknowledged yet: the purple ones.", "The next message brought a copy of it."),
+      mechanism("sctp:latency", "Below, what all of them come to at the bound that the path sets: a timer of little more than a round trip, and copies where they help.", "It was sent again little more than a round trip after it had left."),
     ],
   },
   {
