@@ -84,7 +84,7 @@ transport = "sctp"
 workload = { arrivals = "120ms", size = 100 }
 set_up = "5s"
 [sweep]
-"flow.stream.transport" = ["sctp", "tcp"]
+"flow.stream" = [{ name = "SCTP", transport = "sctp" }, { name = "TCP", transport = "tcp" }]
 "flow.stream.policy" = ["latency", { name = "no new data", preset = "latency", outage-data = "0s" }]
 [measure]
 latency = { quantiles = [0.999] }
