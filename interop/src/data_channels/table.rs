@@ -133,7 +133,10 @@ fn exercise(peer: &Peer, role: Role, loss_percent: u64) -> Result<()> {
                     browse(browser, &namespace, &url, loss_percent, hear).await
                 }
                 Peer::Program(client) => {
-                    let result = client.run(&namespace, offers, LIMIT)?;
+                    let (client, namespace) = (client.clone(), namespace.clone());
+                    let run = move || client.run(&namespace, offers, LIMIT);
+                    // Our server goes on meanwhile.
+                    let result = tokio::task::spawn_blocking(run).await??;
                     judge_program(&result, loss_percent).map_err(anyhow::Error::msg)
                 }
             }

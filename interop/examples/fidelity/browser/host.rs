@@ -213,7 +213,8 @@ impl Host {
     }
 
     async fn converse(&self, stream: TcpStream) -> Outcome<()> {
-        let request = Request::read(stream).await?;
+        // Browsers open connections that they may not need.
+        let Ok(request) = Request::read(stream).await else { return Ok(()) };
         let what = request.what.clone();
         let (path, query) = what.split_once('?').unwrap_or((&what, ""));
         let field = |name: &str| {
