@@ -29,6 +29,7 @@ mod recording;
 mod security;
 mod send;
 mod serve;
+mod suggested;
 mod trace;
 
 use std::process::ExitCode;

@@ -171,6 +171,11 @@ fn the_laboratory_prints_what_its_schemas_say() {
     let pair = "--key flow.stream.policy linux latency";
     holds("lab-compare-key", &printed(&format!("lab compare {COMPARED} {pair} --json")));
     holds("lab-reproduce", &printed(&format!("lab reproduce {plan} --out {}", results.display())));
+    let folder = |name: &str| results.join(name).display().to_string();
+    let (first, second, whole) = (folder("1"), folder("2"), folder("whole"));
+    holds("lab-run", &printed(&format!("lab run {plan} --shard 1/2 --out {first}")));
+    holds("lab-run", &printed(&format!("lab run {plan} --shard 2/2 --out {second}")));
+    holds("lab-run", &printed(&format!("lab merge {plan} --out {whole} {first} {second}")));
     fs::remove_dir_all(results).unwrap();
     holds("lab-list", &printed("lab list --json"));
     holds("lab-fit", &printed("lab fit rto-wlan/analysis --small --tries 9 --json"));

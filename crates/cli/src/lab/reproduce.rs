@@ -11,6 +11,7 @@ use ::lab::stored::{Manifest, Stored};
 use ::report::document::Comparison;
 use ::report::section::{Study, comparisons};
 use ::report::tally::counts;
+use clap::builder::{PossibleValue, StringValueParser};
 use runner::archive::{Existing, Folder, read};
 use serde_json::json;
 
@@ -21,6 +22,21 @@ use crate::failure::Failure;
 use crate::failures::Failures;
 use crate::number::within;
 use crate::output;
+use crate::suggested::Suggested;
+
+/// Names of the papers and of their plans, and `all`.
+fn plans() -> Vec<PossibleValue> {
+    let mut names = vec!["all"];
+    for plan in experiments::all() {
+        let paper = plan.name.split_once('/').map_or(plan.name, |(paper, _)| paper);
+        for name in [paper, plan.name] {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names.into_iter().map(PossibleValue::new).collect()
+}
 
 /// Reproduce figures and tables of papers: measure again what they report, and show both side by side.
 ///
@@ -30,7 +46,7 @@ use crate::output;
 pub(crate) struct Arguments {
     /// A paper (sctp-thin), a plan (sctp-thin/fig8a), a figure or table (8a, "rto-wlan/table 1"), or all; without
     /// any, what there is.
-    #[arg(value_name = "PAPER|FIGURE|all")]
+    #[arg(value_name = "PAPER|FIGURE|all", value_parser = Suggested { parser: StringValueParser::new(), words: plans }, hide_possible_values = true)]
     what: Vec<String>,
     /// Folder for tables, pages and figures.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]

@@ -2,19 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use ::lab::plan::Plan;
 use ::lab::policy_text::TransportName;
 use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Replay, outcomes};
 use ::report::four_digits;
 use base::Probability;
-use recovery::policy::{SCTP_DEFAULT, TCP_DEFAULT};
+use clap::builder::PossibleValue;
+use recovery::policy::{Only, SCTP_DEFAULT, TCP_DEFAULT};
 use results::text_table::Table;
 use runner::archive::Existing;
 use runner::plan_file::read_text;
 use trace::Protocol;
 use trace::report::{Report, Totals};
 
+use super::tables::Width;
 use super::{Selection, convert};
 use crate::failure::Failure;
 use crate::failures::Failures;
@@ -22,6 +25,7 @@ use crate::file::{OutFile, check_distinct};
 use crate::lab::{Page, run_made, show};
 use crate::number::within;
 use crate::output;
+use crate::suggested::Suggested;
 
 /// Policies that SCTP's traffic is replayed under unless others are asked for: Linux's, and ours without and with copies.
 const SCTP_USUAL: [&str; 3] = ["lksctp", "thin", SCTP_DEFAULT];
@@ -38,6 +42,14 @@ fn policy_help() -> String {
     )
 }
 
+/// Presets of both protocols, a name that both have once.
+fn presets() -> Vec<PossibleValue> {
+    let (sctp, tcp) = (Only::Sctp.presets(), Only::Tcp.presets());
+    let is_new = |name| !sctp.iter().any(|(known, _)| *known == name);
+    let tcp = tcp.iter().filter(|(name, _)| is_new(*name));
+    sctp.iter().chain(tcp).map(|(name, about)| PossibleValue::new(*name).help(*about)).collect()
+}
+
 /// What would it do for my traffic: send what a capture carried once more, in virtual time, under other policies and
 /// over other networks, beside what was captured.
 ///
@@ -50,7 +62,7 @@ fn policy_help() -> String {
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',', help_heading = "Replay", help = policy_help())]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = Suggested { parser: PolicyText::from_str, words: presets }, hide_possible_values = true, help_heading = "Replay", help = policy_help())]
     policy: Vec<PolicyText>,
     /// A network, with the keys of a link in a plan (docs/laboratory.md): "rtt=100ms loss=2%"; several times for
     /// several. "measured" is that of the capture.
@@ -80,6 +92,9 @@ pub(super) struct Arguments {
     /// Remove the results that --out holds: without it the folder is refused.
     #[arg(long, requires = "out", help_heading = "Output")]
     anew: bool,
+    /// Show all columns of the tables, and intervals, however wide the terminal is.
+    #[arg(long, help_heading = "Output")]
+    wide: bool,
     /// Print the results as one JSON object.
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -124,7 +139,9 @@ impl Arguments {
         failures.keep(match self.json {
             true => show::results(&plan, &finished, show::Form::Json),
             false => {
-                output::print(&(head + &tables(&plan, &outcomes(&plan, &finished), &measured)))
+                let width = if self.wide { Width::Wide } else { Width::Narrow };
+                let outcomes = outcomes(&plan, &finished);
+                output::print(&(head + &tables(&plan, &outcomes, &measured, width)))
             }
         });
         failures.finish()
@@ -212,31 +229,45 @@ impl Arguments {
     }
 }
 
-/// A table of the capture's measures and one of the applications', for each network.
-fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals) -> String {
+/// A table of the capture's measures and one of the applications', for each network. The narrow ones lack retransmissions
+/// by their order, and intervals.
+fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals, width: Width) -> String {
     let mut text = String::new();
     for of_network in outcomes.chunk_by(|one, other| one.network == other.network) {
         let network = of_network.first().map(|one| one.network.as_str()).unwrap_or_default();
         text += &format!("\nover {network}, means of {} runs\n", plan.seeds);
-        text += "\nAs a capture at the sender shows it: packets with user data, retransmissions, until acknowledged (ms)\n";
-        text += &captured(of_network, measured).to_string();
-        text += "\nUntil the application has a message (ms, one way, from when it was due), with 95 % intervals\n";
-        text += &delivered(of_network).to_string();
+        text += "\nAs a capture at the sender shows it: packets with data, retransmissions, until acknowledged (ms)\n";
+        text += &captured(of_network, measured, width).to_string();
+        let intervals = if width == Width::Wide { ", with 95 % intervals" } else { "" };
+        text += "\nUntil the application has a message (ms, one way, from when it was due)";
+        text += &format!("{intervals}\n{}", delivered(of_network, width));
+    }
+    if width == Width::Narrow {
+        text += "\n(--wide shows retransmissions by their order, and 95 % intervals)\n";
     }
     text
 }
 
-fn captured(outcomes: &[Outcome], measured: &Totals) -> Table {
-    let mut table = Table::headed(&[
-        "", "packets", "again", "1st", "2nd", "3rd", "more", "spurious", "loss %", "| mean", "50%",
-        "90%", "99%", "99.9%", "max",
-    ]);
+/// Columns of retransmissions by their order, which narrow tables lack: headings and numbers.
+const ORDERS: [(&str, &str); 4] = [
+    ("1st", "trace.retransmissions[order=1]"),
+    ("2nd", "trace.retransmissions[order=2]"),
+    ("3rd", "trace.retransmissions[order=3]"),
+    ("more", "trace.retransmissions[order=4+]"),
+];
+
+fn captured(outcomes: &[Outcome], measured: &Totals, width: Width) -> Table {
+    let orders = if width == Width::Wide { &ORDERS[..] } else { &[] };
+    let mut heading = vec!["", "packets", "again"];
+    heading.extend(orders.iter().map(|(heading, _)| *heading));
+    heading.extend(["spurious", "loss %", "| mean", "50%", "90%", "99%", "99.9%", "max"]);
+    let mut table = Table::headed(&heading);
     let again = &measured.retransmissions;
     let (order, latency) = (&again.by_order, &measured.ack_latency_ms.all);
-    let counts =
-        [measured.packets.data, again.total, order.first, order.second, order.third, order.more];
     let mut cells = vec!["the capture".to_owned()];
-    cells.extend(counts.map(|count| count.to_string()));
+    cells.extend([measured.packets.data, again.total].map(|count| count.to_string()));
+    let counts = [order.first, order.second, order.third, order.more];
+    cells.extend(orders.iter().zip(counts).map(|(_, count)| count.to_string()));
     cells.push(again.spurious.to_string());
     let bound = if measured.loss_estimate_is_lower_bound { ">=" } else { "" };
     cells.push(format!("{bound}{}", four_digits(100.0 * measured.loss_estimate)));
@@ -247,14 +278,10 @@ fn captured(outcomes: &[Outcome], measured: &Totals) -> Table {
         let mean =
             |name: &str| outcome.number(name).map_or("-".into(), |one| four_digits(one.mean));
         let mut cells = vec![outcome.policy.clone()];
+        cells.extend(["trace.packets", "trace.retransmissions"].map(mean));
+        cells.extend(orders.iter().map(|(_, name)| mean(name)));
         cells.extend(
             [
-                "trace.packets",
-                "trace.retransmissions",
-                "trace.retransmissions[order=1]",
-                "trace.retransmissions[order=2]",
-                "trace.retransmissions[order=3]",
-                "trace.retransmissions[order=4+]",
                 "trace.spurious",
                 "trace.loss_estimate",
                 "trace.acknowledged.mean",
@@ -271,7 +298,7 @@ fn captured(outcomes: &[Outcome], measured: &Totals) -> Table {
     table
 }
 
-fn delivered(outcomes: &[Outcome]) -> Table {
+fn delivered(outcomes: &[Outcome], width: Width) -> Table {
     let mut table = Table::headed(&[
         "",
         "mean",
@@ -283,9 +310,13 @@ fn delivered(outcomes: &[Outcome]) -> Table {
         "> 100 ms %",
         "> 500 ms %",
     ]);
+    let text = |one: Interval| match width {
+        Width::Wide => with_interval(one),
+        Width::Narrow => four_digits(one.mean),
+    };
     for outcome in outcomes {
         let mut cells = vec![outcome.policy.clone()];
-        let number = |name: &str| outcome.number(name).map_or("-".into(), with_interval);
+        let number = |name: &str| outcome.number(name).map_or("-".into(), text);
         cells.extend(
             [
                 "latency.mean",

@@ -4,11 +4,39 @@
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-use super::Output;
+use super::{Output, PORT};
 use crate::expression::{Expression, Field};
 use crate::script::Call;
 use crate::stop::Stop;
 use crate::vocabulary::constant;
+
+/// The descriptor that is the first argument of a call.
+///
+/// # Errors
+/// The script is skipped if the call is not among the `supported` ones.
+pub(super) fn descriptor(call: &Call, supported: &[&str]) -> Result<i64, Stop> {
+    let name = call.name.as_str();
+    if !supported.contains(&name) {
+        return Err(Stop::skip(format!("the call {name}() is not supported")));
+    }
+    integer(name, call.arguments.first())
+}
+
+/// Refuses an accept() that asks for the peer's address.
+///
+/// # Errors
+/// The script is skipped.
+pub(super) fn refuse_peer_address(call: &Call) -> Result<(), Stop> {
+    match is_usual(call.arguments.get(1), PORT) {
+        Ok(true) => Ok(()),
+        _ => Err(Stop::skip("the peer's address in accept() is not supported")),
+    }
+}
+
+/// Whether an argument is this constant.
+pub(super) fn is_name(argument: Option<&Expression>, name: &str) -> bool {
+    matches!(argument, Some(Expression::Name(given)) if given == name)
+}
 
 /// Number denoted by an argument.
 ///

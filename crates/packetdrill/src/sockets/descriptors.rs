@@ -5,17 +5,20 @@ use crate::sockets::arguments::integer;
 use crate::vocabulary::constant;
 use std::collections::BTreeMap;
 
-use super::{Outcome, Returned};
+use super::{Outcome, PORT, Returned};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
 const O_NONBLOCK: i64 = 0x800;
 
-/// A socket whose calls may block.
-pub(super) trait Waits {
+/// The part of a socket that is common to both protocols.
+pub(super) trait AnySocket {
     /// Whether calls return an error instead of waiting (O_NONBLOCK).
     fn nonblocking(&mut self) -> &mut bool;
+
+    /// The local port; none before bind().
+    fn port(&mut self) -> &mut Option<u16>;
 }
 
 /// The open descriptors, from 3 on.
@@ -28,7 +31,7 @@ impl<S> Default for Descriptors<S> {
     }
 }
 
-impl<S: Waits> Descriptors<S> {
+impl<S: AnySocket> Descriptors<S> {
     /// The socket of a descriptor, or the error of a call on an unknown one.
     pub(super) fn get_mut(&mut self, descriptor: i64) -> Result<&mut S, Outcome> {
         self.0.get_mut(&descriptor).ok_or(Returned::error("EBADF"))
@@ -53,6 +56,24 @@ impl<S: Waits> Descriptors<S> {
 
     pub(super) fn close(&mut self, descriptor: i64) -> Result<S, Outcome> {
         self.0.remove(&descriptor).ok_or(Returned::error("EBADF"))
+    }
+
+    /// bind() to the address and port of the stack.
+    ///
+    /// # Errors
+    /// [`Stop::Skip`] for a given address.
+    pub(super) fn bind(
+        &mut self,
+        descriptor: i64,
+        address: Option<&Expression>,
+    ) -> Result<Outcome, Stop> {
+        if address != Some(&Expression::Any) {
+            return Err(Stop::skip("bind() to a given address is not supported"));
+        }
+        if let Ok(socket) = self.get_mut(descriptor) {
+            *socket.port() = Some(PORT);
+        }
+        Ok(Returned::value(0))
     }
 
     /// Outcome of a call that cannot proceed now.

@@ -28,7 +28,7 @@ use sctp::{
 
 use self::notifications::Notification;
 pub(crate) use self::user_data::UserData;
-use super::descriptors::{Descriptors, Progress, Waits};
+use super::descriptors::{AnySocket, Descriptors, Progress};
 use super::{
     Application, EPHEMERAL_PORT, Emitted, Hosts, Outcome, Output, PORT, Returned, WRAPPING_SEED,
 };
@@ -86,9 +86,13 @@ impl Socket {
     }
 }
 
-impl Waits for Socket {
+impl AnySocket for Socket {
     fn nonblocking(&mut self) -> &mut bool {
         &mut self.nonblocking
+    }
+
+    fn port(&mut self) -> &mut Option<u16> {
+        &mut self.port
     }
 }
 

@@ -16,7 +16,7 @@ use tcp::{
 };
 
 use super::Hosts;
-use super::descriptors::{Descriptors, Progress, Waits};
+use super::descriptors::{AnySocket, Descriptors, Progress};
 use super::{Application, Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED};
 use crate::config::TcpConfig;
 use crate::expression::Expression;
@@ -45,9 +45,13 @@ struct Socket {
     write_shut: bool,
 }
 
-impl Waits for Socket {
+impl AnySocket for Socket {
     fn nonblocking(&mut self) -> &mut bool {
         &mut self.nonblocking
+    }
+
+    fn port(&mut self) -> &mut Option<u16> {
+        &mut self.port
     }
 }
 

@@ -1,6 +1,6 @@
 //! Calls that create, connect and close sockets.
 
-use crate::sockets::arguments::{integer, is_usual};
+use crate::sockets::arguments::{descriptor, integer, is_name, refuse_peer_address};
 use core::net::{IpAddr, SocketAddr};
 
 use base::Instant;
@@ -56,25 +56,22 @@ impl Sockets {
         if matches!(name, "sctp_freeladdrs" | "sctp_freepaddrs") {
             return Ok(Returned::value(0));
         }
-        if !SUPPORTED.contains(&name) {
-            return Err(Stop::skip(format!("the call {name}() is not supported")));
-        }
-        let descriptor = integer(name, call.arguments.first())?;
+        let descriptor = descriptor(call, &SUPPORTED)?;
         let role = match self.socket(descriptor) {
             Ok(socket) => socket.role,
             Err(outcome) => return Ok(outcome),
         };
         match name {
             "sctp_bindx" => self.bindx(now, descriptor, role, call),
-            "bind" => self.bind(descriptor, call.arguments.get(1)),
+            "bind" => self.sockets.bind(descriptor, call.arguments.get(1)),
             "listen" => {
                 let backlog = integer(name, call.arguments.get(1))?;
                 Ok(self.listen(descriptor, backlog))
             }
-            "accept" if !is_usual(call.arguments.get(1), PORT).unwrap_or(false) => {
-                Err(Stop::skip("the peer's address in accept() is not supported"))
+            "accept" => {
+                refuse_peer_address(call)?;
+                Ok(self.accept(descriptor, role))
             }
-            "accept" => Ok(self.accept(descriptor, role)),
             "connect" => {
                 let remote = self.remote_of(call.arguments.get(1))?;
                 Ok(self.connect(now, descriptor, role, &[remote]))
@@ -104,7 +101,7 @@ impl Sockets {
     }
 
     fn open(&mut self, call: &Call) -> Result<Outcome, Stop> {
-        let is = |index: usize, wanted: &str| matches!(call.arguments.get(index), Some(Expression::Name(name)) if name == wanted);
+        let is = |index: usize, wanted| is_name(call.arguments.get(index), wanted);
         if !is(2, "IPPROTO_SCTP") {
             return Err(Stop::skip("sockets of other protocols than SCTP are not supported"));
         }
@@ -115,16 +112,6 @@ impl Sockets {
         let options = self.config.association.clone();
         let socket = Socket { many, ..Socket::new(Role::Fresh, options) };
         Ok(Returned::value(self.sockets.open(socket, None)))
-    }
-
-    fn bind(&mut self, descriptor: i64, address: Option<&Expression>) -> Result<Outcome, Stop> {
-        if address != Some(&Expression::Any) {
-            return Err(Stop::skip("bind() to a given address is not supported"));
-        }
-        if let Ok(socket) = self.socket(descriptor) {
-            socket.port = Some(PORT);
-        }
-        Ok(Returned::value(0))
     }
 
     /// Adds local addresses to the list in INIT and INIT ACK.

@@ -1,6 +1,8 @@
 //! Calls that create, connect and close sockets.
 
-use crate::sockets::arguments::{address_of, integer, is_usual};
+use crate::sockets::arguments::{
+    address_of, descriptor, integer, is_name, is_usual, refuse_peer_address,
+};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use base::Instant;
@@ -52,21 +54,18 @@ impl Sockets {
             "poll" => return self.poll(call),
             _ => {}
         }
-        if !SUPPORTED.contains(&name) {
-            return Err(Stop::skip(format!("the call {name}() is not supported")));
-        }
-        let descriptor = integer(name, call.arguments.first())?;
+        let descriptor = descriptor(call, &SUPPORTED)?;
         let role = match self.socket(descriptor) {
             Ok(socket) => socket.role,
             Err(outcome) => return Ok(outcome),
         };
         match name {
-            "bind" => self.bind(descriptor, call.arguments.get(1)),
+            "bind" => self.sockets.bind(descriptor, call.arguments.get(1)),
             "listen" => self.listen(descriptor, role, call),
-            "accept" if !is_usual(call.arguments.get(1), PORT).unwrap_or(false) => {
-                Err(Stop::skip("the peer's address in accept() is not supported"))
+            "accept" => {
+                refuse_peer_address(call)?;
+                Ok(self.accept(descriptor, role, call))
             }
-            "accept" => Ok(self.accept(descriptor, role, call)),
             "connect" => {
                 let address = call.arguments.get(1);
                 let is_peer = is_usual(address, PORT)?
@@ -93,22 +92,12 @@ impl Sockets {
     }
 
     fn open_socket(&mut self, call: &Call) -> Result<Outcome, Stop> {
-        let is = |index: usize, wanted: &str| matches!(call.arguments.get(index), Some(Expression::Name(name)) if name == wanted);
+        let is = |index: usize, wanted| is_name(call.arguments.get(index), wanted);
         if !is(2, "IPPROTO_TCP") || !is(1, "SOCK_STREAM") {
             return Err(Stop::skip("sockets of other protocols beside TCP are not supported"));
         }
         let options = self.config.connection.clone();
         Ok(Returned::value(self.add(call, Role::Fresh, options)))
-    }
-
-    fn bind(&mut self, descriptor: i64, address: Option<&Expression>) -> Result<Outcome, Stop> {
-        if address != Some(&Expression::Any) {
-            return Err(Stop::skip("bind() to a given address is not supported"));
-        }
-        if let Ok(socket) = self.socket(descriptor) {
-            socket.port = Some(PORT);
-        }
-        Ok(Returned::value(0))
     }
 
     fn listen(&mut self, descriptor: i64, role: Role, call: &Call) -> Result<Outcome, Stop> {
