@@ -17,6 +17,8 @@ const QUEUE: usize = 2 << 20;
 /// in the stack, in its task and in reports. Measured as 16 kB where every connection fills both directions, and as
 /// four to seven where all are idle (`make attacks`).
 const CONNECTION: usize = 16 << 10;
+/// The part of it that is data: 4 KiB each way, which a connection may hold whatever the limit.
+const LITTLE: usize = 8 << 10;
 /// Part of the memory that is reserved for connections from the beginning, so that the share of data does not shrink
 /// as connections come.
 const RESERVED: usize = 6;
@@ -52,22 +54,34 @@ impl Budget {
         MemoryLimits::of(data / self.queues)
     }
 
-    /// Bytes beyond that limit up to which each stack accepts new connections. Connections that hold little may
-    /// exceed the limit, so that those that hold much do not keep others out.
+    /// Bytes beyond that limit up to which each stack accepts new connections, and from which on those that hold more than
+    /// they ever moved are reset. Connections that hold little may exceed the limit, so that those that hold much do not keep
+    /// others out; the memory of each connection has these bytes in it.
     pub(super) fn reserve(&self) -> usize {
-        let little = self.connections.load(Ordering::Relaxed).saturating_mul(CONNECTION);
-        (little + self.memory / 8) / self.queues
+        self.of_connections(LITTLE) / self.queues
     }
 
     /// Whether one more connection fits: state of connections must leave some memory for data.
     pub(super) fn has_room_for_one(&self) -> bool {
-        self.left_beside(0) > self.memory / 8 + self.in_flows()
+        let beyond_little = self.in_flows().saturating_sub(self.of_connections(LITTLE / 2));
+        self.left_beside(0) > self.memory / 8 + beyond_little
+    }
+
+    /// Bytes that a flow may take from a stack at once, of `most`: little where flows hold much of the data already.
+    pub(super) fn piece(&self, most: usize) -> usize {
+        let much = self.left_beside(self.memory / RESERVED) / 4;
+        if self.in_flows() < much { most } else { most.min(LITTLE / 2) }
+    }
+
+    /// So many bytes for each connection.
+    fn of_connections(&self, bytes: usize) -> usize {
+        self.connections.load(Ordering::Relaxed).saturating_mul(bytes)
     }
 
     /// Bytes left for data in the stack and in flows, once connections have their least share.
     fn left_beside(&self, reserved: usize) -> usize {
         let fixed = (FIXED + (self.queues - 1) * QUEUE).min(self.memory / 4);
-        let connections = self.connections.load(Ordering::Relaxed).saturating_mul(CONNECTION);
+        let connections = self.of_connections(CONNECTION);
         self.memory.saturating_sub(fixed).saturating_sub(connections.max(reserved))
     }
 
@@ -133,6 +147,29 @@ mod tests {
         }
         assert!((2500..3000).contains(&count), "{count}");
         assert!(budget.limits().limit >= 2 << 20, "{:?}", budget.limits());
+    }
+
+    #[test]
+    fn all_that_stacks_accept_and_flows_hold_stays_within_the_memory() {
+        for connections in [0, 100, 1000, 2500] {
+            for in_flows in [0, 4 << 20, 20 << 20] {
+                let budget = Budget::new(64 << 20, 1);
+                (0..connections).for_each(|_| budget.enter());
+                budget.move_in_flows(0, in_flows);
+                let state = connections * (CONNECTION - LITTLE);
+                let held = budget.limits().limit + budget.reserve() + budget.in_flows();
+                let most = (64 << 20).max(FIXED + state + in_flows + budget.reserve());
+                assert!(FIXED + state + held <= most, "{connections} {in_flows}: {held}");
+            }
+        }
+    }
+
+    #[test]
+    fn flows_that_hold_much_take_little_at_a_time() {
+        let budget = Budget::new(64 << 20, 1);
+        assert_eq!((budget.piece(1 << 16), budget.piece(100)), (1 << 16, 100));
+        budget.move_in_flows(0, 20 << 20);
+        assert_eq!((budget.piece(1 << 16), budget.piece(100)), (4096, 100));
     }
 
     #[test]

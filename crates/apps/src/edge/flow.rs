@@ -162,6 +162,7 @@ impl carry::Client for Stack<'_> {
 
     fn receive(&mut self, limit: usize, pieces: &mut Vec<Bytes>) -> Result<Taken, Failure> {
         let (limits, reserve) = (self.budget.limits(), self.budget.reserve());
+        let limit = self.budget.piece(limit);
         self.call(|connection| {
             connection.stack.set_memory_limits(limits, reserve);
             connection.receive(limit, pieces)

@@ -1,11 +1,12 @@
 //! Memory of all connections, and which of them release some when it exceeds the limit: the budget is that of
 //! [`::endpoint::memory`].
 
-use ::endpoint::memory::{Direction, Held, Holder, MemoryState, Pool, Reason, Reclaim};
+use ::endpoint::memory::{Direction, Held, Holder, MUCH, MemoryState, Pool, Reason, Reclaim};
 use base::{Host, Instant};
 
 use super::table::Slot;
 use super::{ConnectionId, Endpoint};
+use crate::memory::{Buffered, Progress};
 
 /// The memory budget of all connections.
 pub(super) type Memory = Pool<ConnectionId>;
@@ -16,8 +17,15 @@ pub(super) fn note(memory: &mut Memory, id: ConnectionId, slot: &mut Slot) {
     let held = connection.buffered();
     let orphaned = if connection.is_closed() { held.to_send } else { 0 };
     let (total, revocable) = (held.total(), held.behind_holes);
-    let held = Held { total, revocable, orphaned, stuck: 0 };
+    let stuck = stuck(held, connection.progress());
+    let held = Held { total, revocable, orphaned, stuck };
     memory.budget_mut().note(id.row(), account, held, || Host::from(connection.remote().ip()));
+}
+
+/// Bytes that a connection holds, if they are many, in a direction in which it has never moved as many.
+fn stuck(held: Buffered, progress: Progress) -> usize {
+    let of = |held: usize, gone: u64| if held > MUCH && gone < held as u64 { held } else { 0 };
+    of(held.to_send, progress.acked).max(of(held.unread, progress.read))
 }
 
 /// A connection's memory and progress.

@@ -119,6 +119,13 @@ fn the_last_connection_gets_a_thin_stream_through_when_others_hold_everything() 
 fn at_the_limit_connections_come_to_be_up_to_the_reserve_and_not_beyond() {
     let (mut crowd, mut honest) = crowd(60);
     let (thin, thick) = honest.split_at_mut(50);
+    // All have moved more than they hold: none is reset for a newcomer.
+    for (honest, id) in thick.iter_mut().zip(crowd.accepted[50..].to_vec()) {
+        for _ in 0..8 {
+            fill(&mut crowd, honest);
+            read_all(&mut crowd, id);
+        }
+    }
     thick.iter_mut().for_each(|honest| fill(&mut crowd, honest));
     assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
     crowd.serves();
@@ -129,7 +136,9 @@ fn at_the_limit_connections_come_to_be_up_to_the_reserve_and_not_beyond() {
         let id = crowd.accepted[index];
         send(&mut crowd, id, LEAST);
     }
-    assert!((LIMIT + LIMIT / 8..LIMIT + 61 * LEAST).contains(&held(&crowd)));
+    assert_eq!(crowd.endpoint.stats().stalled_reset, 0);
+    let all = held(&crowd);
+    assert!((LIMIT + LIMIT / 8..LIMIT + 61 * LEAST).contains(&all), "{all}");
     let late = address("10.0.8.8:888");
     crowd.give(late, &syn(late, tcp::wire::SeqNumber(5)));
     assert_eq!((crowd.drain(), crowd.endpoint.stats().syns_without_memory), (0, 1));
@@ -140,6 +149,29 @@ fn at_the_limit_connections_come_to_be_up_to_the_reserve_and_not_beyond() {
     crowd.drain();
     assert_eq!((held(&crowd), crowd.endpoint.memory_state()), (0, MemoryState::Ease));
     crowd.serves();
+}
+
+#[test]
+fn who_holds_more_than_it_ever_moved_makes_room_for_newcomers_the_largest_first() {
+    let (mut crowd, mut honest) = crowd(60);
+    let (thin, thick) = honest.split_at_mut(50);
+    thick.iter_mut().for_each(|honest| fill(&mut crowd, honest));
+    assert_eq!(crowd.endpoint.stats().stalled_reset, 0);
+    for (index, honest) in thin.iter_mut().enumerate() {
+        fill(&mut crowd, honest);
+        let id = crowd.accepted[index];
+        send(&mut crowd, id, LEAST);
+    }
+    let reset = crowd.endpoint.stats().stalled_reset;
+    assert!((1..=10).contains(&reset), "{reset}");
+    assert!(held(&crowd) < LIMIT + LIMIT / 8, "newcomers have room");
+    let failure = |id: &ConnectionId| crowd.endpoint.connection(*id).unwrap().failure();
+    let failed = crowd.accepted.iter().enumerate().filter(|(_, id)| failure(id).is_some());
+    let failed: Vec<usize> = failed.map(|(index, _)| index).collect();
+    assert_eq!(failed.len() as u64, reset);
+    assert!(failed.iter().all(|index| *index >= 50), "{failed:?}: thin ones go on");
+    crowd.serves();
+    assert_eq!(crowd.endpoint.stats().syns_without_memory, 0);
 }
 
 /// A mebibyte to send for each of these, as far as it is taken.
