@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use base::{DatagramMeta, RandomStream, Transmit};
-use bytes::Bytes;
-use io::{Clock, Hook, RawTransport, Shared, Sockets, Transport, UdpTransport};
+use base::{Datagram, DatagramMeta, Icmp, Machine, RandomStream, Transmit, TransmitBuffer};
+use io::{Clock, RawTransport, Shared, Sockets, Transport, UdpTransport};
 use sctp::AssociationStats;
 use tokio::runtime::Handle;
 
@@ -73,58 +72,75 @@ impl Socket {
 
     /// Starts an agent at the socket; what it sends and receives is added to `capture` if there is one.
     pub fn run(self, agent: Agent<Ours>, capture: Option<&Capture>) -> Live {
-        let shared = Shared::new(agent, Clock::start());
-        let tap = Tap(capture.cloned());
+        let captured = Captured { agent, capture: capture.cloned() };
+        let shared = Shared::new(captured, Clock::start());
         match self.carrier {
-            Open::Udp(udp) => drive(&self.runtime, &shared, udp, tap),
-            Open::RawIp(raw) => drive(&self.runtime, &shared, raw, tap),
+            Open::Udp(udp) => drive(&self.runtime, &shared, udp),
+            Open::RawIp(raw) => drive(&self.runtime, &shared, raw),
         }
         Live { shared }
     }
 }
 
-/// Writes down what passes. Ours is the client of the capture, whatever its part.
-struct Tap(Option<Capture>);
+/// An agent, and the capture of what it sends and receives. Ours is the client of the capture, whatever its part.
+struct Captured {
+    agent: Agent<Ours>,
+    capture: Option<Capture>,
+}
 
-impl Hook<Agent<Ours>> for Tap {
-    fn after_input(&mut self, _agent: &mut Agent<Ours>, _now: base::Instant) {}
-
-    fn on_received(&mut self, _now: base::Instant, meta: &DatagramMeta, datagram: &Bytes) {
-        self.add(false, meta.local, meta.remote, datagram);
+impl Machine for Captured {
+    fn handle_datagram(&mut self, now: base::Instant, meta: DatagramMeta, datagram: Datagram) {
+        // Sockets give a datagram in one piece.
+        self.add(false, meta.local, meta.remote, &datagram.head);
+        self.agent.handle_datagram(now, meta, datagram);
     }
 
-    fn on_sent(&mut self, _now: base::Instant, transmit: &Transmit, datagram: &[u8]) {
+    fn handle_icmp(&mut self, now: base::Instant, icmp: Icmp<'_>) {
+        self.agent.handle_icmp(now, icmp);
+    }
+
+    fn handle_timeout(&mut self, now: base::Instant) {
+        self.agent.handle_timeout(now);
+    }
+
+    fn poll_transmit(
+        &mut self,
+        now: base::Instant,
+        buffer: &mut dyn TransmitBuffer,
+    ) -> Option<Transmit> {
+        let start = buffer.head().len();
+        let transmit = self.agent.poll_transmit(now, buffer)?;
         let local = transmit.local.unwrap_or(transmit.remote);
-        self.add(true, local, transmit.remote, datagram);
+        self.add(true, local, transmit.remote, &buffer.head()[start..]);
+        Some(transmit)
+    }
+
+    fn poll_timeout(&self) -> Option<base::Instant> {
+        self.agent.poll_timeout()
     }
 }
 
-impl Tap {
+impl Captured {
     fn add(&self, sent: bool, local: SocketAddr, remote: SocketAddr, datagram: &[u8]) {
         let (IpAddr::V4(local), IpAddr::V4(remote)) = (local.ip(), remote.ip()) else { return };
-        if let Some(capture) = &self.0 {
+        if let Some(capture) = &self.capture {
             // A capture that cannot be written is found empty by its judge.
             let _ = capture.add_on_path(sent, [local, remote], datagram);
         }
     }
 }
 
-fn drive(
-    runtime: &Handle,
-    shared: &Arc<Shared<Agent<Ours>>>,
-    transport: Arc<impl Transport>,
-    tap: Tap,
-) {
+fn drive(runtime: &Handle, shared: &Arc<Shared<Captured>>, transport: Arc<impl Transport>) {
     let shared = shared.clone();
     runtime.spawn(async move {
         // A socket that fails leaves an agent that waits until its time is up.
-        let _ = io::run(shared, transport, tap).await;
+        let _ = io::run(shared, transport, |_: &mut Captured, _| {}).await;
     });
 }
 
 /// An agent at work; dropping it ends its socket. It stays to answer what the peer repeats.
 pub struct Live {
-    shared: Arc<Shared<Agent<Ours>>>,
+    shared: Arc<Shared<Captured>>,
 }
 
 impl Drop for Live {
@@ -140,7 +156,7 @@ impl Live {
     /// With what it saw so far, where that takes longer than `limit`.
     pub fn wait_for_messages(&self, count: usize, limit: Duration) -> Result<()> {
         let deadline = Instant::now() + limit;
-        while self.shared.inspect(|agent| agent.seen().indices.len()) < count {
+        while self.shared.inspect(|one| one.agent.seen().indices.len()) < count {
             if Instant::now() > deadline {
                 bail!("no {count} messages after {limit:?}: {}", self.seen().summary());
             }
@@ -181,7 +197,7 @@ impl Live {
         let started = Instant::now();
         loop {
             let waited = started.elapsed();
-            let seen = |agent: &Agent<Ours>| done(agent, waited).then(|| agent.seen().clone());
+            let seen = |one: &Captured| done(&one.agent, waited).then(|| one.agent.seen().clone());
             if let Some(seen) = self.shared.inspect(seen) {
                 return Ok(seen);
             }
@@ -195,12 +211,12 @@ impl Live {
 
     /// What the agent saw so far.
     pub fn seen(&self) -> Observed {
-        self.shared.inspect(|agent| agent.seen().clone())
+        self.shared.inspect(|one| one.agent.seen().clone())
     }
 
     /// A snapshot of the association.
     pub fn stats(&self) -> Option<AssociationStats> {
-        self.shared.inspect(|agent| agent.stack().stats())
+        self.shared.inspect(|one| one.agent.stack().stats())
     }
 }
 
