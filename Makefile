@@ -49,7 +49,7 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 comparison:      ## latency beside other transports, its targets, and what each mechanism is good for; writes the tables of five pages (ARGS=targets: of one)
 	ci/comparison $(ARGS)
 
-benchmark:       ## five applications over the networks of the library, by transport; writes docs/benchmark.md
+benchmark:       ## five applications over the networks of the library, by transport; prints the tables
 	ci/comparison benchmark
 
 mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (seconds, once built)
