@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-tcp bench-browser bench-set-up attacks soak fuzz report-page pictures reproduction comparison release
+.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-tcp bench-browser bench-set-up attacks soak fuzz report-page pictures reproduction comparison benchmark release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -53,6 +53,9 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 
 comparison:      ## latency beside other transports, its targets, and what each mechanism is good for; writes the tables of five pages (ARGS=targets: of one)
 	ci/comparison $(ARGS)
+
+benchmark:       ## five applications over the networks of the library, by transport; prints the tables
+	ci/comparison benchmark
 
 mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (seconds, once built)
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- conformance --mutate conformance

@@ -1,6 +1,5 @@
 //! Networks that are part of the laboratory: recorded ones, and models after published numbers.
 
-mod names;
 #[cfg(test)]
 mod tests;
 
@@ -9,9 +8,8 @@ use std::sync::OnceLock;
 use netsim::link::{Recording, parse_recording};
 use serde::Deserialize;
 
-use super::{LinkSection, PlanError};
-
-pub use names::NetworkName;
+use super::network_name::NETWORKS;
+use super::{LinkSection, NetworkName, PlanError};
 
 /// A network of the library, as its file describes it.
 #[derive(Clone, Debug, Deserialize)]
@@ -25,7 +23,7 @@ pub struct NamedNetwork {
     pub licence: String,
     /// What the source does not say.
     pub assumed: String,
-    /// Its link, as a plan has it.
+    /// Keys of its link, as a plan has them.
     #[serde(rename = "link")]
     pub(super) section: LinkSection,
 }
@@ -40,11 +38,11 @@ impl NetworkName {
     /// # Errors
     /// None that the laboratory's tests let pass.
     pub fn network(self) -> Result<&'static NamedNetwork, PlanError> {
-        static READ: [OnceLock<Result<NamedNetwork, PlanError>>; names::NETWORKS.len()] =
-            [const { OnceLock::new() }; names::NETWORKS.len()];
+        static READ: [OnceLock<Result<NamedNetwork, PlanError>>; NETWORKS.len()] =
+            [const { OnceLock::new() }; NETWORKS.len()];
         let unknown = || PlanError::new(format!("the library has no network {self}"));
         let place = self.place();
-        let (_, text) = names::NETWORKS.get(place).ok_or_else(unknown)?;
+        let (_, text) = NETWORKS.get(place).ok_or_else(unknown)?;
         let read = || {
             let refused = |error: toml::de::Error| PlanError::of_text(text, &error);
             toml::from_str(text).map_err(refused)

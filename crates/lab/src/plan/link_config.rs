@@ -5,9 +5,9 @@ use netsim::LinkConfig;
 use netsim::link::Recording;
 use netsim::topology::Directions;
 
-use super::library::{self, NetworkName};
+use super::library;
 use super::link::{Direction, LinkSection};
-use super::{Files, PlanError};
+use super::{Files, NetworkName, PlanError};
 
 /// A section that says something of a link.
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 use base::{Duration, Instant, Rate};
 
 use super::profile::{Condition, Conditions};
+use super::queue::Serialiser;
 use super::recording::NextOpportunity;
 
 /// Serialises packets one after the other, at a rate or at recorded opportunities.
@@ -25,22 +26,22 @@ impl Line {
     pub(super) fn set_delay(&mut self, delay: Duration) {
         self.conditions.set_delay(delay);
     }
+}
 
-    /// The rate at an instant, or that of the whole recording; none if packets take no time.
-    pub(super) fn rate(&self, at: Instant) -> Option<Rate> {
+impl Serialiser for Line {
+    fn rate(&self, at: Instant) -> Option<Rate> {
         match &self.opportunities {
             Some(recorded) => recorded.mean_rate(),
             None => self.conditions.at(at).rate,
         }
     }
 
-    /// When a packet that nothing keeps waiting from `free` on begins to leave.
-    pub(super) fn turn(&self, free: Instant) -> Instant {
+    fn turn(&self, free: Instant) -> Instant {
         self.opportunities.as_ref().map_or(free, |recorded| recorded.turn(free))
     }
 
-    /// When a packet of `octets` that begins to leave at `turn` has left. The rate at its turn holds until its last bit.
-    pub(super) fn depart(&mut self, turn: Instant, octets: u64) -> Instant {
+    /// The rate at its turn holds until the packet's last bit.
+    fn depart(&mut self, turn: Instant, octets: u64) -> Instant {
         match &mut self.opportunities {
             Some(recorded) => recorded.take(turn, octets),
             None => {

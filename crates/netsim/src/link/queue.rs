@@ -4,6 +4,7 @@ mod codel;
 mod fq_codel;
 mod pie;
 mod red;
+mod serialiser;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -13,7 +14,6 @@ use std::collections::VecDeque;
 use base::{HashKey, Instant};
 
 use super::Traffic;
-use super::line::Line;
 use codel::CodelQueue;
 use fq_codel::FqQueue;
 use red::Verdict;
@@ -25,6 +25,7 @@ pub use pie::Pie;
 pub(super) use pie::PieState;
 pub(super) use red::RedState;
 pub use red::{Red, RedUnit};
+pub(super) use serialiser::Serialiser;
 pub use text::{QueueLength, QueueText};
 
 /// How much may wait for serialisation; the packet being serialised does not count. None is no
@@ -135,7 +136,7 @@ impl<P> TurnQueue<P> {
         &mut self,
         packet: Waiting<P>,
         flow: impl Fn(&P, &HashKey) -> u64,
-        line: &Line,
+        line: &impl Serialiser,
         dropped: impl FnMut(Waiting<P>),
     ) -> Result<(), P> {
         match self {
@@ -148,7 +149,7 @@ impl<P> TurnQueue<P> {
     }
 
     /// When the next packet's turn comes.
-    pub(super) fn next_turn(&self, line: &Line) -> Option<Instant> {
+    pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
         match self {
             TurnQueue::Codel(queue) => queue.next_turn(line),
             TurnQueue::Fq(queue) => queue.next_turn(line),
@@ -169,7 +170,7 @@ impl<P> TurnQueue<P> {
         &mut self,
         now: Instant,
         markable: impl Fn(&P) -> bool,
-        line: &mut Line,
+        line: &mut impl Serialiser,
     ) -> Option<Leaving<P>> {
         let turn = self.next_turn(line).filter(|turn| *turn <= now)?;
         match self {
@@ -212,7 +213,7 @@ impl TailQueue {
         now: Instant,
         size: u64,
         markable: bool,
-        line: &mut Line,
+        line: &mut impl Serialiser,
     ) -> Arrival {
         let free = now.max(self.busy_until);
         let turn = line.turn(free);
@@ -240,7 +241,13 @@ impl TailQueue {
     }
 
     /// Whether a packet is to be dropped or marked early.
-    fn judge(&mut self, now: Instant, waiting: Traffic, size: u64, line: &Line) -> Verdict {
+    fn judge(
+        &mut self,
+        now: Instant,
+        waiting: Traffic,
+        size: u64,
+        line: &impl Serialiser,
+    ) -> Verdict {
         match self.early.as_deref_mut() {
             None => Verdict::Keep,
             Some(Early::Red(red)) => {

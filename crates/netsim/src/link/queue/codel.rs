@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use base::{Duration, Instant};
 
 use super::super::Traffic;
-use super::super::line::Line;
 use super::QueueLimit;
+use super::serialiser::Serialiser;
 
 /// CoDel (RFC 8289): once packets have waited longer than the target for an interval, one is dropped or marked as
 /// its turn comes, and more the longer that lasts.
@@ -153,7 +153,7 @@ impl<P> CodelQueue<P> {
     }
 
     /// A packet comes, before which all turns were taken; given back if there is no room for it.
-    pub(super) fn push(&mut self, packet: Waiting<P>, line: &Line) -> Result<(), P> {
+    pub(super) fn push(&mut self, packet: Waiting<P>, line: &impl Serialiser) -> Result<(), P> {
         let waits = line.turn(packet.came.max(self.busy_until)) > packet.came;
         if waits && !self.limit.admits(self.traffic(), packet.octets) {
             return Err(packet.offered.2);
@@ -165,7 +165,7 @@ impl<P> CodelQueue<P> {
     }
 
     /// When the next packet's turn comes.
-    pub(super) fn next_turn(&self, line: &Line) -> Option<Instant> {
+    pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
         self.waiting.front().map(|first| line.turn(first.came.max(self.busy_until)))
     }
 
@@ -180,7 +180,7 @@ impl<P> CodelQueue<P> {
         &mut self,
         turn: Instant,
         markable: impl Fn(&P) -> bool,
-        line: &mut Line,
+        line: &mut impl Serialiser,
     ) -> Option<Leaving<P>> {
         let first = self.waiting.pop_front()?;
         self.bytes = self.bytes.saturating_sub(first.octets);

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use base::{HashKey, Instant};
 
 use super::super::Traffic;
-use super::super::line::Line;
 use super::QueueLimit;
 use super::codel::{Codel, CodelState, Leaving, Waiting};
+use super::serialiser::Serialiser;
 
 /// Flow queues under CoDel (RFC 8290): packets of a flow wait behind each other and not behind those of others. Flows take
 /// turns of equal numbers of bytes; one that had nothing waiting goes first.
@@ -58,7 +58,7 @@ pub(in super::super) struct FqQueue<P> {
     config: FqCodel,
     limit: QueueLimit,
     key: HashKey,
-    /// Those that have ever been used, by the place that hashes have.
+    /// Queues that have been used, by the place that hashes have.
     queues: BTreeMap<u32, FlowQueue<P>>,
     /// Queues that were empty and had their first turn not yet, or are in it.
     new: VecDeque<u32>,
@@ -91,7 +91,7 @@ impl<P> FqQueue<P> {
         &mut self,
         packet: Waiting<P>,
         flow: impl Fn(&P, &HashKey) -> u64,
-        line: &Line,
+        line: &impl Serialiser,
         mut dropped: impl FnMut(Waiting<P>),
     ) {
         let (came, octets) = (packet.came, packet.octets);
@@ -148,7 +148,7 @@ impl<P> FqQueue<P> {
     }
 
     /// When the next packet's turn comes, whichever it is.
-    pub(super) fn next_turn(&self, line: &Line) -> Option<Instant> {
+    pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
         (self.traffic.packets > 0).then(|| line.turn(self.since.max(self.busy_until)))
     }
 
@@ -163,7 +163,7 @@ impl<P> FqQueue<P> {
         &mut self,
         turn: Instant,
         markable: impl Fn(&P) -> bool,
-        line: &mut Line,
+        line: &mut impl Serialiser,
     ) -> Option<Leaving<P>> {
         loop {
             let (place, is_new) = match self.new.front() {

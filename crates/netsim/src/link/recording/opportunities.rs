@@ -57,7 +57,7 @@ impl Opportunities {
         let (round, place) = (number / self.count(), number % self.count());
         let millis = u128::from(round) * u128::from(self.period)
             + self.times.get(place as usize).map_or(0, |millis| u128::from(*millis));
-        millis * 1_000_000
+        millis.saturating_mul(1_000_000)
     }
 
     /// Number of the first opportunity at these nanoseconds or later.

@@ -252,3 +252,47 @@ fn recordings_are_named_with_how_they_are_played() {
         assert!(error.contains("drive.csv"), "{error}");
     }
 }
+
+#[test]
+fn whatever_is_read_is_played_without_a_panic() {
+    const PIECES: [&str; 22] = [
+        "time_s",
+        "time",
+        "delay_ms",
+        "delay",
+        "lost",
+        "every ",
+        "packet",
+        "50ms",
+        ":",
+        ",",
+        "\n",
+        "\n",
+        "\n",
+        "0",
+        "1",
+        "7",
+        "9",
+        ".5",
+        "ms",
+        "18446744073709551615",
+        " ",
+        "#",
+    ];
+    let mut random = RandomStream::new(1, Purpose("test", 0));
+    let mut read = 0;
+    for _ in 0..200_000 {
+        let text: String = (0..random.below(14))
+            .map(|_| PIECES[random.below(PIECES.len() as u64) as usize])
+            .collect();
+        let Ok(recording) = parse_recording(&text) else { continue };
+        read += 1;
+        let recording = Recording { interpolated: true, shifted: true, ..recording };
+        let mut link = link(LinkConfig { recording, ..LinkConfig::default() });
+        for (number, at) in (0..).zip([0, 1, 999_999_999, u64::MAX / 2, u64::MAX - 1, u64::MAX]) {
+            link.send(Instant::from_nanos(at), number, 1 << (number * 12));
+            while link.poll(Instant::from_nanos(at)).is_some() {}
+        }
+    }
+    assert!(read > 100, "{read}");
+}

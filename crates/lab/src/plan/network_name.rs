@@ -9,14 +9,14 @@ pub struct NetworkName(usize);
 
 /// Names, and their descriptions in TOML.
 pub(super) const NETWORKS: [(&str, &str); 8] = [
-    ("5g-drive", include_str!("../../../networks/5g-drive.toml")),
-    ("dsl", include_str!("../../../networks/dsl.toml")),
-    ("hotel", include_str!("../../../networks/hotel.toml")),
-    ("leo", include_str!("../../../networks/leo.toml")),
-    ("lte", include_str!("../../../networks/lte.toml")),
-    ("wifi-far", include_str!("../../../networks/wifi-far.toml")),
-    ("wifi-mid", include_str!("../../../networks/wifi-mid.toml")),
-    ("wifi-near", include_str!("../../../networks/wifi-near.toml")),
+    ("5g-drive", include_str!("../../networks/5g-drive.toml")),
+    ("dsl", include_str!("../../networks/dsl.toml")),
+    ("hotel", include_str!("../../networks/hotel.toml")),
+    ("leo", include_str!("../../networks/leo.toml")),
+    ("lte", include_str!("../../networks/lte.toml")),
+    ("wifi-far", include_str!("../../networks/wifi-far.toml")),
+    ("wifi-mid", include_str!("../../networks/wifi-mid.toml")),
+    ("wifi-near", include_str!("../../networks/wifi-near.toml")),
 ];
 
 impl NetworkName {
