@@ -198,9 +198,9 @@ pub fn policies() -> impl Iterator<Item = Policy> {
 /// All that can be chosen.
 #[derive(Debug, Serialize)]
 pub struct Choices {
-    /// [`APPLICATIONS`].
+    /// What may run, the first choice first.
     pub applications: [Application; 9],
-    /// [`NETWORKS`].
+    /// What it may run over, the first choice first.
     pub networks: [Network; 7],
     /// Presets of both protocols: [`policies`].
     pub policies: Vec<Policy>,

@@ -101,7 +101,7 @@ impl Running {
 
     /// What is new since the last call.
     pub(crate) fn frame(&mut self, shown: usize) -> SideFrame {
-        let (lines, fates, told) = self.watch.borrow_mut().take();
+        let frame = self.watch.borrow_mut().take();
         let mut marks = Vec::new();
         for (flow, ends) in (0..).zip(&self.built.world.flows) {
             let mut log = ends.log.borrow_mut();
@@ -121,7 +121,7 @@ impl Running {
         }
         // After a long way only the youngest are seen.
         let youngest = marks.len().saturating_sub(MOST_MARKS);
-        SideFrame { lines, fates, marks: marks.split_off(youngest), told }
+        SideFrame { marks: marks.split_off(youngest), ..frame }
     }
 
     /// Numbers of all flows so far, by the laboratory's measures.

@@ -14,7 +14,7 @@ use results::Role;
 use crate::book::{Book, Carried};
 use crate::change::{Change, Side, What};
 use crate::fates::{Dropped, Fates, Struck};
-use crate::frame::{Line, Told};
+use crate::frame::{Line, SideFrame, Told};
 use crate::why::Reasons;
 
 /// Watches a side.
@@ -104,11 +104,16 @@ impl Watch {
         }
     }
 
-    /// Lines, fates and steps since the last call.
-    pub(crate) fn take(&mut self) -> (Vec<Line>, Vec<(u64, Option<f64>)>, Vec<Told>) {
+    /// Lines, fates and steps since the last call; marks are the side's.
+    pub(crate) fn take(&mut self) -> SideFrame {
         self.hear();
         let Shown { lines, fates, told, .. } = &mut self.shown;
-        (core::mem::take(lines), core::mem::take(fates), core::mem::take(told))
+        SideFrame {
+            lines: core::mem::take(lines),
+            fates: core::mem::take(fates),
+            told: core::mem::take(told),
+            marks: Vec::new(),
+        }
     }
 
     /// Hears what recovery of the flow shown did since the last call.

@@ -225,7 +225,10 @@ export class Page {
     const all = this.player.scene.sides.flatMap((side, index) => side.trips.slice(-LISTED).map((trip) => ({ trip, side: index as 0 | 1 })));
     all.sort((one, other) => other.trip.sent_ms - one.trip.sent_ms);
     const row = ({ trip, side }: { trip: Trip; side: 0 | 1 }): (string | Node)[] => {
-      const choose = button("Why", () => this.#pick({ side, id: trip.id }));
+      const choose = button("Why", () => {
+        this.#pick({ side, id: trip.id });
+        this.#why.scrollIntoView({ block: "center" });
+      });
       choose.setAttribute("aria-label", `Why: ${told(trip)}, ${names[side]}`);
       return [seconds(trip.sent_ms), names[side], told(trip), choose];
     };

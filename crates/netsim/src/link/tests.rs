@@ -350,7 +350,9 @@ fn interference_loses_packets_beside_the_loss_model_and_shifts_none_of_its_draws
     let arrived = |struck: u64| {
         let mut link = link(config.clone());
         link.set_interference(Box::new(move |_, packet| *packet == struck));
-        (0..200).for_each(|packet| _ = link.send(ms(packet), packet, 100));
+        for packet in 0..200 {
+            link.send(ms(packet), packet, 100);
+        }
         drain(&mut link).into_iter().map(|(packet, _)| packet).collect::<Vec<_>>()
     };
     let none = arrived(1000);
