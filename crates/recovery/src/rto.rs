@@ -32,7 +32,7 @@ const MOST_EARLY: u8 = 4;
 /// however short the round trip is.
 const LEAST_ERROR_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The longer an outage lasts, the longer it may last yet: new data asks after it has become longer by one part in as many.
+/// New data asks again once the outage has become longer by one part in this many: the longer it lasts, the longer it may yet.
 const OUTAGE_SHARE: u64 = 32;
 
 /// Consecutive expiries of the timer, and their effect on the next timeout.
@@ -169,7 +169,7 @@ impl Backoff {
     }
 
     /// How long after the last packet new data may leave in an outage, whatever the window says; `rto` is the timeout without
-    /// back-off. None if something was acknowledged since the last expiry but one, or timeouts are linear, or the window says.
+    /// back-off. None: the window decides, since timeouts are linear or something was acknowledged since the last expiry but one.
     pub(crate) fn data_after(
         &self,
         now: Instant,
