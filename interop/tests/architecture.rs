@@ -1,5 +1,6 @@
 //! The house rules that a machine can check: direction of dependencies, between rooms and within them, no circles among
-//! files, the size of files and functions, how doc comments begin, minimum Rust version, no unsafe code.
+//! files, the size of files and functions, how doc comments begin, minimum Rust version, minimum versions of
+//! dependencies, no unsafe code.
 
 #[path = "architecture/files.rs"]
 mod files;
@@ -11,6 +12,8 @@ mod size;
 mod source;
 #[path = "architecture/tokens.rs"]
 mod tokens;
+#[path = "architecture/versions.rs"]
+mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -308,6 +311,21 @@ fn no_dependency_needs_a_newer_rust_than_we_state() {
         let name = &package["name"];
         assert!(version(needed) <= version(own), "{name} needs Rust {needed}, we state {own}");
     }
+}
+
+#[test]
+fn tests_run_with_the_least_versions_that_the_manifests_allow() {
+    let untested = versions::untested(&metadata());
+    assert!(untested.is_empty(), "{}", untested.join("\n"));
+    let loose = serde_json::json!({ "workspace_members": ["own"], "packages": [
+        { "id": "own", "name": "own", "version": "0.1.0", "dependencies": [
+            { "name": "other", "req": "^1", "source": "registry" },
+            { "name": "exact", "req": "=2.0.1", "source": "registry" },
+        ] },
+        { "id": "a", "name": "other", "version": "1.2.3" },
+        { "id": "b", "name": "exact", "version": "2.0.1+built" },
+    ] });
+    assert_eq!(versions::untested(&loose), [r#"own asks for other ^1, locked: ["1.2.3"]"#]);
 }
 
 #[test]

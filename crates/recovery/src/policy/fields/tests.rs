@@ -8,8 +8,17 @@ fn policies() -> Vec<RecoveryPolicy> {
     sctp.chain(tcp).chain([strange()]).collect()
 }
 
+/// A policy of which no field is as in the preset `rfc`, those that are not named here by their samples.
 fn strange() -> RecoveryPolicy {
     let mut policy = RecoveryPolicy::sctp_rfc();
+    for field in FIELDS {
+        let before = field.get(&policy);
+        for sample in field.samples() {
+            if before.is_some() && field.get(&policy) == before {
+                field.set(&mut policy, sample).unwrap();
+            }
+        }
+    }
     let millis = Duration::from_millis;
     policy.rto.alpha = Ratio::new(3, 7);
     policy.rto.beta = Ratio::new(0, 1);
@@ -78,6 +87,16 @@ fn strange() -> RecoveryPolicy {
         budget: 150,
     });
     policy
+}
+
+/// A field that another test would pass over, because `strange` lacks a value of its own for it, is missing from
+/// `policy/samples.rs`.
+#[test]
+fn every_field_has_a_value_that_the_preset_rfc_lacks() {
+    let (rfc, strange) = (RecoveryPolicy::sctp_rfc(), strange());
+    for field in FIELDS {
+        assert_ne!(field.get(&strange), field.get(&rfc), "{}", field.name);
+    }
 }
 
 #[test]
