@@ -74,6 +74,31 @@ impl TransferReport {
         }
         report
     }
+
+    /// Adds the counters of another of `count` associations; of times, windows and shares the sum becomes their mean.
+    pub(crate) fn add(&mut self, other: &TransferReport, count: usize) {
+        let TransferReport { retransmissions, srtt_ms, queueing_mean_ms, .. } = *other;
+        self.retransmissions.add(retransmissions);
+        self.spurious += other.spurious;
+        self.timeouts += other.timeouts;
+        self.packets_sent += other.packets_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.packets_received += other.packets_received;
+        self.bytes_received += other.bytes_received;
+        self.abandoned_unsent += other.abandoned_unsent;
+        self.abandoned_sent += other.abandoned_sent;
+        let share = count.max(1) as f64;
+        let mean = |sum: Option<f64>, one: Option<f64>| match (sum, one) {
+            (sum, Some(one)) => Some(sum.unwrap_or(0.0) + one / share),
+            (sum, None) => sum,
+        };
+        self.srtt_ms = mean(self.srtt_ms, srtt_ms);
+        self.queueing_mean_ms = mean(self.queueing_mean_ms, queueing_mean_ms);
+        self.rto_ms += other.rto_ms / share;
+        self.cwnd += other.cwnd / count.max(1) as u64;
+        self.loss += other.loss / share;
+        self.queueing_max_ms = self.queueing_max_ms.max(other.queueing_max_ms);
+    }
 }
 
 /// Bytes that DTLS 1.3 adds to a packet.

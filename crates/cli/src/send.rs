@@ -66,6 +66,10 @@ pub(crate) struct Arguments {
     /// Streams over which messages are spread in turn.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=u16::MAX), help_heading = "Messages")]
     streams: u16,
+    /// Associations, each from a port of its own and with these messages: a load for a server. They begin to send once all are
+    /// set up, and the report is about all of them.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
+    associations: u16,
     /// Deliver messages of a stream in order: the default.
     #[arg(long, conflicts_with = "unordered", help_heading = "Messages")]
     ordered: bool,
@@ -195,6 +199,7 @@ impl Arguments {
             server: self.server()?,
             sctp_port: self.sctp_port,
             messages,
+            associations: self.associations,
             streams: self.streams,
             ordered: !self.unordered,
             policy_name: self.policy.name.clone(),
@@ -333,6 +338,12 @@ mod tests {
     }
 
     #[test]
+    fn there_is_one_association_unless_more_are_asked_for() {
+        assert_eq!(options(&[]).unwrap().associations, 1);
+        assert_eq!(options(&["--associations", "10000"]).unwrap().associations, 10_000);
+    }
+
+    #[test]
     fn what_was_recorded_is_sent_as_it_was() {
         let path = std::env::temp_dir().join(format!("thinstream-send-{}.csv", std::process::id()));
         let name = path.display().to_string();
@@ -358,6 +369,8 @@ mod tests {
             &["--count", "1", "--duration", "1s"],
             &["--length-prefixed"],
             &["--streams", "0"],
+            &["--associations", "0"],
+            &["--associations", "many"],
             &["--from", "x", "--size", "10B"],
             &["--lifetime", "0s"],
             &["--local", "127.0.0.1", "--local", "127.0.0.1:9000"],

@@ -87,6 +87,25 @@ pub enum SendFailure {
     /// What was read is no message.
     #[error("{0}")]
     Input(String),
+    /// Something is for one association alone.
+    #[error("{option} is for one association: expected it without --associations {associations}")]
+    OneAssociation {
+        /// The option.
+        option: &'static str,
+        /// As asked.
+        associations: u16,
+    },
+    /// The system gives fewer sockets than associations were asked for.
+    #[error(
+        "--associations {associations} takes as many file descriptors, and the system allows {limit} in all: \
+         raise the limit (ulimit -n)"
+    )]
+    Descriptors {
+        /// As asked.
+        associations: u16,
+        /// As granted.
+        limit: u64,
+    },
 }
 
 impl SendFailure {

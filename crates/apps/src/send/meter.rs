@@ -51,19 +51,6 @@ impl Meter {
         Meter { same_clock, counts: RefCell::default() }
     }
 
-    pub(super) fn sent(&self) -> u64 {
-        self.counts.borrow().sent
-    }
-
-    pub(super) fn answers(&self) -> u64 {
-        self.counts.borrow().answers
-    }
-
-    pub(super) fn answers_missing(&self) -> u64 {
-        let counts = self.counts.borrow();
-        counts.sent.saturating_sub(counts.answers)
-    }
-
     /// A message is about to be sent.
     pub(super) fn on_sent(&self, stream: StreamId, message: &Outgoing) {
         let counts = &mut *self.counts.borrow_mut();
@@ -89,14 +76,14 @@ impl Meter {
         }
     }
 
-    /// A line on how far it came; `again` chunks were sent again.
-    pub(super) fn progress(&self, again: u64) -> String {
+    /// A line on how far it came.
+    pub(super) fn progress(&self) -> String {
         let counts = self.counts.borrow();
         let latency = counts.round_trip.summary().map_or(String::new(), |latency| {
             let LatencySummary { p50, p99, max, .. } = latency;
             format!(", round trip p50 {p50:.1} p99 {p99:.1} max {max:.1} ms")
         });
-        format!("{} sent, {} back{latency}, {again} sent again", counts.sent, counts.answers)
+        format!("{} sent, {} back{latency}", counts.sent, counts.answers)
     }
 
     pub(super) fn results(&self) -> Results {

@@ -23,6 +23,16 @@ pub struct LossReport {
     pub unacknowledged: u64,
 }
 
+impl LossReport {
+    /// Adds what the failures of another association left behind.
+    pub(super) fn add(&mut self, other: &LossReport) {
+        self.reconnections += other.reconnections;
+        self.longest_gap_s = self.longest_gap_s.max(other.longest_gap_s);
+        self.unsent += other.unsent;
+        self.unacknowledged += other.unacknowledged;
+    }
+}
+
 /// A report in the making, and since when there is no association.
 #[derive(Debug, Default)]
 pub(super) struct Losses {

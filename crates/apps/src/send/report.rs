@@ -5,10 +5,10 @@ use std::fmt;
 use base::Duration;
 use results::LatencySummary;
 use serde::Serialize;
-use thinstream::AssociationStats;
 
+use super::ended::Ended;
 use super::meter::Meter;
-use super::{Ended, LossReport, SendOptions};
+use super::{LossReport, SendOptions};
 use crate::files::Unwritten;
 use crate::transfer::{Rows, TransferReport, latency_line};
 
@@ -19,6 +19,10 @@ pub struct SendReport {
     pub to: String,
     /// Fingerprint of the server's key; none where traffic was not encrypted.
     pub peer: Option<String>,
+    /// Associations that were set up; those that followed others that had failed are in `losses`.
+    pub associations: u64,
+    /// Associations that could not be set up, or did not end with a shutdown.
+    pub associations_failed: u64,
     /// Recovery of this side.
     pub policy: String,
     /// How long it took, from the first message to the end of the shutdown, in seconds.
@@ -54,18 +58,19 @@ pub struct SendReport {
 }
 
 impl SendReport {
+    /// The report of one association that ended well; of many, with the sum of their transfers.
     pub(super) fn new(
         options: &SendOptions,
         duration: Duration,
         meter: &Meter,
-        stats: Option<&AssociationStats>,
-        failure: Option<&Ended>,
+        transfer: TransferReport,
     ) -> SendReport {
         let results = meter.results();
-        let transfer = stats.map(|stats| TransferReport::new(stats, options.carrier));
         SendReport {
             to: options.to.to_string(),
             peer: None,
+            associations: 1,
+            associations_failed: 0,
             policy: options.policy_name.clone(),
             duration_s: duration.as_secs_f64(),
             messages: results.sent,
@@ -75,13 +80,20 @@ impl SendReport {
             round_trip_ms: results.round_trip,
             one_way_ms: results.one_way,
             unclocked: results.unclocked,
-            transfer: transfer.unwrap_or_default(),
+            transfer,
             interrupted: false,
-            failure: failure.map(Ended::to_string),
-            failed_by_input: matches!(failure, Some(Ended::Input(_) | Ended::Probe(_))),
+            failure: None,
+            failed_by_input: false,
             unwritten: Vec::new(),
             losses: LossReport::default(),
         }
+    }
+
+    /// The association ended for this reason.
+    pub(super) fn fail(&mut self, failure: Option<&Ended>) {
+        self.associations_failed = u64::from(failure.is_some());
+        self.failure = failure.map(Ended::to_string);
+        self.failed_by_input = matches!(failure, Some(Ended::Input(_) | Ended::Probe(_)));
     }
 }
 
@@ -94,6 +106,13 @@ impl fmt::Display for SendReport {
         match &self.peer {
             Some(peer) => rows.row("  encrypted", format!("server's key {peer}")),
             None => rows.row("  not encrypted", "anybody on the way could read and change it"),
+        }
+        if self.associations != 1 {
+            let failed = match self.associations_failed {
+                0 => String::new(),
+                failed => format!(", {failed} failed"),
+            };
+            rows.row("associations", format!("{}{failed}", self.associations));
         }
         rows.row("messages", format!("{messages} of {bytes} B, {answers} came back"));
         if *damaged > 0 {

@@ -10,7 +10,8 @@ use lab::{
 };
 use thinstream::{AssociationOptions, Ppid};
 
-use super::{Ended, Feed, Messages, SendFailure};
+use super::ended::Ended;
+use super::{Feed, Messages, SendFailure};
 use crate::files::FileError;
 use crate::stamp::{self, MEASURED};
 

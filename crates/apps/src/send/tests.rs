@@ -76,6 +76,59 @@ async fn a_workload_is_measured_in_both_directions() {
 }
 
 #[tokio::test]
+async fn many_associations_are_a_load_that_is_reported_as_one() {
+    let (address, stop, serving) = server(|options| options.max_per_peer = Some(40)).await;
+    let options = SendOptions { associations: 30, ..quickly(address, 20) };
+    let mut lines = Vec::new();
+    let mut notice = |notice| match notice {
+        Notice::Line(line) => lines.push(line),
+        Notice::Progress(_) => {}
+    };
+    let report = send_until(&options, &mut notice, pending()).await.unwrap();
+    assert_eq!((report.associations, report.associations_failed), (30, 0), "{report}");
+    assert_eq!((report.messages, report.answers, report.damaged), (600, 600, 0));
+    assert_eq!(report.round_trip_ms.unwrap().count, 600);
+    assert!(report.transfer.packets_sent >= 30 * 4 && report.transfer.rto_ms > 0.0, "{report}");
+    assert!(lines[0].contains("30 associations"), "{lines:?}");
+    drop(stop);
+    assert_eq!(serving.await.unwrap().clients, 30);
+}
+
+#[tokio::test]
+async fn associations_that_a_server_refuses_are_counted_and_the_others_go_on() {
+    let (address, _stop, _serving) = server(|options| options.max_per_peer = Some(3)).await;
+    let options = SendOptions { associations: 5, ..quickly(address, 10) };
+    let report = send_until(&options, &mut |_| (), pending()).await.unwrap();
+    assert_eq!((report.associations, report.associations_failed), (3, 2), "{report}");
+    assert_eq!((report.messages, report.answers), (30, 30));
+    let failure = report.failure.unwrap();
+    assert!(failure.starts_with("2 of 5 associations failed: "), "{failure}");
+}
+
+#[tokio::test]
+async fn what_is_for_one_association_is_refused_for_many() {
+    let nowhere: SocketAddr = "127.0.0.1:1".parse().unwrap();
+    let many = || SendOptions { associations: 2, ..quickly(nowhere, 1) };
+    let given = Messages::Given {
+        input: Input::StandardInput,
+        framing: Framing::Lines,
+        arrivals: None,
+        limit: Limit::Unlimited,
+        seed: 1,
+    };
+    for (options, named) in [
+        (SendOptions { pcap: Some("x".into()), ..many() }, "--pcap"),
+        (SendOptions { events: Some("x".into()), ..many() }, "--events"),
+        (SendOptions { verbose: true, ..many() }, "--verbose"),
+        (SendOptions { messages: given, ..many() }, "--from"),
+        (SendOptions { local: vec!["127.0.0.1:7".parse().unwrap()], ..many() }, "--local"),
+    ] {
+        let failure = send_until(&options, &mut |_| (), pending()).await.unwrap_err();
+        assert!(failure.is_usage() && failure.to_string().starts_with(named), "{failure}");
+    }
+}
+
+#[tokio::test]
 async fn lines_of_a_file_come_back_as_they_are() {
     let (address, _stop, _serving) = server(|_| ()).await;
     let path = std::env::temp_dir().join(format!("thinstream-lines-{}", std::process::id()));
