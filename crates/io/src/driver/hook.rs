@@ -1,21 +1,14 @@
 //! The owner's part in driving a machine.
 
-use base::{DatagramMeta, Instant, Transmit};
-use bytes::Bytes;
+use base::Instant;
 
-/// What the owner of a machine does beside the driver: takes its events, sees its packets.
+/// What the owner of a machine does beside the driver: takes its events.
 ///
 /// Called with the machine locked: it must be short, and must not call [`Shared`](super::Shared).
 pub trait Hook<M>: Send {
     /// After inputs, after calls of the application, and after the sending that followed from them: the place to take
     /// events out of the machine. What it gives the machine to send leaves with the rest.
     fn after_input(&mut self, machine: &mut M, now: Instant);
-
-    /// A datagram is about to be handed to the machine.
-    fn on_received(&mut self, _now: Instant, _meta: &DatagramMeta, _datagram: &Bytes) {}
-
-    /// A datagram is about to be sent; `transmit.local` is always there.
-    fn on_sent(&mut self, _now: Instant, _transmit: &Transmit, _datagram: &[u8]) {}
 }
 
 impl<M, F: FnMut(&mut M, Instant) + Send> Hook<M> for F {

@@ -13,17 +13,10 @@ impl Outbox {
     /// Bytes after which the outbox is sent before the machine is asked for more.
     const FULL: usize = 256 * 1024;
 
-    /// Takes what the machine has to send, and shows it; false when the outbox became full first.
-    pub(super) fn drain<M: Machine>(
-        &mut self,
-        machine: &mut M,
-        now: Instant,
-        mut show: impl FnMut(&Transmit, &[u8]),
-    ) -> bool {
+    /// Takes what the machine has to send; false when the outbox became full first.
+    pub(super) fn drain<M: Machine>(&mut self, machine: &mut M, now: Instant) -> bool {
         while self.buffer.len() < Self::FULL {
-            let start = self.buffer.len();
             let Some(transmit) = machine.poll_transmit(now, &mut self.buffer) else { return true };
-            show(&transmit, &self.buffer[start..]);
             self.transmits.push(transmit);
         }
         false

@@ -48,8 +48,6 @@ struct State<M> {
 struct Driven<M> {
     hook: Box<dyn Hook<M>>,
     sender: Arc<dyn TrySend>,
-    /// Address of this side where a datagram names none.
-    local: SocketAddr,
     alarm: Alarm,
     /// Of the driver's task; none before it waits for the first time.
     waker: Option<Waker>,
@@ -159,9 +157,8 @@ impl<M: Machine> Shared<M> {
         hook: impl Hook<M> + 'static,
         transport: Arc<T>,
     ) -> io::Result<Running<'_, M>> {
-        let (local, alarm, waker) = (transport.local_addr(), Alarm::new(self.clock)?, None);
-        self.lock().driven =
-            Some(Driven { hook: Box::new(hook), sender: transport, local, alarm, waker });
+        let (alarm, waker) = (Alarm::new(self.clock)?, None);
+        self.lock().driven = Some(Driven { hook: Box::new(hook), sender: transport, alarm, waker });
         Ok(Running(self))
     }
 
@@ -239,13 +236,7 @@ impl<M> Shared<M> {
 
 impl<M: Machine> State<M> {
     fn drain(&mut self, now: Instant) -> bool {
-        let driven = &mut self.driven;
-        self.outbox.drain(&mut self.machine, now, |transmit, datagram| {
-            if let Some(Driven { hook, local, .. }) = driven {
-                let local = transmit.local.or(Some(*local));
-                hook.on_sent(now, &Transmit { local, ..*transmit }, datagram);
-            }
-        })
+        self.outbox.drain(&mut self.machine, now)
     }
 
     fn run_hook(&mut self, now: Instant) {
@@ -269,10 +260,6 @@ impl<M: Machine> State<M> {
                 self.machine.handle_icmp(now, report.as_icmp());
             } else if let Some((meta, datagram)) = inbox.pop() {
                 latest = Some(meta.remote);
-                if let Some(driven) = &mut self.driven {
-                    // What a socket gives is in one piece.
-                    driven.hook.on_received(now, &meta, &datagram.head);
-                }
                 self.machine.handle_datagram(now, meta, datagram);
             }
             any = true;
