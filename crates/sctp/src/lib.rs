@@ -8,9 +8,9 @@
 //! - [`wire`]: packets, chunks, parameters, causes.
 //! - [`Endpoint`]: dispatch of packets to associations, and answers without an association.
 //! - [`Association`]: set-up, transfer, shutdown. Its parts own their state and do not know the association: phase,
-//! paths, sender, receiver, control chunks, extensions.
+//!   paths, sender, receiver, control chunks, extensions.
 //! - [`AssociationOptions`], [`EndpointOptions`]: the settings; [`AssociationStats`]: a snapshot of an
-//! association's state.
+//!   association's state.
 //!
 //! Traffic is not encrypted.
 //!

@@ -205,7 +205,8 @@ fn datagrams_to_many_peers_leave_together_unless_one_gets_two_in_a_row() {
 async fn assert_reaches_many_peers(from: SocketAddr, at: SocketAddr) {
     let Ok(sender) = UdpTransport::bind(from) else { return };
     let receivers: Vec<_> = (0..70).map(|_| UdpTransport::bind(at).unwrap()).collect();
-    let local = Some(SocketAddr::new(at.ip(), sender.local_addr().port()));
+    let here = SocketAddr::new(at.ip(), sender.local_addr().port());
+    let local = Some(here);
     let too_large = Transmit { local, ..transmit(receivers[0].local_addr(), 70_000) };
     let to = |(index, peer): (usize, &UdpTransport)| Transmit {
         local,
@@ -222,7 +223,7 @@ async fn assert_reaches_many_peers(from: SocketAddr, at: SocketAddr) {
     for (index, receiver) in receivers.iter().enumerate() {
         let (meta, data) = receive(receiver, 1).await.remove(0);
         assert_eq!((data.len(), data[0]), (1 + index, index as u8));
-        assert_eq!((meta.ecn, meta.remote), (Ecn::Ect1, local.unwrap()));
+        assert_eq!((meta.ecn, meta.remote), (Ecn::Ect1, here));
     }
     let statistics = sender.statistics();
     assert_eq!((statistics.datagrams_sent, statistics.send_errors), (70, 1));
