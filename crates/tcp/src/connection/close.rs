@@ -72,11 +72,16 @@ impl Connection {
     /// Ends a connection that made no progress, for its memory: resets it if it is established, and returns whether
     /// it did (RFC 6429, for a peer whose window stays closed).
     pub(crate) fn evict(&mut self) -> bool {
-        let holds = self.state.is_synchronized() && self.state != State::TimeWait;
-        if holds {
+        let ends = self.can_be_evicted();
+        if ends {
             self.abort_with(Failure::NoMemory);
         }
-        holds
+        ends
+    }
+
+    /// Whether [`Connection::evict`] would end the connection, and free its memory.
+    pub(crate) fn can_be_evicted(&self) -> bool {
+        self.state.is_synchronized() && self.state != State::TimeWait
     }
 
     /// Resets the connection for the reason `failure`.

@@ -17,7 +17,8 @@ pub(super) fn note(memory: &mut Memory, id: ConnectionId, slot: &mut Slot) {
     let held = connection.buffered();
     let orphaned = if connection.is_closed() { held.to_send } else { 0 };
     let (total, revocable) = (held.total(), held.behind_holes);
-    let stuck = stuck(held, connection.progress());
+    // Data that a connection which is over still has for its application cannot be taken back.
+    let stuck = if connection.can_be_evicted() { stuck(held, connection.progress()) } else { 0 };
     let held = Held { total, revocable, orphaned, stuck };
     memory.budget_mut().note(id.row(), account, held, || Host::from(connection.remote().ip()));
 }
