@@ -9,9 +9,12 @@ use std::pin::Pin;
 
 use clap::ValueEnum;
 
-use crate::clients::AT_ONCE;
+use crate::Result;
 use crate::probe::Probe;
-use crate::{MESSAGE, Result};
+use crate::sender::Sender;
+
+/// Connections that are set up at the same time.
+pub const AT_ONCE: usize = 64;
 
 /// What carries messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,9 +30,6 @@ pub enum Carrier {
     /// thinstream, encrypting.
     Encrypted,
 }
-
-/// Sends a message on a connection, at once.
-pub type Sender = Box<dyn FnMut(&[u8; MESSAGE]) -> Result<()>>;
 
 type Connecting = Pin<Box<dyn Future<Output = Result<Sender>>>>;
 

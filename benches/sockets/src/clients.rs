@@ -7,9 +7,6 @@ use crate::carriers::Carrier;
 use crate::pace::pace;
 use crate::probe::message;
 
-/// Connections that are set up at the same time.
-pub const AT_ONCE: usize = 64;
-
 /// Drives the connections until the input ends.
 pub fn run(carrier: Carrier, server: &str, connections: usize, interval_ms: u64) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

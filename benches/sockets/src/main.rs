@@ -10,6 +10,7 @@ mod clients;
 mod pace;
 mod probe;
 mod rounds;
+mod sender;
 mod server;
 
 use clap::{Parser, Subcommand};

@@ -24,7 +24,7 @@ enum Source {
 }
 
 impl Controls {
-    /// Those of `transmit`.
+    /// Control messages that carry the source and ECN codepoint of `transmit`.
     pub(crate) fn of(transmit: &Transmit) -> Controls {
         let source = transmit.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
         let codepoint = to_bits(transmit.ecn);

@@ -23,7 +23,7 @@ const POPULATION: usize = 4;
 /// Cost of a setting that contradicts itself: more than any that was run.
 const REFUSED: f64 = 1e9;
 
-/// A search.
+/// The search for a plan's best setting.
 #[derive(Debug)]
 pub struct Search<'a> {
     /// The plan and its unknowns.
@@ -43,9 +43,9 @@ pub struct Search<'a> {
 pub struct Found {
     /// The best setting.
     pub setting: Cell,
-    /// Its numbers beside the paper's.
+    /// Numbers of that setting beside the paper's.
     pub residuals: Vec<Residual>,
-    /// Its cost ([`lab::fit::cost`]).
+    /// Cost of that setting ([`lab::fit::cost`]).
     pub cost: f64,
 }
 

@@ -5,9 +5,9 @@ use thinstream::{
     StreamId,
 };
 
-use super::Sender;
 use crate::Result;
 use crate::probe::Probe;
+use crate::sender::Sender;
 
 pub async fn serve(probe: Probe, encrypted: bool, _threads: usize) -> Result<()> {
     let carrier = if encrypted { Carrier::Secure } else { Carrier::PlainUdp };

@@ -9,8 +9,8 @@ use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use quinn::{ClientConfig, Endpoint, ServerConfig};
 
-use super::Sender;
 use crate::probe::Probe;
+use crate::sender::Sender;
 use crate::{MESSAGE, Result};
 
 /// Client endpoints at most: each has buffers of some megabytes.

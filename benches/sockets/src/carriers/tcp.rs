@@ -3,8 +3,8 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::Sender;
 use crate::probe::Probe;
+use crate::sender::Sender;
 use crate::{MESSAGE, Result};
 
 pub async fn serve(probe: Probe) -> Result<()> {

@@ -2,8 +2,8 @@
 
 use tokio::net::UdpSocket;
 
-use super::Sender;
 use crate::probe::Probe;
+use crate::sender::Sender;
 use crate::{MESSAGE, Result};
 
 pub async fn serve(probe: Probe) -> Result<()> {

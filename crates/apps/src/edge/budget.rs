@@ -73,7 +73,7 @@ impl Budget {
         if self.in_flows() < much { most } else { most.min(LITTLE / 2) }
     }
 
-    /// So many bytes for each connection.
+    /// The product of `bytes` and the number of connections.
     fn of_connections(&self, bytes: usize) -> usize {
         self.connections.load(Ordering::Relaxed).saturating_mul(bytes)
     }

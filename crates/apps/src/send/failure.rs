@@ -47,7 +47,7 @@ pub enum SendFailure {
         timeout: Duration,
         /// What the system said on sending.
         said: Option<String>,
-        /// It was asked in plain.
+        /// Whether this side sent in plain.
         plain: bool,
     },
     /// A signal came before the server answered.
@@ -90,9 +90,9 @@ pub enum SendFailure {
     /// Something is for one association alone.
     #[error("{option} is for one association: expected it without --associations {associations}")]
     OneAssociation {
-        /// The option.
+        /// The option's name on the command line.
         option: &'static str,
-        /// As asked.
+        /// Number of associations that were asked for.
         associations: u16,
     },
     /// The system gives fewer sockets than associations were asked for.

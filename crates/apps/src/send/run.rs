@@ -19,7 +19,7 @@ use crate::{paths, stamp, trouble};
 /// Time between two reports of progress.
 pub(super) const PROGRESS: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// Who is told, and the file of events.
+/// Receiver of notices, and the file of events.
 pub(super) type Said<'a> = (&'a mut (dyn FnMut(Notice) + Send), EventFile);
 
 /// A transfer under way.
