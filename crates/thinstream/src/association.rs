@@ -235,8 +235,8 @@ impl Association {
         options: SendOptions,
     ) -> Result<(), SendError> {
         let payload = payload.into();
-        tokio::task::consume_budget().await;
         loop {
+            tokio::task::consume_budget().await;
             let writable = self.handle.ticket.signals.writable.notified();
             tokio::pin!(writable);
             writable.as_mut().enable();
@@ -260,7 +260,7 @@ impl Association {
     ) -> Result<(), TrySendError> {
         let payload = payload.into();
         let Handle { driver, ticket, .. } = &*self.handle;
-        let sent = driver.shared.call(|node, now| {
+        let sent = driver.shared.attempt(|node, now| {
             let sent = node.send(now, ticket, stream, payload, options);
             sent.map_err(|error| (error, node.phase(ticket)))
         });

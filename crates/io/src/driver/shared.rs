@@ -118,6 +118,22 @@ impl<M: Machine> Shared<M> {
         result
     }
 
+    /// As [`Shared::call`]; after a call that failed the driver does what is due. Its caller may try again as soon as it is told to,
+    /// and what tells it must not run within its own call, or the two would keep everything else waiting.
+    pub fn attempt<R, E>(
+        &self,
+        call: impl FnOnce(&mut M, Instant) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        let result = call(&mut state.machine, now);
+        if !state.is_driver_awake && (result.is_err() || !state.finish_call(now)) {
+            state.is_driver_awake = true;
+            self.wake.notify_one();
+        }
+        result
+    }
+
     /// As [`Shared::call`], but the driver sends what the call queued, if it still runs: for calls in destructors.
     pub fn post<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
         let mut state = self.lock();
