@@ -165,10 +165,14 @@ impl Arguments {
         let framing = self.of_path("--framing", &self.framing, path)?;
         let rate = self.of_path("--rate", &self.rate, path)?;
         let queue = self.of_path("--queue", &self.queue, path)?;
-        let recording = self.of_path("--recording", &self.recording, path)?;
-        let recording =
-            recording.map_or(Ok(Recording::default()), |one| read_recording(&direction.of(one)))?;
-        if queue.is_some() && rate.is_none() && recording.opportunities.is_none() {
+        let recordings = match self.of_path("--recording", &self.recording, path)? {
+            Some(both) => [read_recording(&both.up)?, read_recording(&both.down)?],
+            None => [Recording::default(), Recording::default()],
+        };
+        let is_line = rate.is_some() || recordings.iter().any(|one| one.opportunities.is_some());
+        let [up, down] = recordings;
+        let recording = direction.of(PerDirection { up, down });
+        if queue.is_some() && !is_line {
             return Err(Failure::usage(
                 "--queue without --rate or a --recording of opportunities: nothing would wait",
             ));
