@@ -28,7 +28,9 @@ async fn one_host_gets_as_many_associations_as_it_may_and_a_word_for_the_next() 
     let Err(error) = third else { panic!("it is one too many") };
     assert!(matches!(error, ConnectError::Refused { code: OUT_OF_RESOURCE, .. }), "{error}");
     assert!(error.to_string().contains("Out of Resource"), "{error}");
-    assert_eq!((server.stats().refused_per_peer, server.association_count()), (1, 2));
+    // A client that hears nothing for a quarter of a second asks again, and is refused again.
+    assert!(server.stats().refused_per_peer >= 1);
+    assert_eq!(server.association_count(), 2);
     // One that goes leaves its place.
     drop((first, _accepted));
     pair(&server).await;
@@ -58,7 +60,8 @@ async fn one_that_was_never_used_makes_room_and_both_sides_hear_why() {
     used.send(ZERO, "still in use").await.unwrap();
     assert!(within(used.receive()).await.unwrap().is_some());
     let stats = server.stats();
-    assert_eq!((stats.unused_evicted, stats.refused_full), (1, 1));
+    assert_eq!(stats.unused_evicted, 1);
+    assert!(stats.refused_full >= 1, "{stats:?}");
 }
 
 #[tokio::test]

@@ -72,9 +72,10 @@ struct LineOf<'a> {
     results: &'a Results,
 }
 
-/// Keys of a plan that say how its results are shown and judged: another word there asks for no other run.
-const SHOWN: [&str; 8] =
-    ["title", "paper", "reproduces", "about", "open", "expect", "target", "figure"];
+/// Keys of a plan that say how its results are shown and judged, or what a search may vary: another word there asks for no
+/// other run.
+const SHOWN: [&str; 9] =
+    ["title", "paper", "reproduces", "about", "open", "expect", "target", "figure", "fit"];
 
 /// Distinguishes plans by everything that their runs depend on: the subject, the size, keys that are varied otherwise
 /// than in the text, and the number of seeds.
