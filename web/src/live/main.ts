@@ -17,7 +17,8 @@ async function begin(): Promise<void> {
   const begun = await page.player.begin(state.setting, state.at_ms);
   place.replaceChildren(...page.parts);
   page.show();
-  page.player.play(begun && state.at_ms === 0 && !calm);
+  // Where it did not begin, the page says why, and goes on saying so.
+  if (begun) page.player.play(state.at_ms === 0 && !calm);
   // A link that is pasted into the page's own tab.
   window.addEventListener("hashchange", () => {
     const { setting, at_ms } = read(location.hash);
