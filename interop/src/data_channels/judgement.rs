@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Whether a page's exercises ([`page.html`](super::host)) went as they should over a link that loses this many packets of a
+/// Whether a page's exercises (`page.html`) went as they should over a link that loses this many packets of a
 /// hundred.
 ///
 /// # Errors
