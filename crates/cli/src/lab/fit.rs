@@ -20,7 +20,7 @@ use crate::output;
 
 /// Search the ranges of a plan's unknown settings for one with which its numbers are those of the paper.
 ///
-/// The plan's [fit.unknown] names keys and ranges; every [[expect]] with a value is a number to meet. The answer is a
+/// The plan's section fit.unknown names keys and ranges; every row "expect" with a value is a number to meet. The answer is a
 /// setting with which all numbers are the paper's within their rounding, or the best of those tried, with how far each
 /// number is off. The same plan, --tries and --choice give the same on any number of threads. That none was found does not
 /// prove that there is none.
