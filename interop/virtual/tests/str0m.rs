@@ -37,7 +37,7 @@ struct Browser {
 impl Browser {
     fn new(local: SocketAddr) -> Browser {
         let origin = std::time::Instant::now();
-        let mut rtc = Rtc::builder().build(origin);
+        let mut rtc = Rtc::builder().set_sctp_max_buffered_amount(1 << 20).build(origin);
         rtc.add_local_candidate(Candidate::host(local, "udp").unwrap());
         let (due, told) = (Some(Instant::ZERO), Vec::new());
         Browser { rtc, origin, outgoing: VecDeque::new(), due, told }
