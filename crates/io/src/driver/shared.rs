@@ -107,15 +107,7 @@ impl<M: Machine> Shared<M> {
     /// If the driver waits, and the call is not one of a burst, that is done within the call. Else the driver does it soon
     /// after: what calls in quick succession queue may leave in one packet and one system call.
     pub fn call<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
-        let mut state = self.lock();
-        // Read under the lock, so that the machine never sees time go back.
-        let now = self.clock.now();
-        let result = call(&mut state.machine, now);
-        if !state.is_driver_awake && !state.finish_call(now) {
-            state.is_driver_awake = true;
-            self.wake.notify_one();
-        }
-        result
+        self.make(call, |_| true)
     }
 
     /// As [`Shared::call`]; after a call that failed the driver does what is due. Its caller may try again as soon as it is told to,
@@ -124,22 +116,26 @@ impl<M: Machine> Shared<M> {
         &self,
         call: impl FnOnce(&mut M, Instant) -> Result<R, E>,
     ) -> Result<R, E> {
-        let mut state = self.lock();
-        let now = self.clock.now();
-        let result = call(&mut state.machine, now);
-        if !state.is_driver_awake && (result.is_err() || !state.finish_call(now)) {
-            state.is_driver_awake = true;
-            self.wake.notify_one();
-        }
-        result
+        self.make(call, Result::is_ok)
     }
 
     /// As [`Shared::call`], but the driver sends what the call queued, if it still runs: for calls in destructors.
     pub fn post<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
+        self.make(call, |_| false)
+    }
+
+    /// Makes a call, and sees to what it queued within the call if its result lets it, and the driver waits.
+    fn make<R>(
+        &self,
+        call: impl FnOnce(&mut M, Instant) -> R,
+        within: impl FnOnce(&R) -> bool,
+    ) -> R {
         let mut state = self.lock();
+        // Read under the lock, so that the machine never sees time go back.
         let now = self.clock.now();
         let result = call(&mut state.machine, now);
-        if !std::mem::replace(&mut state.is_driver_awake, true) {
+        if !state.is_driver_awake && !(within(&result) && state.finish_call(now)) {
+            state.is_driver_awake = true;
             self.wake.notify_one();
         }
         result

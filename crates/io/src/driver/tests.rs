@@ -87,14 +87,7 @@ impl Machine for PingPong {
         let (remote, is_ping, number) = self.outgoing.pop()?;
         buffer.head().push(u8::from(!is_ping));
         buffer.head().extend_from_slice(&number.to_be_bytes());
-        Some(Transmit {
-            local: None,
-            remote,
-            ecn: Ecn::NotEct,
-            dont_fragment: false,
-            service: base::IpService::default(),
-            size: 5,
-        })
+        Some(transmit(remote, 5))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -149,6 +142,12 @@ async fn a_machine_with_a_timer_gets_all_its_answers_over_real_sockets() {
     assert_eq!(statistics.datagrams_sent, u64::from(PINGS + retransmissions));
 }
 
+/// A datagram of `size` bytes to this address.
+fn transmit(remote: SocketAddr, size: usize) -> Transmit {
+    let service = base::IpService::default();
+    Transmit { local: None, remote, ecn: Ecn::NotEct, dont_fragment: false, service, size }
+}
+
 /// Has a number of datagrams of 1000 bytes to send at once.
 struct Greedy(u32, SocketAddr);
 
@@ -168,14 +167,7 @@ impl Machine for Greedy {
         self.0 = self.0.checked_sub(1)?;
         let buffer = buffer.head();
         buffer.resize(buffer.len() + 1000, 0);
-        Some(Transmit {
-            local: None,
-            remote: self.1,
-            ecn: Ecn::NotEct,
-            dont_fragment: false,
-            service: base::IpService::default(),
-            size: 1000,
-        })
+        Some(transmit(self.1, 1000))
     }
 }
 
@@ -212,10 +204,52 @@ async fn what_a_call_queues_while_the_driver_waits_leaves_within_the_call() {
     }
     until_the_driver_waits(&greedy).await;
     assert_eq!(sender.statistics().datagrams_sent, 104);
+    greedy.post(|machine, _| machine.0 = 1);
+    assert_eq!(sender.statistics().datagrams_sent, 104, "the driver sends it");
+    until_the_driver_waits(&greedy).await;
+    assert_eq!(sender.statistics().datagrams_sent, 105);
     greedy.close();
     driving.await.unwrap().unwrap();
     greedy.call(|machine, _| machine.0 = 1);
-    assert_eq!(sender.statistics().datagrams_sent, 104, "a driver that has ended sends no more");
+    assert_eq!(sender.statistics().datagrams_sent, 105, "a driver that has ended sends no more");
+}
+
+/// Tells its application at each look of the hook that it may try again.
+#[derive(Default)]
+struct Full {
+    tells: u32,
+}
+
+impl Machine for Full {
+    fn handle_datagram(&mut self, _: Instant, _: DatagramMeta, _: base::Datagram) {}
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
+    fn handle_timeout(&mut self, _: Instant) {}
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn poll_transmit(&mut self, _: Instant, _: &mut dyn base::TransmitBuffer) -> Option<Transmit> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_is_told_to_try_again_by_the_driver_and_not_within_itself() {
+    let full = Shared::new(Full::default(), Clock::start());
+    let driving = tokio::spawn(run(full.clone(), loopback(), |full: &mut Full, _| full.tells += 1));
+    until_the_driver_waits(&full).await;
+    let tells = || full.inspect(|full| full.tells);
+    let before = tells();
+    assert_eq!(full.attempt(|_, _| Err::<(), ()>(())), Err(()));
+    assert_eq!(tells(), before, "nothing ran within the call");
+    until_the_driver_waits(&full).await;
+    assert!(tells() > before);
+    let before = tells();
+    assert_eq!(full.attempt(|_, _| Ok::<(), ()>(())), Ok(()));
+    assert!(tells() > before, "a call that succeeds is seen to at once");
+    full.close();
+    driving.await.unwrap().unwrap();
 }
 
 /// Answers each datagram, and notes how many answers wait when one arrives.
@@ -245,14 +279,7 @@ impl Machine for Answering {
     ) -> Option<Transmit> {
         let remote = self.answers.pop()?;
         buffer.head().push(1);
-        Some(Transmit {
-            local: None,
-            remote,
-            ecn: Ecn::NotEct,
-            dont_fragment: false,
-            service: base::IpService::default(),
-            size: 1,
-        })
+        Some(transmit(remote, 1))
     }
 }
 
