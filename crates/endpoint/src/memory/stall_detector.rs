@@ -19,6 +19,14 @@ pub struct Direction {
     pub gone: u64,
 }
 
+impl Direction {
+    /// Bytes held, if they are many, where never as many have left: what is stuck for the [budget](super::Held).
+    #[inline]
+    pub fn stuck(self) -> usize {
+        if self.held > MUCH && self.gone < self.held as u64 { self.held } else { 0 }
+    }
+}
+
 /// A member that holds something.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<Id> {

@@ -2,7 +2,7 @@
 //! [`::endpoint::memory`].
 
 use ::endpoint::memory::{
-    Direction, Held, Holder, MUCH, MemoryLimits, MemoryState, Pool, Reason, Reclaim,
+    Direction, Held, Holder, MemoryLimits, MemoryState, Pool, Reason, Reclaim,
 };
 use base::Instant;
 
@@ -65,7 +65,7 @@ fn note_exactly(memory: &mut Memory, id: AssociationId, slot: &mut Slot) {
         total: buffered.total() + slot.kept,
         revocable: buffered.behind_holes,
         orphaned: if closing { buffered.to_send } else { 0 },
-        stuck: stuck(association, buffered, slot.kept),
+        stuck: directions(slot, buffered).map(Direction::stuck).into_iter().max().unwrap_or(0),
     };
     memory.budget_mut().note(id.row(), &mut slot.account, held, || slot.host);
 }
@@ -83,22 +83,19 @@ impl Slot {
     }
 }
 
-/// Bytes that an association holds, if they are many, in a direction in which it has never moved as many.
+/// Bytes that an association has to send, and that wait to be read, each with its progress.
 #[inline]
-fn stuck(association: &Association, buffered: Buffered, kept: usize) -> usize {
-    let standing = association.standing();
-    let of = |held: usize, gone: u64| if held > MUCH && gone < held as u64 { held } else { 0 };
-    let to_send = of(buffered.to_send, standing.acknowledged());
-    to_send.max(of(buffered.unread + kept, standing.read()))
+fn directions(slot: &Slot, held: Buffered) -> [Direction; 2] {
+    let standing = slot.association.standing();
+    [
+        Direction { held: held.to_send, gone: standing.acknowledged() },
+        Direction { held: held.unread + slot.kept, gone: standing.read() },
+    ]
 }
 
 /// An association's memory and progress.
 fn holder(id: AssociationId, slot: &Slot) -> Holder<AssociationId> {
-    let (held, standing) = (slot.association.buffered(), slot.association.standing());
-    let directions = [
-        Direction { held: held.to_send, gone: standing.acknowledged() },
-        Direction { held: held.unread + slot.kept, gone: standing.read() },
-    ];
+    let directions = directions(slot, slot.association.buffered());
     Holder { id, total: slot.account.total(), directions }
 }
 

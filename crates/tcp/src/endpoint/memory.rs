@@ -1,12 +1,13 @@
 //! Memory of all connections, and which of them release some when it exceeds the limit: the budget is that of
 //! [`::endpoint::memory`].
 
-use ::endpoint::memory::{Direction, Held, Holder, MUCH, MemoryState, Pool, Reason, Reclaim};
+use ::endpoint::memory::{Direction, Held, Holder, MemoryState, Pool, Reason, Reclaim};
 use base::{Host, Instant};
 
 use super::table::Slot;
 use super::{ConnectionId, Endpoint};
-use crate::memory::{Buffered, Progress};
+use crate::connection::Connection;
+use crate::memory::Buffered;
 
 /// The memory budget of all connections.
 pub(super) type Memory = Pool<ConnectionId>;
@@ -18,24 +19,24 @@ pub(super) fn note(memory: &mut Memory, id: ConnectionId, slot: &mut Slot) {
     let orphaned = if connection.is_closed() { held.to_send } else { 0 };
     let (total, revocable) = (held.total(), held.behind_holes);
     // Data that a connection which is over still has for its application cannot be taken back.
-    let stuck = if connection.can_be_evicted() { stuck(held, connection.progress()) } else { 0 };
+    let stuck = directions(connection, held).map(Direction::stuck).into_iter().max();
+    let stuck = stuck.filter(|_| connection.can_be_evicted()).unwrap_or(0);
     let held = Held { total, revocable, orphaned, stuck };
     memory.budget_mut().note(id.row(), account, held, || Host::from(connection.remote().ip()));
 }
 
-/// Bytes that a connection holds, if they are many, in a direction in which it has never moved as many.
-fn stuck(held: Buffered, progress: Progress) -> usize {
-    let of = |held: usize, gone: u64| if held > MUCH && gone < held as u64 { held } else { 0 };
-    of(held.to_send, progress.acked).max(of(held.unread, progress.read))
+/// Bytes that a connection has to send, and that wait to be read, each with its progress.
+fn directions(connection: &Connection, held: Buffered) -> [Direction; 2] {
+    let progress = connection.progress();
+    [
+        Direction { held: held.to_send, gone: progress.acked },
+        Direction { held: held.unread, gone: progress.read },
+    ]
 }
 
 /// A connection's memory and progress.
 fn holder(id: ConnectionId, slot: &Slot) -> Holder<ConnectionId> {
-    let (held, progress) = (slot.connection.buffered(), slot.connection.progress());
-    let directions = [
-        Direction { held: held.to_send, gone: progress.acked },
-        Direction { held: held.unread, gone: progress.read },
-    ];
+    let directions = directions(&slot.connection, slot.connection.buffered());
     Holder { id, total: slot.account.total(), directions }
 }
 

@@ -174,6 +174,32 @@ fn who_holds_more_than_it_ever_moved_makes_room_for_newcomers_the_largest_first(
     assert_eq!(crowd.endpoint.stats().syns_without_memory, 0);
 }
 
+#[test]
+fn what_a_connection_that_is_over_still_has_for_its_application_makes_no_room() {
+    let (mut crowd, mut honest) = crowd(60);
+    let ids = crowd.accepted.clone();
+    let (thin, thick) = honest.split_at_mut(50);
+    // Unread data, and a peer that never acknowledges: the connection fails, and its data stays readable.
+    fill(&mut crowd, &mut thick[0]);
+    send(&mut crowd, ids[50], 100);
+    let failure = |crowd: &Crowd| crowd.endpoint.connection(ids[50]).unwrap().failure();
+    for _ in 0..200 {
+        crowd.wait(base::Duration::from_secs(30));
+        crowd.drain();
+    }
+    assert_eq!(failure(&crowd), Some(tcp::Failure::TimedOut));
+    assert!(crowd.endpoint.connection(ids[50]).unwrap().buffered().unread > 2 * LEAST);
+    for honest in &mut thick[1..] {
+        fill(&mut crowd, honest);
+    }
+    for (index, honest) in thin.iter_mut().enumerate() {
+        fill(&mut crowd, honest);
+        send(&mut crowd, ids[index], LEAST);
+    }
+    assert!(crowd.endpoint.stats().stalled_reset > 0, "others make room");
+    assert!(read_all(&mut crowd, ids[50]) > 2 * LEAST);
+}
+
 /// A mebibyte to send for each of these, as far as it is taken.
 fn send_much(crowd: &mut Crowd, ids: &[ConnectionId]) -> Vec<usize> {
     let mut much = |id| (0..64).map(|_| send(crowd, id, 16 << 10)).sum();
