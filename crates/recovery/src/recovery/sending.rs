@@ -57,14 +57,15 @@ impl Recovery {
         if room == 0 && load == Load::New && state.episode.allows_extra() {
             return state.congestion.mss();
         }
-        if load == Load::New && self.asks_by_data(now, path) {
-            return room.max(self.paths[usize::from(path)].congestion.mss());
+        let mss = state.congestion.mss();
+        if load == Load::New && room < mss && self.asks_by_data(now, path) {
+            return mss;
         }
         let state = &self.paths[usize::from(path)];
         // RFC 9260, section 6.1, rule B: data that begins inside the window may end beyond it; its controller only
         // grows in that case.
         let overlaps = room > 0 && matches!(state.congestion, Congestion::Rfc9260(_));
-        if overlaps { room.max(state.congestion.mss()) } else { room }
+        if overlaps { room.max(mss) } else { room }
     }
 
     /// Whether new data on `path` may leave before what waits to be sent again, whatever the window says: in an outage, each
