@@ -4,31 +4,12 @@ use super::*;
 use crate::engine;
 use crate::plan::Size;
 
-/// A stream over a lossless network, whose mean latency is half of the round trip.
-const PLAN: &str = r#"
-title = "t"
-[run]
-duration = "5s"
-seeds = 2
-[network]
-kind = "pair"
-rtt = "10ms"
-[[flow]]
-name = "f"
-transport = "sctp"
-policy = "rfc"
-[flow.workload]
-arrivals = "100ms"
-size = 100
-[measure.latency]
+/// A stream over a network whose losses are varied; without any its mean latency is half of the round trip.
+const PLAN: &str = concat!(
+    include_str!("../../tests/fit.toml"),
+    r#"
 [sweep]
 "network.loss" = ["0%", "5%"]
-[[expect]]
-where = { "network.loss" = "0%" }
-measure = "latency.mean"
-value = "40.0"
-unit = "ms"
-source = "here"
 [[expect]]
 where = { "network.loss" = "5%" }
 measure = "latency.mean"
@@ -40,7 +21,11 @@ measure = "latency.mean"
 above = 1
 unit = "ms"
 source = "here"
-"#;
+"#
+);
+
+/// The row of the plan that is about no losses in particular.
+const ROW: &str = "measure = \"latency.mean\"\nvalue = \"40.0\"";
 
 fn plan(fit: &str) -> Plan {
     Plan::parse(&format!("{PLAN}{fit}"), Size::Normal, None).unwrap()
@@ -68,9 +53,10 @@ fn a_trial_has_the_setting_and_the_rows_of_its_cells() {
 #[test]
 fn a_key_that_is_varied_can_be_unknown_and_rows_that_name_it_are_left_out() {
     let plan = plan("[fit.unknown]\n\"network.loss\" = [\"0%\", \"5%\"]");
-    assert!(Fit::of(&plan).unwrap_err().to_string().contains("nothing to meet"));
-    let text = plan.text.replace("where = { \"network.loss\" = \"0%\" }\n", "");
-    let plan = Plan::parse(&text, Size::Normal, None).unwrap();
+    let named = format!("where = {{ \"network.loss\" = \"0%\" }}\n{ROW}");
+    let text = plan.text.replace(ROW, &named);
+    let of_losses = Plan::parse(&text, Size::Normal, None).unwrap();
+    assert!(Fit::of(&of_losses).unwrap_err().to_string().contains("nothing to meet"));
     let fit = Fit::of(&plan).unwrap();
     let trial = fit.plan(&fit.setting(&[1.0])).unwrap();
     assert_eq!((trial.cells.len(), trial.base.expectations.len()), (1, 1));
