@@ -122,7 +122,7 @@ pub const NETWORKS: [Network; 7] = [
         two_paths: false,
     },
     Network {
-        name: "dsl",
+        name: "home",
         title: "Home line",
         about: "A round trip of 40 ms, 1 % lost, 16 Mbit/s.",
         rtt_ms: 40,

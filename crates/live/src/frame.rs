@@ -96,7 +96,7 @@ pub struct Numbers {
     pub needless: f64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
-    /// The distribution of latency: upper bound of a bin in milliseconds, and the number of messages in it.
+    /// Histogram of latencies: the upper bound of each bin in milliseconds, and its number of messages.
     pub bins: Vec<(f64, u64)>,
 }
 
