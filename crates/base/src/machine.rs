@@ -4,7 +4,8 @@
 //! One driver owns a machine. After **every** input ([`Machine::handle_datagram`], [`Machine::handle_icmp`],
 //! [`Machine::handle_timeout`], or an application's call) the driver drains
 //! [`Machine::poll_transmit`] until it has nothing (and the machine's own events), then sleeps until
-//! [`Machine::poll_timeout`]. `now` never goes back; a machine treats an earlier `now` as the latest it saw.
+//! [`Machine::poll_timeout`]; over real sockets one datagram of each of several peers, and calls that follow from them, may come before
+//! one drain. `now` never goes back; a machine treats an earlier `now` as the latest it saw.
 //! The same inputs at the same times give the same outputs.
 
 use core::net::{IpAddr, SocketAddr};

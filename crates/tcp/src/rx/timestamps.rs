@@ -32,8 +32,8 @@ impl RecentTimestamp {
 
     /// An acceptable segment that begins at `start` carried TSval `value` (section 4.3, rule 2).
     ///
-    /// It counts only if the segment contains the byte that the last ACK asked for, so that the echo belongs to the
-    /// segment which made the ACK due, even if acknowledgements are delayed or a hole is filled.
+    /// The value is recorded only if the segment contains the byte that the last ACK asked for, so that the echo belongs to
+    /// the segment which made the ACK due, even if acknowledgements are delayed or a hole is filled.
     pub(super) fn on_segment(&mut self, now: Instant, start: u64, value: u32, last_ack_sent: u64) {
         let expired = now.since(self.since) > VALID_FOR;
         if start <= last_ack_sent && (expired || !is_before(value, self.value)) {

@@ -15,8 +15,9 @@ use super::{DelaySeries, LossSeries, Opportunities, Recording};
 /// then `delay` (with units) or `delay_ms`, `lost` (0 or 1), or both. A line holds until the time of the next, the last for as
 /// long as the one before. An empty cell says nothing: what was said before goes on.
 ///
-/// The same at even distances, without times: the first line is `every 55ms: delay_ms`, or with other columns. With
-/// `every packet: lost` each value is for one packet. Where `lost` is the only column, a line may have many values: `0001100`.
+/// Samples at a constant interval, without times: the first line names interval and columns, such as `every 55ms: delay_ms`.
+/// After `every packet: lost` each value is for one packet. Where `lost` is the only column, a line may hold many values:
+/// `0001100`.
 ///
 /// ```
 /// # fn main() -> Result<(), netsim::link::ParseLinesError> {

@@ -41,10 +41,10 @@ impl FromStr for RecordingText {
 }
 
 impl RecordingText {
-    /// What is played; `read` returns the recording in a file.
+    /// The recording that links play; `read` returns the recording in a file.
     ///
     /// # Errors
-    /// Those of `read`, and when two files record the same.
+    /// The error of `read`, and a refusal of two files that both record delays, losses or opportunities.
     pub fn resolve<E: From<String>>(
         &self,
         read: impl Fn(&str) -> Result<Recording, E>,
