@@ -66,6 +66,7 @@ fn why(cause: Cause) -> &'static str {
 mod tests {
     use super::*;
     use base::{Duration, Instant};
+    use recovery::PathId;
 
     #[test]
     fn retransmissions_and_timeouts_are_told_and_routine_is_not() {
@@ -76,9 +77,10 @@ mod tests {
             "1.500000 s: chunk 7 sent again (timeout, 2nd time), its timer expired"
         );
         let next_rto = Duration::from_millis(400);
-        let timeout = Event::Timeout { path: 0, next_rto, thin: true, linear: true };
+        let path = PathId::FIRST;
+        let timeout = Event::Timeout { path, next_rto, thin: true, linear: true };
         assert!(describe(0, &(at, timeout)).unwrap().contains("400ms, not doubled (thin stream)"));
-        let due = Event::TimerSet { path: 0, due: at };
+        let due = Event::TimerSet { path, due: at };
         assert_eq!(describe(0, &(at, due)), None);
     }
 }

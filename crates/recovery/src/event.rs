@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 
-use crate::ledger::{PacketNumber, PathIndex};
+use crate::ledger::PacketNumber;
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 /// One step of recovery.
@@ -15,7 +16,7 @@ pub enum Event {
         /// Packet number.
         packet: PacketNumber,
         /// Path on which the packet left.
-        path: PathIndex,
+        path: PathId,
         /// Units sent for the first time.
         new: u32,
         /// Units retransmitted.
@@ -35,7 +36,7 @@ pub enum Event {
     /// Data was acknowledged.
     Acknowledged {
         /// Path on which the data was sent.
-        path: PathIndex,
+        path: PathId,
         /// The first unit not acknowledged cumulatively.
         cumulative: u64,
         /// Bytes newly acknowledged.
@@ -48,7 +49,7 @@ pub enum Event {
     /// Packets were taken for lost.
     Lost {
         /// Path on which the packets were sent.
-        path: PathIndex,
+        path: PathId,
         /// Number of packets.
         packets: u32,
         /// Evidence that told of the loss.
@@ -57,7 +58,7 @@ pub enum Event {
     /// A retransmission timer expired.
     Timeout {
         /// Path whose timer expired.
-        path: PathIndex,
+        path: PathId,
         /// The timeout after the expiry, with back-off.
         next_rto: Duration,
         /// Whether the stream was thin.
@@ -68,21 +69,21 @@ pub enum Event {
     /// A tail loss probe left.
     Probed {
         /// Path that was probed.
-        path: PathIndex,
+        path: PathId,
         /// Whether the probe carries new data.
         new: bool,
     },
     /// A retransmission timer was set.
     TimerSet {
         /// Path whose timer was set.
-        path: PathIndex,
+        path: PathId,
         /// Instant at which the timer is due.
         due: Instant,
     },
     /// The congestion window changed.
     Window {
         /// Path whose window changed.
-        path: PathIndex,
+        path: PathId,
         /// Congestion window, bytes.
         cwnd: u64,
         /// Slow start threshold, bytes.
@@ -93,7 +94,7 @@ pub enum Event {
     /// Redundant copies repaired losses.
     Repaired {
         /// Path on which the original was sent.
-        path: PathIndex,
+        path: PathId,
         /// Number of units that were lost and repaired.
         units: u32,
     },

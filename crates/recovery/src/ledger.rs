@@ -29,7 +29,6 @@ mod units;
 use std::collections::VecDeque;
 
 use base::{Duration, Instant};
-use smallvec::SmallVec;
 
 pub use self::acknowledge::{AckReport, PathAck};
 pub use self::bundles::BundleReport;
@@ -44,13 +43,11 @@ pub use self::repeated::{AgainAcked, Repetition, Trip};
 use self::scoreboard::Scoreboard;
 use self::units::{Traits, Unit, UnitState};
 pub use crate::feedback::GapRanges;
+use crate::path_id::{PathId, PathTable};
 use crate::stats::Cause;
 
 /// Number of a packet: from 0, without gaps, never repeated.
 pub type PacketNumber = u64;
-
-/// Index of a path of the association or connection.
-pub type PathIndex = u8;
 
 /// Number of acknowledged units remembered as retransmitted, to recognise late duplicate reports.
 const RESENT_MEMORY: usize = 64;
@@ -92,7 +89,7 @@ pub struct Ledger {
     /// Units whose reports were revoked, less packets sent.
     reneged: u32,
     draft: Draft,
-    paths: SmallVec<[InFlight; 1]>,
+    paths: PathTable<[InFlight; 1]>,
     /// The latest acknowledged units that were sent more than once.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     resent: Option<Box<VecDeque<Resent>>>,
@@ -105,7 +102,7 @@ pub struct Ledger {
 struct Resent {
     unit: u64,
     /// The path on which the unit had been taken for lost.
-    path: PathIndex,
+    path: PathId,
 }
 
 impl Ledger {
@@ -137,8 +134,8 @@ impl Ledger {
     }
 
     /// The amount in flight on a path.
-    pub fn flight(&self, path: PathIndex) -> Flight {
-        self.paths.get(usize::from(path)).map(|path| path.flight).unwrap_or_default()
+    pub fn flight(&self, path: PathId) -> Flight {
+        self.paths.get(path).map(|path| path.flight).unwrap_or_default()
     }
 
     /// Whether nothing awaits acknowledgement.
@@ -153,12 +150,12 @@ impl Ledger {
 
     /// Bytes in flight on all paths.
     pub fn flight_bytes(&self) -> u64 {
-        self.paths.iter().map(|path| path.flight.bytes).sum()
+        self.paths.values().map(|path| path.flight.bytes).sum()
     }
 
     /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
-    pub fn next_lost(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
-        let lost = &self.paths.get(usize::from(path))?.lost;
+    pub fn next_lost(&self, path: PathId, from: u64) -> Option<(u64, u32)> {
+        let lost = &self.paths.get(path)?.lost;
         // Called several times per packet, mostly with nothing waiting.
         if lost.is_empty() {
             return None;
@@ -168,27 +165,27 @@ impl Ledger {
     }
 
     /// Instant at which the oldest packet in flight on `path` was sent.
-    pub fn oldest_sent_at(&self, path: PathIndex) -> Option<Instant> {
-        let head = self.paths.get(usize::from(path))?.head()?;
+    pub fn oldest_sent_at(&self, path: PathId) -> Option<Instant> {
+        let head = self.paths.get(path)?.head()?;
         self.packet(head).map(|packet| packet.sent_at)
     }
 
     /// Number of packets in flight on `path` that carry a retransmission.
-    pub fn resending(&self, path: PathIndex) -> u32 {
-        self.paths.get(usize::from(path)).map_or(0, |path| path.resending)
+    pub fn resending(&self, path: PathId) -> u32 {
+        self.paths.get(path).map_or(0, |path| path.resending)
     }
 
     /// Time from the transmission of the oldest packet in flight on `path` to that of the latest.
-    pub fn span_in_flight(&self, path: PathIndex) -> Duration {
+    pub fn span_in_flight(&self, path: PathId) -> Duration {
         let sent_at = |number| self.packet(number).map(|packet| packet.sent_at);
-        let list = self.paths.get(usize::from(path));
+        let list = self.paths.get(path);
         let ends = list.and_then(|list| Some((sent_at(list.head()?)?, sent_at(list.tail()?)?)));
         ends.map_or(Duration::ZERO, |(oldest, latest)| latest.since(oldest))
     }
 
     /// How long after the oldest packet in flight on `path` the next one left; nothing if there is none.
-    pub fn first_gap(&self, path: PathIndex) -> Duration {
-        let list = self.paths.get(usize::from(path)).filter(|list| list.flight.packets > 1);
+    pub fn first_gap(&self, path: PathId) -> Duration {
+        let list = self.paths.get(path).filter(|list| list.flight.packets > 1);
         let oldest = list.and_then(|list| self.packet(list.head()?));
         let next = oldest.and_then(|oldest| self.packet(oldest.next));
         oldest.zip(next).map_or(Duration::ZERO, |(oldest, next)| next.sent_at.since(oldest.sent_at))
@@ -214,7 +211,7 @@ impl Ledger {
     // ---- sending -------------------------------------------------------------------------------
 
     /// Adds new data of `len` steps and `weight` bytes to the packet being built for `path`, and returns its unit.
-    pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+    pub fn draft_new(&mut self, path: PathId, len: u32, weight: u32) -> u64 {
         let start = self.next_unit;
         let packet = self.next_packet;
         self.next_unit += u64::from(len);
@@ -226,7 +223,7 @@ impl Ledger {
 
     /// Adds a lost unit to the packet being built for `path`. Returns why it is retransmitted and the number of the
     /// retransmission; `None` if the unit is not lost.
-    pub fn draft_again(&mut self, path: PathIndex, start: u64) -> Option<(Cause, u8)> {
+    pub fn draft_again(&mut self, path: PathId, start: u64) -> Option<(Cause, u8)> {
         let index = self.locate(start)?;
         let packet = self.next_packet;
         let unit = &mut self.units[index];
@@ -255,7 +252,7 @@ impl Ledger {
     }
 
     /// Sends the packet being built on `path` and returns its number.
-    pub fn commit(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
+    pub fn commit(&mut self, now: Instant, path: PathId) -> PacketNumber {
         let draft = core::mem::take(&mut self.draft);
         self.reneged = self.reneged.saturating_sub(1);
         self.repeated.on_sent(now);
@@ -264,12 +261,8 @@ impl Ledger {
 
     // ---- inside --------------------------------------------------------------------------------
 
-    fn path_mut(&mut self, path: PathIndex) -> &mut InFlight {
-        let index = usize::from(path);
-        if index >= self.paths.len() {
-            self.paths.resize_with(index + 1, InFlight::default);
-        }
-        &mut self.paths[index]
+    fn path_mut(&mut self, path: PathId) -> &mut InFlight {
+        self.paths.get_or_default(path)
     }
 
     /// Index of the unit that starts at `start`.

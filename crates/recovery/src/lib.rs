@@ -2,6 +2,7 @@
 //! them, and acknowledgements as one [`Feedback`].
 //!
 //! - [`policy`]: every mechanism as a value, and the named presets.
+//! - [`path_id`]: identifiers of paths, sets of them, and tables by path.
 //! - [`ledger`]: what was sent when in which packet, what was acknowledged, what is missing.
 //! - [`Feedback`]: the content of an acknowledgement, whatever the protocol.
 //! - [`DelayedAck`]: delayed acknowledgements of the receiving side.
@@ -23,6 +24,7 @@ pub mod ledger;
 pub mod loss;
 pub mod margin;
 mod path;
+pub mod path_id;
 pub mod path_mtu;
 pub mod policy;
 pub mod recovery;
@@ -34,8 +36,9 @@ pub mod thin_stream;
 pub use delayed_ack::{AckTiming, DelayedAck};
 pub use event::{Event, TimedEvent};
 pub use feedback::{Feedback, Silence};
-pub use ledger::{Flight, GapRanges, Missing, PacketNumber, PathIndex};
+pub use ledger::{Flight, GapRanges, Missing, PacketNumber};
 pub use path::Routes;
+pub use path_id::{PATHS_MAX, PathId, PathSet, PathTable};
 pub use policy::{PRESETS, RecoveryPolicy, TCP_PRESETS};
 pub use recovery::{AckOutcome, Bundle, Load, PathSnapshot, Recovery, Ride, Space, TimeoutOutcome};
 pub use stats::{Cause, RecoveryStats, RetransmissionCounts};

@@ -13,9 +13,10 @@ use base::{Duration, Instant};
 use crate::ack_delay::AckDelay;
 use crate::congestion::Congestion;
 use crate::episode::Episode;
-use crate::ledger::{PacketNumber, PathIndex};
+use crate::ledger::PacketNumber;
 use crate::loss::MechanismStates;
 use crate::margin::Margin;
+use crate::path_id::PathId;
 use crate::policy::{RecoveryPolicy, RtoMargin, RtoPolicy};
 use crate::rto::{Backoff, compute_rto};
 use crate::rtt::RttEstimator;
@@ -69,20 +70,20 @@ pub(crate) struct PathRecovery {
 pub struct Routes {
     /// Path for losses found by acknowledgements or short timers: the path itself while it works (RFC 9260, section
     /// 6.4).
-    pub fast: PathIndex,
+    pub fast: PathId,
     /// Path for losses found by the retransmission timer.
-    pub timeout: PathIndex,
+    pub timeout: PathId,
 }
 
 impl Routes {
     /// Retransmits all losses on `path`.
-    pub fn all(path: PathIndex) -> Routes {
+    pub fn all(path: PathId) -> Routes {
         Routes { fast: path, timeout: path }
     }
 }
 
 impl PathRecovery {
-    pub(crate) fn new(path: PathIndex, mss: u64, policy: &RecoveryPolicy) -> Self {
+    pub(crate) fn new(path: PathId, mss: u64, policy: &RecoveryPolicy) -> Self {
         PathRecovery {
             rtt: RttEstimator::default(),
             margin: Margin::default(),

@@ -22,7 +22,6 @@ mod timers;
 use std::sync::Arc;
 
 use base::{Duration, Instant, Probability};
-use smallvec::SmallVec;
 
 pub use self::bundles::{Bundle, Ride, Space};
 use self::heard::Heard;
@@ -32,8 +31,9 @@ use crate::ack_delay::AckDelay;
 use crate::episode::End;
 use crate::event::{Event, EventLog};
 use crate::feedback::Silence;
-use crate::ledger::{Flight, Ledger, Missing, PathAck, PathIndex};
+use crate::ledger::{Flight, Ledger, Missing, PathAck};
 use crate::path::PathRecovery;
+use crate::path_id::{PathId, PathSet, PathTable};
 use crate::policy::{RecoveryPolicy, ThinDetector, WindowCounts};
 use crate::stats::{Counters, RecoveryStats};
 use crate::thin_stream;
@@ -43,7 +43,7 @@ use crate::thin_stream;
 pub struct Recovery {
     policy: Arc<RecoveryPolicy>,
     ledger: Ledger,
-    paths: SmallVec<[PathRecovery; 1]>,
+    paths: PathTable<[PathRecovery; 1]>,
     stats: Counters,
     events: EventLog,
     draft: Draft,
@@ -78,22 +78,22 @@ pub struct AckOutcome {
     pub advanced: bool,
     /// Bytes newly acknowledged.
     pub acked_bytes: u64,
-    /// Paths proven to work, as a bit set: newly acknowledged data had travelled on that path and on no other.
-    pub paths: u64,
+    /// Paths proven to work: newly acknowledged data had travelled on that path and on no other.
+    pub paths: PathSet,
     /// Paths among `paths` where the newly acknowledged data had neither been retransmitted nor taken for lost. Other
     /// data may have arrived long ago, its acknowledgement lost with the path.
-    pub certain: u64,
-    /// Paths on which data was taken for lost too early, as a bit set.
-    pub spurious: u64,
-    /// Paths that gave an RTT sample, as a bit set.
-    pub sampled: u64,
+    pub certain: PathSet,
+    /// Paths on which data was taken for lost too early.
+    pub spurious: PathSet,
+    /// Paths that gave an RTT sample.
+    pub sampled: PathSet,
 }
 
 /// Effects of an expired retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeoutOutcome {
     /// The path whose timer expired.
-    pub path: PathIndex,
+    pub path: PathId,
     /// Whether the expiry counts as an error of the path.
     pub counts_as_error: bool,
     /// Among the packets that the peer has not reported within a round trip, the one with the fewest bytes: if it
@@ -145,11 +145,11 @@ impl Recovery {
     /// unit. `silence` is the usual meaning of a unit that an acknowledgement does not name. If it is
     /// [`Silence::Nothing`], the protocol also says whether the peer [reports gaps](Recovery::set_reports).
     pub fn new(policy: Arc<RecoveryPolicy>, silence: Silence, mss: u64, first_unit: u64) -> Self {
-        let path = PathRecovery::new(0, mss, &policy);
+        let path = PathRecovery::new(PathId::FIRST, mss, &policy);
         Recovery {
             policy,
             ledger: Ledger::new(first_unit),
-            paths: SmallVec::from_iter([path]),
+            paths: PathTable::from_iter([path]),
             stats: Counters::default(),
             events: EventLog::default(),
             draft: Draft::default(),
@@ -165,7 +165,7 @@ impl Recovery {
     /// does not ask for ends.
     pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
         if *self.policy != *policy {
-            self.paths.iter_mut().for_each(|path| path.set_policy(&policy));
+            self.paths.values_mut().for_each(|path| path.set_policy(&policy));
         }
         self.policy = policy;
     }
@@ -206,8 +206,8 @@ impl Recovery {
     }
 
     /// State of a path, for reports.
-    pub fn snapshot(&self, path: PathIndex) -> PathSnapshot {
-        let state = &self.paths[usize::from(path)];
+    pub fn snapshot(&self, path: PathId) -> PathSnapshot {
+        let state = &self.paths[path];
         let thin = self.is_thin(path);
         PathSnapshot {
             srtt: state.rtt.srtt(),
@@ -226,56 +226,56 @@ impl Recovery {
     }
 
     /// The latest RTT sample of `path`; `None` before the first.
-    pub fn latest_rtt(&self, path: PathIndex) -> Option<Duration> {
-        self.paths[usize::from(path)].rtt.latest()
+    pub fn latest_rtt(&self, path: PathId) -> Option<Duration> {
+        self.paths[path].rtt.latest()
     }
 
     /// Variation of the round-trip time of `path`; `None` before the first RTT sample.
-    pub fn rttvar(&self, path: PathIndex) -> Option<Duration> {
-        self.paths[usize::from(path)].rtt.rttvar()
+    pub fn rttvar(&self, path: PathId) -> Option<Duration> {
+        self.paths[path].rtt.rttvar()
     }
 
     /// Smoothed round-trip time of `path`; `None` before the first RTT sample.
-    pub fn srtt(&self, path: PathIndex) -> Option<Duration> {
-        self.paths[usize::from(path)].rtt.srtt()
+    pub fn srtt(&self, path: PathId) -> Option<Duration> {
+        self.paths[path].rtt.srtt()
     }
 
     /// Whether the stream is thin on `path` at present.
-    pub fn is_thin(&self, path: PathIndex) -> bool {
+    pub fn is_thin(&self, path: PathId) -> bool {
         self.detects_thin(self.policy.thin, path)
     }
 
     /// Whether `detector` finds the stream thin on `path`.
-    fn detects_thin(&self, detector: ThinDetector, path: PathIndex) -> bool {
+    fn detects_thin(&self, detector: ThinDetector, path: PathId) -> bool {
         if self.detects_few(detector, path) {
             return true;
         }
         let ThinDetector::FewOrSlow { least } = detector else { return false };
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         let span = || self.ledger.span_in_flight(path);
         let (flight, resending) = (self.ledger.flight(path), self.ledger.resending(path));
         thin_stream::is_slow(flight, resending, span, least, state.congestion.mss())
     }
 
     /// Whether `detector` finds few packets in flight on `path`, and not merely slow ones.
-    fn detects_few(&self, detector: ThinDetector, path: PathIndex) -> bool {
-        let state = &self.paths[usize::from(path)];
+    fn detects_few(&self, detector: ThinDetector, path: PathId) -> bool {
+        let state = &self.paths[path];
         let (loss, in_flight) = (state.loss.estimate(), self.packets_in_flight(path));
         thin_stream::detect(detector, in_flight, loss, state.rtt.srtt())
     }
 
     /// The retransmission timeout of `path` with back-off; heartbeats use it too.
-    pub fn rto(&self, path: PathIndex) -> Duration {
-        let rto = self.paths[usize::from(path)].rto(&self.policy.rto, self.is_thin(path));
+    pub fn rto(&self, path: PathId) -> Duration {
+        let rto = self.paths[path].rto(&self.policy.rto, self.is_thin(path));
         let rto = rto + self.wait_for_next(path);
         self.delayed_ack(path).map_or(rto, |least| rto.max(least))
     }
 
     /// Least wait for what is in flight on `path` if the peer may delay its acknowledgement: a single packet
     /// without a request.
-    fn delayed_ack(&self, path: PathIndex) -> Option<Duration> {
+    fn delayed_ack(&self, path: PathId) -> Option<Duration> {
         let most = self.policy.rto.ack_delay?;
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         // Called several times per packet: the cheap checks come first.
         if self.ledger.flight(path).packets != 1 || self.asked_for_last(path) {
             return None;
@@ -289,16 +289,16 @@ impl Recovery {
 
     /// How long the peer waited with the acknowledgement of the oldest packet in flight on `path` for the next one, which is
     /// no part of round trips where those of the latest packet count.
-    fn wait_for_next(&self, path: PathIndex) -> Duration {
-        let state = &self.paths[usize::from(path)];
+    fn wait_for_next(&self, path: PathId) -> Duration {
+        let state = &self.paths[path];
         let waits = state.ack_delay.as_deref().is_some_and(AckDelay::waits_for_next);
         if waits && self.samples_proven() { self.ledger.first_gap(path) } else { Duration::ZERO }
     }
 
     /// Sets the maximum number of bytes of data in a packet of `path`. A window in bytes keeps its bytes, a window
     /// in packets its number of packets.
-    pub fn set_mss(&mut self, path: PathIndex, mss: u64) {
-        let congestion = &mut self.paths[usize::from(path)].congestion;
+    pub fn set_mss(&mut self, path: PathId, mss: u64) {
+        let congestion = &mut self.paths[path].congestion;
         match self.policy.congestion.window_counts {
             WindowCounts::Bytes => congestion.set_mss(mss),
             WindowCounts::Packets => congestion.set_mss_of_packets(mss),
@@ -309,7 +309,7 @@ impl Recovery {
     pub fn discard(&mut self) {
         self.ledger.discard();
         self.heard.duplicates = 0;
-        for path in &mut self.paths {
+        for path in self.paths.values_mut() {
             path.episode.leave(End::Discarded);
             if let Some(mechanisms) = &mut path.mechanisms {
                 mechanisms.settle();
@@ -320,44 +320,42 @@ impl Recovery {
     }
 
     /// Takes an RTT sample from the handshake or a heartbeat.
-    pub fn on_rtt_sample(&mut self, path: PathIndex, sample: Duration) {
-        let state = &mut self.paths[usize::from(path)];
+    pub fn on_rtt_sample(&mut self, path: PathId, sample: Duration) {
+        let state = &mut self.paths[path];
         let policy = state.rto_policy.as_deref().unwrap_or(&self.policy.rto);
         state.rtt.on_sample(sample, policy.alpha, policy.beta, policy.deviation);
         state.backoff.on_sample();
     }
 
     /// Packets in flight, less those that duplicates report as arrived.
-    fn packets_in_flight(&self, path: PathIndex) -> u32 {
+    fn packets_in_flight(&self, path: PathId) -> u32 {
         self.ledger.flight(path).packets.saturating_sub(self.heard.arrived_unnamed())
     }
 
     /// Bytes of the congestion window in use on `path`.
-    fn window_taken(&self, path: PathIndex) -> u64 {
+    fn window_taken(&self, path: PathId) -> u64 {
         self.counted(path, self.ledger.flight(path))
     }
 
     /// The window's count for an amount of packets and bytes on `path`, in bytes.
-    fn counted(&self, path: PathIndex, Flight { packets, bytes }: Flight) -> u64 {
+    fn counted(&self, path: PathId, Flight { packets, bytes }: Flight) -> u64 {
         match self.policy.congestion.window_counts {
             WindowCounts::Bytes => bytes,
-            WindowCounts::Packets => {
-                u64::from(packets) * self.paths[usize::from(path)].congestion.mss()
-            }
+            WindowCounts::Packets => u64::from(packets) * self.paths[path].congestion.mss(),
         }
     }
 
     /// The data that `news` found delivered, as the window counts it.
-    fn delivered(&self, path: PathIndex, news: &PathAck) -> u64 {
+    fn delivered(&self, path: PathId, news: &PathAck) -> u64 {
         self.counted(path, Flight { packets: news.delivered, bytes: news.acked_bytes })
     }
 
     /// The amount from which the window falls: FlightSize of RFC 5681, or the window itself if the policy counts
     /// packets.
-    fn flight_size(&self, path: PathIndex) -> u64 {
+    fn flight_size(&self, path: PathId) -> u64 {
         match self.policy.congestion.window_counts {
             WindowCounts::Bytes => self.ledger.unacknowledged_bytes(),
-            WindowCounts::Packets => self.paths[usize::from(path)].congestion.cwnd(),
+            WindowCounts::Packets => self.paths[path].congestion.cwnd(),
         }
     }
 
@@ -367,18 +365,18 @@ impl Recovery {
     }
 
     /// Whether fast recovery is in progress on `path`.
-    pub fn is_recovering(&self, path: PathIndex) -> bool {
-        self.paths[usize::from(path)].episode.is_recovering()
+    pub fn is_recovering(&self, path: PathId) -> bool {
+        self.paths[path].episode.is_recovering()
     }
 
     /// Sets the initial window of `path`, on which nothing was sent yet, to `window` bytes (RFC 5681, section 3.1:
     /// one full packet if the first packet of the handshake was lost).
-    pub fn restart_window(&mut self, path: PathIndex, window: u64) {
-        self.paths[usize::from(path)].congestion.restart(window);
+    pub fn restart_window(&mut self, path: PathId, window: u64) {
+        self.paths[path].congestion.restart(window);
     }
 
-    fn record_window(&mut self, now: Instant, path: PathIndex) {
-        let congestion = &self.paths[usize::from(path)].congestion;
+    fn record_window(&mut self, now: Instant, path: PathId) {
+        let congestion = &self.paths[path].congestion;
         let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
         let flight = self.window_taken(path);
         self.events.record(now, || Event::Window { path, cwnd, ssthresh, flight });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Duration, Instant};
-use recovery::{Feedback, GapRanges, Load, Recovery, RecoveryPolicy, Silence};
+use recovery::{Feedback, GapRanges, Load, PathId, Recovery, RecoveryPolicy, Silence};
 
 const ORIGIN: u64 = 1 << 32;
 
@@ -26,9 +26,9 @@ impl Stream {
     fn send(&mut self) {
         self.now += Duration::from_micros(100);
         self.recovery.begin_burst();
-        self.recovery.may_send(self.now, 0, Load::New);
-        self.recovery.draft_new(0, 1, 100);
-        self.recovery.on_sent(self.now, 0);
+        self.recovery.may_send(self.now, PathId::FIRST, Load::New);
+        self.recovery.draft_new(PathId::FIRST, 1, 100);
+        self.recovery.on_sent(self.now, PathId::FIRST);
     }
 
     fn acknowledge(&mut self, gaps: &GapRanges) {
@@ -68,7 +68,7 @@ fn a_gap_report_that_stays_costs_nothing_again() {
         (0..200).for_each(|_| stream.acknowledge(&gaps));
     });
     assert_eq!(counted.count_total, 0);
-    let flight = stream.recovery.ledger().flight(0);
+    let flight = stream.recovery.ledger().flight(PathId::FIRST);
     assert_eq!((flight.packets, flight.bytes), (1_000 - 201 - 200, 100 * (1_000 - 201 - 200)));
 }
 
@@ -93,8 +93,8 @@ fn reports_that_add_up_allocate_nothing_whatever_is_outstanding() {
         let mut now = Instant::ZERO;
         let send = |recovery: &mut Recovery, now: &mut Instant| {
             *now += Duration::from_micros(10);
-            recovery.draft_new(0, 1000, 1000);
-            recovery.on_sent(*now, 0);
+            recovery.draft_new(PathId::FIRST, 1000, 1000);
+            recovery.on_sent(*now, PathId::FIRST);
         };
         (0..3 * outstanding).for_each(|_| send(&mut recovery, &mut now));
         let mut reported = 1001;

@@ -10,7 +10,7 @@ use base::{Duration, Instant};
 use bytes::Bytes;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recovery::ledger::Ledger;
-use recovery::{Feedback, GapRanges, Recovery, RecoveryPolicy, Silence};
+use recovery::{Feedback, GapRanges, PathId, Recovery, RecoveryPolicy, Silence};
 use sctp::wire::chunk::{Data, DataFlags, GapAckBlock, OutgoingSack};
 use sctp::wire::{Chunk, CommonHeader, Packet, PacketBuilder};
 use sctp::{AssociationOptions, Ppid, Ssn, StreamId, Tsn, VerificationTag};
@@ -87,8 +87,8 @@ fn packets(c: &mut Criterion) {
 fn ledger(outstanding: u64) -> Ledger {
     let mut ledger = Ledger::new(1);
     for packet in 0..outstanding {
-        ledger.draft_new(0, 1, 1000);
-        ledger.commit(Instant::from_millis(packet), 0);
+        ledger.draft_new(PathId::FIRST, 1, 1000);
+        ledger.commit(Instant::from_millis(packet), PathId::FIRST);
     }
     ledger
 }
@@ -106,8 +106,8 @@ fn acknowledgements(c: &mut Criterion) {
                 let view = Feedback::of_all(cumulative, &gaps);
                 let report = book.on_feedback(now, &view);
                 for _ in 0..2 {
-                    book.draft_new(0, 1, 1000);
-                    book.commit(now, 0);
+                    book.draft_new(PathId::FIRST, 1, 1000);
+                    book.commit(now, PathId::FIRST);
                 }
                 report
             });
@@ -120,8 +120,8 @@ fn acknowledgements(c: &mut Criterion) {
             Recovery::new(Arc::new(RecoveryPolicy::sctp_rfc()), Silence::Missing, 1452, 1);
         let now = Instant::from_millis(1);
         for _ in 0..outstanding {
-            lossy.draft_new(0, 1, 1000);
-            lossy.on_sent(now, 0);
+            lossy.draft_new(PathId::FIRST, 1, 1000);
+            lossy.on_sent(now, PathId::FIRST);
         }
         let later = now + Duration::from_millis(100);
         let before = gaps(300);

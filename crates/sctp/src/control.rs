@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use ::endpoint::footprint::of_vec;
 use bytes::Bytes;
+use recovery::PathId;
 
 use crate::address_reconfiguration::answers::AsconfAnswer;
-use crate::path_id::PathId;
 use crate::paths::heartbeat::Asked;
 use crate::paths::mtu::Probe;
 use crate::reconfigure::answers::AnswerList;

@@ -69,7 +69,6 @@ mod endpoint;
 mod event;
 mod extensions;
 mod options;
-mod path_id;
 mod paths;
 mod phase;
 mod reconfigure;

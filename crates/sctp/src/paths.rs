@@ -1,6 +1,6 @@
 //! The paths of an association (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8). This file has the set of paths.
 //!
-//! - [`path`]: one path; [`PathId`]: its identifier; [`addresses`]: permissible addresses.
+//! - [`path`]: one path; [`PathId`]: its identifier, from `recovery`; [`addresses`]: permissible addresses.
 //! - [`states`]: whether it works; [`heartbeat`]: how an idle path is probed.
 //! - [`switchover`](crate::switchover): policies of leaving a path; [`routes`]: the routes that follow from them.
 //! - [`redundancy`]: the same data on several paths.
@@ -24,21 +24,20 @@ use std::sync::Arc;
 
 use ::endpoint::footprint::of_vec;
 use base::{DatagramMeta, Instant};
-use recovery::Recovery;
+use recovery::{PATHS_MAX, PathId, PathTable, Recovery};
 use smallvec::SmallVec;
 
-use self::addresses::{PATHS_MAX, beside, local_for};
+use self::addresses::{beside, local_for};
 use self::path::Path;
 use self::redundancy::WaitingCopies;
 use crate::event::{Events, PathChange};
 use crate::options::{AssociationOptions, PathOptions};
-pub(crate) use crate::path_id::{PathId, PathSet};
 use crate::switchover::PathState;
 
 /// The paths of an association, and their roles.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    list: SmallVec<[Path; 1]>,
+    list: PathTable<[Path; 1]>,
     /// The path that new data takes while it works.
     primary: PathId,
     /// The path that new data takes.
@@ -74,7 +73,7 @@ impl Index<PathId> for Paths {
     type Output = Path;
 
     fn index(&self, path: PathId) -> &Path {
-        &self.list[path.row()]
+        &self.list[path]
     }
 }
 
@@ -82,7 +81,7 @@ impl Paths {
     /// The first path of an association, from one of the addresses `locals`.
     pub(crate) fn new(first: Path, locals: Arc<Vec<SocketAddr>>) -> Paths {
         Paths {
-            list: SmallVec::from_iter([first]),
+            list: PathTable::from_iter([first]),
             primary: PathId::FIRST,
             data: PathId::FIRST,
             control: PathId::FIRST,
@@ -98,12 +97,12 @@ impl Paths {
 
     /// All paths, including the rows of closed ones.
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = PathId> + Clone + use<> {
-        (0..self.list.len()).map(PathId::at)
+        self.list.ids()
     }
 
     /// All paths with their identifiers, including the rows of closed ones.
     pub(crate) fn all(&self) -> impl Iterator<Item = (PathId, &Path)> + Clone {
-        self.list.iter().enumerate().map(|(row, path)| (PathId::at(row), path))
+        self.list.iter()
     }
 
     /// All open paths.
@@ -116,9 +115,9 @@ impl Paths {
         self.list.len() == 1
     }
 
-    /// The path with this number from a chunk; `None` if there is none.
-    pub(crate) fn find(&self, number: u8) -> Option<PathId> {
-        self.ids().find(|path| path.number() == number)
+    /// Whether the association has this path, which a chunk named.
+    pub(crate) fn has(&self, path: PathId) -> bool {
+        self.list.get(path).is_some()
     }
 
     /// The primary path.
@@ -143,7 +142,7 @@ impl Paths {
 
     /// Whether a path leads to this address of the peer.
     pub(crate) fn lead_to(&self, address: IpAddr) -> bool {
-        self.list.iter().any(|path| path.leads_to(address))
+        self.list.values().any(|path| path.leads_to(address))
     }
 
     /// Whether the peer listed this address when the association was set up.
@@ -168,7 +167,7 @@ impl Paths {
 
     /// Allocated bytes.
     pub(crate) fn memory(&self) -> usize {
-        let spilled = match self.list.spilled() {
+        let spilled = match self.list.is_spilled() {
             true => of_vec(self.list.capacity(), size_of::<Path>()),
             false => 0,
         };
@@ -185,7 +184,7 @@ impl Paths {
     /// Adds a path to a further address that the application gave, before INIT leaves.
     pub(crate) fn add_named(&mut self, context: &mut Context<'_>, remote: SocketAddr) {
         let known = self.live().any(|(_, path)| path.remote() == remote);
-        if !known && remote.is_ipv4() == self.list[0].remote().is_ipv4() {
+        if !known && remote.is_ipv4() == self.list[PathId::FIRST].remote().is_ipv4() {
             let local = local_for(&self.own_addresses(), self.list.len(), remote);
             self.push(context, remote, local, true);
         }
@@ -197,7 +196,7 @@ impl Paths {
     pub(crate) fn complete(&mut self, context: &mut Context<'_>, listed: &[IpAddr]) {
         let primary = self.remote();
         let mut remotes: SmallVec<[SocketAddr; PATHS_MAX]> =
-            self.list.iter().map(Path::remote).collect();
+            self.list.values().map(Path::remote).collect();
         for address in listed {
             let new = remotes.iter().all(|remote| remote.ip() != *address);
             if new && address.is_ipv4() == primary.is_ipv4() && remotes.len() < PATHS_MAX {
@@ -210,10 +209,10 @@ impl Paths {
             let remote = remotes[row % remotes.len()];
             let local = local_for(&locals, row, remote);
             let known =
-                self.list.iter().any(|path| (path.remote(), path.local()) == (remote, local));
+                self.list.values().any(|path| (path.remote(), path.local()) == (remote, local));
             if !known {
                 let confirmed =
-                    self.list.iter().any(|path| path.confirmed && path.remote() == remote);
+                    self.list.values().any(|path| path.confirmed && path.remote() == remote);
                 self.push(context, remote, local, confirmed);
             }
         }
@@ -244,21 +243,20 @@ impl Paths {
         (remote, local): (SocketAddr, Option<SocketAddr>),
         confirmed: bool,
     ) -> bool {
-        let vacant = self.list.iter().position(|path| path.removed);
-        let row = vacant.unwrap_or(self.list.len());
-        let local = local.or_else(|| local_for(&self.own_addresses(), row, remote));
+        let vacant = self.list.position(|path| path.removed);
+        let id = vacant.unwrap_or(PathId::at(self.list.len()));
+        let local = local.or_else(|| local_for(&self.own_addresses(), id.row(), remote));
         match vacant {
-            Some(row) => {
+            Some(id) => {
                 let path = Path::new(remote, local, context.options, confirmed);
-                let (number, data) = (PathId::at(row).number(), self.data.number());
-                context.recovery.replace_path(now, number, data, path.pmdcs());
-                self.list[row] = path;
+                context.recovery.replace_path(now, id, self.data, path.pmdcs());
+                self.list[id] = path;
                 self.readdressed |= confirmed;
             }
-            None if row < PATHS_MAX => self.push(context, remote, local, confirmed),
+            None if id.row() < PATHS_MAX => self.push(context, remote, local, confirmed),
             None => return false,
         }
-        self.list[row].heartbeat.due = Some(now);
+        self.list[id].heartbeat.due = Some(now);
         self.review_routes(context);
         true
     }
@@ -276,7 +274,7 @@ impl Paths {
         let best = others().find(|(_, path)| path.is_usable());
         let Some((heir, _)) = best.or_else(|| others().next()) else { return false };
         for id in self.ids() {
-            let path = &mut self.list[id.row()];
+            let path = &mut self.list[id];
             if path.removed || !closes(path) {
                 continue;
             }
@@ -292,7 +290,7 @@ impl Paths {
                 self.move_data(context, heir);
                 self.review_routes(context);
             }
-            context.recovery.abandon_flight(now, id.number(), self.data.number());
+            context.recovery.abandon_flight(now, id, self.data);
         }
         true
     }
@@ -326,7 +324,7 @@ impl Paths {
 
     /// The association has ended: paths are not probed any more.
     pub(crate) fn stop(&mut self) {
-        for path in &mut self.list {
+        for path in self.list.values_mut() {
             path.heartbeat = Default::default();
             path.discovery = None;
         }
@@ -356,7 +354,7 @@ impl Paths {
 
     /// Sets the ports of an added address: the peer's source if that is the address, otherwise the usual ones.
     pub(crate) fn complete_added(&mut self, address: IpAddr, meta: DatagramMeta) {
-        if let Some(path) = self.list.iter_mut().find(|path| path.leads_to(address)) {
+        if let Some(path) = self.list.values_mut().find(|path| path.leads_to(address)) {
             path.set_local(path.local().or(Some(meta.local)));
             if address == meta.remote.ip() {
                 path.set_remote_port(meta.remote.port());
@@ -387,15 +385,15 @@ impl Paths {
     pub(crate) fn on_arrival(&mut self, now: Instant, meta: DatagramMeta) -> (PathId, bool) {
         let comes_from = |path: &Path| path.leads_to(meta.remote.ip());
         let exact = |path: &Path| comes_from(path) && path.is_from(meta.local);
-        let row = match &self.list[..] {
-            [only] => comes_from(only).then_some(0),
-            all => all.iter().position(exact).or_else(|| all.iter().position(comes_from)),
+        let known = match self.is_single() {
+            true => self.list.position(comes_from),
+            false => self.list.position(exact).or_else(|| self.list.position(comes_from)),
         };
         let several = !self.locals.is_empty();
-        let row_or_first = row.unwrap_or(0);
-        let path = &mut self.list[row_or_first];
+        let id = known.unwrap_or(PathId::FIRST);
+        let path = &mut self.list[id];
         let mut encapsulation_changed = false;
-        if row.is_some() && path.remote_port() != meta.remote.port() {
+        if known.is_some() && path.remote_port() != meta.remote.port() {
             encapsulation_changed = (path.remote_port() == 0) != (meta.remote.port() == 0);
             path.set_remote_port(meta.remote.port());
             self.readdressed = true;
@@ -410,13 +408,13 @@ impl Paths {
         if !several || !path.has_local() {
             path.set_local(Some(meta.local));
         }
-        (PathId::at(row_or_first), encapsulation_changed)
+        (id, encapsulation_changed)
     }
 
     /// INIT ACK arrived on `path`: it works, whatever happened on paths tried before.
     pub(crate) fn on_answer_from(&mut self, context: &mut Context<'_>, path: PathId) {
         self.make_primary(context, path);
-        self.list[path.row()].error_count = 0;
+        self.list[path].error_count = 0;
         let listed = self.listed.take();
         self.complete(context, listed.as_ref().map_or(&[], |listed| listed));
         self.listed = listed;
@@ -456,8 +454,8 @@ impl Paths {
                 continue;
             }
             any = true;
-            context.recovery.set_rto_policy(id.number(), options.rto.clone());
-            self.list[id.row()].options =
+            context.recovery.set_rto_policy(id, options.rto.clone());
+            self.list[id].options =
                 (*options != PathOptions::default()).then(|| Box::new(options.clone()));
             self.apply_path_mtu(context, id);
             self.judge(now, context, id);

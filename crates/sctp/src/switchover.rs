@@ -4,10 +4,10 @@
 mod trend;
 
 use base::Duration;
+use recovery::PathId;
 
 pub use self::trend::RisingRtt;
 pub(crate) use self::trend::RttTrend;
-use crate::path_id::PathId;
 
 /// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

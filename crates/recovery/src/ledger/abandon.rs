@@ -4,6 +4,7 @@
 use core::ops::Range;
 
 use super::{Ledger, PacketState, Traits, Unit, UnitState};
+use crate::path_id::PathId;
 
 impl Ledger {
     /// Abandons the units of `range` that are not acknowledged cumulatively, in whatever state.
@@ -11,11 +12,11 @@ impl Ledger {
         let mut index = self.first_at_or_after(range.start);
         while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.end() <= range.end) {
             let before = core::mem::replace(&mut unit.state, UnitState::Abandoned);
-            let (start, number, path) = (unit.start, unit.packet, usize::from(unit.path));
+            let (start, number, path) = (unit.start, unit.packet, unit.path);
             let (weight, landed) = (u64::from(unit.weight), unit.land());
             let target = unit.other_path;
             let copies = core::mem::take(&mut unit.copies);
-            if copies != 0 {
+            if !copies.is_empty() {
                 self.forget_copies(copies, weight);
             }
             match before {
@@ -49,8 +50,10 @@ impl Ledger {
         let start = self.next_unit;
         self.next_unit += 1;
         let packet = self.next_packet;
-        self.units
-            .push_back(Unit { state: UnitState::Abandoned, ..Unit::new(start, packet, 1, 0, 0) });
+        self.units.push_back(Unit {
+            state: UnitState::Abandoned,
+            ..Unit::new(start, packet, 1, 0, PathId::FIRST)
+        });
         start
     }
 

@@ -1,13 +1,13 @@
 //! The effect of an acknowledgement on the ledger, and what it newly reports.
 
 use base::{Duration, Instant};
-use smallvec::SmallVec;
 
 use super::{
-    AgainAcked, BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState,
+    AgainAcked, BundleReport, DeliveredBundle, Flight, InFlight, Ledger, PacketNumber, PacketState,
     RESENT_MEMORY, Resent, Traits, Trip, UnitState,
 };
 use crate::feedback::{Feedback, Silence};
+use crate::path_id::PathTable;
 
 /// News of an acknowledgement about one path.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +75,7 @@ pub struct AckReport {
     /// Units found to have been retransmitted needlessly.
     pub spurious: u32,
     /// News about each path with acknowledged packets.
-    pub paths: SmallVec<[PathAck; 2]>,
+    pub paths: PathTable<[PathAck; 2]>,
     /// Fate of copies that rode along.
     pub bundles: BundleReport,
     /// Newly acknowledged units that had been retransmitted.
@@ -137,18 +137,14 @@ impl Ledger {
     }
 
     fn new_report(&self) -> AckReport {
-        let mut report = AckReport::default();
-        for path in &self.paths {
-            let flight_before = path.flight;
-            report.paths.push(PathAck { flight_before, ..PathAck::default() });
-        }
-        report
+        let news = |path: &InFlight| PathAck { flight_before: path.flight, ..PathAck::default() };
+        AckReport { paths: self.paths.values().map(news).collect(), ..AckReport::default() }
     }
 
     /// Handles a timed packet that was copied into later packets and is acknowledged together with one of them:
     /// nothing shows which of them arrived, except that the latest did.
     fn settle_timing(&self, report: &mut AckReport) {
-        for news in &mut report.paths {
+        for news in report.paths.values_mut() {
             if news.timed_bundled.is_some_and(|timed| news.largest_packet != Some(timed)) {
                 news.timed_sent_at = news.largest_sent_at.filter(|_| news.largest_fresh);
             }
@@ -186,10 +182,10 @@ impl Ledger {
         let mixed = unit.traits.has(Traits::COPIED | Traits::MIXED);
         let (weight, landed) = (u64::from(unit.weight), unit.land());
         unit.state = UnitState::GapAcked;
-        if copies != 0 {
+        if !copies.is_empty() {
             self.forget_copies(copies, weight);
         }
-        let Some(news) = report.paths.get_mut(usize::from(path)) else { return };
+        let Some(news) = report.paths.get_mut(path) else { return };
         news.cumulative |= cumulative;
         match state {
             UnitState::GapAcked | UnitState::Abandoned => return,
@@ -198,7 +194,7 @@ impl Ledger {
                 news.spurious += u32::from(!mixed && !bundled);
             }
             UnitState::Outstanding => {
-                let list = &mut self.paths[usize::from(path)];
+                let list = &mut self.paths[path];
                 list.flight.bytes = list.flight.bytes.saturating_sub(landed);
             }
         }
@@ -217,7 +213,7 @@ impl Ledger {
             if !mixed && clean {
                 news.certain_sent_at = news.certain_sent_at.max(sent_at);
             }
-            let list = &mut self.paths[usize::from(path)];
+            let list = &mut self.paths[path];
             if clean && end < list.forward {
                 news.reordered = news.reordered.into_iter().chain(sent_at).min();
             }
@@ -242,7 +238,7 @@ impl Ledger {
         bundles: &mut BundleReport,
     ) -> bool {
         let Some(packet) = self.packet_mut(number) else { return true };
-        let (path, sent_at) = (usize::from(packet.path), packet.sent_at);
+        let (path, sent_at) = (packet.path, packet.sent_at);
         let (bytes, asked) = (packet.along.carried, packet.asked);
         packet.live = packet.live.saturating_sub(1);
         let settled = packet.live == 0;

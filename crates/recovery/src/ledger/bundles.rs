@@ -4,7 +4,8 @@
 use base::Instant;
 use smallvec::SmallVec;
 
-use super::{Ledger, PacketNumber, PathIndex, Traits, Unit, UnitState};
+use super::{Ledger, PacketNumber, Traits, Unit, UnitState};
+use crate::path_id::PathId;
 
 /// Most units examined when copies are chosen.
 const LOOKED_AT: usize = 64;
@@ -52,7 +53,7 @@ impl Ledger {
     ///
     /// A copy does not count as in flight. The unit's acknowledgement is no RTT sample any more, but that of the
     /// new data beside it is.
-    pub fn draft_along(&mut self, path: PathIndex, start: u64) -> Option<u32> {
+    pub fn draft_along(&mut self, path: PathId, start: u64) -> Option<u32> {
         let index = self.locate(start)?;
         let unit = &mut self.units[index];
         if unit.path != path
@@ -84,7 +85,7 @@ impl Ledger {
     /// (`skips`), or ride along too if all must touch.
     pub fn units_before(
         &self,
-        path: PathIndex,
+        path: PathId,
         start: u64,
         skips: bool,
     ) -> impl Iterator<Item = (u64, u32)> {
@@ -107,7 +108,7 @@ impl Ledger {
     /// units are skipped (`skips`), or end the list if all must touch.
     pub fn units_from(
         &self,
-        path: PathIndex,
+        path: PathId,
         start: u64,
         skips: bool,
     ) -> impl Iterator<Item = (u64, u32)> {

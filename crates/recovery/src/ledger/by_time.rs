@@ -2,7 +2,8 @@
 
 use base::Instant;
 
-use super::{Draft, Ledger, PacketNumber, PathIndex, Traits, Unit, UnitState};
+use super::{Draft, Ledger, PacketNumber, Traits, Unit, UnitState};
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 /// Result of [`Ledger::lose_overdue`].
@@ -22,13 +23,13 @@ impl Ledger {
     pub fn lose_overdue(
         &mut self,
         now: Instant,
-        path: PathIndex,
-        target: PathIndex,
+        path: PathId,
+        target: PathId,
         cause: Cause,
         deadline: impl Fn(PacketNumber, Instant) -> Option<Instant>,
     ) -> Overdue {
         let mut overdue = Overdue::default();
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
+        let mut cursor = self.paths.get(path).and_then(|list| list.head());
         while let Some(number) = cursor {
             let Some(packet) = self.packet(number) else { break };
             cursor = Some(packet.next).filter(|next| *next != number);
@@ -62,8 +63,8 @@ impl Ledger {
 
     /// Takes the last packet sent on `path` for lost: its units wait for retransmission on `target`. Returns
     /// whether any was lost.
-    pub fn lose_last(&mut self, path: PathIndex, target: PathIndex, cause: Cause) -> bool {
-        let tail = self.paths.get(usize::from(path)).and_then(|list| list.tail());
+    pub fn lose_last(&mut self, path: PathId, target: PathId, cause: Cause) -> bool {
+        let tail = self.paths.get(path).and_then(|list| list.tail());
         let lost = tail.is_some_and(|number| self.lose_packet(number, target, true, cause));
         self.forget_settled_packets();
         lost
@@ -80,8 +81,8 @@ impl Ledger {
 
     /// Returns to flight the units of `path` that an expired timer took for lost and that still wait for
     /// retransmission, on whatever path. They count as sent now, so that later evidence or the timer decides.
-    pub fn revive(&mut self, now: Instant, path: PathIndex) {
-        for target in 0..self.paths.len() {
+    pub fn revive(&mut self, now: Instant, path: PathId) {
+        for target in self.paths.ids() {
             for start in core::mem::take(&mut self.paths[target].lost) {
                 let Some(index) = self.locate(start) else { continue };
                 let next_packet = self.next_packet;
@@ -105,7 +106,7 @@ impl Ledger {
     }
 
     /// The path on which the retransmitted unit that starts at `start` had been taken for lost.
-    pub fn lost_on(&self, start: u64) -> Option<PathIndex> {
+    pub fn lost_on(&self, start: u64) -> Option<PathId> {
         self.locate(start).map(|index| self.units[index].other_path)
     }
 }

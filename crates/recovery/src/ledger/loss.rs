@@ -2,7 +2,8 @@
 
 use base::Instant;
 
-use super::{Ledger, PacketNumber, PacketState, PathIndex, Traits, UnitState};
+use super::{Ledger, PacketNumber, PacketState, Traits, UnitState};
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 /// Result of [`Ledger::indicate_misses`], in packets.
@@ -21,8 +22,8 @@ impl Ledger {
     #[expect(clippy::too_many_arguments, reason = "a verdict needs all of its terms")]
     pub fn indicate_misses(
         &mut self,
-        path: PathIndex,
-        target: PathIndex,
+        path: PathId,
+        target: PathId,
         before: PacketNumber,
         below: u64,
         threshold: u8,
@@ -30,7 +31,7 @@ impl Ledger {
         cause: Cause,
     ) -> Misses {
         let mut misses = Misses::default();
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
+        let mut cursor = self.paths.get(path).and_then(|list| list.head());
         while let Some(number) = cursor.filter(|number| *number < before) {
             let Some(packet) = self.packet_mut(number) else { break };
             cursor = Some(packet.next).filter(|next| *next != number);
@@ -53,14 +54,14 @@ impl Ledger {
     /// number of packets lost.
     pub fn lose_sent_by(
         &mut self,
-        path: PathIndex,
-        target: PathIndex,
+        path: PathId,
+        target: PathId,
         sent_by: Instant,
         cause: Cause,
         rest: Cause,
     ) -> u32 {
         let mut lost = 0;
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
+        let mut cursor = self.paths.get(path).and_then(|list| list.head());
         while let Some(number) = cursor {
             let Some(packet) = self.packet(number) else { break };
             cursor = Some(packet.next).filter(|next| *next != number);
@@ -78,7 +79,7 @@ impl Ledger {
     pub(super) fn lose_packet(
         &mut self,
         number: PacketNumber,
-        target: PathIndex,
+        target: PathId,
         repeat: bool,
         cause: Cause,
     ) -> bool {
@@ -110,7 +111,7 @@ impl Ledger {
     }
 
     /// Takes an outstanding unit for lost, which is to be retransmitted on `target`. The caller updates its packet.
-    pub(super) fn lose_unit(&mut self, index: usize, target: PathIndex, cause: Cause) {
+    pub(super) fn lose_unit(&mut self, index: usize, target: PathId, cause: Cause) {
         let unit = &self.units[index];
         // With copies, nothing shows whether the first transmission or a copy arrived.
         if unit.transmissions == 1 && !unit.traits.has(Traits::RENEGED) {
@@ -126,12 +127,12 @@ impl Ledger {
         }
         unit.state = UnitState::Lost(cause);
         unit.other_path = target;
-        let (start, path, weight) = (unit.start, usize::from(unit.path), u64::from(unit.weight));
+        let (start, path, weight) = (unit.start, unit.path, u64::from(unit.weight));
         let (landed, copies) = (unit.land(), core::mem::take(&mut unit.copies));
         self.path_mut(target).lost.insert(start);
         let list = &mut self.paths[path];
         list.flight.bytes = list.flight.bytes.saturating_sub(landed);
-        if copies != 0 {
+        if !copies.is_empty() {
             self.forget_copies(copies, weight);
         }
     }

@@ -6,7 +6,8 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::bundles::Along;
-use super::{Ledger, PacketNumber, PathIndex};
+use super::{Ledger, PacketNumber};
+use crate::path_id::PathId;
 
 /// Number of settled packets that may stand behind an older one in flight before they are removed.
 const SETTLED_SPARE: usize = 256;
@@ -33,7 +34,7 @@ pub(super) struct Packet {
     pub(super) previous: PacketNumber,
     pub(super) next: PacketNumber,
     pub(super) runs: SmallVec<[Run; 1]>,
-    pub(super) path: PathIndex,
+    pub(super) path: PathId,
     pub(super) state: PacketState,
     /// Whether the packet carries a retransmission.
     pub(super) resends: bool,
@@ -87,12 +88,7 @@ impl Draft {
 }
 
 impl Ledger {
-    pub(super) fn push_packet(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        draft: Draft,
-    ) -> PacketNumber {
+    pub(super) fn push_packet(&mut self, now: Instant, path: PathId, draft: Draft) -> PacketNumber {
         let number = self.next_packet;
         self.next_packet += 1;
         let weight = u32::try_from(draft.weight).unwrap_or(u32::MAX);
@@ -143,8 +139,8 @@ impl Ledger {
     }
 
     /// Of the packets in flight on `path` that left no later than `by`, the one with the fewest bytes.
-    pub fn smallest_sent_by(&self, path: PathIndex, by: Instant) -> Option<Missing> {
-        let mut cursor = self.paths.get(usize::from(path)).and_then(|list| list.head());
+    pub fn smallest_sent_by(&self, path: PathId, by: Instant) -> Option<Missing> {
+        let mut cursor = self.paths.get(path).and_then(|list| list.head());
         let mut smallest: Option<Missing> = None;
         while let Some(number) = cursor {
             let Some(packet) = self.packet(number).filter(|packet| packet.sent_at <= by) else {
@@ -170,7 +166,7 @@ impl Ledger {
     /// Takes a packet out of its path's list of packets in flight.
     pub(super) fn unlink(&mut self, number: PacketNumber) {
         let Some(packet) = self.packet(number) else { return };
-        let (previous, next, path) = (packet.previous, packet.next, usize::from(packet.path));
+        let (previous, next, path) = (packet.previous, packet.next, packet.path);
         let (along, resends) = (u64::from(packet.along.bytes), packet.resends);
         let list = &mut self.paths[path];
         let (before, after) = list.unlink(number, previous, next);
@@ -194,7 +190,7 @@ impl Ledger {
         }
         // A packet that stays in flight keeps all later ones. A peer that reports gaps and revokes the reports
         // could let them pile up without end: once they outnumber those in flight, they are removed.
-        let in_flight = self.paths.iter().map(|path| path.flight.packets as usize).sum::<usize>();
+        let in_flight = self.paths.values().map(|path| path.flight.packets as usize).sum::<usize>();
         if self.packets.len() > 2 * in_flight + SETTLED_SPARE {
             self.packets.retain(|packet| packet.state == PacketState::InFlight);
         }
@@ -209,8 +205,8 @@ impl Ledger {
 /// Frees memory that a burst needed and an idle path does not.
 fn shrink<T>(queue: &mut VecDeque<T>) {
     // A thin stream rarely has more in flight.
-    const QUIET: usize = 2;
-    if queue.capacity() > QUIET {
-        queue.shrink_to(QUIET);
+    const IDLE: usize = 2;
+    if queue.capacity() > IDLE {
+        queue.shrink_to(IDLE);
     }
 }

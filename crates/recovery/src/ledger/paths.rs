@@ -1,10 +1,11 @@
 //! Operations on several paths: rerouting of retransmissions, and copies on other paths.
 
-use super::{Ledger, PathIndex, Traits, UnitState};
+use super::{Ledger, Traits, UnitState};
+use crate::path_id::{PathId, PathSet};
 
 impl Ledger {
     /// Moves the units that wait for retransmission on `from` to `to`.
-    pub fn reroute(&mut self, from: PathIndex, to: PathIndex) {
+    pub fn reroute(&mut self, from: PathId, to: PathId) {
         if from == to || self.next_lost(from, 0).is_none() {
             return;
         }
@@ -24,8 +25,8 @@ impl Ledger {
     }
 
     /// Bytes of copies that rode along on `path` and whose units are not acknowledged yet.
-    pub fn redundant_bytes(&self, path: PathIndex) -> u64 {
-        self.paths.get(usize::from(path)).map_or(0, |list| list.redundant)
+    pub fn redundant_bytes(&self, path: PathId) -> u64 {
+        self.paths.get(path).map_or(0, |list| list.redundant)
     }
 
     /// Sends a copy of a unit in flight on another path on `path`. Returns its weight, or `None` if the unit is not
@@ -33,15 +34,14 @@ impl Ledger {
     ///
     /// A copy does not count as in flight, nor as evidence of loss: the unit is acknowledged whichever of the two
     /// arrives, and its acknowledgement is an RTT sample of neither path.
-    pub fn send_copy(&mut self, path: PathIndex, start: u64) -> Option<u32> {
+    pub fn send_copy(&mut self, path: PathId, start: u64) -> Option<u32> {
         let index = self.locate(start)?;
-        let bit = 1u8.checked_shl(path.into())?;
         let unit = &mut self.units[index];
         let rides = unit.state == UnitState::Outstanding && unit.path != path;
-        if !rides || unit.copies & bit != 0 {
+        if !rides || unit.copies.contains(path) {
             return None;
         }
-        unit.copies |= bit;
+        unit.copies.insert(path);
         unit.traits.set(Traits::COPIED);
         let weight = unit.weight;
         self.repeated.on_copied(start);
@@ -49,12 +49,11 @@ impl Ledger {
         Some(weight)
     }
 
-    /// Ends the copies of a unit of `weight` bytes on the paths of the bit set `copies`.
-    pub(super) fn forget_copies(&mut self, copies: u8, weight: u64) {
-        for (index, list) in self.paths.iter_mut().enumerate() {
-            if copies & 1u8.checked_shl(index as u32).unwrap_or(0) != 0 {
-                list.redundant = list.redundant.saturating_sub(weight);
-            }
+    /// Ends the copies of a unit of `weight` bytes on the paths `copies`.
+    pub(super) fn forget_copies(&mut self, copies: PathSet, weight: u64) {
+        for path in copies.iter() {
+            let list = self.path_mut(path);
+            list.redundant = list.redundant.saturating_sub(weight);
         }
     }
 }

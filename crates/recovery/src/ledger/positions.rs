@@ -2,7 +2,8 @@
 
 use base::Instant;
 
-use super::{Ledger, PacketState, PathIndex, Traits, Unit, UnitState};
+use super::{Ledger, PacketState, Traits, Unit, UnitState};
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 impl Ledger {
@@ -14,7 +15,7 @@ impl Ledger {
     /// Takes for lost the units below `limit` that were sent once, are in flight and were not judged before; they
     /// wait for retransmission on `target`. For a unit sent twice without being taken for lost, the first
     /// transmission leaves the flight. Returns the number of packets that lost data.
-    pub fn lose_below(&mut self, limit: u64, target: PathIndex, cause: Cause) -> u32 {
+    pub fn lose_below(&mut self, limit: u64, target: PathId, cause: Cause) -> u32 {
         let mut index = self.first_at_or_after(self.judged_below.max(self.cumulative));
         let mut lost = 0;
         while let Some(unit) = self.units.get_mut(index).filter(|unit| unit.start < limit) {
@@ -22,7 +23,7 @@ impl Ledger {
                 lost += u32::from(self.lose_one(index, target, cause));
             } else if unit.traits.has(Traits::DOUBLED) {
                 unit.traits.clear(Traits::DOUBLED);
-                let (path, weight) = (usize::from(unit.path), u64::from(unit.weight));
+                let (path, weight) = (unit.path, u64::from(unit.weight));
                 let list = &mut self.paths[path];
                 list.flight.bytes = list.flight.bytes.saturating_sub(weight);
             }
@@ -35,7 +36,7 @@ impl Ledger {
 
     /// Takes the unit at the cumulative point for lost, if it is in flight, and, unless `repeat`, was sent only
     /// once: it waits for retransmission on `target`. Returns whether it was lost.
-    pub fn lose_first(&mut self, target: PathIndex, repeat: bool, cause: Cause) -> bool {
+    pub fn lose_first(&mut self, target: PathId, repeat: bool, cause: Cause) -> bool {
         let in_flight = self.units.front().is_some_and(|unit| {
             unit.state == UnitState::Outstanding && (repeat || unit.transmissions == 1)
         });
@@ -47,7 +48,7 @@ impl Ledger {
     }
 
     /// Takes one unit for lost; returns whether its packet has no unit in flight any more.
-    fn lose_one(&mut self, index: usize, target: PathIndex, cause: Cause) -> bool {
+    fn lose_one(&mut self, index: usize, target: PathId, cause: Cause) -> bool {
         let number = self.units[index].packet;
         self.lose_unit(index, target, cause);
         self.leave_packet(number);
@@ -55,13 +56,13 @@ impl Ledger {
     }
 
     /// Path of the unit at the cumulative point.
-    pub fn first_path(&self) -> PathIndex {
-        self.units.front().map_or(0, |unit| unit.path)
+    pub fn first_path(&self) -> PathId {
+        self.units.front().map_or(PathId::FIRST, |unit| unit.path)
     }
 
     /// Whether a packet in flight on `path` is being timed.
-    pub fn is_timing(&self, path: PathIndex) -> bool {
-        self.paths.get(usize::from(path)).is_some_and(|list| list.timed.is_some())
+    pub fn is_timing(&self, path: PathId) -> bool {
+        self.paths.get(path).is_some_and(|list| list.timed.is_some())
     }
 
     /// Latest transmission of the unit at the cumulative point, if it is in flight.
@@ -97,7 +98,7 @@ impl Ledger {
 
     /// Adds a unit in flight to the packet being built for `path` without taking it for lost: both transmissions
     /// count as in flight. Returns the number of its retransmission.
-    pub fn draft_double(&mut self, path: PathIndex, start: u64) -> Option<u8> {
+    pub fn draft_double(&mut self, path: PathId, start: u64) -> Option<u8> {
         let index = self.locate(start)?;
         let packet = self.next_packet;
         let unit = &mut self.units[index];

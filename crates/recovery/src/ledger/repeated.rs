@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 
-use super::PathIndex;
+use crate::path_id::PathId;
 
 /// Number of units remembered.
 const MEMORY: usize = 32;
@@ -34,7 +34,7 @@ pub struct Trip {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstTrip {
     /// Path of the packet.
-    pub(super) path: PathIndex,
+    pub(super) path: PathId,
     pub(super) trip: Trip,
     /// Whether an earlier acknowledgement may have been lost.
     pub(super) doubtful: bool,
@@ -44,7 +44,7 @@ pub(super) struct FirstTrip {
 struct Repeated {
     unit: u64,
     /// Path of the first transmission.
-    path: PathIndex,
+    path: PathId,
     first_at: Instant,
     /// Latest transmission; `None` while that packet is being built.
     again_at: Option<Instant>,
@@ -92,7 +92,7 @@ impl RepeatedUnits {
     pub(super) fn on_lost(
         &mut self,
         unit: u64,
-        path: PathIndex,
+        path: PathId,
         first_at: Instant,
         copied: bool,
         ahead: bool,
@@ -172,7 +172,7 @@ impl RepeatedUnits {
         now: Instant,
         range: &Range<u64>,
         mut each: impl FnMut(FirstTrip),
-    ) -> Option<(PathIndex, Instant)> {
+    ) -> Option<(PathId, Instant)> {
         let mut early = None;
         for one in self.known.as_deref_mut()?.iter_mut() {
             if one.copied || !range.contains(&one.unit) {
@@ -208,7 +208,7 @@ mod tests {
     /// Unit 7, first sent at 100 ms and retransmitted at `times`.
     fn sent_again(times: &[u64]) -> RepeatedUnits {
         let mut units = RepeatedUnits::default();
-        units.on_lost(7, 2, at(100), false, false);
+        units.on_lost(7, PathId::at(2), at(100), false, false);
         for time in times {
             units.on_again(7);
             units.on_sent(at(*time));
@@ -246,7 +246,11 @@ mod tests {
         assert_eq!(duplicate(&mut units, at(600), 8), None);
         assert_eq!(duplicate(&mut units, at(600), 7), None, "the first one was lost perhaps");
         let took = Duration::from_millis(410);
-        let trip = FirstTrip { path: 2, trip: Trip { sent_at: at(100), took }, doubtful: false };
+        let trip = FirstTrip {
+            path: PathId::at(2),
+            trip: Trip { sent_at: at(100), took },
+            doubtful: false,
+        };
         assert_eq!(duplicate(&mut units, at(600), 7), Some(trip));
         assert_eq!(duplicate(&mut units, at(600), 7), None, "told once");
     }
@@ -256,7 +260,11 @@ mod tests {
         let mut units = sent_again(&[300]);
         units.on_ack(at(400), |_| true);
         let took = Duration::from_millis(300);
-        let trip = FirstTrip { path: 2, trip: Trip { sent_at: at(100), took }, doubtful: true };
+        let trip = FirstTrip {
+            path: PathId::at(2),
+            trip: Trip { sent_at: at(100), took },
+            doubtful: true,
+        };
         assert_eq!(duplicate(&mut units, at(400), 7), Some(trip));
     }
 
@@ -276,7 +284,7 @@ mod tests {
         };
         assert_eq!(
             report(510, 600),
-            Some((2, at(100))),
+            Some((PathId::at(2), at(100))),
             "although one of two retransmissions was needed perhaps"
         );
         assert_eq!(report(600, 600), None, "the acknowledgement before it was lost perhaps");
@@ -285,7 +293,7 @@ mod tests {
     #[test]
     fn what_has_a_copy_is_proven_by_nothing_but_its_last_retransmission_is_told() {
         let mut copied_before = RepeatedUnits::default();
-        copied_before.on_lost(7, 2, at(100), true, false);
+        copied_before.on_lost(7, PathId::at(2), at(100), true, false);
         copied_before.on_again(7);
         copied_before.on_sent(at(300));
         let mut copied_later = sent_again(&[300]);
@@ -302,7 +310,7 @@ mod tests {
     #[test]
     fn no_more_than_the_last_units_are_remembered() {
         let mut units = RepeatedUnits::default();
-        (0..100).for_each(|unit| units.on_lost(unit, 0, at(unit), false, false));
+        (0..100).for_each(|unit| units.on_lost(unit, PathId::FIRST, at(unit), false, false));
         (0..100).for_each(|unit| units.on_again(unit));
         assert_eq!(units.known.as_ref().map(|known| known.len()), Some(MEMORY));
         assert_eq!((units.find(67).is_some(), units.find(68).is_some()), (false, true));

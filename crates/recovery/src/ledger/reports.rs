@@ -7,9 +7,9 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::{
-    AckReport, Draft, GapRanges, Ledger, PathIndex, RENEGED_SPARE, Resent, Traits, UnitState,
-    ranges,
+    AckReport, Draft, GapRanges, Ledger, RENEGED_SPARE, Resent, Traits, UnitState, ranges,
 };
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 /// Most units looked up for one duplicate report.
@@ -124,7 +124,7 @@ impl Ledger {
 
     /// Forgets all reports (RFC 2018, section 8): the reported units are to be retransmitted on `target` like all
     /// others, unless the cumulative point passes them first.
-    pub fn forget_reports(&mut self, target: PathIndex, cause: Cause) {
+    pub fn forget_reports(&mut self, target: PathId, cause: Cause) {
         if self.reports.is_empty() {
             return;
         }
@@ -159,7 +159,7 @@ impl Ledger {
         report: &mut AckReport,
     ) {
         let early = self.repeated.on_duplicates(now, &range, |first| {
-            if let Some(news) = report.paths.get_mut(usize::from(first.path)) {
+            if let Some(news) = report.paths.get_mut(first.path) {
                 if first.doubtful {
                     news.doubtful_rtt = Some(first.trip.took);
                 } else {
@@ -168,11 +168,11 @@ impl Ledger {
             }
         });
         if let Some((path, sent_at)) = early
-            && let Some(news) = report.paths.get_mut(usize::from(path))
+            && let Some(news) = report.paths.get_mut(path)
         {
             news.early = news.early.max(Some(sent_at));
         }
-        let mut accused: SmallVec<[PathIndex; 4]> = SmallVec::new();
+        let mut accused: SmallVec<[PathId; 4]> = SmallVec::new();
         let resent = self.resent.as_deref_mut();
         resent.into_iter().for_each(|resent| {
             resent.retain(|resent: &Resent| {
@@ -191,7 +191,7 @@ impl Ledger {
         }
         for path in accused {
             report.spurious += 1;
-            if let Some(news) = report.paths.get_mut(usize::from(path)) {
+            if let Some(news) = report.paths.get_mut(path) {
                 news.spurious += 1;
                 news.needless += 1;
             }
@@ -200,7 +200,7 @@ impl Ledger {
 
     /// Counts one needless copy: forgets the transmission that a duplicate report refers to, and returns the path
     /// on which the unit had been taken for lost.
-    fn accuse(&mut self, duplicate: u64) -> Option<PathIndex> {
+    fn accuse(&mut self, duplicate: u64) -> Option<PathId> {
         let index = self.locate(duplicate)?;
         let unit = &mut self.units[index];
         let accused = unit.state == UnitState::GapAcked

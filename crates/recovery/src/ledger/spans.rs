@@ -1,6 +1,7 @@
 //! Units that are spans of bytes: acknowledgements and reports may end anywhere and cut them.
 
-use super::{AckReport, Ledger, PathIndex, Traits, Unit, UnitState};
+use super::{AckReport, Ledger, Traits, Unit, UnitState};
+use crate::path_id::PathId;
 
 /// Number of units that cuts by a peer's reports may leave beyond two for each unit sent. A peer that reports every
 /// other byte would otherwise make the sender keep a row for each byte, and send each of the others in its own
@@ -70,7 +71,7 @@ impl Ledger {
     }
 
     /// Like [`Ledger::draft_new`], but the added data is not timed.
-    pub fn draft_untimed(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+    pub fn draft_untimed(&mut self, path: PathId, len: u32, weight: u32) -> u64 {
         let start = self.draft_new(path, len, weight);
         self.draft.resends = true;
         start

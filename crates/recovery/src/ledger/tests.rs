@@ -9,14 +9,14 @@ use crate::feedback::Feedback;
 
 /// Units that wait for retransmission, on any path.
 fn lost_count(ledger: &Ledger) -> usize {
-    ledger.paths.iter().map(|path| path.lost.len()).sum()
+    ledger.paths.values().map(|path| path.lost.len()).sum()
 }
 
 fn send(ledger: &mut Ledger, at: u64, units: u32) -> PacketNumber {
     (0..units).for_each(|_| {
-        ledger.draft_new(0, 1, 100);
+        ledger.draft_new(PathId::FIRST, 1, 100);
     });
-    ledger.commit(Instant::from_millis(at), 0)
+    ledger.commit(Instant::from_millis(at), PathId::FIRST)
 }
 
 fn ack(ledger: &mut Ledger, at: u64, cumulative: u64, gaps: &[Range<u64>]) -> AckReport {
@@ -31,24 +31,40 @@ fn one_packet_a_round_trip_is_timed_and_a_resent_one_never() {
     send(&mut ledger, 0, 1);
     send(&mut ledger, 10, 1);
     let first = ack(&mut ledger, 100, 1, &[]);
-    assert_eq!(first.paths[0].timed_sent_at, Some(Instant::ZERO));
+    assert_eq!(first.paths[PathId::FIRST].timed_sent_at, Some(Instant::ZERO));
     // The second packet left while the first was being timed.
-    assert_eq!(ack(&mut ledger, 110, 2, &[]).paths[0].timed_sent_at, None);
+    assert_eq!(ack(&mut ledger, 110, 2, &[]).paths[PathId::FIRST].timed_sent_at, None);
     send(&mut ledger, 120, 1);
-    let lost = ledger.lose_sent_by(0, 0, Instant::from_millis(320), Cause::Timeout, Cause::Bundled);
+    let lost = ledger.lose_sent_by(
+        PathId::FIRST,
+        PathId::FIRST,
+        Instant::from_millis(320),
+        Cause::Timeout,
+        Cause::Bundled,
+    );
     assert_eq!(lost, 1);
-    assert_eq!(ledger.draft_again(0, 2), Some((Cause::Timeout, 1)));
-    ledger.commit(Instant::from_millis(320), 0);
-    assert_eq!(ack(&mut ledger, 420, 3, &[]).paths[0].timed_sent_at, None, "Karn's rule");
+    assert_eq!(ledger.draft_again(PathId::FIRST, 2), Some((Cause::Timeout, 1)));
+    ledger.commit(Instant::from_millis(320), PathId::FIRST);
+    assert_eq!(
+        ack(&mut ledger, 420, 3, &[]).paths[PathId::FIRST].timed_sent_at,
+        None,
+        "Karn's rule"
+    );
 }
 
 #[test]
 fn a_late_duplicate_report_counts_a_needless_retransmission_once() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 1);
-    ledger.lose_sent_by(0, 0, Instant::from_millis(200), Cause::Timeout, Cause::Bundled);
-    ledger.draft_again(0, 0);
-    ledger.commit(Instant::from_millis(200), 0);
+    ledger.lose_sent_by(
+        PathId::FIRST,
+        PathId::FIRST,
+        Instant::from_millis(200),
+        Cause::Timeout,
+        Cause::Bundled,
+    );
+    ledger.draft_again(PathId::FIRST, 0);
+    ledger.commit(Instant::from_millis(200), PathId::FIRST);
     ack(&mut ledger, 210, 1, &[]);
     let report = |ledger: &mut Ledger| {
         let nothing = GapRanges::new();
@@ -68,7 +84,7 @@ fn a_peer_that_gives_and_takes_back_gap_reports_cannot_make_the_ledger_grow() {
     for round in 0..1_000 {
         ack(&mut ledger, 100 + round, 0, &[1..2, 3..100]);
         ack(&mut ledger, 100 + round, 0, &[]);
-        assert_eq!(ledger.flight(0), Flight { packets: 100, bytes: 10_000 });
+        assert_eq!(ledger.flight(PathId::FIRST), Flight { packets: 100, bytes: 10_000 });
     }
     // Twice the flight, the spare, and the growth by one acknowledgement.
     assert!(ledger.packets.len() <= 2 * 100 + 256 + 100, "{} packets", ledger.packets.len());
@@ -78,60 +94,90 @@ fn a_peer_that_gives_and_takes_back_gap_reports_cannot_make_the_ledger_grow() {
 fn what_is_lost_on_one_path_waits_on_its_target_until_it_is_rerouted() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 3);
-    ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
-    assert_eq!((ledger.next_lost(0, 0), ledger.next_lost(1, 0)), (None, Some((0, 100))));
-    ledger.reroute(1, 2);
-    assert_eq!((ledger.next_lost(1, 0), ledger.next_lost(2, 1)), (None, Some((1, 100))));
+    ledger.lose_sent_by(
+        PathId::FIRST,
+        PathId::at(1),
+        Instant::ZERO,
+        Cause::Timeout,
+        Cause::Bundled,
+    );
+    assert_eq!(
+        (ledger.next_lost(PathId::FIRST, 0), ledger.next_lost(PathId::at(1), 0)),
+        (None, Some((0, 100)))
+    );
+    ledger.reroute(PathId::at(1), PathId::at(2));
+    assert_eq!(
+        (ledger.next_lost(PathId::at(1), 0), ledger.next_lost(PathId::at(2), 1)),
+        (None, Some((1, 100)))
+    );
     // One unit is acknowledged while it waits, one is sent on yet another path.
     ack(&mut ledger, 10, 1, &[]);
-    assert_eq!(ledger.draft_again(3, 1), Some((Cause::Timeout, 1)));
-    ledger.commit(Instant::from_millis(10), 3);
-    assert_eq!((ledger.next_lost(2, 0), lost_count(&ledger)), (Some((2, 100)), 1));
-    assert_eq!(ledger.flight(3), Flight { packets: 1, bytes: 100 });
-    assert_eq!(ledger.flight(0), Flight::default());
+    assert_eq!(ledger.draft_again(PathId::at(3), 1), Some((Cause::Timeout, 1)));
+    ledger.commit(Instant::from_millis(10), PathId::at(3));
+    assert_eq!((ledger.next_lost(PathId::at(2), 0), lost_count(&ledger)), (Some((2, 100)), 1));
+    assert_eq!(ledger.flight(PathId::at(3)), Flight { packets: 1, bytes: 100 });
+    assert_eq!(ledger.flight(PathId::FIRST), Flight::default());
 }
 
 #[test]
 fn a_needless_timeout_brings_back_what_its_own_path_lost_wherever_that_waits() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 2);
-    ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
+    ledger.lose_sent_by(
+        PathId::FIRST,
+        PathId::at(1),
+        Instant::ZERO,
+        Cause::Timeout,
+        Cause::Bundled,
+    );
     // A timeout of the path of the retransmissions has no effect on the path that lost the units.
-    ledger.revive(Instant::from_millis(5), 1);
-    assert_eq!((lost_count(&ledger), ledger.flight(0)), (2, Flight::default()));
-    ledger.revive(Instant::from_millis(5), 0);
-    assert_eq!((lost_count(&ledger), ledger.next_lost(1, 0)), (0, None));
-    assert_eq!(ledger.flight(0), Flight { packets: 2, bytes: 200 });
-    assert_eq!(ack(&mut ledger, 20, 2, &[]).paths[0].acked_bytes, 200);
+    ledger.revive(Instant::from_millis(5), PathId::at(1));
+    assert_eq!((lost_count(&ledger), ledger.flight(PathId::FIRST)), (2, Flight::default()));
+    ledger.revive(Instant::from_millis(5), PathId::FIRST);
+    assert_eq!((lost_count(&ledger), ledger.next_lost(PathId::at(1), 0)), (0, None));
+    assert_eq!(ledger.flight(PathId::FIRST), Flight { packets: 2, bytes: 200 });
+    assert_eq!(ack(&mut ledger, 20, 2, &[]).paths[PathId::FIRST].acked_bytes, 200);
 }
 
 #[test]
 fn a_unit_that_travelled_on_two_paths_proves_neither_and_one_on_its_own_proves_its_path() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 1);
-    ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
-    ledger.draft_again(1, 0);
-    ledger.commit(Instant::from_millis(10), 1);
+    ledger.lose_sent_by(
+        PathId::FIRST,
+        PathId::at(1),
+        Instant::ZERO,
+        Cause::Timeout,
+        Cause::Bundled,
+    );
+    ledger.draft_again(PathId::at(1), 0);
+    ledger.commit(Instant::from_millis(10), PathId::at(1));
     let mixed = ack(&mut ledger, 20, 1, &[]);
-    assert_eq!(mixed.paths.iter().map(|news| news.proven).collect::<Vec<_>>(), [false, false]);
-    assert_eq!(mixed.paths[1].acked_bytes, 100);
+    assert_eq!(mixed.paths.values().map(|news| news.proven).collect::<Vec<_>>(), [false, false]);
+    assert_eq!(mixed.paths[PathId::at(1)].acked_bytes, 100);
     send(&mut ledger, 30, 1);
     let own = ack(&mut ledger, 40, 2, &[]);
-    assert_eq!(own.paths.iter().map(|news| news.proven).collect::<Vec<_>>(), [true, false]);
-    assert_eq!(own.paths[0].certain_sent_at, Some(Instant::from_millis(30)));
+    assert_eq!(own.paths.values().map(|news| news.proven).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(own.paths[PathId::FIRST].certain_sent_at, Some(Instant::from_millis(30)));
 }
 
 #[test]
 fn an_acknowledgement_before_the_retransmission_accuses_the_path_of_the_hasty_timer() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 2);
-    ledger.lose_sent_by(0, 1, Instant::ZERO, Cause::Timeout, Cause::Bundled);
-    ledger.draft_again(1, 0);
-    ledger.commit(Instant::from_millis(10), 1);
+    ledger.lose_sent_by(
+        PathId::FIRST,
+        PathId::at(1),
+        Instant::ZERO,
+        Cause::Timeout,
+        Cause::Bundled,
+    );
+    ledger.draft_again(PathId::at(1), 0);
+    ledger.commit(Instant::from_millis(10), PathId::at(1));
     let late = ack(&mut ledger, 20, 2, &[]);
-    assert_eq!(late.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(late.paths.values().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
     assert!(
-        late.paths[0].proven && late.paths[0].certain_sent_at.is_none(),
+        late.paths[PathId::FIRST].proven && late.paths[PathId::FIRST].certain_sent_at.is_none(),
         "the path may have died since"
     );
     // The duplicate of the retransmitted unit concerns the same path.
@@ -139,7 +185,7 @@ fn an_acknowledgement_before_the_retransmission_accuses_the_path_of_the_hasty_ti
     let view =
         Feedback { needless: core::slice::from_ref(&(0..1)), ..Feedback::of_all(2, &nothing) };
     let duplicate = ledger.on_feedback(Instant::from_millis(30), &view);
-    assert_eq!(duplicate.paths.iter().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(duplicate.paths.values().map(|news| news.spurious).collect::<Vec<_>>(), [1, 0]);
 }
 
 #[test]
@@ -147,22 +193,34 @@ fn a_copy_is_in_no_flight_gives_no_sample_and_is_forgotten_with_its_unit() {
     let mut ledger = Ledger::new(0);
     send(&mut ledger, 0, 1);
     send(&mut ledger, 0, 1);
-    assert_eq!(ledger.send_copy(1, 0), Some(100));
-    assert_eq!(ledger.send_copy(1, 0), None, "one copy a path");
-    assert_eq!(ledger.send_copy(0, 0), None, "not on its own path");
-    assert_eq!(ledger.send_copy(1, 1), Some(100));
-    assert_eq!((ledger.flight_bytes(), ledger.redundant_bytes(1)), (200, 200));
+    assert_eq!(ledger.send_copy(PathId::at(1), 0), Some(100));
+    assert_eq!(ledger.send_copy(PathId::at(1), 0), None, "one copy a path");
+    assert_eq!(ledger.send_copy(PathId::FIRST, 0), None, "not on its own path");
+    assert_eq!(ledger.send_copy(PathId::at(1), 1), Some(100));
+    assert_eq!((ledger.flight_bytes(), ledger.redundant_bytes(PathId::at(1))), (200, 200));
     let report = ack(&mut ledger, 50, 1, &[]);
-    assert_eq!((report.paths[0].timed_sent_at, report.paths[0].proven), (None, false));
-    assert_eq!(ledger.redundant_bytes(1), 100);
+    assert_eq!(
+        (report.paths[PathId::FIRST].timed_sent_at, report.paths[PathId::FIRST].proven),
+        (None, false)
+    );
+    assert_eq!(ledger.redundant_bytes(PathId::at(1)), 100);
     // The other copy is lost: it is taken for lost too, and another copy may ride.
-    ledger.lose_sent_by(0, 0, Instant::ZERO, Cause::Timeout, Cause::Bundled);
-    assert_eq!((ledger.redundant_bytes(1), ledger.send_copy(1, 1)), (0, None));
-    ledger.draft_again(0, 1);
-    ledger.commit(Instant::from_millis(60), 0);
-    assert_eq!(ledger.send_copy(1, 1), Some(100));
+    ledger.lose_sent_by(
+        PathId::FIRST,
+        PathId::FIRST,
+        Instant::ZERO,
+        Cause::Timeout,
+        Cause::Bundled,
+    );
+    assert_eq!(
+        (ledger.redundant_bytes(PathId::at(1)), ledger.send_copy(PathId::at(1), 1)),
+        (0, None)
+    );
+    ledger.draft_again(PathId::FIRST, 1);
+    ledger.commit(Instant::from_millis(60), PathId::FIRST);
+    assert_eq!(ledger.send_copy(PathId::at(1), 1), Some(100));
     ack(&mut ledger, 70, 2, &[]);
-    assert_eq!((ledger.flight_bytes(), ledger.redundant_bytes(1)), (0, 0));
+    assert_eq!((ledger.flight_bytes(), ledger.redundant_bytes(PathId::at(1))), (0, 0));
     // Duplicates of copies are not needless retransmissions.
     let nothing = GapRanges::new();
     let view = Feedback { needless: &[0..1, 1..2], ..Feedback::of_all(2, &nothing) };
@@ -180,8 +238,8 @@ mod abandon {
     fn ledger(packets: u64) -> Ledger {
         let mut ledger = Ledger::new(10);
         for index in 0..packets {
-            ledger.draft_new(0, 1, 100);
-            ledger.commit(milliseconds(index), 0);
+            ledger.draft_new(PathId::FIRST, 1, 100);
+            ledger.commit(milliseconds(index), PathId::FIRST);
         }
         ledger
     }
@@ -199,16 +257,31 @@ mod abandon {
     #[test]
     fn what_is_given_up_leaves_the_flight_and_is_not_sent_again() {
         let mut ledger = ledger(4);
-        ledger.lose_sent_by(0, 0, milliseconds(1), Cause::Timeout, Cause::Bundled);
-        assert_eq!((lost_count(&ledger), ledger.flight(0).packets), (2, 2));
+        ledger.lose_sent_by(
+            PathId::FIRST,
+            PathId::FIRST,
+            milliseconds(1),
+            Cause::Timeout,
+            Cause::Bundled,
+        );
+        assert_eq!((lost_count(&ledger), ledger.flight(PathId::FIRST).packets), (2, 2));
         // One that is lost and one that is in flight.
         ledger.abandon(11..13);
-        assert_eq!(ledger.next_lost(0, 0), Some((10, 100)));
-        assert_eq!((lost_count(&ledger), ledger.flight(0)), (1, Flight { packets: 1, bytes: 100 }));
+        assert_eq!(ledger.next_lost(PathId::FIRST, 0), Some((10, 100)));
+        assert_eq!(
+            (lost_count(&ledger), ledger.flight(PathId::FIRST)),
+            (1, Flight { packets: 1, bytes: 100 })
+        );
         // An abandoned unit gets no miss indication, and is neither lost nor counted when it is reported after all.
         let report = ack(&mut ledger, 10, Some(11..13));
-        assert_eq!(report.paths[0].acked_bytes, 0);
-        ledger.lose_sent_by(0, 0, milliseconds(100), Cause::Timeout, Cause::Bundled);
+        assert_eq!(report.paths[PathId::FIRST].acked_bytes, 0);
+        ledger.lose_sent_by(
+            PathId::FIRST,
+            PathId::FIRST,
+            milliseconds(100),
+            Cause::Timeout,
+            Cause::Bundled,
+        );
         assert_eq!(lost_count(&ledger), 2, "the other two");
     }
 
@@ -219,8 +292,8 @@ mod abandon {
         ledger.abandon(11..12);
         assert!(!ledger.is_gap_acked(11) && ledger.is_gap_acked(12));
         ack(&mut ledger, 10, None);
-        assert_eq!(ledger.flight(0), Flight { packets: 2, bytes: 200 });
-        assert_eq!(ack(&mut ledger, 13, None).paths[0].acked_bytes, 200);
+        assert_eq!(ledger.flight(PathId::FIRST), Flight { packets: 2, bytes: 200 });
+        assert_eq!(ack(&mut ledger, 13, None).paths[PathId::FIRST].acked_bytes, 200);
         assert!(ledger.is_empty());
     }
 
@@ -228,13 +301,16 @@ mod abandon {
     fn a_unit_that_stands_for_the_rest_is_passed_by_the_cumulative_point() {
         let mut ledger = ledger(1);
         assert_eq!(ledger.append_abandoned(), 11);
-        ledger.draft_new(0, 1, 100);
-        ledger.commit(milliseconds(5), 0);
-        assert_eq!((ledger.next_unit(), ledger.flight(0).packets), (13, 2));
+        ledger.draft_new(PathId::FIRST, 1, 100);
+        ledger.commit(milliseconds(5), PathId::FIRST);
+        assert_eq!((ledger.next_unit(), ledger.flight(PathId::FIRST).packets), (13, 2));
         assert_eq!((ledger.transmissions(10), ledger.transmissions(13)), (1, 0));
         let report = ack(&mut ledger, 13, None);
-        assert_eq!((report.paths[0].acked_bytes, report.paths[0].delivered), (200, 2));
-        assert_eq!(ledger.flight(0), Flight::default());
+        assert_eq!(
+            (report.paths[PathId::FIRST].acked_bytes, report.paths[PathId::FIRST].delivered),
+            (200, 2)
+        );
+        assert_eq!(ledger.flight(PathId::FIRST), Flight::default());
     }
 
     #[test]
@@ -243,8 +319,8 @@ mod abandon {
         ledger.restart_at(1000);
         assert!(ledger.is_empty());
         assert_eq!((ledger.cumulative(), ledger.next_unit()), (1000, 1000));
-        assert_eq!(ledger.draft_new(0, 1, 50), 1000);
-        ledger.commit(milliseconds(9), 0);
-        assert_eq!(ack(&mut ledger, 1001, None).paths[0].acked_bytes, 50);
+        assert_eq!(ledger.draft_new(PathId::FIRST, 1, 50), 1000);
+        ledger.commit(milliseconds(9), PathId::FIRST);
+        assert_eq!(ack(&mut ledger, 1001, None).paths[PathId::FIRST].acked_bytes, 50);
     }
 }

@@ -1,6 +1,7 @@
 //! Units: the state of each piece of data that is not acknowledged cumulatively.
 
-use super::{PacketNumber, PathIndex};
+use super::PacketNumber;
+use crate::path_id::{PathId, PathSet};
 use crate::stats::Cause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +24,13 @@ pub(super) struct Unit {
     pub(super) weight: u32,
     pub(super) state: UnitState,
     /// Path of its latest packet.
-    pub(super) path: PathIndex,
+    pub(super) path: PathId,
     /// While it is lost: the path of its retransmission. After the retransmission: the path on which it had been
     /// taken for lost.
-    pub(super) other_path: PathIndex,
+    pub(super) other_path: PathId,
     pub(super) transmissions: u8,
-    /// Paths with an unacknowledged copy of it, as a bit set.
-    pub(super) copies: u8,
+    /// Paths with an unacknowledged copy of it.
+    pub(super) copies: PathSet,
     pub(super) traits: Traits,
 }
 
@@ -76,7 +77,7 @@ impl Unit {
         packet: PacketNumber,
         len: u32,
         weight: u32,
-        path: PathIndex,
+        path: PathId,
     ) -> Unit {
         Unit {
             start,
@@ -87,7 +88,7 @@ impl Unit {
             path,
             other_path: path,
             transmissions: 1,
-            copies: 0,
+            copies: PathSet::NONE,
             traits: Traits::default(),
         }
     }

@@ -3,15 +3,14 @@
 use core::ops::Range;
 
 use super::Recovery;
-use crate::ledger::PathIndex;
+use crate::path_id::PathId;
 
 impl Recovery {
     /// Abandons the units of `range`: they leave the flight and are not retransmitted. The window neither grows nor
     /// shrinks. A timer without data in flight stops; the message that tells the peer has a timer of its own.
     pub fn abandon(&mut self, range: Range<u64>) {
         self.ledger.abandon(range);
-        for (index, state) in self.paths.iter_mut().enumerate() {
-            let path = index as PathIndex;
+        for (path, state) in self.paths.iter_mut() {
             if self.ledger.flight(path).packets == 0 {
                 state.t3_rtx = None;
                 state.early_timer = None;
@@ -31,14 +30,14 @@ impl Recovery {
         self.ledger.append_abandoned()
     }
 
-    /// Number of paths.
-    pub fn path_count(&self) -> PathIndex {
-        self.paths.len() as PathIndex
+    /// All paths.
+    pub fn path_ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        self.paths.ids()
     }
 
     /// Whether a retransmission timer runs on any path.
     pub fn is_timer_running(&self) -> bool {
-        self.paths.iter().any(|path| path.t3_rtx.is_some())
+        self.paths.values().any(|path| path.t3_rtx.is_some())
     }
 
     /// Makes `unit` the next new unit. No data may be outstanding.

@@ -10,8 +10,9 @@ use crate::congestion::Acked;
 use crate::episode::Exempt;
 use crate::event::Event;
 use crate::feedback::{Feedback, Silence};
-use crate::ledger::{AckReport, PathAck, PathIndex};
+use crate::ledger::{AckReport, PathAck};
 use crate::path::{PathRecovery, RoundTrip};
+use crate::path_id::PathId;
 use crate::policy::ImmediateRequest;
 use crate::stats::Cause;
 
@@ -61,9 +62,9 @@ impl Recovery {
         if report.spurious > 0 {
             self.on_spurious(now, report.spurious);
         }
-        let before: SmallVec<[Before; 1]> = self.paths.iter().map(Before::of).collect();
-        for (index, news) in report.paths.iter().enumerate() {
-            self.on_news(now, index as PathIndex, news, &report, feedback, &mut outcome);
+        let before: SmallVec<[Before; 1]> = self.paths.values().map(Before::of).collect();
+        for (path, news) in report.paths.iter() {
+            self.on_news(now, path, news, &report, feedback, &mut outcome);
         }
         let news = outcome.acked_bytes > 0;
         let left = if self.reports_gaps() { news } else { current && feedback.duplicate };
@@ -72,13 +73,12 @@ impl Recovery {
             self.on_duplicate();
         }
         let original = self.take_proven(now, &report, feedback.echo);
-        let bundled = report.paths.iter().position(|news| news.acked_bytes > 0);
-        let bundled = bundled.unwrap_or(0) as PathIndex;
+        let bundled = report.paths.position(|news| news.acked_bytes > 0);
+        let bundled = bundled.unwrap_or(PathId::FIRST);
         self.on_bundles(now, bundled, &report);
         self.on_copy_acked(now, bundled, &report, feedback);
         let context = AckContext { advanced, echo_age: feedback.echo.or(original), unsent_packets };
-        for ((index, news), before) in report.paths.iter().enumerate().zip(before) {
-            let path = index as PathIndex;
+        for ((path, news), before) in report.paths.iter().zip(before) {
             let Before { was_recovering, was_heard } = before;
             self.judge(now, path, news, context);
             let flight_before = self.counted(path, news.flight_before);
@@ -96,14 +96,14 @@ impl Recovery {
         self.ledger.is_empty()
             && feedback.needless.is_empty()
             && feedback.cumulative <= self.ledger.cumulative()
-            && self.paths.iter().all(PathRecovery::waits_for_nothing)
+            && self.paths.values().all(PathRecovery::waits_for_nothing)
     }
 
     /// Processes the news of an acknowledgement about one path.
     fn on_news(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         report: &AckReport,
         feedback: &Feedback<'_>,
@@ -114,17 +114,17 @@ impl Recovery {
         let adds_up = self.heard.silence == Silence::Nothing;
         let hasty = if adds_up { news.needless } else { news.spurious };
         if hasty > 0 {
-            outcome.spurious |= 1 << path;
-            self.paths[usize::from(path)].on_spurious();
+            outcome.spurious.insert(path);
+            self.paths[path].on_spurious();
         }
         self.watch_delivery(now, path, news);
         if news.acked_bytes > 0 || (outcome.advanced && adds_up) {
             outcome.acked_bytes += news.acked_bytes;
-            outcome.paths |= u64::from(news.proven) << path;
-            outcome.certain |= u64::from(news.certain_sent_at.is_some()) << path;
+            outcome.paths.insert_if(news.proven, path);
+            outcome.certain.insert_if(news.certain_sent_at.is_some(), path);
             let timed = news.timed_sent_at.is_some();
             let sampled = timed || self.sample_by_echo(now, path, news, report, feedback);
-            outcome.sampled |= u64::from(sampled) << path;
+            outcome.sampled.insert_if(sampled, path);
             self.on_path_acked(now, path, news, outcome.advanced);
         }
         if outcome.advanced {
@@ -137,7 +137,7 @@ impl Recovery {
     fn sample_by_echo(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         report: &AckReport,
         feedback: &Feedback<'_>,
@@ -151,7 +151,7 @@ impl Recovery {
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh && self.samples_proven());
         let rtt = latest.map_or(rtt, |sent_at| rtt.min(now.since(sent_at)));
         // Timestamps count milliseconds, too coarse for a shorter path.
-        let known = self.paths[usize::from(path)].mechanisms.as_deref();
+        let known = self.paths[path].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get());
         let rtt = least.map_or(rtt, |least| rtt.max(least));
         let copied = report.again.ahead.map(|ahead| self.copy_trip(now, path, ahead, feedback));
@@ -167,18 +167,18 @@ impl Recovery {
             let delay = LONGEST_ACK_DELAY;
             self.watch_queue(now, path, Some(RoundTrip { measured: rtt, delay }));
         }
-        if let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() {
+        if let Some(mechanisms) = self.paths[path].mechanisms.as_deref_mut() {
             mechanisms.min_rtt.on_sample(now, rtt);
         }
         true
     }
 
     /// The cumulative point advanced: the path's episode ends, or fast recovery continues with the next hole.
-    fn on_advance(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
+    fn on_advance(&mut self, now: Instant, path: PathId, news: &PathAck) {
         let cumulative = self.ledger.cumulative();
         let (reports, flight) = (self.reports_gaps(), self.window_taken(path));
         self.heard.duplicates = 0;
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let was_recovering = state.episode.is_recovering();
         let (mss, acked) = (state.congestion.mss(), news.acked_bytes);
         state.episode.on_cumulative(cumulative);
@@ -206,8 +206,8 @@ impl Recovery {
     }
 
     /// Takes the unit at the cumulative point for lost: it is the next hole.
-    fn lose_next_hole(&mut self, now: Instant, path: PathIndex) {
-        let state = &mut self.paths[usize::from(path)];
+    fn lose_next_hole(&mut self, now: Instant, path: PathId) {
+        let state = &mut self.paths[path];
         if self.ledger.lose_first(state.routes.fast, true, Cause::Fast) {
             state.on_fates(1, true);
             self.events.record(now, || Event::Lost { path, packets: 1, cause: Cause::Fast });
@@ -224,21 +224,21 @@ impl Recovery {
         let limited = limited.then(|| self.ledger.unacknowledged_bytes());
         let cumulative = self.ledger.cumulative();
         // The duplicate concerns the unit at the cumulative point.
-        let state = &mut self.paths[usize::from(self.ledger.first_path())];
+        let state = &mut self.paths[self.ledger.first_path()];
         state.episode.on_duplicate(cumulative, state.congestion.mss(), limited);
     }
 
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {
         self.stats.spurious += u64::from(units);
         self.events.record(now, || Event::Spurious { units });
-        let delays = self.paths.iter_mut().filter_map(|path| path.ack_delay.as_deref_mut());
+        let delays = self.paths.values_mut().filter_map(|path| path.ack_delay.as_deref_mut());
         delays.for_each(AckDelay::on_needless);
     }
 
     /// Passes on the round trip of the latest delivered packet, unless that was sent before, as evidence of the
     /// peer's delay and of a queue.
-    fn watch_round_trip(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
-        let state = &mut self.paths[usize::from(path)];
+    fn watch_round_trip(&mut self, now: Instant, path: PathId, news: &PathAck) {
+        let state = &mut self.paths[path];
         if state.ack_delay.is_none() && state.copying.is_empty() {
             return;
         }
@@ -270,7 +270,7 @@ impl Recovery {
             Some(next) => next.since(sent_at),
             None => return self.watch_queue(now, path, None),
         };
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         // An acknowledgement that a copy brought about takes longer than others, which would be attributed to the
         // copy's bytes.
         if let Some(worth) = state.copying.worth_mut().filter(|_| prompt) {
@@ -280,7 +280,7 @@ impl Recovery {
     }
 
     /// Whether requests for acknowledgements may follow packets of `path` in its present state.
-    pub(super) fn may_ask(&self, path: PathIndex) -> bool {
+    pub(super) fn may_ask(&self, path: PathId) -> bool {
         match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => false,
             ImmediateRequest::WhileThin => self.copies_pay(path),
@@ -289,8 +289,8 @@ impl Recovery {
     }
 
     /// Whether the peer delayed an acknowledgement that it would have sent at once on request.
-    fn waited(&self, path: PathIndex, news: &PathAck, measured: Duration) -> bool {
-        let state = &self.paths[usize::from(path)];
+    fn waited(&self, path: PathId, news: &PathAck, measured: Duration) -> bool {
+        let state = &self.paths[path];
         let delay = state.ack_delay.as_deref().filter(|_| self.may_ask(path));
         let (Some(delay), Some(packet)) = (delay, news.largest_packet) else { return false };
         let asked = state.was_asked_for(packet);
@@ -303,8 +303,8 @@ impl Recovery {
 
     /// Whether the timed packet travelled alone for a round trip and is acknowledged only with the next one: the
     /// peer waited for that one, or the acknowledgement was lost.
-    fn waited_for_next(&mut self, now: Instant, path: PathIndex, news: &PathAck) -> bool {
-        let (may_ask, state) = (self.may_ask(path), &mut self.paths[usize::from(path)]);
+    fn waited_for_next(&mut self, now: Instant, path: PathId, news: &PathAck) -> bool {
+        let (may_ask, state) = (self.may_ask(path), &mut self.paths[path]);
         let delay = state.ack_delay.as_deref_mut().filter(|_| may_ask);
         let times = news.timed_sent_at.zip(news.largest_sent_at);
         delay.zip(times).is_some_and(|(delay, (timed, latest))| {
@@ -314,13 +314,13 @@ impl Recovery {
 
     /// Transmission of data that was sent once and whose acknowledgement is its own: the timed packet, or the
     /// latest one acknowledged with it if the acknowledgement of the timed one may have been lost.
-    fn trusted_timing(&mut self, now: Instant, path: PathIndex, news: &PathAck) -> Option<Instant> {
+    fn trusted_timing(&mut self, now: Instant, path: PathId, news: &PathAck) -> Option<Instant> {
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh);
         if self.waited_for_next(now, path, news) {
             return latest;
         }
         let judges = self.samples_proven() && self.heard.silence == Silence::Missing;
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let doubts = state.mechanisms.as_deref_mut().map(|mechanisms| &mut mechanisms.doubts);
         let Some(doubts) = doubts.filter(|_| judges) else { return news.timed_sent_at };
         if news.delivered == 1 && news.cumulative && latest.is_some() {
@@ -337,7 +337,7 @@ impl Recovery {
     pub(super) fn on_path_acked(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         advanced: bool,
     ) {
@@ -347,7 +347,7 @@ impl Recovery {
         match rtt {
             // The sample only shows that the path is no longer than the peer's delay explains.
             Some(sample) if self.waited(path, news, sample) => {
-                self.paths[usize::from(path)].backoff.on_sample();
+                self.paths[path].backoff.on_sample();
             }
             Some(sample) => self.on_rtt_sample(path, sample),
             None => {}
@@ -363,7 +363,7 @@ impl Recovery {
             (self.delivered(path, news), self.counted(path, news.flight_before));
         let flight_after = self.window_taken(path);
         let (next_unit, next_packet) = (self.ledger.next_unit(), self.ledger.next_packet());
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let flight_peak = state.peak.get().max(flight_before);
         if let Some(packet) = news.largest_packet {
             state.peak.on_delivered(packet, next_packet, flight_after);

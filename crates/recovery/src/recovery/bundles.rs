@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use super::Recovery;
 use crate::congestion::Signal;
 use crate::event::Event;
-use crate::ledger::{AckReport, PacketNumber, PathIndex};
+use crate::ledger::{AckReport, PacketNumber};
 use crate::path::{Prospect, RoundTrip};
+use crate::path_id::PathId;
 use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
 use crate::rtt::Ratio;
 
@@ -43,7 +44,7 @@ impl Recovery {
     pub fn bundle_before(
         &self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         before: u64,
         bytes: u32,
         space: Space<impl Fn(u32) -> u32>,
@@ -58,7 +59,7 @@ impl Recovery {
     /// `from`.
     pub fn bundle_behind(
         &self,
-        path: PathIndex,
+        path: PathId,
         from: u64,
         bytes: u32,
         space: Space<impl Fn(u32) -> u32>,
@@ -73,7 +74,7 @@ impl Recovery {
     }
 
     /// The bundling policy, if copies ride along at present.
-    fn bundles_now(&self, path: PathIndex) -> Option<BundlingPolicy> {
+    fn bundles_now(&self, path: PathId) -> Option<BundlingPolicy> {
         let policy = self.policy.redundancy.bundling?;
         // If messages are further apart than a round trip, no data is in flight to be copied.
         let pays = || self.copies_pay(path) || self.copies_pay_at_first(path);
@@ -84,7 +85,7 @@ impl Recovery {
     }
 
     /// How many packets back copies on `path` reach at most at present, apart from the brake.
-    fn furthest_copy(&self, path: PathIndex) -> u8 {
+    fn furthest_copy(&self, path: PathId) -> u8 {
         let packets = self.policy.redundancy.bundling.map_or(0, |policy| policy.packets);
         let furthest = if packets == 0 { u8::MAX } else { packets };
         let pays = self.copies_pay(path) || self.copies_pay_at_first(path);
@@ -92,8 +93,8 @@ impl Recovery {
     }
 
     /// How many of `most` packets back on `path` have copies that do not cost more than they gain.
-    fn furthest_worth(&self, path: PathIndex, most: u8) -> u8 {
-        let state = &self.paths[usize::from(path)];
+    fn furthest_worth(&self, path: PathId, most: u8) -> u8 {
+        let state = &self.paths[path];
         let weighs = self.policy.redundancy.bundling.is_some_and(|policy| policy.weighed);
         match state.copying.worth().zip(state.rtt.srtt()).filter(|_| weighs) {
             Some((worth, srtt)) => {
@@ -105,22 +106,22 @@ impl Recovery {
     }
 
     /// Whether `path` loses packets often enough for copies to pay.
-    pub(super) fn copies_pay(&self, path: PathIndex) -> bool {
+    pub(super) fn copies_pay(&self, path: PathId) -> bool {
         let after_loss = self.policy.redundancy.after_loss();
-        after_loss == 0 || self.paths[usize::from(path)].loss.is_recent(after_loss)
+        after_loss == 0 || self.paths[path].loss.is_recent(after_loss)
     }
 
     /// Whether it may lose that many: too few packets were sent to tell.
-    fn copies_pay_at_first(&self, path: PathIndex) -> bool {
-        self.paths[usize::from(path)].loss.is_new()
+    fn copies_pay_at_first(&self, path: PathId) -> bool {
+        self.paths[path].loss.is_new()
     }
 
     /// Whether the last packet left within `share` of the round trip.
-    fn is_young(&self, now: Instant, path: PathIndex, share: Option<Ratio>) -> bool {
+    fn is_young(&self, now: Instant, path: PathId, share: Option<Ratio>) -> bool {
         let Some(share) = share else { return true };
         let last = self.ledger.next_packet().checked_sub(1);
         let left = last.and_then(|last| self.ledger.sent_at(last));
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         let Some((left, srtt)) = left.zip(state.rtt.srtt()) else { return false };
         // Before any loss the peer's delay is no reason for copies of what travels alone.
         let delay = state.ack_delay.as_deref().filter(|_| !self.copies_pay(path));
@@ -130,8 +131,8 @@ impl Recovery {
 
     /// How many packets back copies in `packet` may reach by their value. While that value is in doubt, one packet
     /// in [`TRIED_WITHOUT`] carries none, and its round trip is compared.
-    fn worthy(&self, path: PathIndex, packet: PacketNumber) -> u8 {
-        let state = &self.paths[usize::from(path)];
+    fn worthy(&self, path: PathId, packet: PacketNumber) -> u8 {
+        let state = &self.paths[path];
         let Some(policy) = self.policy.redundancy.bundling.filter(|policy| policy.weighed) else {
             return u8::MAX;
         };
@@ -145,13 +146,13 @@ impl Recovery {
 
     fn pick(
         &self,
-        path: PathIndex,
+        path: PathId,
         policy: BundlingPolicy,
         bytes: u32,
         space: Space<impl Fn(u32) -> u32>,
         units: impl Iterator<Item = (u64, u32)>,
     ) -> Bundle {
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         // A copy takes no room in a window that counts packets.
         let charged = policy.charged && self.policy.congestion.window_counts == WindowCounts::Bytes;
         let held = self.ledger.flight(path).bytes + self.ledger.redundant_bytes(path);
@@ -179,7 +180,7 @@ impl Recovery {
     }
 
     /// Adds a copy of a unit in flight on `path` to the packet being put together.
-    pub fn draft_along(&mut self, path: PathIndex, unit: u64) -> bool {
+    pub fn draft_along(&mut self, path: PathId, unit: u64) -> bool {
         let Some(weight) = self.ledger.draft_along(path, unit) else { return false };
         if self.draft.along == 0 {
             self.stats.bundles += 1;
@@ -195,13 +196,13 @@ impl Recovery {
     pub(super) fn watch_queue(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         round_trip: Option<RoundTrip>,
     ) {
         let Some(share) = self.policy.redundancy.brake() else { return };
         let furthest = self.furthest_copy(path);
         let weighed = self.policy.redundancy.bundling.is_some_and(|policy| policy.weighed);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let srtt = state.rtt.srtt();
         let Some((brake, worth)) = state.copying.brake_and_worth() else { return };
         if let Some(handshake) = srtt {
@@ -212,7 +213,7 @@ impl Recovery {
     }
 
     /// Processes the news of an acknowledgement about copies that rode along on `path`.
-    pub(super) fn on_bundles(&mut self, now: Instant, path: PathIndex, report: &AckReport) {
+    pub(super) fn on_bundles(&mut self, now: Instant, path: PathId, report: &AckReport) {
         let bundles = &report.bundles;
         if bundles.hits + bundles.misses == 0 {
             return;
@@ -231,7 +232,7 @@ impl Recovery {
             Some(BundleReaction::Verified) => self.copies_judged,
         };
         if certain {
-            self.paths[usize::from(path)].on_fates(bundles.repaired, true);
+            self.paths[path].on_fates(bundles.repaired, true);
         }
         if !certain || matches!(reaction, None | Some(BundleReaction::Ignore)) {
             return;

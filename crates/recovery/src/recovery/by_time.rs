@@ -5,17 +5,18 @@ use base::Instant;
 use super::{Lost, Recovery};
 use crate::episode::Exempt;
 use crate::event::Event;
-use crate::ledger::{PathAck, PathIndex};
+use crate::ledger::PathAck;
 use crate::loss;
 use crate::loss::probe::{ProbeSituation, probe_due};
 use crate::loss::rack::{Delivery, Situation};
+use crate::path_id::PathId;
 use crate::policy::FineGrainedTimer;
 use crate::stats::Cause;
 
 impl Recovery {
     /// Passes the delivered packets of a path to RACK.
-    pub(super) fn watch_delivery(&mut self, now: Instant, path: PathIndex, news: &PathAck) {
-        let state = &mut self.paths[usize::from(path)];
+    pub(super) fn watch_delivery(&mut self, now: Instant, path: PathId, news: &PathAck) {
+        let state = &mut self.paths[path];
         // Before the first acknowledgement of data there is the handshake's RTT sample.
         let srtt = state.rtt.srtt();
         let Some(mechanisms) = state.mechanisms.as_deref_mut() else { return };
@@ -52,13 +53,13 @@ impl Recovery {
     pub(super) fn detect_by_time(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         flight_before: u64,
     ) -> bool {
         let thin = self.is_thin(path);
         let dup_threshold = loss::dup_threshold(&self.policy.loss, thin);
         let gap_acked = self.ledger.reported_packets();
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let recovering = state.episode.is_repairing();
         let srtt = state.rtt.srtt().unwrap_or_default();
         let to = state.routes.fast;
@@ -79,14 +80,14 @@ impl Recovery {
     }
 
     /// Runs the due timers of RACK, probes and copies. A window probe is not late.
-    pub(super) fn on_watch_timers(
+    pub(super) fn on_mechanism_timers(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         probing: bool,
         unsent_packets: u32,
     ) {
-        let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() else {
+        let Some(mechanisms) = self.paths[path].mechanisms.as_deref_mut() else {
             return;
         };
         let rack = mechanisms.rack.due.take_if(|due| *due <= now).is_some();
@@ -104,7 +105,7 @@ impl Recovery {
     }
 
     /// RACK's timer expired: no acknowledgement arrived before the reordering window ended.
-    pub(super) fn on_rack_timer(&mut self, now: Instant, path: PathIndex) {
+    pub(super) fn on_rack_timer(&mut self, now: Instant, path: PathId) {
         let flight_before = self.window_taken(path);
         self.detect_by_time(now, path, flight_before);
     }
@@ -112,14 +113,14 @@ impl Recovery {
     // ---- tail loss probes ----------------------------------------------------------------------
 
     /// Restarts or stops the probe timer (RFC 8985, section 7.2): no data may be known to be missing.
-    pub(super) fn arm_probe(&mut self, now: Instant, path: PathIndex) {
+    pub(super) fn arm_probe(&mut self, now: Instant, path: PathId) {
         let Some(max_ack_delay) = self.policy.loss.tail_probe else { return };
         let flight = self.ledger.flight(path);
         let waits = flight.packets > 0
             && self.ledger.next_lost(path, 0).is_none()
             && !self.ledger.has_reports()
             && self.reports_gaps();
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let idle = !state.episode.is_recovering() && !state.episode.is_suspected();
         let rto_due = state.t3_rtx.map(|timer| timer.due);
         let (srtt, single) = (state.rtt.srtt(), flight.packets == 1);
@@ -131,13 +132,13 @@ impl Recovery {
 
     /// Sends a probe that is due: new data if only the window held it back, otherwise the last packet once more
     /// (section 7.3). The retransmission timer restarts.
-    pub(super) fn on_probe_timer(&mut self, now: Instant, path: PathIndex, unsent_packets: u32) {
+    pub(super) fn on_probe_timer(&mut self, now: Instant, path: PathId, unsent_packets: u32) {
         if self.ledger.flight(path).packets == 0 {
             return;
         }
         let taken = self.window_taken(path);
         let next_unit = self.ledger.next_unit();
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let to = state.routes.fast;
         let new = unsent_packets > 0 && taken >= state.window();
         if let Some(mechanisms) = &mut state.mechanisms {
@@ -147,7 +148,7 @@ impl Recovery {
             state.episode.allow_probe();
         } else {
             self.ledger.lose_last(path, to, Cause::Probe);
-            self.paths[usize::from(to)].episode.exempt(Exempt::Other);
+            self.paths[to].episode.exempt(Exempt::Other);
         }
         self.stats.probes += 1;
         self.events.record(now, || Event::Probed { path, new });
@@ -157,8 +158,8 @@ impl Recovery {
     // ---- the fine-grained timer ----------------------------------------------------------------
 
     /// Whether data sent at `sent_at` is older than a round trip should be.
-    pub(super) fn is_overdue(&self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
-        let state = &self.paths[usize::from(path)];
+    pub(super) fn is_overdue(&self, now: Instant, path: PathId, sent_at: Instant) -> bool {
+        let state = &self.paths[path];
         let Some(mechanisms) = state.mechanisms.as_deref() else { return false };
         let margin = match self.policy.loss.fine_grained {
             FineGrainedTimer::Off => return false,
@@ -170,25 +171,25 @@ impl Recovery {
 
     /// Whether an acknowledgement makes the sender check ages: every duplicate does, and the first two others after
     /// a retransmission.
-    pub(super) fn looks_at_age(&mut self, path: PathIndex, is_duplicate: bool) -> bool {
+    pub(super) fn looks_at_age(&mut self, path: PathId, is_duplicate: bool) -> bool {
         if self.policy.loss.fine_grained == FineGrainedTimer::Off {
             return false;
         }
-        let mechanisms = self.paths[usize::from(path)].mechanisms.as_deref_mut();
+        let mechanisms = self.paths[path].mechanisms.as_deref_mut();
         mechanisms.is_some_and(|mechanisms| is_duplicate || mechanisms.fine.on_advance())
     }
 
     /// Data was retransmitted for its age.
-    pub(super) fn on_overdue(&mut self, path: PathIndex, first: bool) {
+    pub(super) fn on_overdue(&mut self, path: PathId, first: bool) {
         let outstanding = self.ledger.flight(path).packets;
-        if let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() {
+        if let Some(mechanisms) = self.paths[path].mechanisms.as_deref_mut() {
             mechanisms.fine.on_retransmission(first, outstanding);
         }
     }
 
     /// Checks the age of the packets that an acknowledgement reports missing, all sent before packet `before`.
     /// Returns the number of lost packets.
-    pub(super) fn lose_by_age(&mut self, now: Instant, path: PathIndex, before: u64) -> u32 {
+    pub(super) fn lose_by_age(&mut self, now: Instant, path: PathId, before: u64) -> u32 {
         if !self.looks_at_age(path, true) {
             return 0;
         }
@@ -196,7 +197,7 @@ impl Recovery {
         if sent_at.is_none_or(|sent_at| !self.is_overdue(now, path, sent_at)) {
             return 0;
         }
-        let to = self.paths[usize::from(path)].routes.fast;
+        let to = self.paths[path].routes.fast;
         let oldest = sent_at;
         let deadline =
             |packet, sent_at| Some(sent_at).filter(|at| packet < before && Some(*at) == oldest);
@@ -212,7 +213,7 @@ impl Recovery {
     pub(super) fn lose_overdue_first(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         flight_before: u64,
     ) -> bool {
         let Some(sent_at) = self.ledger.first_sent_at() else { return false };
@@ -220,13 +221,13 @@ impl Recovery {
             return false;
         }
         let resent = self.ledger.first_resent_in();
-        let to = self.paths[usize::from(path)].routes.fast;
+        let to = self.paths[path].routes.fast;
         if !self.ledger.lose_first(to, true, Cause::Early) {
             return false;
         }
         self.on_overdue(path, resent.is_none());
         self.on_loss(now, path, Lost { packets: 1, cause: Cause::Early, resent, flight_before });
-        self.paths[usize::from(path)].episode.exempt_again();
+        self.paths[path].episode.exempt_again();
         true
     }
 }

@@ -8,9 +8,10 @@ use super::acknowledged::TIMESTAMP_TICK;
 use crate::congestion::Signal;
 use crate::event::Event;
 use crate::feedback::Feedback;
-use crate::ledger::{AckReport, PacketNumber, PathIndex, Repetition};
+use crate::ledger::{AckReport, PacketNumber, Repetition};
 use crate::loss::Mechanism;
 use crate::path::{Brake, RoundTrip};
+use crate::path_id::PathId;
 use crate::rtt::Ratio;
 
 /// Share of the round trip after which a copy leaves in a packet of its own if riding along does not pay. A short
@@ -19,10 +20,10 @@ const APART: Ratio = Ratio::new(1, 7);
 
 impl Recovery {
     /// A packet with new data left on `path`: unless another follows, it is copied after a share of the round trip.
-    pub(super) fn arm_copy(&mut self, now: Instant, path: PathIndex, packet: PacketNumber) {
+    pub(super) fn arm_copy(&mut self, now: Instant, path: PathId, packet: PacketNumber) {
         let Some(after) = self.copy_after(path) else { return };
         let granularity = self.policy.rto.granularity;
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let allowed = !state.episode.is_recovering()
             && state.copying.brake().is_none_or(|brake| brake.reach(packet) > 0);
         let after = after.filter(|_| allowed);
@@ -34,9 +35,9 @@ impl Recovery {
 
     /// Delay of a packet's copy in a packet of its own on `path`, unless another packet follows: if the policy has
     /// such copies, or if copies that ride along would delay each message by more than they save.
-    fn copy_after(&self, path: PathIndex) -> Option<Option<Duration>> {
+    fn copy_after(&self, path: PathId) -> Option<Option<Duration>> {
         let bundling = self.policy.redundancy.bundling?;
-        let srtt = self.paths[usize::from(path)].rtt.srtt().filter(|_| self.copies_pay(path));
+        let srtt = self.paths[path].rtt.srtt().filter(|_| self.copies_pay(path));
         if let Some(share) = bundling.alone {
             // If more data follows soon, copies ride along with it.
             let few = self.detects_few(self.policy.thin, path);
@@ -46,23 +47,23 @@ impl Recovery {
     }
 
     /// Delay of a packet's copy in a packet of its own on `path`, if riding along does not pay.
-    pub(super) fn apart(&self, path: PathIndex, srtt: Duration) -> Option<Duration> {
+    pub(super) fn apart(&self, path: PathId, srtt: Duration) -> Option<Duration> {
         let bundling = self.policy.redundancy.bundling.filter(|bundling| bundling.weighed)?;
-        let worth = self.paths[usize::from(path)].copying.worth()?;
+        let worth = self.paths[path].copying.worth()?;
         let apart = worth.furthest(1, srtt) == 0 && self.detects_thin(bundling.when, path);
         apart.then(|| worth.apart(APART.of(srtt))).flatten()
     }
 
     /// Whether the last packet on `path` waits to be copied.
-    pub(super) fn awaits_copy(&self, path: PathIndex) -> bool {
-        let mechanisms = self.paths[usize::from(path)].mechanisms.as_deref();
+    pub(super) fn awaits_copy(&self, path: PathId) -> bool {
+        let mechanisms = self.paths[path].mechanisms.as_deref();
         mechanisms.is_some_and(|mechanisms| mechanisms.copies.due().is_some())
     }
 
     /// An acknowledgement was processed: with nothing in flight on `path`, no packet is left to copy.
-    pub(super) fn settle_copies(&mut self, path: PathIndex) {
+    pub(super) fn settle_copies(&mut self, path: PathId) {
         let rests = self.ledger.flight(path).packets == 0;
-        let mechanisms = self.paths[usize::from(path)].mechanisms.as_deref_mut();
+        let mechanisms = self.paths[path].mechanisms.as_deref_mut();
         if let Some(mechanisms) = mechanisms.filter(|_| rests) {
             mechanisms.copies.stop();
         }
@@ -70,9 +71,9 @@ impl Recovery {
 
     /// No packet followed `packet`: sends its data once more, if the window allows it. The retransmission timer
     /// then runs from the copy.
-    pub(super) fn on_copy_due(&mut self, now: Instant, path: PathIndex, packet: PacketNumber) {
+    pub(super) fn on_copy_due(&mut self, now: Instant, path: PathId, packet: PacketNumber) {
         let flight = self.ledger.flight(path);
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         let fits = flight.bytes + self.ledger.redundant_bytes(path) < state.window();
         if fits && self.ledger.copy_packet(packet) && flight.packets == 1 {
             self.start_timer(now, path);
@@ -87,12 +88,12 @@ impl Recovery {
     pub(super) fn copy_trip(
         &self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         ahead: Repetition,
         feedback: &Feedback<'_>,
     ) -> Option<Duration> {
         let took = now.since(ahead.again_at);
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         // The brake remembers the minimum while nothing is outstanding.
         let known = || state.mechanisms.as_deref().and_then(|known| known.min_rtt.get());
         let least = state.copying.brake().and_then(Brake::base).or_else(known);
@@ -107,7 +108,7 @@ impl Recovery {
     pub(super) fn on_copy_acked(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         report: &AckReport,
         feedback: &Feedback<'_>,
     ) {
@@ -117,7 +118,7 @@ impl Recovery {
         self.watch_queue(now, path, measured.map(|measured| RoundTrip { measured, delay }));
         if let Some(measured) = measured {
             self.stats.bundle_misses += 1;
-            if let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() {
+            if let Some(mechanisms) = self.paths[path].mechanisms.as_deref_mut() {
                 mechanisms.min_rtt.on_sample(now, measured);
                 mechanisms.on_clean_trip();
             }
@@ -125,7 +126,7 @@ impl Recovery {
         }
         self.stats.bundle_hits += 1;
         self.stats.bundle_repairs += 1;
-        self.paths[usize::from(path)].on_fates(1, true);
+        self.paths[path].on_fates(1, true);
         self.events.record(now, || Event::Repaired { path, units: 1 });
         self.reduce_window(now, path, Signal::Loss);
     }

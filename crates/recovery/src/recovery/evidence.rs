@@ -5,8 +5,9 @@ use base::Instant;
 use super::Recovery;
 use super::losses::{Evidence, Lost};
 use crate::feedback::Silence;
-use crate::ledger::{PacketNumber, PathAck, PathIndex};
+use crate::ledger::{PacketNumber, PathAck};
 use crate::loss;
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 impl Recovery {
@@ -14,7 +15,7 @@ impl Recovery {
     pub(super) fn detect(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         evidence: Evidence,
     ) -> bool {
@@ -46,7 +47,7 @@ impl Recovery {
     fn count_misses(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         evidence: Evidence,
     ) -> Option<(u32, Cause)> {
@@ -56,7 +57,7 @@ impl Recovery {
         let policy = self.policy.loss;
         let threshold = loss::dup_threshold(&policy, thin);
         let repeat = policy.repeat_fast_retransmit.applies(thin);
-        let to = self.paths[usize::from(path)].routes.fast;
+        let to = self.paths[path].routes.fast;
         let misses =
             self.ledger.indicate_misses(path, to, before, below, threshold, repeat, Cause::Fast);
         if misses.lost > 0 {
@@ -73,7 +74,7 @@ impl Recovery {
         } else {
             let aged = self.lose_by_age(now, path, before);
             if aged == 0 && self.policy.congestion.limited_transmit && !evidence.was_recovering {
-                self.paths[usize::from(path)].episode.on_miss();
+                self.paths[path].episode.on_miss();
             }
             aged
         };
@@ -94,7 +95,7 @@ impl Recovery {
     /// arrived. Returns the number of lost packets and the evidence.
     fn count_by_position(
         &mut self,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         evidence: Evidence,
     ) -> Option<(u32, Cause)> {
@@ -108,7 +109,7 @@ impl Recovery {
         let enough = is_duplicate && self.duplicates() >= u32::from(threshold);
         // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates caused by retransmissions after a
         // timeout are no evidence.
-        let recovering = self.paths[usize::from(path)].episode.is_recovering();
+        let recovering = self.paths[path].episode.is_recovering();
         let may_enter = !recovering && !self.has_dealt_with(path, self.ledger.cumulative());
         let (limit, first, cause) = if limit.is_some() || (enough && may_enter) {
             (limit, enough && may_enter, Cause::Fast)
@@ -122,14 +123,14 @@ impl Recovery {
     }
 
     /// Whether early retransmit takes the first unit for lost (RFC 5827).
-    fn is_early(&self, path: PathIndex, can_send_new: bool) -> bool {
+    fn is_early(&self, path: PathId, can_send_new: bool) -> bool {
         let policy = self.policy.loss;
         if !policy.early_retransmit_by_bytes {
             let in_flight = self.packets_in_flight(path);
             let outstanding = self.ledger.outstanding_packets(4);
             return loss::early_retransmit(&policy, in_flight, outstanding, can_send_new);
         }
-        let mss = self.paths[usize::from(path)].congestion.mss();
+        let mss = self.paths[path].congestion.mss();
         let outstanding = self.ledger.unacknowledged_bytes();
         let reported = outstanding.saturating_sub(self.ledger.flight(path).bytes);
         let reported = Some(reported).filter(|_| self.reports_gaps());
@@ -139,8 +140,8 @@ impl Recovery {
     }
 
     /// Unit below which the reports mean loss, if that is above the cumulative point.
-    fn lost_limit(&self, path: PathIndex, threshold: u8) -> Option<u64> {
-        let mss = self.paths[usize::from(path)].congestion.mss();
+    fn lost_limit(&self, path: PathId, threshold: u8) -> Option<u64> {
+        let mss = self.paths[path].congestion.mss();
         let limit = self.ledger.lost_below(threshold, mss).filter(|_| self.reports_gaps());
         limit.filter(|limit| *limit > self.ledger.cumulative())
     }
@@ -149,12 +150,12 @@ impl Recovery {
     /// packets.
     fn lose_by_position(
         &mut self,
-        path: PathIndex,
+        path: PathId,
         limit: Option<u64>,
         first: bool,
         cause: Cause,
     ) -> u32 {
-        let to = self.paths[usize::from(path)].routes.fast;
+        let to = self.paths[path].routes.fast;
         let mut packets = limit.map_or(0, |limit| self.ledger.lose_below(limit, to, cause));
         if first && packets == 0 {
             packets += u32::from(self.ledger.lose_first(to, false, cause));

@@ -6,7 +6,8 @@ use super::{AckContext, Recovery};
 use crate::congestion::{Congested, Signal};
 use crate::episode::Exempt;
 use crate::event::Event;
-use crate::ledger::{PacketNumber, PathIndex};
+use crate::ledger::PacketNumber;
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 /// Facts of an acknowledgement that may be evidence of losses on a path.
@@ -39,11 +40,11 @@ impl Recovery {
     /// Responds to lost packets on `path`: fast recovery begins, unless it is in progress or this window of data
     /// has been dealt with. The window falls once for that, and once more for each lost retransmission that left
     /// since, whether in fast recovery or after a timeout.
-    pub(super) fn on_loss(&mut self, now: Instant, path: PathIndex, lost: Lost) {
+    pub(super) fn on_loss(&mut self, now: Instant, path: PathId, lost: Lost) {
         let Lost { packets, cause, resent, flight_before } = lost;
         self.events.record(now, || Event::Lost { path, packets, cause });
         let cumulative = self.ledger.cumulative();
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         state.on_fates(packets, true);
         let again = self.heard.counts_lost_retransmissions()
             && resent.is_some_and(|packet| state.episode.fallen().precedes(packet));
@@ -52,9 +53,9 @@ impl Recovery {
         if !enters && !again {
             return;
         }
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         let falls = again || !state.episode.fallen().covers_loss(cumulative);
-        let target = usize::from(state.routes.fast);
+        let target = state.routes.fast;
         let cwnd_before = state.congestion.cwnd();
         self.keep_for_undo(path);
         if falls {
@@ -73,8 +74,8 @@ impl Recovery {
 
     /// Lowers the window for congestion without a loss to repair, unless it fell already for the outstanding data.
     /// Returns whether it fell.
-    pub(super) fn reduce_window(&mut self, now: Instant, path: PathIndex, signal: Signal) -> bool {
-        let state = &self.paths[usize::from(path)];
+    pub(super) fn reduce_window(&mut self, now: Instant, path: PathId, signal: Signal) -> bool {
+        let state = &self.paths[path];
         let covered = state.episode.fallen().covers_signal(self.ledger.cumulative());
         if covered || state.episode.is_recovering() {
             return false;
@@ -87,8 +88,8 @@ impl Recovery {
     /// The peer reports a congestion mark on `path` (RFC 3168, section 6.1.2): the window falls once per window of
     /// data. Returns whether it fell. If it had fallen for that data because of a loss, that reduction is no longer
     /// undone should the loss prove needless.
-    pub fn on_ecn_echo(&mut self, now: Instant, path: PathIndex) -> bool {
-        if self.paths[usize::from(path)].episode.fallen().covers_mark(self.ledger.cumulative()) {
+    pub fn on_ecn_echo(&mut self, now: Instant, path: PathId) -> bool {
+        if self.paths[path].episode.fallen().covers_mark(self.ledger.cumulative()) {
             return false;
         }
         let reduced = self.reduce_window(now, path, Signal::Ecn);
@@ -97,15 +98,15 @@ impl Recovery {
     }
 
     /// Whether a loss at the cumulative point belongs to a window of data that `path` has dealt with.
-    pub(super) fn has_dealt_with(&self, path: PathIndex, cumulative: u64) -> bool {
-        let episode = &self.paths[usize::from(path)].episode;
+    pub(super) fn has_dealt_with(&self, path: PathId, cumulative: u64) -> bool {
+        let episode = &self.paths[path].episode;
         self.heard.has_one_episode_a_window()
             && episode.has_dealt_with(cumulative, self.reports_gaps())
     }
 
-    fn lower_window(&mut self, now: Instant, path: PathIndex, signal: Signal, again: bool) {
+    fn lower_window(&mut self, now: Instant, path: PathId, signal: Signal, again: bool) {
         let flight_size = self.flight_size(path);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         if let Some(brake) = state.copying.brake_mut().filter(|_| signal == Signal::Ecn) {
             brake.on_mark(now);
         }

@@ -5,7 +5,8 @@ use base::{Duration, Instant};
 use super::Recovery;
 use super::acknowledged::TIMESTAMP_TICK;
 use crate::feedback::Silence;
-use crate::ledger::{AckReport, PathAck, PathIndex, Repetition};
+use crate::ledger::{AckReport, PathAck, Repetition};
+use crate::path_id::PathId;
 use crate::policy::{RtoMargin, RttSamples};
 use crate::rto::compute_rto;
 
@@ -20,19 +21,18 @@ impl Recovery {
     ) -> Option<Duration> {
         let proven = self.samples_proven() && self.heard.silence != Silence::Nothing;
         let learned = self.policy.rto.margin == RtoMargin::Learned;
-        for (index, news) in report.paths.iter().enumerate() {
+        for (path, news) in report.paths.iter() {
             if proven {
-                self.take_proven_of(index as PathIndex, news);
+                self.take_proven_of(path, news);
             }
-            let path = index as PathIndex;
             let early =
                 news.early.filter(|sent_at| learned && !self.is_excused(now, path, *sent_at));
             if early.is_some_and(|sent_at| !self.overtook(path, sent_at)) {
-                self.paths[index].backoff.on_early();
+                self.paths[path].backoff.on_early();
             }
             // A copy that left before any evidence of a loss proves a round trip, but nothing about the timer.
             if early.is_some() && news.proven_rtt.is_some() {
-                self.paths[index].margin.on_early();
+                self.paths[path].margin.on_early();
             }
         }
         if self.heard.silence == Silence::Nothing {
@@ -42,17 +42,17 @@ impl Recovery {
             }
             return None;
         }
-        let path = report.paths.iter().position(|news| news.largest_resent)?;
+        let path = report.paths.position(|news| news.largest_resent)?;
         let mechanisms = self.paths[path].mechanisms.as_deref()?;
         let least = mechanisms.min_rtt.get()?;
         let is_hasty = |again: &Repetition| now.since(again.again_at) < least;
-        let counts = |again: &Repetition| !self.overtook(path as PathIndex, again.first_at);
+        let counts = |again: &Repetition| !self.overtook(path, again.first_at);
         let once = report.again.once.filter(is_hasty);
         let sample = once.filter(|once| proven && counts(once));
         let early =
             learned && report.again.latest.filter(is_hasty).is_some_and(|again| counts(&again));
         if let Some(sample) = sample {
-            self.on_rtt_sample(path as PathIndex, now.since(sample.first_at));
+            self.on_rtt_sample(path, now.since(sample.first_at));
         }
         if early {
             self.paths[path].backoff.on_early();
@@ -65,7 +65,7 @@ impl Recovery {
     fn learn_by_echo(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
         let latest = report.again.latest.zip(echo);
         let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
-        let path = report.paths.iter().position(|news| news.acked_bytes > 0);
+        let path = report.paths.position(|news| news.acked_bytes > 0);
         let Some(((again, age), path)) = early.zip(path) else { return };
         // The data left less than a round trip before: another packet's timer had expired, not its own.
         let known = self.paths[path].mechanisms.as_deref();
@@ -75,11 +75,11 @@ impl Recovery {
         }
         // Without a request, the peer may have delayed the acknowledgement, for which the timeout has an allowance
         // of its own.
-        let delays = !self.may_ask(path as PathIndex) && self.paths[path].ack_delay.is_some();
-        if delays || self.is_excused(now, path as PathIndex, again.first_at) {
+        let delays = !self.may_ask(path) && self.paths[path].ack_delay.is_some();
+        if delays || self.is_excused(now, path, again.first_at) {
             return;
         }
-        if !self.overtook(path as PathIndex, again.first_at) {
+        if !self.overtook(path, again.first_at) {
             self.paths[path].backoff.on_early();
         }
         // The peer's duplicate report concerns the same expiry.
@@ -90,8 +90,8 @@ impl Recovery {
     }
 
     /// Whether the peer's delay explains an expiry before the acknowledgement of data first sent at `sent_at`.
-    fn is_excused(&mut self, now: Instant, path: PathIndex, sent_at: Instant) -> bool {
-        let state = &mut self.paths[usize::from(path)];
+    fn is_excused(&mut self, now: Instant, path: PathId, sent_at: Instant) -> bool {
+        let state = &mut self.paths[path];
         let (most, smoothed) = (self.policy.rto.ack_delay, state.rtt.srtt());
         state
             .ack_delay
@@ -106,9 +106,9 @@ impl Recovery {
     }
 
     /// Takes a round trip that is proven, or believed although doubtful.
-    fn take_proven_of(&mut self, path: PathIndex, news: &PathAck) {
+    fn take_proven_of(&mut self, path: PathId, news: &PathAck) {
         let proven = news.proven_rtt.filter(|trip| !self.overtook(path, trip.sent_at));
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let loss = state.loss.estimate();
         let doubtful = news.doubtful_rtt.is_some();
         let mechanisms = state.mechanisms.as_deref_mut();
@@ -120,17 +120,17 @@ impl Recovery {
             self.on_rtt_sample(path, sample);
         }
         if let Some(sample) = doubted {
-            let longest = self.paths[usize::from(path)].rtt.longest();
+            let longest = self.paths[path].rtt.longest();
             self.on_rtt_sample(path, sample);
             // The round trip may be that of the retransmission.
-            self.paths[usize::from(path)].rtt.set_longest(longest);
+            self.paths[path].rtt.set_longest(longest);
         }
     }
 
     /// Whether data sent once on `path` after `sent_at` had a round trip within the timeout: then the path is not
     /// longer than that, and the data sent at `sent_at` is no evidence.
-    fn overtook(&self, path: PathIndex, sent_at: Instant) -> bool {
-        let state = &self.paths[usize::from(path)];
+    fn overtook(&self, path: PathId, sent_at: Instant) -> bool {
+        let state = &self.paths[path];
         let clean = state.mechanisms.as_ref().and_then(|known| known.doubts.clean_after(sent_at));
         clean.is_some_and(|took| {
             let policy = state.rto_policy(&self.policy.rto);

@@ -4,7 +4,7 @@ use base::Instant;
 
 use super::Recovery;
 use crate::event::Event;
-use crate::ledger::PathIndex;
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 impl Recovery {
@@ -15,9 +15,9 @@ impl Recovery {
     /// it is the last packet's data, once (rule 4), but only after a partial acknowledgement that left nothing to
     /// repair. Taken literally, the rule would retransmit the tail of every flight whose first loss is repaired,
     /// since the tail's reports are still under way then.
-    pub fn next_rescue(&mut self, path: PathIndex) -> Option<(u64, u32)> {
+    pub fn next_rescue(&mut self, path: PathId) -> Option<(u64, u32)> {
         let wanted = self.policy.loss.rescue && self.reports_gaps();
-        let episode = &mut self.paths[usize::from(path)].episode;
+        let episode = &mut self.paths[path].episode;
         let high_rxt = episode.high_rxt().filter(|_| wanted)?;
         if let Some(highest) = self.ledger.highest_reported() {
             let next = self.ledger.next_in_flight(high_rxt, highest);
@@ -31,7 +31,7 @@ impl Recovery {
     pub fn draft_double(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         unit: u64,
         weight: u32,
         cause: Cause,
@@ -40,9 +40,9 @@ impl Recovery {
         self.draft.again += 1;
         self.draft.bytes += weight;
         if self.ledger.highest_reported().is_some_and(|highest| unit < highest) {
-            self.paths[usize::from(path)].episode.on_again(unit, weight);
+            self.paths[path].episode.on_again(unit, weight);
         } else {
-            self.paths[usize::from(path)].episode.on_rescue();
+            self.paths[path].episode.on_rescue();
         }
         self.stats.retransmissions.count(cause, order);
         self.events.record(now, || Event::Resent { unit, cause, order });

@@ -9,10 +9,11 @@ use super::Recovery;
 use crate::congestion::Signal;
 use crate::congestion::prr::PrrAck;
 use crate::episode::Entry;
-use crate::ledger::{Flight, PathAck, PathIndex};
+use crate::ledger::{Flight, PathAck};
 use crate::loss::frto::{AfterTimeout, Frto, Verdict};
 use crate::loss::inflation::{after_early_retransmission, window_in_recovery};
 use crate::loss::probe::{ProbeAck, ProbeFate};
+use crate::path_id::PathId;
 use crate::policy::EarlyWindow;
 use crate::stats::Cause;
 
@@ -32,7 +33,7 @@ impl Recovery {
     pub(super) fn judge(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         context: AckContext,
     ) {
@@ -43,11 +44,11 @@ impl Recovery {
 
     /// Decides whether the probe is over (RFC 8985, section 7.4.2). A duplicate that no probe explains widens
     /// RACK's window.
-    fn judge_probe(&mut self, now: Instant, path: PathIndex, news: &PathAck, context: AckContext) {
+    fn judge_probe(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
         let cumulative = self.ledger.cumulative();
         let next_packet = self.ledger.next_packet();
         let duplicate = news.needless > 0;
-        let Some(mechanisms) = self.paths[usize::from(path)].mechanisms.as_deref_mut() else {
+        let Some(mechanisms) = self.paths[path].mechanisms.as_deref_mut() else {
             return;
         };
         let fate = mechanisms.probe.on_ack(ProbeAck {
@@ -68,14 +69,8 @@ impl Recovery {
     }
 
     /// Decides whether the last timeout was needless (RFC 5682).
-    fn judge_timeout(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        news: &PathAck,
-        context: AckContext,
-    ) {
-        let state = &mut self.paths[usize::from(path)];
+    fn judge_timeout(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
+        let state = &mut self.paths[path];
         let ack = AfterTimeout {
             cumulative: self.ledger.cumulative(),
             advanced: context.advanced,
@@ -98,20 +93,20 @@ impl Recovery {
     }
 
     /// Decides whether what fast retransmission or a timeout retransmitted had not been lost (RFC 3708, 3522).
-    fn judge_loss(&mut self, now: Instant, path: PathIndex, news: &PathAck, context: AckContext) {
+    fn judge_loss(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
         if !self.policy.congestion.undo {
             return;
         }
         let echoed = context.echo_age.filter(|_| context.advanced).map(|age| now.before(age));
-        let episode = &mut self.paths[usize::from(path)].episode;
+        let episode = &mut self.paths[path].episode;
         if episode.judge_loss(&self.ledger, news.needless, echoed, news.largest_packet) {
             self.undo(now, path);
         }
     }
 
     /// Restores the window from before a needless fall.
-    fn undo(&mut self, now: Instant, path: PathIndex) {
-        let state = &mut self.paths[usize::from(path)];
+    fn undo(&mut self, now: Instant, path: PathId) {
+        let state = &mut self.paths[path];
         let Some(before) = state.episode.take_back() else { return };
         // Data that a timer took for lost is in flight after all, and is not retransmitted any further.
         self.ledger.revive(now, path);
@@ -123,29 +118,29 @@ impl Recovery {
     }
 
     /// Keeps the window before it falls, in case the fall proves needless.
-    pub(super) fn keep_for_undo(&mut self, path: PathIndex) {
+    pub(super) fn keep_for_undo(&mut self, path: PathId) {
         if self.policy.congestion.undo || self.policy.loss.frto {
             let (cumulative, next_unit) = (self.ledger.cumulative(), self.ledger.next_unit());
-            let state = &mut self.paths[usize::from(path)];
+            let state = &mut self.paths[path];
             state.episode.keep(&state.congestion, cumulative, next_unit);
         }
     }
 
     /// Records the retransmission of a unit that was lost on `path`.
-    pub(super) fn watch_again(&mut self, now: Instant, path: PathIndex, unit: u64, cause: Cause) {
+    pub(super) fn watch_again(&mut self, now: Instant, path: PathId, unit: u64, cause: Cause) {
         if cause != Cause::Probe
-            && let Some(state) = self.paths.get_mut(usize::from(path))
+            && let Some(state) = self.paths.get_mut(path)
         {
             state.episode.on_resent(now, unit);
         }
     }
 
     /// The timer expired: F-RTO suspects it, unless it expired for the same data before (`again`).
-    pub(super) fn enter_timeout(&mut self, path: PathIndex, again: bool) {
+    pub(super) fn enter_timeout(&mut self, path: PathId, again: bool) {
         let next_unit = self.ledger.next_unit();
         let suspects = self.policy.loss.frto && !again;
         let suspected = suspects.then(|| Frto::new(next_unit, self.reports_gaps()));
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
             mechanisms.on_timeout();
         }
@@ -153,8 +148,8 @@ impl Recovery {
     }
 
     /// Whether retransmissions on `path` wait for the result of sending new data.
-    pub(super) fn holds_back(&self, path: PathIndex) -> bool {
-        self.paths.get(usize::from(path)).is_some_and(|state| state.episode.holds_back())
+    pub(super) fn holds_back(&self, path: PathId) -> bool {
+        self.paths.get(path).is_some_and(|state| state.episode.holds_back())
     }
 
     // ---- the window during recovery ------------------------------------------------------------
@@ -162,7 +157,7 @@ impl Recovery {
     /// Begins fast recovery. If the window falls (`falls`), chooses how the flight gets there.
     pub(super) fn begin_recovery(
         &mut self,
-        path: PathIndex,
+        path: PathId,
         cause: Cause,
         cwnd_before: u64,
         falls: bool,
@@ -170,7 +165,7 @@ impl Recovery {
         let gaps = self.reports_gaps();
         let (duplicates, unnamed) = (self.duplicates(), self.heard.arrived_unnamed());
         let (in_flight, next_unit) = (self.window_taken(path), self.ledger.next_unit());
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let mss = state.congestion.mss();
         let mut inflation = 0;
         let early = cause == Cause::Early && falls;
@@ -194,12 +189,12 @@ impl Recovery {
 
     /// Paces the flight to the window that recovery ends with; `flight_before` was in flight before the input that
     /// revealed the loss.
-    pub(super) fn begin_pacing(&mut self, path: PathIndex, flight_before: u64) {
+    pub(super) fn begin_pacing(&mut self, path: PathId, flight_before: u64) {
         if !self.policy.congestion.prr || !self.reports_gaps() {
             return;
         }
         let in_flight = self.window_taken(path);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let (target, mss) = (state.congestion.cwnd(), state.congestion.mss());
         // If a timer revealed the loss, no acknowledgement provides the first quota.
         state.episode.pace(flight_before.max(in_flight), target, in_flight + mss);
@@ -207,9 +202,9 @@ impl Recovery {
 
     /// Updates the pace after an acknowledgement was processed. `was_heard`: an earlier acknowledgement arrived in
     /// the same fast recovery.
-    fn pace(&mut self, path: PathIndex, news: &PathAck, safe: bool, was_heard: bool) {
+    fn pace(&mut self, path: PathId, news: &PathAck, safe: bool, was_heard: bool) {
         let (delivered, in_flight) = (self.delivered(path, news), self.window_taken(path));
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         if state.episode.is_recovering() {
             let ack = PrrAck { delivered, in_flight, safe };
             state.episode.on_dealt_with(ack, state.congestion.mss());
@@ -223,7 +218,7 @@ impl Recovery {
     pub(super) fn settle_ack(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         advanced: bool,
         lost: bool,
@@ -237,7 +232,7 @@ impl Recovery {
         // If the timeout allows for the peer's delay, streams are thin, and the smoothed round trip replaces the
         // shortest: idle connections are numerous, and keep only what they need.
         if self.ledger.is_empty() {
-            let state = &mut self.paths[usize::from(path)];
+            let state = &mut self.paths[path];
             if self.policy.rto.ack_delay.is_some() {
                 state.rest();
             }
@@ -246,10 +241,10 @@ impl Recovery {
     }
 
     /// A packet with `bytes` bytes of data left.
-    pub(super) fn watch_sent(&mut self, now: Instant, path: PathIndex, bytes: u64, is_new: bool) {
+    pub(super) fn watch_sent(&mut self, now: Instant, path: PathId, bytes: u64, is_new: bool) {
         let flight = self.window_taken(path);
         let sent = self.counted(path, Flight { packets: 1, bytes });
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         state.peak.on_sent(flight);
         state.episode.on_sent(sent);
         if is_new && state.mechanisms.is_some() {
@@ -258,8 +253,8 @@ impl Recovery {
     }
 
     /// The network marked data for which the window fell: the fall is not undone any more.
-    pub(super) fn heed_mark(&mut self, path: PathIndex) {
-        let state = &mut self.paths[usize::from(path)];
+    pub(super) fn heed_mark(&mut self, path: PathId) {
+        let state = &mut self.paths[path];
         state.episode.on_mark(&state.congestion);
     }
 }

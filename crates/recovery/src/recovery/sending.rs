@@ -8,7 +8,8 @@ use super::{Draft, Load, Recovery};
 use crate::congestion::Congestion;
 use crate::episode::Exempt;
 use crate::event::Event;
-use crate::ledger::{PacketNumber, PathIndex};
+use crate::ledger::PacketNumber;
+use crate::path_id::PathId;
 use crate::policy::{ImmediateRequest, ThinDetector, TimerRestart, WindowCounts};
 use crate::rto::compute_rto;
 use crate::stats::Cause;
@@ -16,26 +17,26 @@ use crate::stats::Cause;
 impl Recovery {
     /// An input arrived: a new burst begins.
     pub fn begin_burst(&mut self) {
-        self.paths.iter_mut().for_each(|path| path.burst_end = None);
+        self.paths.values_mut().for_each(|path| path.burst_end = None);
     }
 
     /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
-    pub fn next_again(&self, path: PathIndex, from: u64) -> Option<(u64, u32)> {
+    pub fn next_again(&self, path: PathId, from: u64) -> Option<(u64, u32)> {
         self.ledger.next_lost(path, from).filter(|_| !self.holds_back(path))
     }
 
     /// Whether a packet with this load may leave on `path` now.
-    pub fn may_send(&mut self, now: Instant, path: PathIndex, load: Load) -> bool {
+    pub fn may_send(&mut self, now: Instant, path: PathId, load: Load) -> bool {
         self.room(now, path, load) > 0
     }
 
     /// Bytes that may leave on `path` now in a packet with this load; `u64::MAX` for a packet that is exempt from
     /// the window or may have any size.
-    pub fn room(&mut self, now: Instant, path: PathIndex, load: Load) -> u64 {
+    pub fn room(&mut self, now: Instant, path: PathId, load: Load) -> u64 {
         let flight = self.window_taken(path);
         let rto = self.rto(path);
         let max_burst = u64::from(self.policy.congestion.max_burst);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         if load == Load::Again && state.episode.exempted().is_some() {
             return u64::MAX;
         }
@@ -61,7 +62,7 @@ impl Recovery {
         if load == Load::New && room < mss && self.asks_by_data(now, path) {
             return mss;
         }
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         // RFC 9260, section 6.1, rule B: data that begins inside the window may end beyond it; its controller only
         // grows in that case.
         let overlaps = room > 0 && matches!(state.congestion, Congestion::Rfc9260(_));
@@ -70,8 +71,8 @@ impl Recovery {
 
     /// Whether new data on `path` may leave before what waits to be sent again, whatever the window says: in an outage, each
     /// packet of which asks whether it is over.
-    pub fn asks_by_data(&self, now: Instant, path: PathIndex) -> bool {
-        let state = &self.paths[usize::from(path)];
+    pub fn asks_by_data(&self, now: Instant, path: PathId) -> bool {
+        let state = &self.paths[path];
         let policy = state.rto_policy(&self.policy.rto);
         let rto = || compute_rto(policy, &state.rtt, state.margin, true);
         let Some(after) = state.backoff.data_after(now, self.policy.backoff, rto) else {
@@ -89,7 +90,7 @@ impl Recovery {
 
     /// Whether new data on `path` asks the peer for an immediate acknowledgement, which the next packet then does.
     /// `last`: no data is queued behind it.
-    pub fn asks_for_ack(&mut self, path: PathIndex, last: bool) -> bool {
+    pub fn asks_for_ack(&mut self, path: PathId, last: bool) -> bool {
         let asks = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => false,
             // Not if the stream is thin for being slow only: further packets follow within a round trip, and a gap
@@ -98,7 +99,7 @@ impl Recovery {
             ImmediateRequest::Always => true,
         };
         if asks {
-            self.paths[usize::from(path)].on_asked(self.ledger.next_packet());
+            self.paths[path].on_asked(self.ledger.next_packet());
             self.ledger.draft_request();
         }
         asks
@@ -106,9 +107,9 @@ impl Recovery {
 
     /// Whether a request for its acknowledgement follows the last packet, which left on `path` at `now`, for
     /// protocols without a flag for it. Not if a copy follows, which is acknowledged at once as well.
-    pub fn asks_behind(&self, now: Instant, path: PathIndex) -> bool {
-        let delay = || self.paths[usize::from(path)].ack_delay.as_ref();
-        let brake = || self.paths[usize::from(path)].copying.brake();
+    pub fn asks_behind(&self, now: Instant, path: PathId) -> bool {
+        let delay = || self.paths[path].ack_delay.as_ref();
+        let brake = || self.paths[path].copying.brake();
         let wanted = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => return false,
             ImmediateRequest::WhileThin => {
@@ -130,28 +131,28 @@ impl Recovery {
 
     /// A packet is about to leave: if the previous one has travelled alone for longer than the peer takes to
     /// answer, the peer delays its acknowledgement.
-    fn note_delayed_ack(&mut self, now: Instant, path: PathIndex) {
+    fn note_delayed_ack(&mut self, now: Instant, path: PathId) {
         let alone = self.ledger.flight(path).packets == 1;
         if !alone || self.asked_for_last(path) {
             return;
         }
         let oldest = self.ledger.oldest_sent_at(path);
-        let delay = self.paths[usize::from(path)].ack_delay.as_deref_mut();
+        let delay = self.paths[path].ack_delay.as_deref_mut();
         if let Some((delay, sent_at)) = delay.zip(oldest) {
             delay.on_waiting(now.since(sent_at));
         }
     }
 
     /// Whether the peer was asked to acknowledge the last packet at once.
-    pub(super) fn asked_for_last(&self, path: PathIndex) -> bool {
+    pub(super) fn asked_for_last(&self, path: PathId) -> bool {
         let last = self.ledger.next_packet().wrapping_sub(1);
-        self.paths[usize::from(path)].was_asked_for(last)
+        self.paths[path].was_asked_for(last)
     }
 
     /// A request for its acknowledgement follows the last packet: the timer no longer allows for the peer's delay.
-    pub fn on_asked_behind(&mut self, now: Instant, path: PathIndex) {
+    pub fn on_asked_behind(&mut self, now: Instant, path: PathId) {
         let last = self.ledger.next_packet().wrapping_sub(1);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         state.on_asked(last);
         if state.t3_rtx.is_some() && self.ledger.flight(path).packets == 1 {
             self.start_timer(now, path);
@@ -159,7 +160,7 @@ impl Recovery {
     }
 
     /// Adds new data of `len` steps and `weight` bytes to the packet being built for `path`, and returns its unit.
-    pub fn draft_new(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+    pub fn draft_new(&mut self, path: PathId, len: u32, weight: u32) -> u64 {
         self.draft.new += 1;
         self.draft.bytes += weight;
         self.ledger.draft_new(path, len, weight)
@@ -167,7 +168,7 @@ impl Recovery {
 
     /// Adds new data to the packet being built that was sent before without an entry in the ledger: its round trip
     /// is not measured.
-    pub fn draft_untimed(&mut self, path: PathIndex, len: u32, weight: u32) -> u64 {
+    pub fn draft_untimed(&mut self, path: PathId, len: u32, weight: u32) -> u64 {
         self.draft.new += 1;
         self.draft.bytes += weight;
         self.ledger.draft_untimed(path, len, weight)
@@ -184,26 +185,26 @@ impl Recovery {
     }
 
     /// Adds a unit that waits for retransmission to the packet being built for `path`.
-    pub fn draft_again(&mut self, now: Instant, path: PathIndex, unit: u64, weight: u32) {
+    pub fn draft_again(&mut self, now: Instant, path: PathId, unit: u64, weight: u32) {
         if let Some((cause, order)) = self.ledger.draft_again(path, unit) {
             self.draft.again += 1;
             self.draft.bytes += weight;
             let oldest = unit == self.ledger.cumulative();
             self.draft.resends_oldest |= oldest;
             self.draft.mends_oldest |= oldest && cause == Cause::Fast;
-            self.paths[usize::from(path)].episode.on_again(unit, weight);
+            self.paths[path].episode.on_again(unit, weight);
             if let Some(lost_on) = self.ledger.lost_on(unit).filter(|_| cause != Cause::Copy) {
                 self.watch_again(now, lost_on, unit, cause);
             }
             if cause == Cause::Copy {
                 self.stats.redundant_bytes += u64::from(weight);
                 self.stats.redundant_units += 1;
-                if let Some(worth) = self.paths[usize::from(path)].copying.worth_mut() {
+                if let Some(worth) = self.paths[path].copying.worth_mut() {
                     worth.on_copy(weight);
                 }
                 // A duplicate is acknowledged at once.
                 let packet = self.ledger.next_packet();
-                self.paths[usize::from(path)].on_asked(packet);
+                self.paths[path].on_asked(packet);
                 return;
             }
             self.stats.retransmissions.count(cause, order);
@@ -212,11 +213,11 @@ impl Recovery {
     }
 
     /// The packet being built left on `path`; returns its number.
-    pub fn on_sent(&mut self, now: Instant, path: PathIndex) -> PacketNumber {
+    pub fn on_sent(&mut self, now: Instant, path: PathId) -> PacketNumber {
         let Draft { new, again, bytes, along, resends_oldest, mends_oldest } =
             core::mem::take(&mut self.draft);
         let follows = self.ledger.flight(path).packets > 0;
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         state.equip(now, follows, &self.policy);
         if let Some(worth) = state.copying.worth_mut() {
             let (fresh, within) = (if again == 0 { bytes } else { 0 }, state.rtt.srtt());
@@ -224,11 +225,11 @@ impl Recovery {
         }
         let bytes = u64::from(bytes);
         self.note_delayed_ack(now, path);
-        let beyond_window = self.window_taken(path) >= self.paths[usize::from(path)].window();
+        let beyond_window = self.window_taken(path) >= self.paths[path].window();
         let number = self.ledger.commit(now, path);
-        self.paths[usize::from(path)].congestion.on_sent(now);
+        self.paths[path].congestion.on_sent(now);
         self.events.record(now, || Event::Sent { packet: number, path, new, again, bytes });
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         if beyond_window && again == 0 {
             state.episode.use_extra();
         }

@@ -8,9 +8,10 @@ use super::{Recovery, TimeoutOutcome};
 use crate::congestion::TimedOut;
 use crate::event::Event;
 use crate::feedback::Silence;
-use crate::ledger::{Missing, PathAck, PathIndex};
+use crate::ledger::{Missing, PathAck};
 use crate::loss::{self, RestartMoments};
 use crate::path::{PathRecovery, RunningTimer};
+use crate::path_id::PathId;
 use crate::policy::{ThinTimeout, TimeoutResends};
 use crate::rto::{Expiry, compute_rto};
 use crate::stats::Cause;
@@ -21,22 +22,22 @@ const OFTEN_LOST: Probability = Probability::from_ratio(1, 12);
 
 impl Recovery {
     /// Restarts the retransmission timer of `path`.
-    pub(super) fn start_timer(&mut self, now: Instant, path: PathIndex) {
+    pub(super) fn start_timer(&mut self, now: Instant, path: PathId) {
         self.set_timer(now, path, now + self.rto(path));
     }
 
     /// The timers of `path` were suspended for a while: a retransmission timer that became due meanwhile restarts.
-    pub fn resume_timer(&mut self, now: Instant, path: PathIndex) {
-        let timer = self.paths.get(usize::from(path)).and_then(|state| state.t3_rtx);
+    pub fn resume_timer(&mut self, now: Instant, path: PathId) {
+        let timer = self.paths.get(path).and_then(|state| state.t3_rtx);
         if timer.is_some_and(|timer| timer.due <= now) {
             self.start_timer(now, path);
         }
     }
 
     /// Sets the retransmission timer of `path` to `due`, or to the next tick.
-    fn set_timer(&mut self, now: Instant, path: PathIndex, due: Instant) {
+    fn set_timer(&mut self, now: Instant, path: PathId, due: Instant) {
         let due = due.round_up(self.policy.rto.tick);
-        self.paths[usize::from(path)].t3_rtx = Some(RunningTimer { started_at: now, due });
+        self.paths[path].t3_rtx = Some(RunningTimer { started_at: now, due });
         self.events.record(now, || Event::TimerSet { path, due });
     }
 
@@ -44,13 +45,13 @@ impl Recovery {
     pub(super) fn update_timer(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         news: &PathAck,
         unsent_packets: u32,
     ) {
         let flight = self.ledger.flight(path);
         let thin = self.is_thin(path);
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         let (timer, oldest) = (state.t3_rtx, self.ledger.oldest_sent_at(path));
         let (Some(timer), Some(oldest_sent_at)) = (timer, oldest) else {
             // Rule R2: nothing is outstanding. Rule R4 (reneging) starts a stopped timer.
@@ -63,8 +64,8 @@ impl Recovery {
                 && !self.waits_for_cumulative(path)
                 && !self.holds_back(path)
             {
-                self.paths[usize::from(path)].t3_rtx = None;
-                self.paths[usize::from(path)].early_timer = None;
+                self.paths[path].t3_rtx = None;
+                self.paths[path].early_timer = None;
             } else if timer.is_none() || flight.packets > 0 {
                 self.start_timer(now, path);
             }
@@ -88,14 +89,14 @@ impl Recovery {
 
     /// A packet was sent behind one that had travelled alone: the peer acknowledges both at once, so the timer no
     /// longer allows for its delay.
-    pub(super) fn hasten_timer(&mut self, now: Instant, path: PathIndex) {
+    pub(super) fn hasten_timer(&mut self, now: Instant, path: PathId) {
         let delays = self.policy.rto.ack_delay.is_some();
         if !delays || self.ledger.flight(path).packets != 2 {
             return;
         }
         let rto = self.rto(path);
         let oldest = self.ledger.oldest_sent_at(path);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let (Some(timer), Some(oldest)) = (&mut state.t3_rtx, oldest) else { return };
         let answered = now + state.rtt.srtt().unwrap_or(rto);
         let due = if oldest + rto < answered { now + rto } else { oldest + rto };
@@ -103,9 +104,9 @@ impl Recovery {
     }
 
     /// The timer expires, perhaps because the peer delays the acknowledgement of a packet that travelled alone.
-    fn suspect_ack_delay(&mut self, path: PathIndex) {
+    fn suspect_ack_delay(&mut self, path: PathId) {
         let alone = self.ledger.flight(path).packets == 1 && !self.asked_for_last(path);
-        let delay = self.paths[usize::from(path)].ack_delay.as_deref_mut();
+        let delay = self.paths[path].ack_delay.as_deref_mut();
         if let Some(delay) = delay.filter(|_| alone) {
             delay.on_expiry();
         }
@@ -113,14 +114,14 @@ impl Recovery {
 
     /// Whether the timer also covers data about to be fast-retransmitted: if that does not restart the timer, the
     /// timer must not stop in between.
-    fn goes_on_for_lost(&self, path: PathIndex) -> bool {
-        let to = self.paths[usize::from(path)].routes.fast;
+    fn goes_on_for_lost(&self, path: PathId) -> bool {
+        let to = self.paths[path].routes.fast;
         !self.policy.loss.fast_restarts_timer && self.ledger.next_lost(to, 0).is_some()
     }
 
     /// Whether the peer reported everything in flight while the cumulative point stays unchanged, so that only the
     /// timer continues.
-    fn waits_for_cumulative(&self, path: PathIndex) -> bool {
+    fn waits_for_cumulative(&self, path: PathId) -> bool {
         self.heard.may_stall()
             && !self.ledger.is_empty()
             && self.ledger.next_lost(path, 0).is_none()
@@ -128,8 +129,8 @@ impl Recovery {
 
     // ---- the early fast retransmit timer --------------------------------------------------------
 
-    pub(super) fn arm_early_timer(&mut self, now: Instant, path: PathIndex) {
-        let state = &self.paths[usize::from(path)];
+    pub(super) fn arm_early_timer(&mut self, now: Instant, path: PathId) {
+        let state = &self.paths[path];
         let full = self.window_taken(path) >= state.congestion.cwnd();
         if full || state.early_timer.is_none() {
             self.restart_early_timer(now, path);
@@ -137,18 +138,18 @@ impl Recovery {
     }
 
     /// Restarts the early timer, which runs while data is in flight and does not fill the window.
-    fn restart_early_timer(&mut self, now: Instant, path: PathIndex) {
+    fn restart_early_timer(&mut self, now: Instant, path: PathId) {
         let Some(least) = self.policy.loss.early_timer else { return };
         let (flight, taken) = (self.ledger.flight(path), self.window_taken(path));
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let runs = flight.packets > 0 && taken < state.congestion.cwnd();
         let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
         state.early_timer = runs.then_some(now + wait);
     }
 
-    fn on_early_timer(&mut self, now: Instant, path: PathIndex) {
+    fn on_early_timer(&mut self, now: Instant, path: PathId) {
         let Some(least) = self.policy.loss.early_timer else { return };
-        let state = &self.paths[usize::from(path)];
+        let state = &self.paths[path];
         let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
         let overdue = self.ledger.oldest_sent_at(path).is_some_and(|sent| now.since(sent) >= wait);
         if overdue {
@@ -156,7 +157,7 @@ impl Recovery {
             let to = state.routes.fast;
             let packets = self.ledger.lose_sent_by(path, to, sent_by, early, early);
             self.events.record(now, || Event::Lost { path, packets, cause: early });
-            let state = &mut self.paths[usize::from(path)];
+            let state = &mut self.paths[path];
             state.on_fates(packets, true);
             state.congestion.on_early_timer();
             self.record_window(now, path);
@@ -173,11 +174,11 @@ impl Recovery {
             let mechanisms = path.mechanisms.as_ref().and_then(|mechanisms| mechanisms.due());
             [t3_rtx, path.early_timer, mechanisms].into_iter().flatten().min()
         };
-        self.paths.iter().filter_map(due).min()
+        self.paths.values().filter_map(due).min()
     }
 
     /// The smallest packet on `path` that the peer has not reported within a round trip, if the peer reports gaps.
-    fn smallest_missing(&self, now: Instant, path: PathIndex) -> Option<Missing> {
+    fn smallest_missing(&self, now: Instant, path: PathId) -> Option<Missing> {
         let srtt = self.srtt(path).filter(|_| self.reports_gaps())?;
         self.ledger.smallest_sent_by(path, now.before(srtt))
     }
@@ -191,21 +192,20 @@ impl Recovery {
         probing: bool,
         unsent_packets: u32,
     ) -> Option<TimeoutOutcome> {
-        for index in 0..self.paths.len() {
-            let path = index as PathIndex;
+        for path in self.paths.ids() {
             let expires = |state: &PathRecovery| state.t3_rtx.is_some_and(|timer| timer.due <= now);
             // Before any timer takes it for lost.
             let smallest_missing =
-                if expires(&self.paths[index]) { self.smallest_missing(now, path) } else { None };
-            self.on_watch_timers(now, path, probing, unsent_packets);
-            if self.paths[index].early_timer.is_some_and(|due| due <= now) {
-                self.paths[index].early_timer = None;
+                if expires(&self.paths[path]) { self.smallest_missing(now, path) } else { None };
+            self.on_mechanism_timers(now, path, probing, unsent_packets);
+            if self.paths[path].early_timer.is_some_and(|due| due <= now) {
+                self.paths[path].early_timer = None;
                 // A window probe is not late: only T3-rtx with its back-off repeats it.
                 if !probing {
                     self.on_early_timer(now, path);
                 }
             }
-            if expires(&self.paths[index]) {
+            if expires(&self.paths[path]) {
                 let counts_as_error = self.on_expiry(now, path, probing);
                 return Some(TimeoutOutcome { path, counts_as_error, smallest_missing });
             }
@@ -215,14 +215,14 @@ impl Recovery {
 
     /// Handles an expiry of the retransmission timer (T3-rtx of RFC 9260, section 6.3.3; RFC 6298, section 5).
     /// Returns whether it counts as an error of the path.
-    fn on_expiry(&mut self, now: Instant, path: PathIndex, probing: bool) -> bool {
+    fn on_expiry(&mut self, now: Instant, path: PathId, probing: bool) -> bool {
         // Before any data leaves the flight, since the stream's past counts.
         let thin = self.is_thin(path);
-        self.paths[usize::from(path)].t3_rtx = None;
+        self.paths[path].t3_rtx = None;
         self.suspect_ack_delay(path);
         let queued = self.has_queue(path);
         let policy = Arc::clone(&self.policy);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let (rto, max) = {
             let rto = state.rto_policy(&policy.rto);
             (compute_rto(rto, &state.rtt, state.margin, thin), rto.max)
@@ -253,7 +253,7 @@ impl Recovery {
             (self.lose_by_timeout(now, path, rto), None)
         };
         self.stats.timeouts += 1;
-        let next_rto = self.paths[usize::from(path)].rto(&policy.rto, thin);
+        let next_rto = self.paths[path].rto(&policy.rto, thin);
         let linear = expiry.linear;
         self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
         self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
@@ -268,8 +268,8 @@ impl Recovery {
     }
 
     /// Whether the smoothed round trip is so far above the minimum that it contains a queue.
-    pub(super) fn has_queue(&self, path: PathIndex) -> bool {
-        let state = &self.paths[usize::from(path)];
+    pub(super) fn has_queue(&self, path: PathId) -> bool {
+        let state = &self.paths[path];
         let most = u64::from(self.policy.backoff.linear_queue);
         let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());
         let above = least.zip(state.rtt.srtt()).is_some_and(|(least, srtt)| srtt > least * most);
@@ -277,8 +277,8 @@ impl Recovery {
     }
 
     /// Whether a timeout is a probe at present: not if another path repairs the losses.
-    pub(super) fn asks_by_timeout(&self, path: PathIndex) -> bool {
-        let stays = self.paths[usize::from(path)].routes.timeout == path;
+    pub(super) fn asks_by_timeout(&self, path: PathId) -> bool {
+        let stays = self.paths[path].routes.timeout == path;
         self.policy.timeout_while_thin == ThinTimeout::Probe && stays
     }
 
@@ -288,12 +288,12 @@ impl Recovery {
     fn ask_by_timeout(
         &mut self,
         now: Instant,
-        path: PathIndex,
+        path: PathId,
         rto: Duration,
         again: bool,
     ) -> (u32, Option<Instant>) {
         let next_unit = self.ledger.next_unit();
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         let young = state.rtt.overdue_after().unwrap_or(rto);
         let often = state.loss.estimate() >= OFTEN_LOST;
         let copies = self.policy.redundancy.bundling.is_some();
@@ -313,27 +313,27 @@ impl Recovery {
             packets += self.ledger.lose_sent_by(path, path, now, Cause::Timeout, Cause::Bundled);
         }
         self.grant_one_packet(path);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         state.on_fates(packets, true);
         (packets, next)
     }
 
     /// Lowers the window for a timeout, and ends every recovery.
-    fn time_window_out(&mut self, now: Instant, path: PathIndex, probing: bool) {
+    fn time_window_out(&mut self, now: Instant, path: PathId, probing: bool) {
         let flight_size = self.flight_size(path);
         let cumulative = self.ledger.cumulative();
-        let again = self.paths[usize::from(path)].episode.expires_again(cumulative);
+        let again = self.paths[path].episode.expires_again(cumulative);
         self.keep_for_undo(path);
         self.enter_timeout(path, again || probing);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         state.congestion.on_timeout(TimedOut { now, flight_size, again });
         state.episode.on_fall(&self.ledger, true);
         self.reduced = true;
     }
 
     /// Takes for lost what the policy says, and returns the number of packets. `rto`: the timeout without back-off.
-    fn lose_by_timeout(&mut self, now: Instant, path: PathIndex, rto: Duration) -> u32 {
-        let state = &self.paths[usize::from(path)];
+    fn lose_by_timeout(&mut self, now: Instant, path: PathId, rto: Duration) -> u32 {
+        let state = &self.paths[path];
         let target = state.routes.timeout;
         let sent_by = match self.policy.timeout_resends {
             TimeoutResends::AllOutstanding => now,
@@ -357,7 +357,7 @@ impl Recovery {
             self.ledger.forget_reports(target, Cause::Bundled);
         }
         self.grant_one_packet(target);
-        let state = &mut self.paths[usize::from(path)];
+        let state = &mut self.paths[path];
         state.on_fates(packets, true);
         packets
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{Duration, Instant};
 use recovery::policy::BundlingPolicy;
 use recovery::rtt::Ratio;
-use recovery::{Feedback, GapRanges, Recovery, RecoveryPolicy, Silence};
+use recovery::{Feedback, GapRanges, PathId, Recovery, RecoveryPolicy, Silence};
 
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
@@ -37,20 +37,20 @@ impl Sender {
 
     /// Sends new data.
     fn send(&mut self, now: u64) {
-        self.recovery.draft_new(0, 1, 100);
-        self.recovery.on_sent(at(now), 0);
+        self.recovery.draft_new(PathId::FIRST, 1, 100);
+        self.recovery.on_sent(at(now), PathId::FIRST);
     }
 
     /// Sends the copies and retransmissions that are due by `now`; returns the number of units.
     fn send_again(&mut self, now: u64) -> usize {
         let mut again = 0;
         while self.recovery.on_timeout(at(now), false, 0).is_some() {}
-        while let Some((unit, weight)) = self.recovery.next_again(0, 0) {
-            self.recovery.draft_again(at(now), 0, unit, weight);
+        while let Some((unit, weight)) = self.recovery.next_again(PathId::FIRST, 0) {
+            self.recovery.draft_again(at(now), PathId::FIRST, unit, weight);
             again += 1;
         }
         if again > 0 {
-            self.recovery.on_sent(at(now), 0);
+            self.recovery.on_sent(at(now), PathId::FIRST);
         }
         again
     }
@@ -63,7 +63,7 @@ impl Sender {
 
     /// The slow start threshold, which falls with the window.
     fn threshold(&self) -> u64 {
-        self.recovery.snapshot(0).ssthresh
+        self.recovery.snapshot(PathId::FIRST).ssthresh
     }
 
     /// The deadline of the next timer, in milliseconds.
@@ -85,10 +85,10 @@ fn what_nothing_follows_is_sent_once_more_after_its_share_of_the_round_trip_and_
     assert_eq!(sender.due(), Some(1020));
     assert_eq!(sender.send_again(1019), 0);
     assert_eq!(sender.send_again(1020), 1);
-    let rto = sender.recovery.rto(0).as_millis();
+    let rto = sender.recovery.rto(PathId::FIRST).as_millis();
     assert_eq!(sender.due(), Some(1020 + rto), "no second copy");
     assert_eq!(sender.repairs(), (1, 0, 0), "a copy is no retransmission");
-    assert_eq!(sender.recovery.ledger().flight(0).bytes, 100);
+    assert_eq!(sender.recovery.ledger().flight(PathId::FIRST).bytes, 100);
     assert_eq!(sender.recovery.ledger().transmissions(1), 1);
 }
 
@@ -118,7 +118,7 @@ fn an_acknowledgement_sooner_than_the_copy_can_cause_measures_the_first_transmis
     sender.send_again(1020);
     let threshold = sender.threshold();
     sender.acknowledge(1108, 2, &[]);
-    assert_eq!(sender.recovery.latest_rtt(0), Some(Duration::from_millis(108)));
+    assert_eq!(sender.recovery.latest_rtt(PathId::FIRST), Some(Duration::from_millis(108)));
     assert_eq!((sender.repairs(), sender.threshold()), ((1, 0, 0), threshold));
     // The duplicate that is reported then was not a needless retransmission.
     sender.acknowledge(1120, 2, &[1..2]);

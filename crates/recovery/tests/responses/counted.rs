@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use recovery::RecoveryPolicy;
 use recovery::policy::{Controller, WindowCounts};
+use recovery::{PathId, RecoveryPolicy};
 
 use crate::line::{Line, MSS, plain};
 
@@ -71,7 +71,7 @@ fn it_falls_from_what_it_was_where_bytes_fall_from_what_was_in_flight() {
 fn a_part_of_a_packet_is_no_room() {
     for (window_counts, leave) in [(WindowCounts::Packets, 2), (WindowCounts::Bytes, 86)] {
         let mut line = thin(window_counts, 10);
-        line.recovery.restart_window(0, 2 * MSS + MSS * 6 / 10);
+        line.recovery.restart_window(PathId::FIRST, 2 * MSS + MSS * 6 / 10);
         assert_eq!(line.send(0, 100).len(), leave, "{window_counts:?}");
     }
 }
@@ -79,7 +79,7 @@ fn a_part_of_a_packet_is_no_room() {
 #[test]
 fn one_leaves_however_small_the_window_is() {
     let mut line = thin(WindowCounts::Packets, 1);
-    line.recovery.restart_window(0, MSS / 2);
+    line.recovery.restart_window(PathId::FIRST, MSS / 2);
     assert_eq!(line.send(0, 2).len(), 1);
 }
 
@@ -87,8 +87,8 @@ fn one_leaves_however_small_the_window_is() {
 fn packets_of_another_size_are_as_many() {
     let cwnd = |window_counts| {
         let mut line = thin(window_counts, 4);
-        line.recovery.set_mss(0, 2 * MSS);
-        line.recovery.snapshot(0).cwnd
+        line.recovery.set_mss(PathId::FIRST, 2 * MSS);
+        line.recovery.snapshot(PathId::FIRST).cwnd
     };
     assert_eq!(cwnd(WindowCounts::Packets), 8 * MSS);
     assert_eq!(cwnd(WindowCounts::Bytes), 4 * MSS);

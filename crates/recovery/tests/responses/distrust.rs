@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use base::Instant;
-use recovery::{Feedback, GapRanges, Recovery, RecoveryPolicy, Silence};
+use recovery::{Feedback, GapRanges, PathId, Recovery, RecoveryPolicy, Silence};
 
 const ORIGIN: u64 = 1 << 32;
 
 fn outstanding(mut recovery: Recovery, packets: u64, len: u32, weight: u32) -> Recovery {
     for packet in 0..packets {
-        recovery.draft_new(0, len, weight);
-        recovery.on_sent(Instant::from_nanos(packet), 0);
+        recovery.draft_new(PathId::FIRST, len, weight);
+        recovery.on_sent(Instant::from_nanos(packet), PathId::FIRST);
     }
     recovery
 }
@@ -68,17 +68,17 @@ fn segments_whose_reports_are_taken_back_are_reported_once() {
         acknowledge(&mut recovery, first + 1000, None);
     }
     assert_eq!(recovery.ledger().next_packet() - 10_000, 9_999);
-    let flight = recovery.ledger().flight(0);
+    let flight = recovery.ledger().flight(PathId::FIRST);
     assert_eq!(flight.bytes, (10_000 - 100) * 1000, "all of it is in flight again");
     // Reports of data sent later are believed.
     let recovery = &mut recovery;
-    recovery.draft_new(0, 1000, 1000);
-    recovery.on_sent(Instant::from_millis(101), 0);
+    recovery.draft_new(PathId::FIRST, 1000, 1000);
+    recovery.on_sent(Instant::from_millis(101), PathId::FIRST);
     acknowledge(recovery, 1 + 100 * 1000, Some((end, end + 1000)));
-    assert_eq!(recovery.ledger().flight(0).bytes, (10_000 - 100) * 1000);
+    assert_eq!(recovery.ledger().flight(PathId::FIRST).bytes, (10_000 - 100) * 1000);
     // All other reports are believed once the cumulative point has passed the revoked ones.
     acknowledge(recovery, end, None);
-    assert!(recovery.ledger().flight(0).bytes <= 1000);
+    assert!(recovery.ledger().flight(PathId::FIRST).bytes <= 1000);
 }
 
 #[test]
@@ -87,10 +87,10 @@ fn a_part_of_a_segment_counts_near_either_end_of_what_is_outstanding_only() {
         let mut recovery = segments(10_000);
         let start = 1 + segment * 1000;
         acknowledge(&mut recovery, 1, Some((start, start + 400)));
-        let reported = 10_000_000 - recovery.ledger().flight(0).bytes;
+        let reported = 10_000_000 - recovery.ledger().flight(PathId::FIRST).bytes;
         assert_eq!(reported, if believed { 400 } else { 0 }, "segment {segment}");
         // The whole segment counts anywhere.
         acknowledge(&mut recovery, 1, Some((start, start + 1000)));
-        assert_eq!(recovery.ledger().flight(0).bytes, 10_000_000 - 1000);
+        assert_eq!(recovery.ledger().flight(PathId::FIRST).bytes, 10_000_000 - 1000);
     }
 }

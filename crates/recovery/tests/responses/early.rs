@@ -1,8 +1,8 @@
 //! The fine-grained timer and TCP-ER's window (Yin et al.). SRTT is 100 ms and RTTVAR 37.5 ms, so the
 //! timer is 17/16 (100 + 75) = 185.9375 ms.
 
-use recovery::RecoveryPolicy;
 use recovery::policy::{EarlyWindow, FineGrainedTimer};
+use recovery::{PathId, RecoveryPolicy};
 
 use crate::line::{Line, plain};
 
@@ -117,7 +117,7 @@ fn robust_to_reordering_it_waits_longer_once_the_peer_reported_a_needless_one() 
         line.send(400, 1);
         line.send(480, 1);
         let timeout = {
-            let path = line.recovery.snapshot(0);
+            let path = line.recovery.snapshot(PathId::FIRST);
             (path.srtt.unwrap() + path.rttvar.unwrap() * 2).scale(17, 16).as_millis() + 1
         };
         let left = line.ack(400 + timeout, 2, &[3..4]);

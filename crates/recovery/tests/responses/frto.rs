@@ -1,6 +1,6 @@
 //! F-RTO (RFC 5682): ten segments leave at 0, the path delays all of them, and the timer expires at 1 s.
 
-use recovery::RecoveryPolicy;
+use recovery::{PathId, RecoveryPolicy};
 
 use crate::line::{Line, plain};
 
@@ -29,7 +29,7 @@ fn what_was_only_late_is_not_sent_again_and_the_window_comes_back() {
     assert!(left.iter().all(|(_, _, again)| !again), "{left:?}");
     assert_eq!(line.windows().0, 10);
     assert_eq!(line.recovery.stats().undone, 1);
-    assert_eq!(line.recovery.next_again(0, 0), None);
+    assert_eq!(line.recovery.next_again(PathId::FIRST, 0), None);
     assert_eq!(line.flight(), 10);
     // The rest are acknowledged as they arrive, and never retransmitted.
     for acked in 3..=12 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use recovery::policy::Controller;
-use recovery::{Feedback, GapRanges, Load, Recovery, RecoveryPolicy, Silence};
+use recovery::{Feedback, GapRanges, Load, PathId, Recovery, RecoveryPolicy, Silence};
 
 pub(crate) const MSS: u64 = 1000;
 
@@ -42,10 +42,10 @@ impl Line {
     pub(crate) fn new(policy: RecoveryPolicy, cwnd: u64) -> Line {
         let mut recovery = Recovery::new(Arc::new(policy), Silence::Nothing, MSS, MSS);
         for _ in 0..2 {
-            recovery.on_rtt_sample(0, Duration::from_millis(100));
+            recovery.on_rtt_sample(PathId::FIRST, Duration::from_millis(100));
         }
         recovery.set_reports(true);
-        recovery.restart_window(0, cwnd * MSS);
+        recovery.restart_window(PathId::FIRST, cwnd * MSS);
         Line {
             recovery,
             now: 0,
@@ -143,17 +143,19 @@ impl Line {
     fn flush(&mut self) -> Vec<Left> {
         let (now, mut left) = (at(self.now), Vec::new());
         loop {
-            if let Some((unit, weight)) = self.recovery.next_again(0, 0) {
-                if self.recovery.room(now, 0, Load::Again) < self.size {
+            if let Some((unit, weight)) = self.recovery.next_again(PathId::FIRST, 0) {
+                if self.recovery.room(now, PathId::FIRST, Load::Again) < self.size {
                     break;
                 }
-                self.recovery.draft_again(now, 0, unit, weight);
-                self.recovery.on_sent(now, 0);
+                self.recovery.draft_again(now, PathId::FIRST, unit, weight);
+                self.recovery.on_sent(now, PathId::FIRST);
                 left.push((self.now, (unit - MSS) / self.size, true));
-            } else if self.unsent > 0 && self.recovery.room(now, 0, Load::New) >= self.size {
+            } else if self.unsent > 0
+                && self.recovery.room(now, PathId::FIRST, Load::New) >= self.size
+            {
                 let size = self.size as u32;
-                let unit = self.recovery.draft_new(0, size, size);
-                self.recovery.on_sent(now, 0);
+                let unit = self.recovery.draft_new(PathId::FIRST, size, size);
+                self.recovery.on_sent(now, PathId::FIRST);
                 self.unsent -= 1;
                 left.push((self.now, (unit - MSS) / self.size, false));
             } else {
@@ -165,12 +167,12 @@ impl Line {
 
     /// Congestion window and threshold, in segments.
     pub(crate) fn windows(&self) -> (u64, u64) {
-        let path = self.recovery.snapshot(0);
+        let path = self.recovery.snapshot(PathId::FIRST);
         (path.cwnd / MSS, path.ssthresh / MSS)
     }
 
     /// Segments in flight.
     pub(crate) fn flight(&self) -> u64 {
-        self.recovery.ledger().flight(0).bytes / self.size
+        self.recovery.ledger().flight(PathId::FIRST).bytes / self.size
     }
 }

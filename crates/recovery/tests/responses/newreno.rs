@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use recovery::PathId;
 use recovery::policy::PartialAck;
 
 use crate::line::{Line, plain};
@@ -23,7 +24,8 @@ fn new_by_round(lost: &[u64]) -> Vec<usize> {
         received.insert(segment);
         let cumulative = (0..).find(|segment| !received.contains(segment)).unwrap();
         let left = line.ack(sent + 100, cumulative, &[]);
-        if line.recovery.stats().fast_recoveries == 1 && !line.recovery.is_recovering(0) {
+        if line.recovery.stats().fast_recoveries == 1 && !line.recovery.is_recovering(PathId::FIRST)
+        {
             return rounds;
         }
         rounds.resize((sent / 100 + 1) as usize, 0);
@@ -72,7 +74,7 @@ fn a_recovery_that_was_needless_leaves_no_partial_acknowledgements_behind() {
     // From then on acknowledgements restart the timer of one second.
     for (at, cumulative) in [(110, 4), (120, 5)] {
         line.ack(at, cumulative, &[]);
-        let due = line.recovery.snapshot(0).t3_rtx;
+        let due = line.recovery.snapshot(PathId::FIRST).t3_rtx;
         assert_eq!(due, Some(base::Instant::from_millis(at + 1000)));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use recovery::policy::{BundlingPolicy, ThinBackoff, ThinDetector, ThinTimeout};
-use recovery::{Feedback, GapRanges, Recovery, RecoveryPolicy, Silence};
+use recovery::{Feedback, GapRanges, PathId, Recovery, RecoveryPolicy, Silence};
 
 use crate::line::{Line, plain};
 
@@ -32,7 +32,7 @@ fn repeated(policy: RecoveryPolicy, losses: u64) -> (bool, u64) {
     line.send(start, 1);
     line.send(start + 150, 1);
     assert_eq!(line.wait(start + 250), [(start + 250, losses, true)]);
-    let rides = line.recovery.next_again(0, 0).is_some();
+    let rides = line.recovery.next_again(PathId::FIRST, 0).is_some();
     (rides, line.wait(start + 600).first().map_or(0, |(at, ..)| at - start))
 }
 
@@ -59,19 +59,19 @@ fn timeout_after(alone: &[bool]) -> u64 {
     let mut policy = RecoveryPolicy::sctp_latency_lean();
     policy.acknowledgement.request_immediate = recovery::policy::ImmediateRequest::Never;
     let mut recovery = Recovery::new(Arc::new(policy), Silence::Missing, 1452, ORIGIN);
-    (0..200).for_each(|_| recovery.on_rtt_sample(0, Duration::from_millis(60)));
+    (0..200).for_each(|_| recovery.on_rtt_sample(PathId::FIRST, Duration::from_millis(60)));
     let (mut now, mut sent) = (0, ORIGIN);
     for alone in alone {
         for packet in 0..if *alone { 1 } else { 2 } {
-            recovery.draft_new(0, 1, 100);
-            recovery.on_sent(Instant::from_millis(now + 50 * packet), 0);
+            recovery.draft_new(PathId::FIRST, 1, 100);
+            recovery.on_sent(Instant::from_millis(now + 50 * packet), PathId::FIRST);
             sent += 1;
         }
         now += if *alone { 60 } else { 110 };
         let gaps = GapRanges::new();
         recovery.on_feedback(Instant::from_millis(now), &Feedback::of_all(sent, &gaps), 0);
     }
-    recovery.snapshot(0).rto.as_millis()
+    recovery.snapshot(PathId::FIRST).rto.as_millis()
 }
 
 #[test]
@@ -93,23 +93,23 @@ fn an_echo_of_less_than_a_millisecond_makes_no_path_shorter_than_it_was_measured
     let policy = Arc::new(RecoveryPolicy::tcp_latency());
     let mut recovery = Recovery::new(policy, Silence::Nothing, 1448, 0);
     let trip = Duration::from_micros(200);
-    recovery.on_rtt_sample(0, trip);
+    recovery.on_rtt_sample(PathId::FIRST, trip);
     let mut now = Instant::from_millis(100);
     for lost in [false, true] {
-        recovery.draft_new(0, 100, 100);
-        recovery.on_sent(now, 0);
+        recovery.draft_new(PathId::FIRST, 100, 100);
+        recovery.on_sent(now, PathId::FIRST);
         if lost {
             now = recovery.next_timeout().unwrap();
             assert!(recovery.on_timeout(now, false, 0).is_some());
-            let (unit, weight) = recovery.next_again(0, 0).unwrap();
-            recovery.draft_again(now, 0, unit, weight);
-            recovery.on_sent(now, 0);
+            let (unit, weight) = recovery.next_again(PathId::FIRST, 0).unwrap();
+            recovery.draft_again(now, PathId::FIRST, unit, weight);
+            recovery.on_sent(now, PathId::FIRST);
         }
         now += trip;
         let echo = lost.then_some(Duration::ZERO);
         let end = recovery.ledger().next_unit();
         recovery.on_feedback(now, &Feedback { echo, ..Feedback::up_to(end) }, 0);
-        assert_eq!(recovery.srtt(0), Some(trip), "{lost}");
+        assert_eq!(recovery.srtt(PathId::FIRST), Some(trip), "{lost}");
     }
 }
 
@@ -119,29 +119,29 @@ fn timeout_after_echo_of(first: bool) -> u64 {
     let millis = Duration::from_millis;
     let mut recovery =
         Recovery::new(Arc::new(RecoveryPolicy::tcp_latency()), Silence::Nothing, 1448, 0);
-    recovery.on_rtt_sample(0, millis(100));
+    recovery.on_rtt_sample(PathId::FIRST, millis(100));
     let mut now = Instant::from_millis(100);
-    recovery.draft_new(0, 100, 100);
-    recovery.on_sent(now, 0);
+    recovery.draft_new(PathId::FIRST, 100, 100);
+    recovery.on_sent(now, PathId::FIRST);
     now += millis(100);
     let end = recovery.ledger().next_unit();
     recovery.on_feedback(now, &Feedback { echo: Some(millis(100)), ..Feedback::up_to(end) }, 0);
 
     let sent = now;
-    recovery.draft_new(0, 100, 100);
-    recovery.on_sent(sent, 0);
+    recovery.draft_new(PathId::FIRST, 100, 100);
+    recovery.on_sent(sent, PathId::FIRST);
     let again = recovery.next_timeout().unwrap();
     assert!(recovery.on_timeout(again, false, 0).is_some());
-    let (unit, weight) = recovery.next_again(0, 0).unwrap();
+    let (unit, weight) = recovery.next_again(PathId::FIRST, 0).unwrap();
     for at in [again, again + millis(50)] {
-        recovery.draft_again(at, 0, unit, weight);
-        recovery.on_sent(at, 0);
+        recovery.draft_again(at, PathId::FIRST, unit, weight);
+        recovery.on_sent(at, PathId::FIRST);
     }
     now = again + millis(110);
     let echo = Some(now.since(if first { sent } else { again }));
     let end = recovery.ledger().next_unit();
     recovery.on_feedback(now, &Feedback { echo, ..Feedback::up_to(end) }, 0);
-    recovery.snapshot(0).rto.as_millis()
+    recovery.snapshot(PathId::FIRST).rto.as_millis()
 }
 
 #[test]

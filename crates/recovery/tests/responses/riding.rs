@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use base::Instant;
 use recovery::policy::BundlingPolicy;
-use recovery::{Bundle, Feedback, GapRanges, Recovery, RecoveryPolicy, Ride, Silence, Space};
+use recovery::{
+    Bundle, Feedback, GapRanges, PathId, Recovery, RecoveryPolicy, Ride, Silence, Space,
+};
 
 /// Units that ride along with the next packet, when the third of four units of `len` bytes in separate packets,
 /// from 1000 on, is reported.
@@ -14,8 +16,8 @@ fn rides(len: u32, ride: Ride) -> Bundle {
     policy.loss.dup_threshold_while_thin = None;
     let mut recovery = Recovery::new(Arc::new(policy), Silence::Nothing, 1000, 1000);
     for _ in 0..4 {
-        recovery.draft_new(0, len, len);
-        recovery.on_sent(Instant::ZERO, 0);
+        recovery.draft_new(PathId::FIRST, len, len);
+        recovery.on_sent(Instant::ZERO, PathId::FIRST);
     }
     let step = u64::from(len);
     let third = 1000 + 2 * step;
@@ -24,7 +26,7 @@ fn rides(len: u32, ride: Ride) -> Bundle {
     recovery.on_feedback(Instant::from_millis(100), &report, 0);
     let next = recovery.ledger().next_unit();
     let space = Space { room: 500, ride, cost: |weight| weight };
-    recovery.bundle_before(Instant::from_millis(100), 0, next, len, space)
+    recovery.bundle_before(Instant::from_millis(100), PathId::FIRST, next, len, space)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Undo of a window reduction when nothing was lost: duplicate reports (RFC 3708), timestamps (RFC 3522).
 
-use recovery::RecoveryPolicy;
+use recovery::{PathId, RecoveryPolicy};
 
 use crate::line::{Line, plain};
 
@@ -79,7 +79,7 @@ fn what_a_needless_timeout_took_for_lost_is_not_sent_again() {
     // The acknowledgement of the original arrives 10 ms after its retransmission.
     assert_eq!(line.echo(0).ack(1010, 1, &[]), []);
     assert_eq!(line.windows().0, 10);
-    assert_eq!((line.flight(), line.recovery.next_again(0, 0)), (9, None));
+    assert_eq!((line.flight(), line.recovery.next_again(PathId::FIRST, 0)), (9, None));
     assert_eq!(line.ack(1020, 10, &[]), []);
     assert_eq!(line.recovery.stats().retransmissions.total(), 1);
 }
@@ -120,7 +120,7 @@ fn a_true_loss_of_data_that_a_false_one_was_about_makes_the_window_fall() {
 #[test]
 fn so_does_a_mark_of_such_data() {
     let mut line = lost_behind_a_false_alarm();
-    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(210), 0));
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(210), PathId::FIRST));
     assert_eq!(line.windows(), (3, 3));
 }
 
@@ -128,7 +128,7 @@ fn so_does_a_mark_of_such_data() {
 fn what_fell_for_a_mark_does_not_fall_again_behind_a_false_alarm() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
-    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50), 0));
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50), PathId::FIRST));
     for last in 2..5 {
         line.ack(100 + last, 0, &[1..last]);
     }
@@ -145,8 +145,11 @@ fn what_fell_for_a_mark_does_not_fall_again_behind_a_false_alarm() {
 fn a_mark_of_the_network_is_never_taken_back() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
-    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50), 0));
-    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(51), 0), "once per window");
+    assert!(line.recovery.on_ecn_echo(base::Instant::from_millis(50), PathId::FIRST));
+    assert!(
+        !line.recovery.on_ecn_echo(base::Instant::from_millis(51), PathId::FIRST),
+        "once per window"
+    );
     assert_eq!(line.windows(), (5, 5));
     line.ack(100, 10, &[]);
     assert_eq!(line.recovery.stats().undone, 0);
@@ -158,7 +161,7 @@ fn nor_is_one_that_came_while_a_false_loss_was_repaired() {
         let mut line = retransmitted(true);
         if marked {
             assert!(
-                !line.recovery.on_ecn_echo(base::Instant::from_millis(104), 0),
+                !line.recovery.on_ecn_echo(base::Instant::from_millis(104), PathId::FIRST),
                 "it fell already"
             );
         }
@@ -166,10 +169,13 @@ fn nor_is_one_that_came_while_a_false_loss_was_repaired() {
         line.twice(0..1).ack(203, 4, &[]);
         // The repair is over at once nevertheless.
         assert_eq!(line.recovery.stats().undone, 1);
-        assert!(!line.recovery.is_recovering(0));
+        assert!(!line.recovery.is_recovering(PathId::FIRST));
         assert_eq!(line.windows().0, if marked { 5 } else { 10 });
         // The peer was informed of the reduction for the loss and has stopped its echo; the present echo is old.
-        assert_eq!(line.recovery.on_ecn_echo(base::Instant::from_millis(204), 0), !marked);
+        assert_eq!(
+            line.recovery.on_ecn_echo(base::Instant::from_millis(204), PathId::FIRST),
+            !marked
+        );
     }
 }
 
@@ -178,10 +184,10 @@ fn nor_one_that_came_behind_a_needless_timeout() {
     let mut line = Line::new(policy(true), 10);
     line.send(0, 10);
     line.wait(1000);
-    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(1005), 0));
+    assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(1005), PathId::FIRST));
     assert_eq!(line.echo(0).ack(1010, 1, &[]), []);
     // The segments that the timer took for lost are in flight, and the window opens again.
-    assert_eq!((line.flight(), line.recovery.next_again(0, 0)), (9, None));
+    assert_eq!((line.flight(), line.recovery.next_again(PathId::FIRST, 0)), (9, None));
     assert!(line.windows().0 <= 2);
     assert_eq!(line.windows().1, 5);
 }

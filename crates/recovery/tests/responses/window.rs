@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use base::{Duration, Instant};
+use recovery::PathId;
 
 use crate::line::{Left, Line, plain};
 
 fn ecn_echo(line: &mut Line, millis: u64) -> bool {
-    line.recovery.on_ecn_echo(Instant::from_millis(millis), 0)
+    line.recovery.on_ecn_echo(Instant::from_millis(millis), PathId::FIRST)
 }
 
 /// Reports the first segment from `lost` on as missing until it is retransmitted.
@@ -47,7 +48,7 @@ fn two_windows(mut line: Line) -> Line {
     lose(&mut line, 100, 0);
     assert_eq!(line.windows(), (5, 5));
     line.ack(210, 10, &[]);
-    assert!(!line.recovery.is_recovering(0));
+    assert!(!line.recovery.is_recovering(PathId::FIRST));
     assert!(line.send(210, 5).contains(&(210, 10, false)));
     lose(&mut line, 310, 10);
     line.wait(400);
@@ -159,7 +160,7 @@ fn so_is_one_that_is_lost_behind_a_timeout_though_fast_recovery_does_not_begin()
     assert_eq!(left.first(), Some(&(1300, 3, true)));
     assert_eq!(line.windows(), (2, 2));
     assert!(line.recovery.take_reduced());
-    assert!(!line.recovery.is_recovering(0));
+    assert!(!line.recovery.is_recovering(PathId::FIRST));
     assert_eq!(line.recovery.stats().fast_recoveries, 0);
 }
 

@@ -80,7 +80,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        self.turn_control_path();
+        self.switch_control_path();
         let (rto, max) = (self.request_rto(), self.options.policy.rto.max);
         let own = self.extensions.addresses_mut();
         if own.is_some_and(|own| own.requests_mut().back_off(now, rto, max)) {

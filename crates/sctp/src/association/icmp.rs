@@ -1,11 +1,11 @@
 //! Verified ICMP messages about packets of an association (RFC 9260, section 10).
 
 use base::{IcmpError, Instant};
+use recovery::PathId;
 
 use super::Association;
 use crate::control::Control;
 use crate::event::Failure;
-use crate::paths::PathId;
 use crate::paths::path::Path;
 use crate::phase::Phase;
 
@@ -46,9 +46,9 @@ impl Association {
         self.paths.count_refusal(path);
         if refusals.count() < self.paths.ids().count() {
             if let Some(handshake) = self.phase.handshake_mut() {
-                handshake.turn(now);
+                handshake.on_other_address(now);
             }
-            self.turn_control_path();
+            self.switch_control_path();
             self.control.push(Control::Init);
         }
     }

@@ -13,12 +13,12 @@
 
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
+use recovery::PathId;
 use recovery::rto::ErrorSchedule;
 
 use super::Association;
 use crate::control::{Control, OwnedCause};
 use crate::event::Failure;
-use crate::paths::PathId;
 use crate::paths::heartbeat::Asked;
 
 /// Steps of silence after which the peer counts as dead.
@@ -77,7 +77,7 @@ impl Association {
         let recovery = self.tx.recovery();
         let policy = recovery.policy();
         let (counting, max) = (policy.backoff.errors, policy.rto.max);
-        let rto = recovery.rto(path.number());
+        let rto = recovery.rto(path);
         let Liveness { error_count, schedule, .. } = &mut self.liveness;
         schedule.on_expiry(now, error_count, counting, rto, max);
     }
@@ -112,7 +112,7 @@ impl Association {
     /// A 36th of the time after which a silent peer counts as dead; `None` without the option.
     fn silence_step(&self) -> Option<Duration> {
         let wanted = self.options.dead_after? / u64::from(STEPS);
-        let (path, recovery) = (self.control_route().number(), self.tx.recovery());
+        let (path, recovery) = (self.control_route(), self.tx.recovery());
         let measured = recovery.srtt(path).zip(recovery.rttvar(path));
         let round_trip = match measured {
             Some((srtt, rttvar)) => srtt + rttvar * 4,
@@ -150,8 +150,7 @@ impl Association {
     /// Whether an answer is to a HEARTBEAT of this silence: then its path works.
     pub(super) fn answers_silence(&mut self, now: Instant, answer: &[u8]) -> bool {
         let Some(Asked { path, nonce }) = Asked::read(answer) else { return false };
-        let Some(path) = self.paths.find(path.number()) else { return false };
-        self.on_life_proven(now, path, nonce)
+        self.paths.has(path) && self.on_life_proven(now, path, nonce)
     }
 
     fn on_life_proven(&mut self, now: Instant, path: PathId, nonce: u64) -> bool {

@@ -2,11 +2,11 @@
 
 use base::{Ecn, Instant, Transmit};
 use bytes::Bytes;
+use recovery::PathId;
 
 use super::{Association, Identity};
 use crate::control::Control;
 use crate::extensions::Extensions;
-use crate::paths::PathId;
 use crate::paths::mtu::Probe;
 use crate::paths::redundancy::WaitingCopies;
 use crate::phase::Phase;
@@ -119,7 +119,7 @@ impl Association {
     fn next_data_packet(&mut self, now: Instant, with_cookie: bool) -> (PathId, Option<Filling>) {
         let data = self.paths.data();
         for path in self.paths.ids().filter(|path| *path != data) {
-            if self.tx.recovery().next_again(path.number(), 0).is_some()
+            if self.tx.recovery().next_again(path, 0).is_some()
                 && let Some(filling) = self.next_filling(now, path, with_cookie)
             {
                 return (path, Some(filling));

@@ -2,14 +2,13 @@
 
 use base::{DatagramMeta, Instant, RandomStream};
 use bytes::Bytes;
-use recovery::AckOutcome;
+use recovery::{AckOutcome, PathId};
 
 use super::Association;
 use crate::authentication::Verdict;
 use crate::control::{Control, OwnedCause};
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
-use crate::paths::{PathId, PathSet};
 use crate::rx::data::Data;
 use crate::state::State;
 use crate::tx::acknowledged::SackError;
@@ -244,23 +243,19 @@ impl Association {
     ) {
         // The acknowledgement of abandoned data also proves that the peer is alive.
         let skipped = outcome.advanced && outcome.acked_bytes == 0;
-        let (proven, certain) =
-            (PathSet::from_bits(outcome.paths), PathSet::from_bits(outcome.certain));
-        let (spurious, sampled) =
-            (PathSet::from_bits(outcome.spurious), PathSet::from_bits(outcome.sampled));
         let (paths, mut context) = self.paths_in_context();
         for path in paths.ids() {
             // Section 8.2. Data taken for lost may have arrived before the path failed, and be acknowledged on
             // another path.
-            let proofs = if paths.was_heard(path) { proven } else { certain };
+            let proofs = if paths.was_heard(path) { outcome.paths } else { outcome.certain };
             let answered = (window_closed || skipped) && path == paths.data();
             if proofs.contains(path) || answered {
                 paths.on_alive(now, &mut context, path);
             }
-            if spurious.contains(path) {
+            if outcome.spurious.contains(path) {
                 paths.on_spurious_expiry(now, &mut context, path);
             }
-            if sampled.contains(path) {
+            if outcome.sampled.contains(path) {
                 paths.on_round_trip(now, &mut context, path);
             }
         }

@@ -4,16 +4,15 @@ use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use base::{Instant, RandomStream};
-use recovery::Missing;
+use recovery::{Missing, PATHS_MAX, PathId};
 use smallvec::SmallVec;
 
 use super::Association;
 use crate::control::Control;
 use crate::options::PathOptions;
-use crate::paths::addresses::PATHS_MAX;
 use crate::paths::heartbeat::Asked;
 use crate::paths::mtu_discovery::DataSizes;
-use crate::paths::{Context, PathId, Paths};
+use crate::paths::{Context, Paths};
 use crate::state::State;
 use crate::switchover::PathHint;
 
@@ -78,9 +77,9 @@ impl Association {
     }
 
     /// A control chunk was not answered: it is repeated on another path (section 6.4).
-    pub(super) fn turn_control_path(&mut self) {
+    pub(super) fn switch_control_path(&mut self) {
         let opening = self.state().is_opening();
-        self.paths.turn_control(self.tx.recovery(), opening);
+        self.paths.switch_control(self.tx.recovery(), opening);
     }
 
     // ---- the application's calls ---------------------------------------------------------------
@@ -178,7 +177,7 @@ impl Association {
     }
 
     /// The association is set up: starts the monitoring of its paths.
-    pub(super) fn watch_paths(&mut self, now: Instant, random: &mut RandomStream) {
+    pub(super) fn monitor_paths(&mut self, now: Instant, random: &mut RandomStream) {
         self.start_path_mtu_discovery(now);
         self.start_listening(now);
         let (paths, context) = self.paths_in_context();

@@ -163,7 +163,7 @@ impl Association {
             if self.is_closed() {
                 return;
             }
-            self.turn_control_path();
+            self.switch_control_path();
         }
         self.control.push_once(Control::Reconfigure);
     }

@@ -2,10 +2,10 @@
 
 use base::Instant;
 use bytes::Bytes;
+use recovery::PathId;
 
 use super::Association;
 use super::timers::earlier;
-use crate::paths::PathId;
 use crate::reconfigure::held::Message;
 use crate::state::State;
 use crate::tx::send_options::{SendError, SendOptions};

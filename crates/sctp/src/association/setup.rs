@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base::{DatagramMeta, Duration, Instant, Origin, RandomStream};
 use bytes::Bytes;
+use recovery::PathId;
 
 use super::{Association, Ends, Identity};
 use crate::authentication::draw_vector;
@@ -13,7 +14,6 @@ use crate::cookie::StateCookie;
 use crate::event::{Event, Failure};
 use crate::extensions::Extensions;
 use crate::options::AssociationOptions;
-use crate::paths::PathId;
 use crate::paths::addresses::listed_addresses;
 use crate::phase::Phase;
 use crate::setup::handshake::Handshake;
@@ -105,7 +105,7 @@ impl Association {
         let _ = own.open_as(cookie);
         own.control.push(Control::CookieAck);
         own.announce(Event::Established);
-        own.watch_paths(now, random);
+        own.monitor_paths(now, random);
         own
     }
 
@@ -214,7 +214,7 @@ impl Association {
     /// Starts T1 before INIT or COOKIE ECHO leaves for the first time. The round trip is at most `longest`, unless
     /// that is zero.
     fn begin_attempts(&mut self, now: Instant, longest: Duration) {
-        let is_measured = self.tx.recovery().srtt(self.control_route().number()).is_some();
+        let is_measured = self.tx.recovery().srtt(self.control_route()).is_some();
         let wait = match is_measured {
             true => self.control_rto(),
             false => first_timeout(&self.options.policy, longest),
@@ -227,7 +227,7 @@ impl Association {
     /// Takes the RTT sample of an answered INIT or COOKIE ECHO.
     fn note_round_trip(&mut self, round_trip: Option<Duration>) {
         if let Some(sample) = round_trip {
-            let path = self.control_route().number();
+            let path = self.control_route();
             self.tx.recovery_mut().on_rtt_sample(path, sample);
         }
     }
@@ -283,7 +283,7 @@ impl Association {
         let opening = |control: &Control| matches!(control, Control::Init | Control::CookieEcho);
         self.control.retain(|control| !opening(control));
         self.announce(Event::Established);
-        self.watch_paths(now, random);
+        self.monitor_paths(now, random);
     }
 
     /// Processes a COOKIE ECHO that confirms this association or collides with its own handshake (actions B and D):
@@ -338,7 +338,7 @@ impl Association {
         if waits {
             handshake.on_init(now);
             // COOKIE ECHO is sent to the source of INIT ACK, for which alone the cookie is valid.
-            self.turn_control_path();
+            self.switch_control_path();
             self.control.push_first_once(Control::Init);
         } else {
             self.control.push_first_once(Control::CookieEcho);

@@ -177,7 +177,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        self.turn_control_path();
+        self.switch_control_path();
         self.control.push(control);
         let (rto, max) = (self.control_rto(), self.options.policy.rto.max);
         if let Some(closing) = self.phase.closing_mut() {

@@ -130,11 +130,11 @@ impl Association {
             state: path.state(),
             confirmed: path.is_confirmed(),
             counters: path.counters(),
-            redundant_bytes: recovery.ledger().redundant_bytes(id.number()),
+            redundant_bytes: recovery.ledger().redundant_bytes(id),
             error_count: path.error_count(),
             max_packet: path.max_packet(),
             path_mtu_state: path.path_mtu_state(),
-            recovery: recovery.snapshot(id.number()),
+            recovery: recovery.snapshot(id),
         });
         AssociationStats {
             state: self.state_name(),

@@ -3,10 +3,10 @@
 use core::net::IpAddr;
 
 use base::{Purpose, RandomStream};
+use recovery::PathId;
 
 use super::output::Outlet;
 use super::*;
-use crate::paths::PathId;
 use crate::tx::send_options::{SendError, SendOptions};
 use crate::wire::Ppid;
 
@@ -34,7 +34,7 @@ fn send(association: &mut Association, size: usize) -> Result<(), SendError> {
 fn an_association_that_is_over_wants_no_time_and_takes_no_message() {
     let mut association = association();
     let mut random = RandomStream::new(1, Purpose("association", 0));
-    association.watch_paths(Instant::ZERO, &mut random);
+    association.monitor_paths(Instant::ZERO, &mut random);
     assert!(association.next_timeout().is_some());
     association.abort(Bytes::new());
     assert_eq!(association.next_timeout(), None);
@@ -123,9 +123,8 @@ fn an_address_that_is_taken_away_leaves_its_data_to_another_and_its_row_to_the_n
     assert_eq!(association.remote().ip(), ip(2));
     let again = association.poll_transmit(Instant::ZERO, &mut outlet).unwrap();
     assert_eq!(again.remote.ip(), ip(2));
-    let flight =
-        |association: &Association, path: u8| association.tx.recovery().ledger().flight(path).bytes;
-    assert_eq!((flight(&association, 0), flight(&association, 1)), (0, 100));
+    let flight = |path| association.tx.recovery().ledger().flight(path).bytes;
+    assert_eq!((flight(PathId::FIRST), flight(PathId::at(1))), (0, 100));
     // The row serves the next address; nothing but heartbeats goes there.
     assert!(add_remote(&mut association, ip(3)));
     let first = &association.paths[PathId::FIRST];

@@ -2,11 +2,11 @@
 
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
+use recovery::PathId;
 
 use super::Association;
 use crate::control::OwnedCause;
 use crate::event::Failure;
-use crate::paths::PathId;
 use crate::rx::receiver::Receiver;
 
 /// A policy may have timeouts of a round trip, since a peer answers a requested SACK at once. The answer to a
@@ -35,7 +35,7 @@ impl Association {
         let probing = self.tx.is_window_closed();
         let unsent = self.tx.unsent_packets();
         while let Some(timeout) = self.tx.recovery_mut().on_timeout(now, probing, unsent) {
-            let path = PathId::from(timeout.path);
+            let path = timeout.path;
             self.suspect_black_hole(now, path, timeout.smallest_missing);
             if timeout.counts_as_error {
                 self.on_path_error(now, path, true);
@@ -86,7 +86,7 @@ impl Association {
 
     /// The timeout for control chunks.
     pub(super) fn control_rto(&self) -> Duration {
-        self.tx.recovery().rto(self.control_route().number())
+        self.tx.recovery().rto(self.control_route())
     }
 
     /// The timeout of requests: RE-CONFIG and ASCONF. RTO (RFC 6525, 5.1.1; RFC 5061, 5.1), but at least

@@ -2,10 +2,10 @@
 //! of it.
 
 use base::{Icmp, Instant};
+use recovery::PathId;
 
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
-use crate::paths::PathId;
 use crate::state::State;
 use crate::wire::{ChunkType, VerificationTag};
 

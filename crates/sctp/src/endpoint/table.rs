@@ -8,10 +8,10 @@ use ::endpoint::population::Membership;
 use ::endpoint::table::{self, Name};
 use base::Host;
 use hashbrown::HashTable;
+use recovery::PATHS_MAX;
 use smallvec::SmallVec;
 
 use crate::association::Association;
-use crate::paths::addresses::PATHS_MAX;
 use crate::wire::VerificationTag;
 
 /// Identifies an association of an endpoint. Never reused.

@@ -12,9 +12,6 @@ use crate::wire::{Parameter, Parameters};
 /// Most addresses of a peer that are recorded.
 pub(crate) const LISTED_MAX: usize = 16;
 
-/// Most paths of an association.
-pub(crate) const PATHS_MAX: usize = 8;
-
 /// The addresses of a peer, the primary first, to which [`Endpoint::connect`] opens an association. One address
 /// converts to a list of one.
 ///

@@ -2,9 +2,10 @@
 //! address (section 5.4), whether a path works again (RFC 7829).
 
 use base::{Duration, Instant, RandomStream};
+use recovery::PathId;
 
 use super::path::UnderWay;
-use super::{Context, PathId, Paths};
+use super::{Context, Paths};
 use crate::backoff::backed_off;
 use crate::switchover::{PathHint, PathState};
 
@@ -33,7 +34,7 @@ impl Asked {
     pub(crate) fn read(info: &[u8]) -> Option<Asked> {
         let (path, nonce) = info.split_first()?;
         let nonce = u64::from_be_bytes(nonce.try_into().ok()?);
-        Some(Asked { path: PathId::from(*path), nonce })
+        Some(Asked { path: PathId::of_number(*path), nonce })
     }
 }
 
@@ -49,7 +50,7 @@ impl Paths {
         for id in self.ids() {
             self.arm_heartbeat(now, context, id, random);
             let primary = self.primary;
-            let path = &mut self.list[id.row()];
+            let path = &mut self.list[id];
             let wanted = path.heartbeat.due.is_some() || !path.confirmed;
             if id != primary && wanted {
                 path.heartbeat.due = Some(now);
@@ -66,23 +67,23 @@ impl Paths {
     ) {
         let Some(interval) = self[path].heartbeat_interval(context.options) else { return };
         let rto = self.heartbeat_rto(context, path);
-        self.list[path.row()].heartbeat.arm(now, interval, rto, random.next_u32());
+        self.list[path].heartbeat.arm(now, interval, rto, random.next_u32());
     }
 
     /// The path's timeout, doubled for each consecutive unanswered heartbeat.
     fn heartbeat_rto(&self, context: &Context<'_>, path: PathId) -> Duration {
         let unanswered = self[path].heartbeat.unanswered;
-        backed_off(context.recovery.rto(path.number()), unanswered, context.options.policy.rto.max)
+        backed_off(context.recovery.rto(path), unanswered, context.options.policy.rto.max)
     }
 
     /// Earliest deadline of heartbeats: the next one, the loss of one, or its absence as evidence.
     pub(crate) fn next_heartbeat(&self) -> Option<Instant> {
-        self.list.iter().filter_map(|path| path.heartbeat.next()).min()
+        self.list.values().filter_map(|path| path.heartbeat.next()).min()
     }
 
     /// Whether the HEARTBEAT in flight on a path was lost; ends its wait if so.
     pub(crate) fn take_lost_heartbeat(&mut self, now: Instant, path: PathId) -> bool {
-        let heartbeat = &mut self.list[path.row()].heartbeat;
+        let heartbeat = &mut self.list[path].heartbeat;
         let lost = heartbeat.lost_at().is_some_and(|at| at <= now);
         if lost {
             // Its information is kept until the next one leaves: a late answer counts.
@@ -105,7 +106,7 @@ impl Paths {
 
     /// Skips a HEARTBEAT that may be due on a path.
     pub(crate) fn skip_heartbeat(&mut self, now: Instant, path: PathId) {
-        self.list[path.row()].heartbeat.due.take_if(|due| *due <= now);
+        self.list[path].heartbeat.due.take_if(|due| *due <= now);
     }
 
     /// The HEARTBEAT to send if one is due on a path. Only an idle path needs one: no data left within the last
@@ -120,12 +121,12 @@ impl Paths {
         if self[path].heartbeat.due.is_none_or(|at| at > now) {
             return None;
         }
-        self.list[path.row()].heartbeat.due.take();
+        self.list[path].heartbeat.due.take();
         let often = self.is_asked_often(path);
         if !self[path].confirmed {
             // Section 5.4: one unconfirmed address is probed per RTO (HB.Max.Burst).
-            let later = now + context.recovery.rto(path.number());
-            let others = self.list.iter_mut().filter(|other| !other.confirmed);
+            let later = now + context.recovery.rto(path);
+            let others = self.list.values_mut().filter(|other| !other.confirmed);
             for other in others.filter(|other| other.heartbeat.due.is_some_and(|at| at <= later)) {
                 other.heartbeat.due = Some(later);
             }
@@ -139,7 +140,7 @@ impl Paths {
         let asked = (wanted && state.heartbeat.lost_at().is_none())
             .then(|| self.ask(now, context, path, random));
         match self[path].heartbeat.lost_at() {
-            Some(lost_at) if often => self.list[path.row()].heartbeat.due = Some(lost_at),
+            Some(lost_at) if often => self.list[path].heartbeat.due = Some(lost_at),
             _ => self.arm_heartbeat(now, context, path, random),
         }
         asked
@@ -155,7 +156,7 @@ impl Paths {
     ) -> Asked {
         let nonce = random.next_u64();
         let rto = self.heartbeat_rto(context, path);
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         state.counters.heartbeats_sent = state.counters.heartbeats_sent.saturating_add(1);
         let evidence_at = state.heartbeat.under_way.take().and_then(|before| before.evidence_at);
         let lost_at = Some(now + rto);
@@ -173,14 +174,14 @@ impl Paths {
         answer: &[u8],
     ) -> Option<PathId> {
         let Asked { path: id, nonce } = Asked::read(answer)?;
-        let path = self.list.get_mut(id.row())?;
+        let path = self.list.get_mut(id)?;
         let asked = path.heartbeat.under_way.take_if(|asked| asked.nonce == nonce)?;
         path.heartbeat.unanswered = 0;
         if path.hint == Some(PathHint::Down) {
             path.hint = None;
         }
         path.counters.heartbeats_acked = path.counters.heartbeats_acked.saturating_add(1);
-        context.recovery.on_rtt_sample(id.number(), now.since(asked.sent_at));
+        context.recovery.on_rtt_sample(id, now.since(asked.sent_at));
         Some(id)
     }
 
@@ -194,7 +195,7 @@ impl Paths {
     ) {
         if self.is_asked_often(path) {
             let rto = self.heartbeat_rto(context, path);
-            self.list[path.row()].heartbeat.due = Some(now + rto);
+            self.list[path].heartbeat.due = Some(now + rto);
         } else {
             self.arm_heartbeat(now, context, path, random);
         }

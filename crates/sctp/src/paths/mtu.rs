@@ -2,13 +2,14 @@
 //! [`mtu_discovery`](super::mtu_discovery) decides what to probe.
 
 use base::{Instant, RandomStream};
+use recovery::PathId;
 use recovery::path_mtu::SizeLimits;
 use recovery::policy::{IPV6_MIN_MTU, PathMtuPolicy};
 
 use super::heartbeat::Asked;
 use super::mtu_discovery::{DataSizes, PathMtuDiscovery};
 use super::path::{Path, WORD};
-use super::{Context, PathId, Paths};
+use super::{Context, Paths};
 use crate::options::AssociationOptions;
 
 /// Least IPv4 packet in bytes that discovery considers: the size that every host must accept (MIN_PLPMTU).
@@ -56,7 +57,7 @@ impl Paths {
                 let policy = &context.recovery.policy().path_mtu;
                 let limits = self[id].size_limits(self.largest_mtu(context.options, id), policy);
                 let discovery = PathMtuDiscovery::new(now, limits);
-                self.list[id.row()].discovery = Some(Box::new(discovery));
+                self.list[id].discovery = Some(Box::new(discovery));
                 self.apply_path_mtu(context, id);
             }
         }
@@ -71,19 +72,19 @@ impl Paths {
     /// Applies the application's or the discovered path MTU to new data.
     pub(crate) fn apply_path_mtu(&mut self, context: &mut Context<'_>, path: PathId) {
         let largest = self.largest_mtu(context.options, path);
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         state.set_path_mtu(largest);
-        context.recovery.set_mss(path.number(), state.pmdcs());
+        context.recovery.set_mss(path, state.pmdcs());
     }
 
     /// Whether discovery is active on any path.
     pub(crate) fn discover_mtu(&self) -> bool {
-        self.list.iter().any(|path| path.discovery.is_some())
+        self.list.values().any(|path| path.discovery.is_some())
     }
 
     /// Earliest deadline of discovery on all paths.
     pub(crate) fn next_mtu_timeout(&self) -> Option<Instant> {
-        let discoveries = self.list.iter().filter_map(|path| path.discovery.as_ref());
+        let discoveries = self.list.values().filter_map(|path| path.discovery.as_ref());
         discoveries.filter_map(|discovery| discovery.next_timeout()).min()
     }
 
@@ -95,9 +96,9 @@ impl Paths {
         path: PathId,
         random: &mut RandomStream,
     ) -> Option<Probe> {
-        let rto = context.recovery.rto(path.number());
+        let rto = context.recovery.rto(path);
         let policy = context.recovery.policy().path_mtu;
-        let discovery = self.list[path.row()].discovery.as_mut()?;
+        let discovery = self.list[path].discovery.as_mut()?;
         discovery.handle_timeout(now, &policy);
         let nonce = random.next_u64();
         let probe = discovery.take_probe(now, rto, nonce, &policy);
@@ -113,7 +114,7 @@ impl Paths {
         answer: &[u8],
     ) -> bool {
         let Some(Asked { path, nonce }) = Asked::read(answer) else { return false };
-        let discovery = self.list.get_mut(path.row()).and_then(|path| path.discovery.as_mut());
+        let discovery = self.list.get_mut(path).and_then(|path| path.discovery.as_mut());
         let policy = &context.recovery.policy().path_mtu;
         let is_probe = discovery.is_some_and(|discovery| discovery.on_answer(now, nonce, policy));
         if is_probe {
@@ -132,7 +133,7 @@ impl Paths {
     ) {
         let cumulative = context.recovery.ledger().cumulative();
         let policy = &context.recovery.policy().path_mtu;
-        if let Some(discovery) = &mut self.list[path.row()].discovery
+        if let Some(discovery) = &mut self.list[path].discovery
             && discovery.on_data_timeout(now, cumulative, sizes, policy)
         {
             self.apply_path_mtu(context, path);
@@ -150,7 +151,7 @@ impl Paths {
     ) {
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
         let size = self[path].packet_within(mtu);
-        if let Some(discovery) = &mut self.list[path.row()].discovery
+        if let Some(discovery) = &mut self.list[path].discovery
             && mtu >= MIN_MTU
         {
             discovery.on_packet_too_big(now, size, &context.recovery.policy().path_mtu);

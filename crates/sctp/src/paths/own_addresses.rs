@@ -4,9 +4,10 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 
 use base::Instant;
+use recovery::{PATHS_MAX, PathId};
 use smallvec::SmallVec;
 
-use super::addresses::{PATHS_MAX, address_parameters, local_for};
+use super::addresses::{address_parameters, local_for};
 use super::path::Path;
 use super::{Context, Paths};
 use crate::wire::Parameter;
@@ -36,10 +37,11 @@ impl Paths {
 
     /// This side's addresses, that of the first path first.
     pub(super) fn own_addresses(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
-        let named = !self.locals.is_empty() && !self.list[0].removed;
-        let first = self.list[0].local().filter(|_| named);
+        let named = !self.locals.is_empty() && !self.list[PathId::FIRST].removed;
+        let first = self.list[PathId::FIRST].local().filter(|_| named);
         let others = self.locals.iter().copied().filter(|local| Some(*local) != first);
-        let same_family = |local: &SocketAddr| local.is_ipv4() == self.list[0].remote().is_ipv4();
+        let same_family =
+            |local: &SocketAddr| local.is_ipv4() == self.list[PathId::FIRST].remote().is_ipv4();
         first.into_iter().chain(others).filter(same_family).take(PATHS_MAX).collect()
     }
 
@@ -95,7 +97,7 @@ impl Paths {
             let opened =
                 twice || (other.is_some() && self.open(now, context, (remote, other), confirmed));
             if !opened || !self.close(now, context, from_it) {
-                self.list[id.row()].set_local(other);
+                self.list[id].set_local(other);
             }
         }
     }

@@ -5,10 +5,10 @@
 //! copies fit the path's congestion window, and it gives no RTT sample (Karn), so that heartbeats measure the
 //! paths.
 
+use recovery::{PATHS_MAX, PathId};
 use smallvec::SmallVec;
 
-use super::addresses::PATHS_MAX;
-use super::{Context, PathId, Paths};
+use super::{Context, Paths};
 use crate::options::AssociationOptions;
 use crate::switchover::{Redundancy, RedundantWhen};
 
@@ -34,13 +34,13 @@ impl Paths {
         }
         let Redundancy { when, paths } = context.options.switchover.redundancy;
         let recovery = &*context.recovery;
-        if when == RedundantWhen::WhileThin && !recovery.is_thin(path.number()) {
+        if when == RedundantWhen::WhileThin && !recovery.is_thin(path) {
             return;
         }
         let mut others: SmallVec<[PathId; PATHS_MAX]> =
             self.ids().filter(|other| *other != path && self[*other].is_usable()).collect();
         // The data path comes first if the packet was a retransmission on another one.
-        others.sort_by_key(|other| (*other != self.data, recovery.srtt(other.number())));
+        others.sort_by_key(|other| (*other != self.data, recovery.srtt(*other)));
         others.truncate(usize::from(paths.saturating_sub(1)));
         let units: SmallVec<[u64; 4]> = recovery.ledger().units_of_last_packet().collect();
         let waiting = self.copies.get_or_insert_default();
@@ -60,7 +60,7 @@ impl Paths {
 
     /// A packet of copies was sent on `path`.
     pub(crate) fn on_copies_sent(&mut self, path: PathId) {
-        let counters = &mut self.list[path.row()].counters;
+        let counters = &mut self.list[path].counters;
         counters.copies_sent = counters.copies_sent.saturating_add(1);
     }
 }

@@ -2,12 +2,11 @@
 
 use base::{Duration, Instant};
 use recovery::policy::RetransmissionPath;
-use recovery::{Recovery, Routes};
+use recovery::{PATHS_MAX, PathId, Recovery, Routes};
 use smallvec::SmallVec;
 
-use super::addresses::PATHS_MAX;
 use super::path::Path;
-use super::{Context, PathId, Paths};
+use super::{Context, Paths};
 use crate::event::PathChange;
 use crate::switchover::{self, Candidate, PathHint};
 
@@ -19,7 +18,7 @@ impl Paths {
             path: id,
             state: path.state,
             errors: path.error_count,
-            srtt: recovery.srtt(id.number()),
+            srtt: recovery.srtt(id),
             avoid: match path.hint {
                 Some(PathHint::Weak) => Some(Duration::MAX),
                 _ => path.rising(),
@@ -37,14 +36,14 @@ impl Paths {
         let chosen = switchover::choose_data_path(&candidates, self.primary, self.data);
         self.move_data(context, chosen);
         let same = context.options.policy.retransmission_path == RetransmissionPath::Same;
-        let data = self.data.number();
-        for id in self.ids() {
-            let (path, usable) = (id.number(), self[id].is_usable());
-            let alternate = switchover::choose_alternate(&candidates, id);
+        let data = self.data;
+        for path in self.ids() {
+            let usable = self[path].is_usable();
+            let alternate = switchover::choose_alternate(&candidates, path);
             let routes = match usable {
                 true if same => Routes::all(path),
                 false if path != data => Routes::all(data),
-                _ => Routes { fast: path, timeout: alternate.number() },
+                _ => Routes { fast: path, timeout: alternate },
             };
             context.recovery.set_routes(path, routes);
             if !usable {
@@ -62,12 +61,12 @@ impl Paths {
 
     /// The path of control chunks without a path of their own. `opening`: the handshake is in progress.
     pub(crate) fn control_route(&self, opening: bool) -> PathId {
-        let usable = self.list.get(self.control.row()).is_some_and(Path::is_usable);
+        let usable = self.list.get(self.control).is_some_and(Path::is_usable);
         if opening || usable { self.control } else { self.data }
     }
 
     /// A control chunk was not answered: it is repeated on another path (section 6.4).
-    pub(crate) fn turn_control(&mut self, recovery: &Recovery, opening: bool) {
+    pub(crate) fn switch_control(&mut self, recovery: &Recovery, opening: bool) {
         let route = self.control_route(opening);
         self.control = switchover::choose_alternate(&self.candidates(recovery), route);
     }
@@ -75,7 +74,7 @@ impl Paths {
     /// The path on which the peer's DATA is acknowledged: the one on which it arrived, unless the reverse direction
     /// is known to fail (section 6.4).
     pub(crate) fn sack_route(&self) -> PathId {
-        let works = self.list.get(self.sack.row()).is_some_and(Path::is_usable);
+        let works = self.list.get(self.sack).is_some_and(Path::is_usable);
         if works { self.sack } else { self.data }
     }
 
@@ -88,7 +87,7 @@ impl Paths {
         bytes: usize,
     ) {
         self.on_sign_of_life(now, context, path);
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         state.counters.bytes_received += bytes as u64;
         if state.confirmed {
             self.control = path;
@@ -102,7 +101,7 @@ impl Paths {
 
     /// A packet with DATA left on `path`.
     pub(crate) fn on_data_sent(&mut self, now: Instant, context: &Context<'_>, path: PathId) {
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         state.heartbeat.on_data_sent(now);
         state.counters.data_packets_sent = state.counters.data_packets_sent.saturating_add(1);
         self.plan_copies(context, path);

@@ -3,9 +3,10 @@
 use core::net::IpAddr;
 
 use base::{Instant, RandomStream};
+use recovery::PathId;
 
 use super::heartbeat::Asked;
-use super::{Context, PathId, Paths};
+use super::{Context, Paths};
 use crate::event::{Event, PathChange};
 use crate::options::AssociationOptions;
 use crate::switchover::{self, Charges, PathHint, PathState, PotentiallyFailed};
@@ -13,7 +14,7 @@ use crate::switchover::{self, Charges, PathHint, PathState, PotentiallyFailed};
 impl Paths {
     /// A path did not answer.
     pub(crate) fn count_error(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         state.error_count = state.error_count.saturating_add(1);
         self.judge(now, context, path);
         if self.data == path && self.is_dormant() {
@@ -26,14 +27,14 @@ impl Paths {
 
     /// An INIT to the address of `path` was refused.
     pub(crate) fn count_refusal(&mut self, path: PathId) {
-        let refused = &mut self.list[path.row()];
+        let refused = &mut self.list[path];
         refused.error_count = refused.error_count.saturating_add(1);
     }
 
     /// ICMP reports that a path fails: counts an error, unless that would make the path inactive.
     pub(crate) fn hint_error(&mut self, options: &AssociationOptions, path: PathId) {
         let limit = self[path].max_retrans(options);
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         if state.error_count < limit {
             state.error_count += 1;
         }
@@ -83,7 +84,7 @@ impl Paths {
         path: PathId,
         verdict: PathState,
     ) {
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         if state.state != verdict {
             state.state = verdict;
             if verdict == PathState::PotentiallyFailed {
@@ -97,7 +98,7 @@ impl Paths {
 
     /// The peer acknowledged data sent on this path only, or answered its heartbeat.
     pub(crate) fn on_alive(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         let charged = state.error_count > 0 || state.expiries > 0 || state.unanswered;
         if charged || state.state != PathState::Active {
             (state.error_count, state.expiries, state.unanswered) = (0, 0, false);
@@ -110,7 +111,7 @@ impl Paths {
     pub(crate) fn confirm(&mut self, context: &mut Context<'_>, path: PathId) -> IpAddr {
         let address = self[path].remote().ip();
         for id in self.ids() {
-            let state = &mut self.list[id.row()];
+            let state = &mut self.list[id];
             if state.leads_to(address) && !state.confirmed {
                 state.confirmed = true;
                 self.readdressed = true;
@@ -137,8 +138,7 @@ impl Paths {
         if self.list.len() < 2 {
             return None;
         }
-        let measured =
-            context.recovery.srtt(path.number()).zip(context.recovery.rttvar(path.number()));
+        let measured = context.recovery.srtt(path).zip(context.recovery.rttvar(path));
         let mut asked = None;
         if context.options.switchover.potentially_failed == PotentiallyFailed::OnEvidence
             && self[path].expiries == 0
@@ -146,7 +146,7 @@ impl Paths {
         {
             let due = now + switchover::answer_due_after(srtt, rttvar);
             asked = Some(self.ask(now, context, path, random));
-            self.list[path.row()].heartbeat.set_evidence_at(Some(due));
+            self.list[path].heartbeat.set_evidence_at(Some(due));
         }
         self.count_expiry(now, context, path);
         asked
@@ -155,7 +155,7 @@ impl Paths {
     /// Counts an expiry of a timer of the path, T3-rtx or that of a heartbeat.
     pub(crate) fn count_expiry(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         if self.list.len() > 1 {
-            let state = &mut self.list[path.row()];
+            let state = &mut self.list[path];
             if state.expiries == 0 {
                 (state.needless, state.heard) = (false, false);
             }
@@ -166,7 +166,7 @@ impl Paths {
 
     /// Handles the missing answer to a heartbeat sent after an expiry, which is evidence.
     pub(crate) fn handle_silence(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         if !state.heartbeat.is_evidence(now) {
             return;
         }
@@ -176,7 +176,7 @@ impl Paths {
         if self.data != path && !self[path].is_usable() {
             // Data sent after the expiry has hardly arrived: no further timeout is needed.
             context.recovery.begin_burst();
-            context.recovery.abandon_flight(now, path.number(), self.data.number());
+            context.recovery.abandon_flight(now, path, self.data);
         }
     }
 
@@ -193,7 +193,7 @@ impl Paths {
         context: &mut Context<'_>,
         path: PathId,
     ) {
-        self.list[path.row()].needless = true;
+        self.list[path].needless = true;
         self.excuse(now, context, path);
     }
 
@@ -204,7 +204,7 @@ impl Paths {
         context: &mut Context<'_>,
         path: PathId,
     ) {
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         state.heard = true;
         if state.needless {
             self.excuse(now, context, path);
@@ -214,7 +214,7 @@ impl Paths {
     /// Undoes a needless expiry on a working path from which packets arrived since. A path that data has left must
     /// answer first.
     fn excuse(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         let excused = state.needless && state.heard && state.state == PathState::Active;
         if excused && state.expiries > 0 {
             state.needless = false;
@@ -229,12 +229,12 @@ impl Paths {
 
     /// Takes an RTT sample of a path.
     pub(crate) fn on_round_trip(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
-        let state = &mut self.list[path.row()];
+        let state = &mut self.list[path];
         let Some(policy) = &context.options.switchover.rising_rtt else {
             state.trend = None;
             return;
         };
-        let Some(sample) = context.recovery.latest_rtt(path.number()) else { return };
+        let Some(sample) = context.recovery.latest_rtt(path) else { return };
         let before = state.rising().is_some();
         state.trend.get_or_insert_default().on_sample(policy, sample);
         let after = state.rising().is_some();
@@ -259,18 +259,18 @@ impl Paths {
             return false;
         }
         context.recovery.begin_burst();
-        self.list[path.row()].hint = Some(hint).filter(|hint| *hint != PathHint::Up);
+        self.list[path].hint = Some(hint).filter(|hint| *hint != PathHint::Up);
         self.judge(now, context, path);
         match hint {
             PathHint::Weak => {}
             PathHint::Down if path == self.data => {}
             PathHint::Down => {
-                context.recovery.abandon_flight(now, path.number(), self.data.number());
+                context.recovery.abandon_flight(now, path, self.data);
             }
             PathHint::Up => {
                 // No data waits for a timer that doubled while the path failed.
-                context.recovery.reset_backoff(now, path.number());
-                self.list[path.row()].heartbeat.unanswered = 0;
+                context.recovery.reset_backoff(now, path);
+                self.list[path].heartbeat.unanswered = 0;
             }
         }
         true
@@ -284,7 +284,7 @@ impl Paths {
         }
         if path == self.data {
             for from in self.ids() {
-                context.recovery.abandon_flight(now, from.number(), path.number());
+                context.recovery.abandon_flight(now, from, path);
             }
         }
     }

@@ -1,11 +1,10 @@
 //! The attempts of the side that opens an association (RFC 9260, sections 5.1.4 and 5.1.6).
 
 use base::{Duration, Instant};
-use recovery::RecoveryPolicy;
+use recovery::{PathId, RecoveryPolicy};
 
 use super::refusals::Refusals;
 use super::schedule::setup_timeout;
-use crate::path_id::PathId;
 
 /// Number of stale cookies after which the association fails.
 const STALE_COOKIE_LIMIT: u8 = 3;
@@ -39,7 +38,7 @@ impl Handshake {
     }
 
     /// Sends INIT to another address at once.
-    pub(crate) fn turn(&mut self, now: Instant) {
+    pub(crate) fn on_other_address(&mut self, now: Instant) {
         self.refusals.on_init(now);
         self.first_at = now;
     }

@@ -1,8 +1,7 @@
 //! ICMP reports about INITs: the destination has no SCTP (RFC 9260, section 10).
 
 use base::{Duration, Instant};
-
-use crate::path_id::{PathId, PathSet};
+use recovery::{PathId, PathSet};
 
 /// Over UDP, all INITs over this time must be refused before the attempt ends: a server that is about to start, or
 /// one forged or late message, must not end an attempt that would succeed.

@@ -7,7 +7,6 @@ use base::Instant;
 use recovery::{AckOutcome, Feedback, GapRanges};
 
 use super::sender::Sender;
-use crate::path_id::PathId;
 use crate::wire::Tsn;
 use crate::wire::chunk::Sack;
 
@@ -74,7 +73,7 @@ impl Sender {
     /// Runs expired retransmission timers at `now`.
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         if self.partial.is_some() {
-            for path in (0..self.recovery.path_count()).map(PathId::from) {
+            for path in self.recovery.path_ids() {
                 self.give_up_lost(now, path, usize::MAX);
             }
             self.on_forward_lost();

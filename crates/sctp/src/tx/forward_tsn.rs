@@ -8,11 +8,10 @@
 use std::collections::BTreeMap;
 
 use base::{Duration, Instant};
-use recovery::Recovery;
+use recovery::{PathId, Recovery};
 
 use super::outstanding::{Outstanding, ssn};
 use crate::backoff::backed_off;
-use crate::path_id::PathId;
 use crate::wire::chunk::{ForwardTsn, IForwardTsn, ISkip, Skip};
 use crate::wire::ids::{Mid, StreamId, Tsn};
 use crate::wire::{DoesNotFit, PacketBuilder};
@@ -74,7 +73,7 @@ impl Forward {
             self.timer = None;
         } else {
             // Part of it did not fit the earlier packet, or the report is lost.
-            let rtt = recovery.snapshot(self.path.number()).srtt.unwrap_or(REPEAT_AFTER);
+            let rtt = recovery.snapshot(self.path).srtt.unwrap_or(REPEAT_AFTER);
             self.due |= advanced && self.told < self.advanced
                 || now.since(self.told_at) >= rtt.min(REPEAT_AFTER);
         }
@@ -115,7 +114,7 @@ impl Forward {
     /// Updates the timer, which runs while a report is unacknowledged and T3-rtx does not run (rule C5).
     pub(super) fn update_timer(&mut self, now: Instant, recovery: &Recovery) {
         let wanted = self.is_outstanding(recovery) && !self.due && !recovery.is_timer_running();
-        let (rto, max) = (recovery.rto(self.path.number()), recovery.policy().rto.max);
+        let (rto, max) = (recovery.rto(self.path), recovery.policy().rto.max);
         let due = now + backed_off(rto, self.expiries, max);
         self.timer = wanted.then(|| self.timer.unwrap_or(due));
     }

@@ -7,14 +7,13 @@
 use core::ops::Range;
 
 use base::Instant;
-use recovery::Load;
+use recovery::{Load, PathId};
 
 use super::message::{Fragment, MessageKey};
 use super::outstanding::OutstandingChunk;
 use super::partial_reliability::{AbandonCounts, AbandonNews};
 use super::send_options::{AbandonReason, Abandoned, Reliability};
 use super::sender::Sender;
-use crate::path_id::PathId;
 use crate::wire::{DoesNotFit, PacketBuilder};
 
 /// Notifications of the application.
@@ -66,7 +65,7 @@ impl Sender {
     pub(super) fn give_up_lost(&mut self, now: Instant, path: PathId, bytes: usize) {
         let (mut from, mut left) = (0, bytes);
         while left > 0
-            && let Some((unit, weight)) = self.recovery.next_again(path.number(), from)
+            && let Some((unit, weight)) = self.recovery.next_again(path, from)
         {
             from = unit + 1;
             match self.exhausted(now, unit) {
@@ -102,7 +101,7 @@ impl Sender {
     /// Abandons data that would be sent next and must not be; new data leaves on `data_path`.
     pub(crate) fn give_up_stale(&mut self, now: Instant, data_path: PathId) {
         if self.partial.is_some() {
-            for path in (0..self.recovery.path_count()).map(PathId::from) {
+            for path in self.recovery.path_ids() {
                 self.give_up_before(now, path, path == data_path);
             }
         }
@@ -125,8 +124,8 @@ impl Sender {
             && let Some((key, queued_at, options)) = self.queue.peek_begun()
             && let Reliability::Lifetime(lifetime) = options.reliability
             && now >= queued_at + lifetime
-            && self.recovery.next_again(path.number(), 0).is_none()
-            && self.recovery.may_send(now, path.number(), Load::New)
+            && self.recovery.next_again(path, 0).is_none()
+            && self.recovery.may_send(now, path, Load::New)
             && self.give_up(key, AbandonReason::Lifetime)
         {
             self.advance_forward();

@@ -2,13 +2,12 @@
 //! congestion window and the peer's window allow (RFC 9260, section 6.1).
 
 use base::Instant;
-use recovery::{Load, Ride, Space};
+use recovery::{Load, PathId, Ride, Space};
 
 use super::message::Fragment;
 use super::outstanding::OutstandingChunk;
 use super::send_options::Reliability;
 use super::sender::Sender;
-use crate::path_id::PathId;
 use crate::wire::chunk::DataFlags;
 use crate::wire::{DoesNotFit, KeyId, PacketBuilder, Tsn};
 
@@ -51,17 +50,17 @@ impl Sender {
         self.give_up_before(now, path, takes_new);
         // Section 6.1, rule C: retransmissions precede new data, except new data that asks in an outage whether it is over:
         // where only acknowledgements are lost, that data arrives.
-        let mut again = self.recovery.next_again(path.number(), 0);
+        let mut again = self.recovery.next_again(path, 0);
         if again.is_some()
             && takes_new
-            && self.recovery.asks_by_data(now, path.number())
+            && self.recovery.asks_by_data(now, path)
             && self.may_begin_packet(now, path, no_delay)
         {
             again = None;
         }
         let (first, may_leave, key) = match again {
             Some((unit, _)) => {
-                let may_leave = self.recovery.may_send(now, path.number(), Load::Again);
+                let may_leave = self.recovery.may_send(now, path, Load::Again);
                 (Load::Again, may_leave, self.keys.of(unit))
             }
             None if takes_new => {
@@ -86,7 +85,7 @@ impl Sender {
             Load::Again => {
                 let again = self.fill_again(now, path, packet);
                 let goes_on = filling.takes_new
-                    && self.recovery.next_again(path.number(), 0).is_none()
+                    && self.recovery.next_again(path, 0).is_none()
                     && self
                         .room_for_new(packet)
                         .is_some_and(|room| self.may_begin(now, path, room, filling.no_delay));
@@ -94,7 +93,7 @@ impl Sender {
             }
         };
         if filled {
-            self.recovery.on_sent(now, path.number());
+            self.recovery.on_sent(now, path);
         }
         filled
     }
@@ -102,10 +101,10 @@ impl Sender {
     /// Appends retransmissions, of which the first is allowed.
     fn fill_again(&mut self, now: Instant, path: PathId, packet: &mut PacketBuilder<'_>) -> bool {
         let (mut any, mut from) = (false, 0);
-        while let Some((unit, weight)) = self.recovery.next_again(path.number(), from)
+        while let Some((unit, weight)) = self.recovery.next_again(path, from)
             && self.append_chunk(packet, unit).is_ok()
         {
-            self.recovery.draft_again(now, path.number(), unit, weight);
+            self.recovery.draft_again(now, path, unit, weight);
             (any, from) = (true, unit + 1);
         }
         if any {
@@ -125,7 +124,7 @@ impl Sender {
     fn may_begin(&mut self, now: Instant, path: PathId, room: usize, no_delay: bool) -> bool {
         self.queue.peek_len().is_some_and(|waiting| self.window_allows(waiting.min(room)))
             && (no_delay || !self.should_wait_for_more(room))
-            && self.recovery.may_send(now, path.number(), Load::New)
+            && self.recovery.may_send(now, path, Load::New)
     }
 
     /// Most payload bytes of one more chunk in the packet; `None` if there is no room.
@@ -187,7 +186,7 @@ impl Sender {
         let next = self.recovery.ledger().next_unit();
         let bundle = self.recovery.bundle_before(
             now,
-            path.number(),
+            path,
             next,
             length as u32,
             Space { room, ride: Ride::Apart, cost },
@@ -202,19 +201,16 @@ impl Sender {
     fn append_bundle_behind(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, from: u64) {
         let (bytes, room) = (self.recovery.drafted_bytes() as u32, self.remaining(packet) as u32);
         let cost = self.cost_of_copies();
-        for (unit, _) in self.recovery.bundle_behind(
-            path.number(),
-            from,
-            bytes,
-            Space { room, ride: Ride::Apart, cost },
-        ) {
+        for (unit, _) in
+            self.recovery.bundle_behind(path, from, bytes, Space { room, ride: Ride::Apart, cost })
+        {
             self.append_along(path, packet, unit);
         }
     }
 
     fn append_along(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, unit: u64) {
         if self.append_chunk(packet, unit).is_ok() {
-            self.recovery.draft_along(path.number(), unit);
+            self.recovery.draft_along(path, unit);
         }
     }
 
@@ -266,8 +262,8 @@ impl Sender {
             self.queueing.max = self.queueing.max.max(waited);
         }
         let weight = fragment.payload.len();
-        let unit = self.recovery.draft_new(path.number(), 1, weight as u32);
-        let asks_for_sack = self.recovery.asks_for_ack(path.number(), last);
+        let unit = self.recovery.draft_new(path, 1, weight as u32);
+        let asks_for_sack = self.recovery.asks_for_ack(path, last);
         let flags = data_flags(&fragment, asks_for_sack);
         let partial =
             self.gives_up && (fragment.reliability != Reliability::Full || fragment.in_parts);
@@ -294,10 +290,10 @@ impl Sender {
         let Some(chunk) = index.and_then(|index| self.outstanding.get(index)) else { return false };
         let weight = chunk.payload_len();
         let fits = (weight + self.overhead()).next_multiple_of(4) <= self.remaining(packet);
-        if !fits || !self.recovery.may_copy(path.number(), weight as u64) {
+        if !fits || !self.recovery.may_copy(path, weight as u64) {
             return false;
         }
-        self.recovery.send_copy(path.number(), unit) && self.append_chunk(packet, unit).is_ok()
+        self.recovery.send_copy(path, unit) && self.append_chunk(packet, unit).is_ok()
     }
 
     /// The key that authenticates the chunk of an outstanding unit.

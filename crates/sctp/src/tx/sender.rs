@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use base::Duration;
 use base::serial::unwrap_u32;
-use recovery::{Missing, Recovery, RecoveryPolicy, Silence};
+use recovery::{Missing, PathId, Recovery, RecoveryPolicy, Silence};
 
 use super::data_keys::DataKeys;
 use super::outstanding::Outstanding;
 use super::partial_reliability::{Abandonments, PartialReliability};
 use super::send_queue::SendQueue;
 use crate::extensions::Extensions;
-use crate::path_id::PathId;
 use crate::wire::chunk::{Data, IData};
 use crate::wire::signing::Signer;
 use crate::wire::{ChunkType, CommonHeader, KeyId, StreamId, Tsn};
@@ -159,7 +158,7 @@ impl Sender {
     /// Bytes of the next retransmission on `path` with its AUTH chunk, padded. They may exceed a packet if the path
     /// MTU has fallen.
     pub(crate) fn next_again_size(&self, path: PathId) -> usize {
-        let next = self.recovery.next_again(path.number(), 0);
+        let next = self.recovery.next_again(path, 0);
         let chunk = |weight| (self.overhead() + weight as usize).next_multiple_of(4);
         next.map_or(0, |(_, weight)| usize::from(self.auth_len) + chunk(weight))
     }

@@ -3,6 +3,7 @@
 mod opening;
 
 use base::{Duration, Instant};
+use recovery::PathId;
 
 use super::output::PendingReset;
 use super::{Connection, Seconds, State, sender_options};
@@ -171,7 +172,7 @@ impl Connection {
         let sent_before = start <= next && start + window >= next;
         let acks_old = ack <= una && ack + self.tx.max_window() >= una;
         let age = self.echo(segment).and_then(|echo| self.echoes.age(now, echo));
-        let recent = self.tx.recovery().rto(0).max(LEAST_REORDERING);
+        let recent = self.tx.recovery().rto(PathId::FIRST).max(LEAST_REORDERING);
         bare && sent_before && acks_old && age.is_some_and(|age| age <= recent)
     }
 

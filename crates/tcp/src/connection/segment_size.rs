@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use base::Instant;
+use recovery::PathId;
 use recovery::path_mtu::Suspicion;
 use recovery::policy::PathMtuPolicy;
 
@@ -93,7 +94,8 @@ impl Connection {
         let unsent = self.tx.unsent_bytes();
         let (mss, wanted) = self.probe_of(now, mss, unsent);
         let window = self.tx.snd_wnd().saturating_sub(self.tx.unacked_bytes());
-        let undisturbed = self.tx.timeouts() == 0 && self.tx.recovery().next_again(0, 0).is_none();
+        let undisturbed =
+            self.tx.timeouts() == 0 && self.tx.recovery().next_again(PathId::FIRST, 0).is_none();
         let ready = undisturbed && mss > usual && unsent >= wanted && window >= wanted;
         // Segments of the usual size do not wait for a probe. As the window grows, it soon has room for one: bytes
         // too few for a segment remain until they suffice for a larger one.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant};
 use bytes::Bytes;
-use recovery::{Load, Recovery, RecoveryPolicy, Silence};
+use recovery::{Load, PathId, Recovery, RecoveryPolicy, Silence};
 
 use super::buffer::SendBuffer;
 use super::options::SenderOptions;
@@ -19,7 +19,7 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 const MOST_HEADERS: u16 = 80;
 
 /// Segments travel on one path.
-pub(super) const PATH: recovery::PathIndex = 0;
+pub(super) const PATH: PathId = PathId::FIRST;
 
 /// Counters of the sending side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::super::{Flight, GapRanges, Ledger};
 use crate::feedback::Feedback;
+use crate::path_id::PathId;
 use crate::stats::Cause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +102,8 @@ impl Twin {
         self.now += base::Duration::from_millis(1);
         match step {
             Step::Send { len } => {
-                self.ledger.draft_new(0, (*len).into(), (*len).into());
-                self.ledger.commit(self.now, 0);
+                self.ledger.draft_new(PathId::FIRST, (*len).into(), (*len).into());
+                self.ledger.commit(self.now, PathId::FIRST);
                 let byte = Byte { fate: Fate::Outstanding, transmissions: 1, doubled: false };
                 self.model.bytes.extend(std::iter::repeat_n(byte, (*len).into()));
             }
@@ -111,7 +112,13 @@ impl Twin {
             Step::Ack { advance, blocks } => self.ack((*advance).into(), blocks),
             Step::Judge { threshold, mss } => self.judge(*threshold, (*mss).into()),
             Step::Timeout { forget } => {
-                self.ledger.lose_sent_by(0, 0, self.now, Cause::Timeout, Cause::Bundled);
+                self.ledger.lose_sent_by(
+                    PathId::FIRST,
+                    PathId::FIRST,
+                    self.now,
+                    Cause::Timeout,
+                    Cause::Bundled,
+                );
                 let fates: Vec<usize> = self.model.waiting().map(|(at, _)| at).collect();
                 for at in fates {
                     let fate = self.model.bytes[at].fate;
@@ -121,7 +128,7 @@ impl Twin {
                 }
                 if *forget {
                     let any = self.ledger.highest_reported().is_some();
-                    self.ledger.forget_reports(0, Cause::Bundled);
+                    self.ledger.forget_reports(PathId::FIRST, Cause::Bundled);
                     if any {
                         self.model.judged_below = self.model.cumulative;
                     }
@@ -132,11 +139,11 @@ impl Twin {
 
     /// Retransmits up to `most` lost bytes; the lowest unit is cut if it is larger.
     fn again(&mut self, most: u32) {
-        let Some((unit, weight)) = self.ledger.next_lost(0, 0) else { return };
+        let Some((unit, weight)) = self.ledger.next_lost(PathId::FIRST, 0) else { return };
         let len = weight.min(most);
         assert!(len == weight || self.ledger.cut_lost(unit, len));
-        assert!(self.ledger.draft_again(0, unit).is_some());
-        self.ledger.commit(self.now, 0);
+        assert!(self.ledger.draft_again(PathId::FIRST, unit).is_some());
+        self.ledger.commit(self.now, PathId::FIRST);
         for at in unit..unit + u64::from(len) {
             let byte = &mut self.model.bytes[at as usize];
             assert_eq!(byte.fate, Fate::Lost);
@@ -151,8 +158,8 @@ impl Twin {
         let next = self.ledger.next_in_flight(from, end);
         let once = |byte: &Byte| byte.fate == Fate::Outstanding && byte.transmissions == 1;
         let Some((unit, weight)) = next else { return };
-        assert!(self.ledger.draft_double(0, unit).is_some());
-        self.ledger.commit(self.now, 0);
+        assert!(self.ledger.draft_double(PathId::FIRST, unit).is_some());
+        self.ledger.commit(self.now, PathId::FIRST);
         for at in unit..unit + u64::from(weight) {
             let byte = &mut self.model.bytes[at as usize];
             assert!(once(byte));
@@ -194,7 +201,7 @@ impl Twin {
         }
         let ack = Feedback { ranges: Some(&ranges), ..Feedback::up_to(model.cumulative as u64) };
         let report = self.ledger.on_feedback(self.now, &ack);
-        let acked: u64 = report.paths.iter().map(|path| path.acked_bytes).sum();
+        let acked: u64 = report.paths.values().map(|path| path.acked_bytes).sum();
         assert_eq!(acked, unacked + reported as u64, "bytes newly acknowledged");
         assert_eq!(report.advanced, self.model.cumulative > before);
     }
@@ -209,7 +216,7 @@ impl Twin {
             }
         }
         let Some(limit) = limit else { return };
-        self.ledger.lose_below(limit, 0, Cause::Fast);
+        self.ledger.lose_below(limit, PathId::FIRST, Cause::Fast);
         for at in self.model.judged_below.max(self.model.cumulative)..limit as usize {
             let byte = self.model.bytes[at];
             if byte.fate == Fate::Outstanding && byte.transmissions == 1 {
@@ -222,13 +229,13 @@ impl Twin {
 
     fn check(&self) {
         let (ledger, model) = (&self.ledger, &self.model);
-        let Flight { packets, bytes } = ledger.flight(0);
+        let Flight { packets, bytes } = ledger.flight(PathId::FIRST);
         assert_eq!(bytes, model.flight());
         let outstanding = model.waiting().any(|(_, byte)| byte.fate == Fate::Outstanding);
         assert_eq!(packets > 0, outstanding);
         assert_eq!(ledger.unacknowledged_bytes(), (model.bytes.len() - model.cumulative) as u64);
         let (mut lost, mut from) = (Vec::new(), 0);
-        while let Some((unit, weight)) = ledger.next_lost(0, from) {
+        while let Some((unit, weight)) = ledger.next_lost(PathId::FIRST, from) {
             from = unit + u64::from(weight);
             lost.extend(unit as usize..from as usize);
         }
@@ -257,14 +264,14 @@ proptest! {
 #[test]
 fn a_peer_that_reports_every_other_byte_does_not_make_the_ledger_grow() {
     let mut ledger = Ledger::new(1);
-    ledger.draft_new(0, 60_000, 60_000);
-    ledger.commit(Instant::ZERO, 0);
+    ledger.draft_new(PathId::FIRST, 60_000, 60_000);
+    ledger.commit(Instant::ZERO, PathId::FIRST);
     for at in 0..20_000u64 {
         let blocks = GapRanges::from_iter(core::iter::once(2 * at + 3..2 * at + 4));
         let ack = Feedback { ranges: Some(&blocks), ..Feedback::up_to(1) };
         ledger.on_feedback(Instant::ZERO, &ack);
     }
     assert!(ledger.units.len() < 100, "{} rows", ledger.units.len());
-    let reported = 60_000 - ledger.flight(0).bytes;
+    let reported = 60_000 - ledger.flight(PathId::FIRST).bytes;
     assert!(reported < 100, "{reported} bytes counted as arrived");
 }

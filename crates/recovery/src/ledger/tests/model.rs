@@ -8,6 +8,9 @@ use super::super::*;
 use super::lost_count;
 use crate::feedback::Feedback;
 
+/// The paths of the model.
+const PATHS: [PathId; 2] = [PathId::FIRST, PathId::at(1)];
+
 /// A unit as the model sees it.
 #[derive(Clone, Copy, Debug)]
 struct ModelUnit {
@@ -33,7 +36,7 @@ enum Fate {
 /// The model's packet: only the units that it carried.
 #[derive(Clone, Debug)]
 struct ModelPacket {
-    path: PathIndex,
+    path: PathId,
     sent_at: Instant,
     units: Vec<u64>,
     misses: u32,
@@ -52,13 +55,13 @@ impl Model {
         self.units.iter().any(|unit| unit.packet == packet && unit.fate == Fate::Outstanding)
     }
 
-    fn live(&self, path: PathIndex) -> Vec<usize> {
+    fn live(&self, path: PathId) -> Vec<usize> {
         (0..self.packets.len())
             .filter(|packet| self.packets[*packet].path == path && self.is_live(*packet))
             .collect()
     }
 
-    fn flight(&self, path: PathIndex) -> Flight {
+    fn flight(&self, path: PathId) -> Flight {
         let on_path = |unit: &&ModelUnit| {
             unit.fate == Fate::Outstanding && self.packets[unit.packet].path == path
         };
@@ -106,7 +109,7 @@ struct Twin {
 enum Step {
     /// A packet: up to `again` retransmissions of lost units, then `new` new units of `len` steps.
     Send {
-        path: u8,
+        path: PathId,
         again: u8,
         new: u8,
         len: u8,
@@ -127,14 +130,18 @@ enum Step {
         repeat: bool,
     },
     Timeout {
-        path: u8,
+        path: PathId,
         age: u8,
     },
 }
 
+fn path() -> impl Strategy<Value = PathId> {
+    prop::sample::select(&PATHS[..])
+}
+
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        5 => (0u8..2, 0u8..4, 0u8..4, 1u8..4, 1u16..1500).prop_map(
+        5 => (path(), 0u8..4, 0u8..4, 1u8..4, 1u16..1500).prop_map(
             |(path, again, new, len, weight)| Step::Send { path, again, new, len, weight }
         ),
         4 => (0u8..5, any::<u32>(), prop::bool::weighted(0.2), any::<u8>()).prop_map(
@@ -143,7 +150,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Repeat),
         3 => (1u8..4, any::<bool>())
             .prop_map(|(threshold, repeat)| Step::Misses { threshold, repeat }),
-        1 => (0u8..2, 0u8..20).prop_map(|(path, age)| Step::Timeout { path, age }),
+        1 => (path(), 0u8..20).prop_map(|(path, age)| Step::Timeout { path, age }),
     ]
 }
 
@@ -174,7 +181,7 @@ impl Twin {
                 let report = self.ledger.on_feedback(self.now, &view);
                 assert!(!report.advanced && report.spurious == 0);
                 assert!(
-                    report.paths.iter().all(|news| news.acked_bytes == 0 && news.delivered == 0)
+                    report.paths.values().all(|news| news.acked_bytes == 0 && news.delivered == 0)
                 );
             }
             Step::Misses { threshold, repeat } => self.indicate_misses(threshold, repeat),
@@ -182,7 +189,7 @@ impl Twin {
         }
     }
 
-    fn send(&mut self, path: PathIndex, again: usize, new: u8, len: u32, weight: u32) {
+    fn send(&mut self, path: PathId, again: usize, new: u8, len: u32, weight: u32) {
         let packet = self.model.packets.len();
         let mut carried: Vec<u64> = self.model.lost().into_iter().take(again).collect();
         let clean = carried.is_empty();
@@ -249,7 +256,7 @@ impl Twin {
         let unit = |index| lowest + index * 3..lowest + index * 3 + 1;
         let needless: Vec<Range<u64>> = (0..u64::from(duplicates % 8)).map(unit).collect();
         let view = Feedback { needless: &needless, ..Feedback::of_all(cumulative, &gaps) };
-        let before = [self.model.flight(0), self.model.flight(1)];
+        let before = [self.model.flight(PathId::FIRST), self.model.flight(PathId::at(1))];
         let believed = self.believed(&gaps, cumulative);
         let report = self.ledger.on_feedback(self.now, &view);
         self.judge_ack(&report, before, advance > 0, cumulative, &believed);
@@ -274,13 +281,13 @@ impl Twin {
         gaps: &GapRanges,
     ) {
         assert_eq!(report.advanced, advanced);
-        let live_before: Vec<Vec<usize>> = (0..2).map(|path| self.model.live(path)).collect();
+        let live_before = PATHS.map(|path| self.model.live(path));
         let mut acked = [0u64; 2];
         let mut highest: [Option<u64>; 2] = [None; 2];
         let mut largest: [Option<usize>; 2] = [None; 2];
         let mut revoked = Vec::new();
         for unit in &mut self.model.units {
-            let path = usize::from(self.model.packets[unit.packet].path);
+            let path = self.model.packets[unit.packet].path.row();
             let reported = gaps.iter().any(|gap| gap.contains(&unit.start));
             let arrived = unit.start < cumulative || reported;
             match unit.fate {
@@ -300,7 +307,7 @@ impl Twin {
                 unit.fate = if passed { Fate::Acked } else { Fate::GapAcked };
             }
         }
-        for (index, news) in report.paths.iter().enumerate() {
+        for (index, news) in report.paths.values().enumerate() {
             assert_eq!(news.flight_before, flight_before[index]);
             assert_eq!(news.acked_bytes, acked[index], "bytes acknowledged");
             assert_eq!(news.highest_unit, highest[index], "highest newly acknowledged");
@@ -354,13 +361,12 @@ impl Twin {
     }
 
     fn indicate_misses(&mut self, threshold: u8, repeat: bool) {
-        for path in 0..2u8 {
-            let index = usize::from(path);
-            let Some(news) = self.last_ack.paths.get(index) else { continue };
+        for path in PATHS {
+            let Some(news) = self.last_ack.paths.get(path) else { continue };
             let (Some(before), Some(below)) = (news.largest_packet, news.highest_unit) else {
                 continue;
             };
-            let Some(model_before) = self.last_largest[index] else { continue };
+            let Some(model_before) = self.last_largest[path.row()] else { continue };
             let found = self.ledger.indicate_misses(
                 path,
                 target(path),
@@ -387,7 +393,7 @@ impl Twin {
         self.last_ack = AckReport::default();
     }
 
-    fn time_out(&mut self, path: PathIndex, age: u8) {
+    fn time_out(&mut self, path: PathId, age: u8) {
         let sent_by = self.now.before(base::Duration::from_millis(age.into()));
         let lost =
             self.ledger.lose_sent_by(path, target(path), sent_by, Cause::Timeout, Cause::Bundled);
@@ -421,7 +427,7 @@ impl Twin {
             for gaps in [&without, &with] {
                 let now = self.now;
                 let view = Feedback::of_all(cumulative, gaps);
-                let before = [self.model.flight(0), self.model.flight(1)];
+                let before = [self.model.flight(PathId::FIRST), self.model.flight(PathId::at(1))];
                 // As if enough packets were sent in between for the peer to be believed.
                 self.ledger.reneged = 0;
                 let believed = self.believed(gaps, cumulative);
@@ -435,14 +441,14 @@ impl Twin {
 
     /// Compares every answer of the ledger with the model's, and the ledger's lists with each other.
     fn compare(&self) {
-        for path in 0..2 {
+        for path in PATHS {
             assert_eq!(self.ledger.flight(path), self.model.flight(path), "path {path}");
             let oldest = self.model.live(path).first().map(|p| self.model.packets[*p].sent_at);
             assert_eq!(self.ledger.oldest_sent_at(path), oldest, "oldest on path {path}");
             self.check_list(path);
         }
         let mut lost = Vec::new();
-        for path in 0..2 {
+        for path in PATHS {
             let mut from = 0;
             while let Some((start, _)) = self.ledger.next_lost(path, from) {
                 lost.push(start);
@@ -487,8 +493,8 @@ impl Twin {
     }
 
     /// The list of packets in flight is the same from both ends, and in sending order.
-    fn check_list(&self, path: PathIndex) {
-        let Some(list) = self.ledger.paths.get(usize::from(path)) else { return };
+    fn check_list(&self, path: PathId) {
+        let Some(list) = self.ledger.paths.get(path) else { return };
         let (mut forward, mut cursor) = (Vec::new(), list.head());
         while let Some(number) = cursor {
             forward.push(number);
@@ -509,7 +515,8 @@ impl Twin {
 
     /// Number of packets since the oldest in flight of which not everything was lost.
     fn model_outstanding(&self) -> usize {
-        let Some(oldest) = (0..2).filter_map(|path| self.model.live(path).first().copied()).min()
+        let Some(oldest) =
+            PATHS.iter().filter_map(|path| self.model.live(*path).first().copied()).min()
         else {
             return 0;
         };
@@ -548,6 +555,6 @@ proptest! {
 }
 
 /// Path on which the model retransmits losses of `path`: the other of the two.
-fn target(path: PathIndex) -> PathIndex {
-    1 - path
+fn target(path: PathId) -> PathId {
+    PathId::at(1 - path.row())
 }

@@ -111,7 +111,7 @@ fn copies_are_counted_apart_and_do_not_count_as_in_flight() {
     assert_eq!(bench.sender.counters().bytes_sent, 300);
     assert_eq!(bench.sender.counters().bytes_retransmitted, 0);
     bench.at(130).ack(301);
-    assert_eq!(bench.sender.recovery().ledger().redundant_bytes(0), 0);
+    assert_eq!(bench.sender.recovery().ledger().redundant_bytes(PathId::FIRST), 0);
 }
 
 /// Three messages, of which the second is lost and repaired by the third, or arrives and is acknowledged late;

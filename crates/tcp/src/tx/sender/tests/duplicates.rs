@@ -67,9 +67,9 @@ fn newreno_repairs_one_hole_per_partial_acknowledgement_and_inflates_meanwhile()
     assert_eq!(left[3..], [(107, 12_001, 1000, false)]);
     // The retransmission arrives: everything below the second hole is acknowledged.
     assert_eq!(bench.at(202).ack(4001)[..1], [(202, 4001, 1000, false)]);
-    assert!(bench.sender.recovery().is_recovering(0));
+    assert!(bench.sender.recovery().is_recovering(PathId::FIRST));
     bench.at(302).ack(13_001);
-    assert!(!bench.sender.recovery().is_recovering(0));
+    assert!(!bench.sender.recovery().is_recovering(PathId::FIRST));
     assert_eq!(bench.sender.recovery().stats().fast_recoveries, 1);
 }
 

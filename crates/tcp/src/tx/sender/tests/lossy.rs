@@ -196,7 +196,7 @@ impl World {
         let done = self.written == MESSAGES && sender.snd_una() == self.receiver.got.len() as u64;
         if done {
             assert_eq!(sender.snapshot().flight, recovery::Flight::default());
-            assert_eq!(sender.recovery().ledger().redundant_bytes(0), 0);
+            assert_eq!(sender.recovery().ledger().redundant_bytes(PathId::FIRST), 0);
             assert!(self.receiver.got.iter().all(|got| *got));
         }
         done
