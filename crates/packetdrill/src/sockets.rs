@@ -1,6 +1,7 @@
 //! The socket interface of the script's application, on sans-IO endpoints: the part common to both protocols.
 
 mod arguments;
+mod calls;
 mod descriptors;
 mod hosts;
 pub(crate) mod sctp;
@@ -9,9 +10,10 @@ pub(crate) mod tcp;
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::VecDeque;
 
-use base::{Ecn, Instant};
+use base::{Ecn, Instant, Transmit};
 
 pub(crate) use self::arguments::address_of;
+pub(crate) use self::calls::Calls;
 pub(crate) use self::hosts::Hosts;
 
 /// Port of the stack and of the peer, if the script binds none.
@@ -115,4 +117,19 @@ pub(crate) struct Emitted {
     pub(crate) room: u64,
     /// Peer's port of the UDP encapsulation, if any.
     pub(crate) udp: Option<u16>,
+}
+
+impl Emitted {
+    /// A packet without encapsulation of the stack whose usual address is `local`.
+    fn new(at: Instant, transmit: &Transmit, local: IpAddr, bytes: Vec<u8>) -> Emitted {
+        Emitted {
+            at,
+            local: transmit.local.map_or(local, |local| local.ip()),
+            remote: transmit.remote.ip(),
+            ecn: transmit.ecn,
+            bytes,
+            room: 0,
+            udp: None,
+        }
+    }
 }

@@ -20,7 +20,7 @@ use crate::mapping::Role;
 use crate::mapping::{Mapping, Side};
 use crate::script::{Call, Checksum, Content, Event, Packet, ScriptOption};
 use crate::sockets::sctp::{Peer, Sockets, UserData};
-use crate::sockets::{Application, Emitted, Outcome, Output};
+use crate::sockets::{Application, Calls, Emitted, Outcome, Output};
 use crate::stop::Stop;
 use crate::{options, sysctl};
 
@@ -70,7 +70,7 @@ impl Talk {
 
 impl Sctp {
     /// Switches to the peer with this address.
-    fn turn_to(&mut self, address: IpAddr) {
+    fn switch_to(&mut self, address: IpAddr) {
         let peer = self.sockets.peer_at(address);
         if peer != self.peer {
             let talk = self.others.remove(&peer).unwrap_or_else(|| Talk::new(self.shifts));

@@ -19,7 +19,7 @@ use crate::leniency::Leniency;
 use crate::options;
 use crate::script::{Call, Content, Event, Packet, ScriptOption, TcpOption};
 use crate::sockets::tcp::Sockets;
-use crate::sockets::{Application, Emitted, Outcome, Output};
+use crate::sockets::{Application, Calls, Emitted, Outcome, Output};
 use crate::stop::Stop;
 use crate::sysctl;
 

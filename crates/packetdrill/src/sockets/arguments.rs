@@ -10,18 +10,6 @@ use crate::script::Call;
 use crate::stop::Stop;
 use crate::vocabulary::constant;
 
-/// The descriptor that is the first argument of a call.
-///
-/// # Errors
-/// The script is skipped if the call is not among the `supported` ones.
-pub(super) fn descriptor(call: &Call, supported: &[&str]) -> Result<i64, Stop> {
-    let name = call.name.as_str();
-    if !supported.contains(&name) {
-        return Err(Stop::skip(format!("the call {name}() is not supported")));
-    }
-    integer(name, call.arguments.first())
-}
-
 /// Refuses an accept() that asks for the peer's address.
 ///
 /// # Errors

@@ -12,18 +12,31 @@ use crate::stop::Stop;
 
 const O_NONBLOCK: i64 = 0x800;
 
-/// The part of a socket that is common to both protocols.
-pub(super) trait AnySocket {
+/// State of a socket, whatever its protocol.
+#[derive(Debug, Default)]
+pub(crate) struct Common {
     /// Whether calls return an error instead of waiting (O_NONBLOCK).
-    fn nonblocking(&mut self) -> &mut bool;
+    pub(super) nonblocking: bool,
+    /// The local port; `None` before bind().
+    pub(super) port: Option<u16>,
+    /// Whether shutdown() ended reading.
+    pub(super) read_shut: bool,
+    /// Whether shutdown() ended writing.
+    pub(super) write_shut: bool,
+}
 
-    /// The local port; none before bind().
-    fn port(&mut self) -> &mut Option<u16>;
+/// A socket of any protocol.
+pub(crate) trait AnySocket {
+    /// The state that sockets of all protocols have.
+    fn common(&mut self) -> &mut Common;
+
+    /// Whether the socket is that of one connection or association.
+    fn is_connected(&self) -> bool;
 }
 
 /// The open descriptors, from 3 on.
 #[derive(Debug)]
-pub(super) struct Descriptors<S>(BTreeMap<i64, S>);
+pub(crate) struct Descriptors<S>(BTreeMap<i64, S>);
 
 impl<S> Default for Descriptors<S> {
     fn default() -> Self {
@@ -71,7 +84,7 @@ impl<S: AnySocket> Descriptors<S> {
             return Err(Stop::skip("bind() to a given address is not supported"));
         }
         if let Ok(socket) = self.get_mut(descriptor) {
-            *socket.port() = Some(PORT);
+            socket.common().port = Some(PORT);
         }
         Ok(Returned::value(0))
     }
@@ -81,22 +94,9 @@ impl<S: AnySocket> Descriptors<S> {
         self.wait_or(descriptor, "EAGAIN")
     }
 
-    /// Outcome of a connect() that has begun.
-    pub(super) fn begin_connect(&mut self, descriptor: i64) -> Outcome {
-        self.wait_or(descriptor, "EINPROGRESS")
-    }
-
-    /// Outcome of a repeated connect(): done, failed or in progress.
-    pub(super) fn connect_again(&mut self, descriptor: i64, progress: &mut Progress) -> Outcome {
-        let nonblocking = self.get_mut(descriptor).is_ok_and(|socket| *socket.nonblocking());
-        if progress.ended {
-            return Returned::error(progress.error.take().unwrap_or("ECONNABORTED"));
-        }
-        match progress.established {
-            true if nonblocking => Returned::error("EISCONN"),
-            true => Returned::value(0),
-            false => self.wait_or(descriptor, "EALREADY"),
-        }
+    /// Whether calls on a descriptor return an error instead of waiting.
+    pub(super) fn is_nonblocking(&mut self, descriptor: i64) -> bool {
+        self.get_mut(descriptor).is_ok_and(|socket| socket.common().nonblocking)
     }
 
     /// F_GETFL and F_SETFL, of which only O_NONBLOCK is supported.
@@ -107,19 +107,21 @@ impl<S: AnySocket> Descriptors<S> {
         let Ok(socket) = self.get_mut(descriptor) else { return Ok(Returned::error("EBADF")) };
         match call.arguments.get(1) {
             Some(Expression::Name(name)) if name == "F_GETFL" => {
-                let nonblocking = if *socket.nonblocking() { O_NONBLOCK } else { 0 };
+                let nonblocking = if socket.common().nonblocking { O_NONBLOCK } else { 0 };
                 Ok(Returned::value(constant("O_RDWR").unwrap_or(0) | nonblocking))
             }
             Some(Expression::Name(name)) if name == "F_SETFL" => {
-                *socket.nonblocking() = integer("fcntl", call.arguments.get(2))? & O_NONBLOCK != 0;
+                let flags = integer("fcntl", call.arguments.get(2))?;
+                socket.common().nonblocking = flags & O_NONBLOCK != 0;
                 Ok(Returned::value(0))
             }
             _ => Err(Stop::skip("fcntl() of this sort is not supported")),
         }
     }
 
-    fn wait_or(&mut self, descriptor: i64, errno: &'static str) -> Outcome {
-        match self.get_mut(descriptor).map(|socket| *socket.nonblocking()) {
+    /// Outcome of a call that cannot proceed now, with the error of a non-blocking one.
+    pub(super) fn wait_or(&mut self, descriptor: i64, errno: &'static str) -> Outcome {
+        match self.get_mut(descriptor).map(|socket| socket.common().nonblocking) {
             Ok(true) => Returned::error(errno),
             Ok(false) => Outcome::Blocks,
             Err(outcome) => outcome,
@@ -129,9 +131,24 @@ impl<S: AnySocket> Descriptors<S> {
 
 /// Progress of a connection or an association.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     pub(super) established: bool,
     pub(super) ended: bool,
     /// Why it ended, until the application was told.
     pub(super) error: Option<&'static str>,
+}
+
+impl Progress {
+    /// Outcome of a connect() that is called again: done, failed or in progress.
+    pub(super) fn of_connect(&mut self, nonblocking: bool) -> Outcome {
+        if self.ended {
+            return Returned::error(self.error.take().unwrap_or("ECONNABORTED"));
+        }
+        match (self.established, nonblocking) {
+            (true, true) => Returned::error("EISCONN"),
+            (true, false) => Returned::value(0),
+            (false, true) => Returned::error("EALREADY"),
+            (false, false) => Outcome::Blocks,
+        }
+    }
 }

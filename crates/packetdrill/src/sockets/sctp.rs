@@ -28,19 +28,18 @@ use sctp::{
 
 use self::notifications::Notification;
 pub(crate) use self::user_data::UserData;
-use super::descriptors::{AnySocket, Descriptors, Progress};
+use super::descriptors::{AnySocket, Common, Descriptors, Progress};
 use super::{
     Application, EPHEMERAL_PORT, Emitted, Hosts, Outcome, Output, PORT, Returned, WRAPPING_SEED,
 };
 use crate::config::StackConfig;
 
 #[derive(Debug)]
-struct Socket {
+pub(crate) struct Socket {
     role: Role,
     /// Whether it is one-to-many: its role is [`Role::Many`] once it listens or sends.
     many: bool,
-    nonblocking: bool,
-    port: Option<u16>,
+    common: Common,
     /// Local addresses added by sctp_bindx().
     addresses: Vec<IpAddr>,
     options: AssociationOptions,
@@ -56,7 +55,6 @@ struct Socket {
     interleave_level: i64,
     /// A message with a remainder after a short read, its association, and the remainder's offset.
     left_over: Option<(AssociationId, Message, usize)>,
-    write_shut: bool,
     /// SCTP_REUSE_PORT, which allows other sockets to use the port: there are none here.
     reuses_port: bool,
     /// Kinds of notifications that the application subscribed to.
@@ -68,8 +66,7 @@ impl Socket {
         Socket {
             role,
             many: false,
-            nonblocking: false,
-            port: None,
+            common: Common::default(),
             addresses: Vec::new(),
             options,
             paths: BTreeMap::new(),
@@ -79,20 +76,24 @@ impl Socket {
             // RFC 6458, section 8.1.20, for one-to-one sockets.
             interleave_level: 1,
             left_over: None,
-            write_shut: false,
             reuses_port: false,
             notifications: BTreeSet::new(),
         }
     }
+
+    fn with_port(mut self, port: Option<u16>) -> Socket {
+        self.common.port = port;
+        self
+    }
 }
 
 impl AnySocket for Socket {
-    fn nonblocking(&mut self) -> &mut bool {
-        &mut self.nonblocking
+    fn common(&mut self) -> &mut Common {
+        &mut self.common
     }
 
-    fn port(&mut self) -> &mut Option<u16> {
-        &mut self.port
+    fn is_connected(&self) -> bool {
+        matches!(self.role, Role::Association(..))
     }
 }
 
@@ -291,18 +292,16 @@ impl Application for Sockets {
 
     fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>) {
         for index in 0..self.stacks.len() {
-            let local_address = self.hosts.local;
+            let local = self.hosts.local;
             let stack = &mut self.stacks[index];
             let waiting = stack.notifications.len();
             loop {
                 let mut bytes = Vec::new();
                 while let Some(transmit) = stack.endpoint.poll_transmit(now, &mut bytes) {
                     let bytes = core::mem::take(&mut bytes);
-                    let local = transmit.local.map_or(local_address, |local| local.ip());
-                    let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
-                    let udp = (transmit.remote.port() > 0).then(|| transmit.remote.port());
-                    let packet = Emitted { at: now, local, remote, ecn, bytes, room: 0, udp };
-                    emitted.push_back(packet);
+                    let udp = Some(transmit.remote.port()).filter(|port| *port > 0);
+                    let packet = Emitted::new(now, &transmit, local, bytes);
+                    emitted.push_back(Emitted { udp, ..packet });
                 }
                 let Some((id, event)) = stack.endpoint.poll_event() else { break };
                 stack.note(id, &event);

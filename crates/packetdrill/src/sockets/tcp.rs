@@ -16,21 +16,18 @@ use tcp::{
 };
 
 use super::Hosts;
-use super::descriptors::{AnySocket, Descriptors, Progress};
+use super::descriptors::{AnySocket, Common, Descriptors, Progress};
 use super::{Application, Emitted, Outcome, Output, PORT, Returned, WRAPPING_SEED};
 use crate::config::TcpConfig;
-use crate::expression::Expression;
-use crate::script::Call;
 pub(crate) use transfer::{peer_byte, stack_byte};
 
 /// Port of a peer that opens a connection.
 const PEER_PORT: u16 = 33_000;
 
 #[derive(Debug)]
-struct Socket {
+pub(crate) struct Socket {
     role: Role,
-    nonblocking: bool,
-    port: Option<u16>,
+    common: Common,
     options: ConnectionOptions,
     /// Whether keep-alive is on; its times are stored separately.
     keep_alive: bool,
@@ -41,17 +38,30 @@ struct Socket {
     /// Bytes that a blocking call has written so far.
     progress: usize,
     corked: bool,
-    read_shut: bool,
-    write_shut: bool,
+}
+
+impl Socket {
+    fn new(role: Role, options: ConnectionOptions) -> Socket {
+        Socket {
+            role,
+            common: Common::default(),
+            keep_alive: options.keep_alive.is_some(),
+            options,
+            written: 0,
+            read: 0,
+            progress: 0,
+            corked: false,
+        }
+    }
 }
 
 impl AnySocket for Socket {
-    fn nonblocking(&mut self) -> &mut bool {
-        &mut self.nonblocking
+    fn common(&mut self) -> &mut Common {
+        &mut self.common
     }
 
-    fn port(&mut self) -> &mut Option<u16> {
-        &mut self.port
+    fn is_connected(&self) -> bool {
+        matches!(self.role, Role::Connection(_))
     }
 }
 
@@ -222,29 +232,6 @@ impl Sockets {
             _ => None,
         }
     }
-
-    /// Creates a socket. Descriptors are the script's: the socket gets the one that `call` must return, if it is
-    /// free.
-    fn add(&mut self, call: &Call, role: Role, options: ConnectionOptions) -> i64 {
-        let wanted = match &call.returns {
-            Expression::Integer(wanted) => Some(*wanted),
-            _ => None,
-        };
-        let socket = Socket {
-            role,
-            nonblocking: false,
-            port: None,
-            keep_alive: options.keep_alive.is_some(),
-            options,
-            written: 0,
-            read: 0,
-            progress: 0,
-            corked: false,
-            read_shut: false,
-            write_shut: false,
-        };
-        self.sockets.open(socket, wanted)
-    }
 }
 
 impl Application for Sockets {
@@ -265,9 +252,8 @@ impl Application for Sockets {
             let mut bytes = Vec::new();
             while let Some(transmit) = endpoint.poll_transmit(now, &mut bytes) {
                 let bytes = core::mem::take(&mut bytes);
-                let local = transmit.local.map_or(self.hosts.local, |local| local.ip());
-                let (remote, ecn) = (transmit.remote.ip(), transmit.ecn);
-                emitted.push_back(Emitted { at: now, local, remote, ecn, bytes, room, udp: None });
+                let packet = Emitted::new(now, &transmit, self.hosts.local, bytes);
+                emitted.push_back(Emitted { room, ..packet });
             }
             let Some((id, event)) = endpoint.poll_event() else { return };
             self.note(id, &event);

@@ -30,7 +30,7 @@ impl Runner<'_, Sctp> {
         let Content::Sctp(sctp) = &packet.content else { return Ok(false) };
         let hosts = self.party.sockets.hosts;
         let (local, remote) = packet.addresses.unwrap_or((hosts.local, hosts.remote));
-        self.party.turn_to(remote);
+        self.party.switch_to(remote);
         loop {
             let found = self.next_packet(sctp, due)?;
             let elsewhere = (found.local, found.remote) != (local, remote);

@@ -42,7 +42,7 @@ impl Runner<'_, Sctp> {
         let Some((error, tag)) = read(message) else {
             return Err(Stop::skip("this ICMP message is not supported"));
         };
-        self.party.turn_to(self.party.sockets.hosts.remote);
+        self.party.switch_to(self.party.sockets.hosts.remote);
         let mut quoted = Vec::new();
         quoted.extend(self.party.sockets.port().to_be_bytes());
         quoted.extend(PORT.to_be_bytes());

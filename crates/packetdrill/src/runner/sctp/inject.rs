@@ -29,7 +29,7 @@ impl Runner<'_, Sctp> {
         }
         let hosts = self.party.sockets.hosts;
         let (source, destination) = packet.addresses.unwrap_or((hosts.remote, hosts.local));
-        self.party.turn_to(source);
+        self.party.switch_to(source);
         // Bytes that form chunks are symbolic as chunks are.
         let symbolic = match &sctp.body {
             SctpBody::Raw(raw) => chunks_of(raw).filter(|chunks| !chunks.is_empty()),

@@ -1,6 +1,8 @@
 //! Calls that create, connect and close sockets.
 
-use crate::sockets::arguments::{descriptor, integer, is_name, refuse_peer_address};
+use crate::sockets::Calls;
+use crate::sockets::arguments::is_name;
+use crate::sockets::descriptors::{Descriptors, Progress};
 use core::net::{IpAddr, SocketAddr};
 
 use base::Instant;
@@ -13,93 +15,185 @@ use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
-/// Supported calls on a descriptor.
-const SUPPORTED: [&str; 26] = [
-    "accept",
-    "bind",
-    "close",
-    "connect",
-    "fcntl",
-    "getsockopt",
-    "listen",
-    "read",
-    "recv",
-    "recvmsg",
-    "sctp_bindx",
-    "sctp_connectx",
-    "sctp_getladdrs",
-    "sctp_getpaddrs",
-    "sctp_peeloff",
-    "sctp_recvmsg",
-    "sctp_recvv",
-    "sctp_send",
-    "sctp_sendmsg",
-    "sctp_sendv",
-    "sctp_sendx",
-    "send",
-    "sendmsg",
-    "setsockopt",
-    "shutdown",
-    "write",
-];
+impl Calls for Sockets {
+    type Socket = Socket;
+    type Destination = Vec<IpAddr>;
 
-impl Sockets {
-    /// Makes a call, as far as it can proceed now.
-    ///
-    /// # Errors
-    /// [`Stop::Skip`] for a call that is not supported.
-    pub(crate) fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop> {
-        let name = call.name.as_str();
-        if name == "socket" {
-            return self.open(call);
+    const READS: &'static [&'static str] =
+        &["read", "recv", "recvmsg", "sctp_recvmsg", "sctp_recvv"];
+    const WRITES: &'static [&'static str] =
+        &["sctp_send", "sctp_sendmsg", "sctp_sendv", "sctp_sendx", "send", "sendmsg", "write"];
+    const FURTHER: &'static [&'static str] =
+        &["sctp_bindx", "sctp_connectx", "sctp_getladdrs", "sctp_getpaddrs", "sctp_peeloff"];
+
+    fn descriptors(&mut self) -> &mut Descriptors<Socket> {
+        &mut self.sockets
+    }
+
+    fn progress(&mut self, descriptor: i64) -> Option<&mut Progress> {
+        let role = self.socket(descriptor).ok()?.role;
+        self.status(self.association_of(role, None))
+    }
+
+    fn call_of_host(&mut self, call: &Call) -> Result<Option<Outcome>, Stop> {
+        match call.name.as_str() {
+            "socket" => self.open(call).map(Some),
+            "sctp_freeladdrs" | "sctp_freepaddrs" => Ok(Some(Returned::value(0))),
+            _ => Ok(None),
         }
-        if matches!(name, "sctp_freeladdrs" | "sctp_freepaddrs") {
-            return Ok(Returned::value(0));
-        }
-        let descriptor = descriptor(call, &SUPPORTED)?;
+    }
+
+    fn call_of_protocol(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
         let role = match self.socket(descriptor) {
             Ok(socket) => socket.role,
             Err(outcome) => return Ok(outcome),
         };
-        match name {
+        match call.name.as_str() {
             "sctp_bindx" => self.bindx(now, descriptor, role, call),
-            "bind" => self.sockets.bind(descriptor, call.arguments.get(1)),
-            "listen" => {
-                let backlog = integer(name, call.arguments.get(1))?;
-                Ok(self.listen(descriptor, backlog))
-            }
-            "accept" => {
-                refuse_peer_address(call)?;
-                Ok(self.accept(descriptor, role))
-            }
-            "connect" => {
-                let remote = self.remote_of(call.arguments.get(1))?;
-                Ok(self.connect(now, descriptor, role, &[remote]))
-            }
             "sctp_connectx" => {
                 let listed = addresses(call, self.hosts.remote)?;
-                let outcome = self.connect(now, descriptor, role, &listed);
+                let outcome = self.connect(now, descriptor, listed);
                 // A call that asks for the association's id gets it, and no error.
                 let id = matches!(call.arguments.get(3), Some(Expression::List(id)) if id != &[Expression::Any]);
                 let under_way = matches!(&outcome, Outcome::Returned(found) if found.errno == Some("EINPROGRESS"));
                 Ok(if id && under_way { Returned::value(0) } else { outcome })
             }
-            "sctp_getladdrs" | "sctp_getpaddrs" => self.list_addresses(role, call),
             "sctp_peeloff" => self.peel_off(descriptor, role, call),
-            "fcntl" => self.sockets.fcntl(descriptor, call),
-            "shutdown" => self.shutdown(now, descriptor, call),
-            "close" => Ok(self.close(now, descriptor)),
-            "getsockopt" => self.getsockopt(descriptor, call),
-            "setsockopt" => self.setsockopt(now, descriptor, call),
-            "read" | "recv" | "recvmsg" | "sctp_recvmsg" | "sctp_recvv" => {
-                self.receive(now, descriptor, call)
-            }
-            "write" | "send" | "sendmsg" | "sctp_send" | "sctp_sendmsg" | "sctp_sendv"
-            | "sctp_sendx" => self.send(now, descriptor, call),
-            _ => Err(Stop::skip(format!("the call {name} is not supported"))),
+            _ => self.list_addresses(role, call),
         }
     }
 
+    /// A backlog of 0 ends listening on a one-to-many socket (RFC 6458, section 3.1.3).
+    fn listen(&mut self, descriptor: i64, backlog: i64) -> Outcome {
+        if self.socket(descriptor).is_ok_and(|socket| socket.many) {
+            return match self.many(descriptor) {
+                Ok(Role::Many(stack)) => {
+                    self.stacks[stack].endpoint.set_listen(backlog != 0);
+                    Returned::value(0)
+                }
+                Ok(_) => Returned::error("EINVAL"),
+                Err(outcome) => outcome,
+            };
+        }
+        let (port, own, options) = match self.socket(descriptor) {
+            Ok(socket) if socket.role == Role::Fresh => {
+                let port = socket.common.port.unwrap_or(EPHEMERAL_PORT);
+                (port, socket.addresses.clone(), socket.options.clone())
+            }
+            _ => return Returned::error("EINVAL"),
+        };
+        let stack = self.add_stack(port, true, &own, &options);
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.role = Role::Listening(stack);
+        }
+        Returned::value(0)
+    }
+
+    fn next_accepted(&mut self, descriptor: i64) -> Result<Option<Socket>, Outcome> {
+        let Role::Listening(stack) = self.socket(descriptor)?.role else {
+            return Err(Returned::error("EINVAL"));
+        };
+        let Some(id) = self.stacks[stack].backlog.pop_front() else { return Ok(None) };
+        let port = Some(self.stacks[stack].port);
+        let listener = self.socket(descriptor)?;
+        let notifications = listener.notifications.clone();
+        let role = Role::Association(stack, id);
+        let accepted = Socket::new(role, listener.options.clone()).with_port(port);
+        Ok(Some(Socket { notifications, ..accepted }))
+    }
+
+    fn destination(&self, call: &Call) -> Result<Vec<IpAddr>, Stop> {
+        Ok(vec![self.remote_of(call.arguments.get(1))?])
+    }
+
+    fn begin_connect(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        remotes: Vec<IpAddr>,
+    ) -> Result<(), Outcome> {
+        let socket = self.socket(descriptor)?;
+        if socket.many {
+            let role = self.many(descriptor)?;
+            return self.begin_association(now, descriptor, role, &remotes).map(|_| ());
+        }
+        if socket.role != Role::Fresh {
+            return Err(Returned::error("EOPNOTSUPP"));
+        }
+        let port = socket.common.port.unwrap_or(EPHEMERAL_PORT);
+        let (addresses, options) = (socket.addresses.clone(), socket.options.clone());
+        let stack = Role::Many(self.add_stack(port, false, &addresses, &options));
+        let role = self.begin_association(now, descriptor, stack, &remotes)?;
+        self.socket(descriptor)?.role = role;
+        Ok(())
+    }
+
+    fn finish_writing(&mut self, now: Instant, descriptor: i64) {
+        if let Ok(Socket { role: Role::Association(stack, id), .. }) = self.socket(descriptor) {
+            let (stack, id) = (*stack, *id);
+            if let Some(mut own) = self.stacks[stack].endpoint.association_mut(id) {
+                own.shutdown(now);
+            }
+        }
+    }
+
+    fn let_go(&mut self, now: Instant, socket: Socket) {
+        match socket.role {
+            Role::Fresh => {}
+            Role::Many(stack) => {
+                self.stacks[stack].endpoint.set_listen(false);
+                for id in self.readable(stack) {
+                    self.close_association(now, stack, id);
+                }
+            }
+            Role::Listening(stack) => {
+                let stack = &mut self.stacks[stack];
+                stack.endpoint.set_listen(false);
+                for id in core::mem::take(&mut stack.backlog) {
+                    if let Some(mut own) = stack.endpoint.association_mut(id) {
+                        own.abort(Bytes::new());
+                    }
+                }
+            }
+            Role::Association(stack, id) => self.close_association(now, stack, id),
+        }
+    }
+
+    fn get_option(
+        &mut self,
+        _now: Instant,
+        descriptor: i64,
+        name: &str,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        self.option(descriptor, name, call)
+    }
+
+    fn set_option(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        name: &str,
+        value: Option<&Expression>,
+    ) -> Result<Outcome, Stop> {
+        self.change_option(now, descriptor, name, value)
+    }
+
+    fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        self.read(now, descriptor, call)
+    }
+
+    fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        self.write(now, descriptor, call)
+    }
+}
+
+impl Sockets {
     fn open(&mut self, call: &Call) -> Result<Outcome, Stop> {
         let is = |index: usize, wanted| is_name(call.arguments.get(index), wanted);
         if !is(2, "IPPROTO_SCTP") {
@@ -133,7 +227,7 @@ impl Sockets {
         };
         match self.socket(descriptor) {
             Ok(socket) if socket.role == Role::Fresh => {
-                socket.port = Some(PORT);
+                socket.common.port = Some(PORT);
                 socket.addresses.extend(added);
                 Ok(Returned::value(0))
             }
@@ -176,89 +270,6 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    /// A backlog of 0 ends listening on a one-to-many socket (RFC 6458, section 3.1.3).
-    fn listen(&mut self, descriptor: i64, backlog: i64) -> Outcome {
-        if self.socket(descriptor).is_ok_and(|socket| socket.many) {
-            return match self.many(descriptor) {
-                Ok(Role::Many(stack)) => {
-                    self.stacks[stack].endpoint.set_listen(backlog != 0);
-                    Returned::value(0)
-                }
-                Ok(_) => Returned::error("EINVAL"),
-                Err(outcome) => outcome,
-            };
-        }
-        let (port, own, options) = match self.socket(descriptor) {
-            Ok(socket) if socket.role == Role::Fresh => {
-                let port = socket.port.unwrap_or(EPHEMERAL_PORT);
-                (port, socket.addresses.clone(), socket.options.clone())
-            }
-            _ => return Returned::error("EINVAL"),
-        };
-        let stack = self.add_stack(port, true, &own, &options);
-        if let Ok(socket) = self.socket(descriptor) {
-            socket.role = Role::Listening(stack);
-        }
-        Returned::value(0)
-    }
-
-    fn accept(&mut self, descriptor: i64, role: Role) -> Outcome {
-        let Role::Listening(stack) = role else { return Returned::error("EINVAL") };
-        let Some(id) = self.stacks[stack].backlog.pop_front() else {
-            return self.sockets.would_block(descriptor);
-        };
-        let (options, notifications) = match self.socket(descriptor) {
-            Ok(listener) => (listener.options.clone(), listener.notifications.clone()),
-            Err(outcome) => return outcome,
-        };
-        let port = Some(self.stacks[stack].port);
-        let role = Role::Association(stack, id);
-        let socket = Socket { port, notifications, ..Socket::new(role, options) };
-        Returned::value(self.sockets.open(socket, None))
-    }
-
-    pub(super) fn connect(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        role: Role,
-        remotes: &[IpAddr],
-    ) -> Outcome {
-        if let Role::Association(stack, id) = self.association_of(role, None) {
-            let status = self.stacks[stack].associations.entry(id).or_default();
-            return self.sockets.connect_again(descriptor, &mut status.progress);
-        }
-        if self.socket(descriptor).is_ok_and(|socket| socket.many) {
-            let begun = self.many(descriptor);
-            let begun =
-                begun.and_then(|role| self.begin_association(now, descriptor, role, remotes));
-            return match begun {
-                Ok(_) => self.sockets.begin_connect(descriptor),
-                Err(outcome) => outcome,
-            };
-        }
-        let (port, addresses, options) = match self.socket(descriptor) {
-            Ok(socket) => {
-                let port = socket.port.unwrap_or(EPHEMERAL_PORT);
-                (port, socket.addresses.clone(), socket.options.clone())
-            }
-            Err(outcome) => return outcome,
-        };
-        if role != Role::Fresh {
-            return Returned::error("EOPNOTSUPP");
-        }
-        let stack = self.add_stack(port, false, &addresses, &options);
-        match self.begin_association(now, descriptor, Role::Many(stack), remotes) {
-            Ok(role) => {
-                if let Ok(socket) = self.socket(descriptor) {
-                    socket.role = role;
-                }
-                self.sockets.begin_connect(descriptor)
-            }
-            Err(outcome) => outcome,
-        }
-    }
-
     /// Opens an association of an endpoint.
     pub(super) fn begin_association(
         &mut self,
@@ -293,53 +304,8 @@ impl Sockets {
         Ok(Role::Association(stack, id))
     }
 
-    fn shutdown(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
-        let how = integer("shutdown", call.arguments.get(1))?;
-        if !(0..=2).contains(&how) {
-            return Ok(Returned::error("EINVAL"));
-        }
-        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        let Role::Association(stack, id) = socket.role else {
-            return Ok(Returned::error("ENOTCONN"));
-        };
-        if how != 0 {
-            socket.write_shut = true;
-            if let Some(mut own) = self.stacks[stack].endpoint.association_mut(id) {
-                own.shutdown(now);
-            }
-        }
-        Ok(Returned::value(0))
-    }
-
-    fn close(&mut self, now: Instant, descriptor: i64) -> Outcome {
-        let socket = match self.sockets.close(descriptor) {
-            Ok(socket) => socket,
-            Err(outcome) => return outcome,
-        };
-        match socket.role {
-            Role::Fresh => {}
-            Role::Many(stack) => {
-                self.stacks[stack].endpoint.set_listen(false);
-                for id in self.readable(stack) {
-                    self.let_go(now, stack, id);
-                }
-            }
-            Role::Listening(stack) => {
-                let stack = &mut self.stacks[stack];
-                stack.endpoint.set_listen(false);
-                for id in core::mem::take(&mut stack.backlog) {
-                    if let Some(mut own) = stack.endpoint.association_mut(id) {
-                        own.abort(Bytes::new());
-                    }
-                }
-            }
-            Role::Association(stack, id) => self.let_go(now, stack, id),
-        }
-        Returned::value(0)
-    }
-
     /// The association has no descriptor any more: it shuts down gracefully.
-    fn let_go(&mut self, now: Instant, stack: usize, id: AssociationId) {
+    fn close_association(&mut self, now: Instant, stack: usize, id: AssociationId) {
         let stack = &mut self.stacks[stack];
         let status = stack.associations.entry(id).or_default();
         status.closed = true;

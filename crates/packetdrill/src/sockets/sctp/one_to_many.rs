@@ -101,7 +101,7 @@ impl Sockets {
         if socket.role != Role::Fresh {
             return Ok(socket.role);
         }
-        let port = socket.port.unwrap_or(EPHEMERAL_PORT);
+        let port = socket.common.port.unwrap_or(EPHEMERAL_PORT);
         let (own, options) = (socket.addresses.clone(), socket.options.clone());
         let role = Role::Many(self.add_stack(port, false, &own, &options));
         self.socket(descriptor)?.role = role;
@@ -148,11 +148,12 @@ impl Sockets {
             return Ok(Returned::error("EINVAL"));
         };
         let (port, options) = match self.socket(descriptor) {
-            Ok(socket) => (socket.port, socket.options.clone()),
+            Ok(socket) => (socket.common.port, socket.options.clone()),
             Err(outcome) => return Ok(outcome),
         };
         self.stacks[stack].associations.entry(id).or_default().peeled_off = true;
-        let socket = Socket { port, ..Socket::new(Role::Association(stack, id), options) };
+        let role = Role::Association(stack, id);
+        let socket = Socket::new(role, options).with_port(port);
         Ok(Returned::value(self.sockets.open(socket, None)))
     }
 }

@@ -12,7 +12,6 @@ use super::{notifications, reconfiguration};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
-use crate::vocabulary;
 
 const HB_ENABLE: i64 = 1;
 const HB_DISABLE: i64 = 2;
@@ -20,19 +19,14 @@ const PMTUD_ENABLE: i64 = 8;
 const PMTUD_DISABLE: i64 = 0x10;
 
 impl Sockets {
-    pub(super) fn setsockopt(
+    /// Sets the option `name` of a socket and of what belongs to it.
+    pub(super) fn change_option(
         &mut self,
         now: Instant,
         descriptor: i64,
-        call: &Call,
+        name: &str,
+        value: Option<&Expression>,
     ) -> Result<Outcome, Stop> {
-        let (name, value) = (option_name(call)?, call.arguments.get(3));
-        if !vocabulary::is_of_level(call) {
-            return Ok(Returned::error("ENOPROTOOPT"));
-        }
-        if vocabulary::is_cut_off(call) {
-            return Ok(Returned::error("EINVAL"));
-        }
         // Read-only options are refused whatever their value.
         let is_set = !matches!(name, "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO");
         if let Some(field) = value.and_then(not_understood).filter(|_| is_set) {
@@ -90,11 +84,13 @@ impl Sockets {
         Ok(Returned::value(0))
     }
 
-    pub(super) fn getsockopt(&mut self, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
-        let name = option_name(call)?;
-        if !vocabulary::is_of_level(call) {
-            return Ok(Returned::error("ENOPROTOOPT"));
-        }
+    /// Value of the option `name`.
+    pub(super) fn option(
+        &mut self,
+        descriptor: i64,
+        name: &str,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         if let Some(output) = socket.defaults.get(name) {
             return Ok(Returned::option(output));
@@ -217,13 +213,6 @@ fn set_of_socket(
         _ => return Ok(None),
     }
     Ok(Some(Returned::value(0)))
-}
-
-fn option_name(call: &Call) -> Result<&str, Stop> {
-    match call.arguments.get(2) {
-        Some(Expression::Name(name)) => Ok(name),
-        _ => Err(Stop::skip(format!("{} without an option's name is not supported", call.name))),
-    }
 }
 
 /// The first field of a struct that is neither open nor the subject of any option.

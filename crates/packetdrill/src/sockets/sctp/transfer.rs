@@ -17,7 +17,8 @@ use crate::stop::Stop;
 const DATA_OVERHEAD: usize = 16;
 
 impl Sockets {
-    pub(super) fn send(
+    /// Sends a message.
+    pub(super) fn write(
         &mut self,
         now: Instant,
         descriptor: i64,
@@ -25,7 +26,7 @@ impl Sockets {
     ) -> Result<Outcome, Stop> {
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let outgoing = sending::outgoing(call, |outgoing| socket.defaults.apply(outgoing))?;
-        let (shut, whole) = (socket.write_shut, socket.defaults.refuses_fragments);
+        let (shut, whole) = (socket.common.write_shut, socket.defaults.refuses_fragments);
         let largest =
             usize::from(socket.options.path_mtu.saturating_sub(self.overhead(descriptor)));
         if whole && outgoing.length + DATA_OVERHEAD > largest {
@@ -72,7 +73,8 @@ impl Sockets {
         })
     }
 
-    pub(super) fn receive(
+    /// Reads a message or a notification.
+    pub(super) fn read(
         &mut self,
         now: Instant,
         descriptor: i64,

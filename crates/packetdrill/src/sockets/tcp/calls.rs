@@ -1,113 +1,75 @@
 //! Calls that create, connect and close sockets.
 
-use crate::sockets::arguments::{
-    address_of, descriptor, integer, is_name, is_usual, refuse_peer_address,
-};
+use crate::sockets::Calls;
+use crate::sockets::arguments::{address_of, is_name, is_usual};
+use crate::sockets::descriptors::{Descriptors, Progress};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use base::Instant;
-use tcp::{ConnectError, ListenOptions};
+use tcp::{ConnectError, ConnectionId, ListenOptions};
 
-use super::{Outcome, Output, PORT, Returned, Role, Sockets};
+use super::{Outcome, Output, PORT, Returned, Role, Socket, Sockets};
 use crate::expression::Expression;
 use crate::script::Call;
 use crate::stop::Stop;
 
-/// Supported calls on a descriptor.
-const SUPPORTED: [&str; 21] = [
-    "accept",
-    "bind",
-    "close",
-    "connect",
-    "fcntl",
-    "getsockopt",
-    "ioctl",
-    "listen",
-    "read",
-    "readv",
-    "recv",
-    "recvfrom",
-    "recvmsg",
-    "send",
-    "sendfile",
-    "sendmsg",
-    "sendto",
-    "setsockopt",
-    "shutdown",
-    "write",
-    "writev",
-];
+impl Calls for Sockets {
+    type Socket = Socket;
+    /// The peer is the only destination.
+    type Destination = ();
 
-impl Sockets {
-    /// Makes a call, as far as it can proceed now.
-    ///
-    /// # Errors
-    /// [`Stop::Skip`] for a call that is not supported.
-    pub(crate) fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop> {
-        let name = call.name.as_str();
-        match name {
-            "socket" => return self.open_socket(call),
-            "open" => {
-                let options = self.config.connection.clone();
-                return Ok(Returned::value(self.add(call, Role::File, options)));
-            }
-            "poll" => return self.poll(call),
-            _ => {}
-        }
-        let descriptor = descriptor(call, &SUPPORTED)?;
-        let role = match self.socket(descriptor) {
-            Ok(socket) => socket.role,
-            Err(outcome) => return Ok(outcome),
-        };
-        match name {
-            "bind" => self.sockets.bind(descriptor, call.arguments.get(1)),
-            "listen" => self.listen(descriptor, role, call),
-            "accept" => {
-                refuse_peer_address(call)?;
-                Ok(self.accept(descriptor, role, call))
-            }
-            "connect" => {
-                let address = call.arguments.get(1);
-                let is_peer = is_usual(address, PORT)?
-                    || address.and_then(address_of) == Some(self.hosts.remote);
-                if !is_peer {
-                    return Err(Stop::skip("connect() to another address is not supported"));
-                }
-                Ok(self.connect(now, descriptor, role))
-            }
-            "fcntl" => self.sockets.fcntl(descriptor, call),
-            "shutdown" => self.shutdown(now, descriptor, role, call),
-            "close" => Ok(self.close(now, descriptor)),
-            "getsockopt" => self.getsockopt(now, descriptor, call),
-            "setsockopt" => self.setsockopt(now, descriptor, call),
-            "ioctl" => self.ioctl(now, role, call),
-            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => {
-                self.receive(now, descriptor, call)
-            }
-            "write" | "send" | "sendto" | "writev" | "sendmsg" | "sendfile" => {
-                self.send(now, descriptor, call)
-            }
-            _ => Err(Stop::skip(format!("the call {name} is not supported"))),
+    const READS: &'static [&'static str] = &["read", "readv", "recv", "recvfrom", "recvmsg"];
+    const WRITES: &'static [&'static str] =
+        &["send", "sendfile", "sendmsg", "sendto", "write", "writev"];
+    const FURTHER: &'static [&'static str] = &["ioctl"];
+
+    fn descriptors(&mut self) -> &mut Descriptors<Socket> {
+        &mut self.sockets
+    }
+
+    /// Descriptors are the script's, since it may have opened files of which nothing is known here.
+    fn wanted(call: &Call) -> Option<i64> {
+        match &call.returns {
+            Expression::Integer(wanted) => Some(*wanted),
+            _ => None,
         }
     }
 
-    fn open_socket(&mut self, call: &Call) -> Result<Outcome, Stop> {
-        let is = |index: usize, wanted| is_name(call.arguments.get(index), wanted);
-        if !is(2, "IPPROTO_TCP") || !is(1, "SOCK_STREAM") {
-            return Err(Stop::skip("sockets of other protocols beside TCP are not supported"));
-        }
-        let options = self.config.connection.clone();
-        Ok(Returned::value(self.add(call, Role::Fresh, options)))
+    fn progress(&mut self, descriptor: i64) -> Option<&mut Progress> {
+        let role = self.socket(descriptor).ok()?.role;
+        self.status(role)
     }
 
-    fn listen(&mut self, descriptor: i64, role: Role, call: &Call) -> Result<Outcome, Stop> {
-        let backlog = integer("listen", call.arguments.get(1))?;
-        if role != Role::Fresh {
-            return Ok(Returned::error("EINVAL"));
+    fn call_of_host(&mut self, call: &Call) -> Result<Option<Outcome>, Stop> {
+        match call.name.as_str() {
+            "socket" => self.open_socket(call).map(Some),
+            "open" => Ok(Some(self.add(call, Role::File))),
+            "poll" => self.poll(call).map(Some),
+            _ => Ok(None),
         }
+    }
+
+    fn call_of_protocol(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        match self.socket(descriptor) {
+            Ok(Socket { role: Role::Connection(id), .. }) => {
+                let id = *id;
+                self.ioctl(now, id, call)
+            }
+            Ok(_) => Ok(Returned::error("EINVAL")),
+            Err(outcome) => Ok(outcome),
+        }
+    }
+
+    fn listen(&mut self, descriptor: i64, backlog: i64) -> Outcome {
         let accepted = match self.socket(descriptor) {
-            Ok(socket) => socket.options.clone(),
-            Err(outcome) => return Ok(outcome),
+            Ok(socket) if socket.role == Role::Fresh => socket.options.clone(),
+            Ok(_) => return Returned::error("EINVAL"),
+            Err(outcome) => return outcome,
         };
         let any = match self.hosts.local {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -117,97 +79,122 @@ impl Sockets {
         let backlog = usize::try_from(backlog).unwrap_or(0).min(1 << 16) + 1;
         let options = ListenOptions { backlog, accepted: self.granted(&accepted) };
         let Ok(id) = self.endpoint().listen(SocketAddr::new(any, PORT), options) else {
-            return Ok(Returned::error("EADDRINUSE"));
+            return Returned::error("EADDRINUSE");
         };
         if let Ok(socket) = self.socket(descriptor) {
             socket.role = Role::Listening(id);
         }
         self.active = false;
-        Ok(Returned::value(0))
+        Returned::value(0)
     }
 
-    fn accept(&mut self, descriptor: i64, role: Role, call: &Call) -> Outcome {
-        let Role::Listening(listener) = role else { return Returned::error("EINVAL") };
-        let Some(id) = self.endpoint().accept(listener) else {
-            return self.sockets.would_block(descriptor);
+    fn next_accepted(&mut self, descriptor: i64) -> Result<Option<Socket>, Outcome> {
+        let Role::Listening(listener) = self.socket(descriptor)?.role else {
+            return Err(Returned::error("EINVAL"));
         };
-        let options = match self.socket(descriptor) {
-            Ok(socket) => socket.options.clone(),
-            Err(outcome) => return outcome,
-        };
+        let Some(id) = self.endpoint().accept(listener) else { return Ok(None) };
+        let options = self.socket(descriptor)?.options.clone();
         self.set_latest(id, false);
-        Returned::value(self.add(call, Role::Connection(id), options))
+        Ok(Some(Socket::new(Role::Connection(id), options)))
     }
 
-    fn connect(&mut self, now: Instant, descriptor: i64, role: Role) -> Outcome {
-        if let Role::Connection(id) = role {
-            let progress = self.connections.entry(id).or_default();
-            return self.sockets.connect_again(descriptor, progress);
+    fn destination(&self, call: &Call) -> Result<(), Stop> {
+        let address = call.arguments.get(1);
+        let is_peer =
+            is_usual(address, PORT)? || address.and_then(address_of) == Some(self.hosts.remote);
+        if is_peer {
+            Ok(())
+        } else {
+            Err(Stop::skip("connect() to another address is not supported"))
         }
-        if role != Role::Fresh {
-            return Returned::error("EOPNOTSUPP");
-        }
-        let (port, options) = match self.socket(descriptor) {
-            Ok(socket) => (socket.port.unwrap_or(0), socket.options.clone()),
-            Err(outcome) => return outcome,
-        };
-        let options = self.granted(&options);
-        let local = SocketAddr::new(self.hosts.local, port);
-        let remote = SocketAddr::new(self.hosts.remote, PORT);
-        let id = match self.endpoint().connect(now, local, remote, options) {
-            Ok(id) => id,
-            Err(ConnectError::Exists | ConnectError::TimeWait) => {
-                return Returned::error("EADDRINUSE");
-            }
-            Err(_) => return Returned::error("EADDRNOTAVAIL"),
-        };
-        self.set_latest(id, true);
-        self.hosts.active_port = self.ports().0;
-        if let Ok(socket) = self.socket(descriptor) {
-            socket.role = Role::Connection(id);
-        }
-        self.sockets.begin_connect(descriptor)
     }
 
-    fn shutdown(
+    fn begin_connect(
         &mut self,
         now: Instant,
         descriptor: i64,
-        role: Role,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
-        let how = integer("shutdown", call.arguments.get(1))?;
-        if !(0..=2).contains(&how) {
-            return Ok(Returned::error("EINVAL"));
+        _destination: (),
+    ) -> Result<(), Outcome> {
+        let socket = self.socket(descriptor)?;
+        if socket.role != Role::Fresh {
+            return Err(Returned::error("EOPNOTSUPP"));
         }
-        let Role::Connection(id) = role else { return Ok(Returned::error("ENOTCONN")) };
-        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        // Only the application's reading ends; the peer is not told.
-        socket.read_shut |= how != 1;
-        socket.write_shut |= how != 0;
-        if how != 0
-            && let Some(mut own) = self.endpoint().connection_mut(id)
-        {
-            own.shutdown_write(now);
-        }
-        Ok(Returned::value(0))
+        let (port, options) = (socket.common.port.unwrap_or(0), socket.options.clone());
+        let options = self.granted(&options);
+        let local = SocketAddr::new(self.hosts.local, port);
+        let remote = SocketAddr::new(self.hosts.remote, PORT);
+        let id = self.endpoint().connect(now, local, remote, options).map_err(|why| match why {
+            ConnectError::Exists | ConnectError::TimeWait => Returned::error("EADDRINUSE"),
+            _ => Returned::error("EADDRNOTAVAIL"),
+        })?;
+        self.set_latest(id, true);
+        self.hosts.active_port = self.ports().0;
+        self.socket(descriptor)?.role = Role::Connection(id);
+        Ok(())
     }
 
-    fn close(&mut self, now: Instant, descriptor: i64) -> Outcome {
-        let socket = match self.sockets.close(descriptor) {
-            Ok(socket) => socket,
-            Err(outcome) => return outcome,
-        };
+    fn finish_writing(&mut self, now: Instant, descriptor: i64) {
+        if let Ok(Socket { role: Role::Connection(id), .. }) = self.socket(descriptor) {
+            let id = *id;
+            if let Some(mut own) = self.endpoint().connection_mut(id) {
+                own.shutdown_write(now);
+            }
+        }
+    }
+
+    fn let_go(&mut self, now: Instant, socket: Socket) {
         match socket.role {
             Role::Fresh | Role::File => {}
             Role::Listening(id) => self.endpoint().close_listener(now, id),
             Role::Connection(id) => self.endpoint().release(now, id),
         }
-        Returned::value(0)
     }
 
-    fn ioctl(&mut self, now: Instant, role: Role, call: &Call) -> Result<Outcome, Stop> {
-        let Role::Connection(id) = role else { return Ok(Returned::error("EINVAL")) };
+    fn get_option(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        name: &str,
+        _call: &Call,
+    ) -> Result<Outcome, Stop> {
+        self.option(now, descriptor, name)
+    }
+
+    fn set_option(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        name: &str,
+        value: Option<&Expression>,
+    ) -> Result<Outcome, Stop> {
+        self.change_option(now, descriptor, name, value)
+    }
+
+    fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        self.read(now, descriptor, call)
+    }
+
+    fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
+        self.write(now, descriptor, call)
+    }
+}
+
+impl Sockets {
+    /// Opens a socket or a file.
+    fn add(&mut self, call: &Call, role: Role) -> Outcome {
+        let socket = Socket::new(role, self.config.connection.clone());
+        Returned::value(self.sockets.open(socket, Self::wanted(call)))
+    }
+
+    fn open_socket(&mut self, call: &Call) -> Result<Outcome, Stop> {
+        let is = |index: usize, wanted| is_name(call.arguments.get(index), wanted);
+        if !is(2, "IPPROTO_TCP") || !is(1, "SOCK_STREAM") {
+            return Err(Stop::skip("sockets of other protocols beside TCP are not supported"));
+        }
+        Ok(self.add(call, Role::Fresh))
+    }
+
+    fn ioctl(&mut self, now: Instant, id: ConnectionId, call: &Call) -> Result<Outcome, Stop> {
         let Some(connection) = self.endpoint().connection(id) else {
             return Ok(Returned::error("ENOTCONN"));
         };

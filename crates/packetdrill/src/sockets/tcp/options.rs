@@ -9,28 +9,21 @@ use tcp::{ConnectionOptions, KeepAlive};
 
 use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::expression::Expression;
-use crate::script::Call;
 use crate::stop::Stop;
-use crate::vocabulary;
 
 /// Options without effect in virtual time: sharing of ports, and marks for routers.
 const IGNORED: [&str; 6] =
     ["SO_REUSEADDR", "SO_REUSEPORT", "IP_TOS", "IPV6_TCLASS", "IP_TTL", "IPV6_UNICAST_HOPS"];
 
 impl Sockets {
-    pub(super) fn setsockopt(
+    /// Sets the option `name` of a socket and of what belongs to it.
+    pub(super) fn change_option(
         &mut self,
         now: Instant,
         descriptor: i64,
-        call: &Call,
+        name: &str,
+        value: Option<&Expression>,
     ) -> Result<Outcome, Stop> {
-        let (name, value) = (option_name(call)?, call.arguments.get(3));
-        if !vocabulary::is_of_level(call) {
-            return Ok(Returned::error("ENOPROTOOPT"));
-        }
-        if vocabulary::is_cut_off(call) {
-            return Ok(Returned::error("EINVAL"));
-        }
         if IGNORED.contains(&name) {
             return Ok(Returned::value(0));
         }
@@ -103,16 +96,13 @@ impl Sockets {
         Returned::value(0)
     }
 
-    pub(super) fn getsockopt(
+    /// Value of the option `name`.
+    pub(super) fn option(
         &mut self,
         now: Instant,
         descriptor: i64,
-        call: &Call,
+        name: &str,
     ) -> Result<Outcome, Stop> {
-        let name = option_name(call)?;
-        if !vocabulary::is_of_level(call) {
-            return Ok(Returned::error("ENOPROTOOPT"));
-        }
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let (role, options) = (socket.role, socket.options.clone());
         let keep_alive = options.keep_alive.unwrap_or(self.config.keep_alive);
@@ -145,13 +135,6 @@ impl Sockets {
         let Role::Connection(id) = role else { return configured };
         let connection = self.endpoint().connection(id);
         connection.map_or(configured, |connection| u64::from(connection.info(now).send_mss))
-    }
-}
-
-fn option_name(call: &Call) -> Result<&str, Stop> {
-    match call.arguments.get(2) {
-        Some(Expression::Name(name)) => Ok(name),
-        _ => Err(Stop::skip(format!("{} without an option's name is not supported", call.name))),
     }
 }
 

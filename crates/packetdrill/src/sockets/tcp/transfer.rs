@@ -38,7 +38,8 @@ struct Flags {
 }
 
 impl Sockets {
-    pub(super) fn send(
+    /// Sends bytes.
+    pub(super) fn write(
         &mut self,
         now: Instant,
         descriptor: i64,
@@ -47,7 +48,7 @@ impl Sockets {
         let (length, mut flags) = (length(call)?, flags(call)?);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let Role::Connection(id) = socket.role else { return Ok(Returned::error("EPIPE")) };
-        if socket.write_shut {
+        if socket.common.write_shut {
             return Ok(Returned::error("EPIPE"));
         }
         if is_nowhere(call) {
@@ -71,7 +72,7 @@ impl Sockets {
         if so_far == length {
             return Ok(Returned::value(length as i64));
         }
-        if socket.nonblocking || flags.dont_wait {
+        if socket.common.nonblocking || flags.dont_wait {
             return Ok(match so_far {
                 0 => Returned::error("EAGAIN"),
                 some => Returned::value(some as i64),
@@ -102,7 +103,8 @@ impl Sockets {
         }
     }
 
-    pub(super) fn receive(
+    /// Reads bytes.
+    pub(super) fn read(
         &mut self,
         now: Instant,
         descriptor: i64,
@@ -111,7 +113,7 @@ impl Sockets {
         let (room, flags) = (length(call)?, flags(call)?);
         refuse_contents(call)?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        let (read_shut, begin) = (socket.read_shut, socket.read);
+        let (read_shut, begin) = (socket.common.read_shut, socket.read);
         let id = match socket.role {
             Role::Connection(id) => id,
             _ => return Ok(Returned::error("ENOTCONN")),
