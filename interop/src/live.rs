@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use base::{Datagram, DatagramMeta, Icmp, Machine, RandomStream, Transmit, TransmitBuffer};
-use io::{Clock, RawTransport, Shared, Sockets, Transport, UdpTransport};
+use io::{Carrier as _, Clock, RawCarrier, Shared, Sockets, UdpCarrier};
 use sctp::AssociationStats;
 use tokio::runtime::Handle;
 
@@ -31,8 +31,8 @@ pub struct Socket {
 }
 
 enum Open {
-    Udp(Arc<Sockets<UdpTransport>>),
-    RawIp(Arc<Sockets<RawTransport>>),
+    Udp(Arc<Sockets<UdpCarrier>>),
+    RawIp(Arc<Sockets<RawCarrier>>),
 }
 
 impl Socket {
@@ -49,9 +49,9 @@ impl Socket {
         let bind = || {
             let _context = runtime.enter();
             anyhow::Ok(match carrier {
-                Carrier::Udp => Open::Udp(Arc::new(Sockets::bind(addresses, UdpTransport::bind)?)),
+                Carrier::Udp => Open::Udp(Arc::new(Sockets::bind(addresses, UdpCarrier::bind)?)),
                 Carrier::RawIp => {
-                    Open::RawIp(Arc::new(Sockets::bind(addresses, RawTransport::bind)?))
+                    Open::RawIp(Arc::new(Sockets::bind(addresses, RawCarrier::bind)?))
                 }
             })
         };
@@ -130,7 +130,7 @@ impl Captured {
     }
 }
 
-fn drive(runtime: &Handle, shared: &Arc<Shared<Captured>>, transport: Arc<impl Transport>) {
+fn drive(runtime: &Handle, shared: &Arc<Shared<Captured>>, transport: Arc<impl io::Carrier>) {
     let shared = shared.clone();
     runtime.spawn(async move {
         // A socket that fails leaves an agent that waits until its time is up.

@@ -3,19 +3,19 @@
 use std::io::Read;
 
 use crate::Result;
-use crate::carriers::Carrier;
+use crate::transports::Transport;
 use crate::pace::pace;
 use crate::probe::message;
 
 /// Drives the connections until the input ends.
-pub fn run(carrier: Carrier, server: &str, connections: usize, interval_ms: u64) -> Result<()> {
+pub fn run(transport: Transport, server: &str, connections: usize, interval_ms: u64) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::spawn(|| {
         let _ = std::io::stdin().read(&mut [0]);
         std::process::exit(0);
     });
     runtime.block_on(async {
-        let mut senders = carrier.connect(server, connections).await?;
+        let mut senders = transport.connect(server, connections).await?;
         println!("connected");
         let refused = |error| eprintln!("cannot send: {error}");
         pace(connections, interval_ms, |index| {

@@ -5,7 +5,7 @@
 //! transport and number of connections a server process and a client process are started; all of them take turns, several
 //! rounds of each, so that other work of the machine meets all alike.
 
-mod carriers;
+mod transports;
 mod clients;
 mod pace;
 mod probe;
@@ -15,7 +15,7 @@ mod server;
 
 use clap::{Parser, Subcommand};
 
-use crate::carriers::Carrier;
+use crate::transports::Transport;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -34,13 +34,13 @@ struct Arguments {
 enum Role {
     /// The server process of a measurement; started by the benchmark.
     Serve {
-        carrier: Carrier,
+        transport: Transport,
         #[arg(long)]
         threads: usize,
     },
     /// The client process of a measurement; started by the benchmark.
     Drive {
-        carrier: Carrier,
+        transport: Transport,
         /// The address that the server printed, and its key if it has one.
         server: String,
         #[arg(long)]
@@ -55,9 +55,9 @@ fn main() -> Result<()> {
     io::raise_descriptor_limit()?;
     match arguments.role {
         None => rounds::run(&arguments.plan),
-        Some(Role::Serve { carrier, threads }) => server::run(carrier, threads),
-        Some(Role::Drive { carrier, server, connections, interval_ms }) => {
-            clients::run(carrier, &server, connections, interval_ms)
+        Some(Role::Serve { transport, threads }) => server::run(transport, threads),
+        Some(Role::Drive { transport, server, connections, interval_ms }) => {
+            clients::run(transport, &server, connections, interval_ms)
         }
     }
 }

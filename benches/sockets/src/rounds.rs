@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::Result;
-use crate::carriers::Carrier;
+use crate::transports::Transport;
 
 /// What is measured.
 #[derive(Args)]
@@ -18,7 +18,7 @@ pub struct Plan {
     connections: Vec<usize>,
     /// Transports, in the order of the table; all if none is named.
     #[arg(long)]
-    carrier: Vec<Carrier>,
+    transport: Vec<Transport>,
     /// Rounds of all transports; the table has the median of each number.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -45,33 +45,33 @@ struct Numbers {
 
 /// Measures and prints.
 pub fn run(plan: &Plan) -> Result<()> {
-    let carriers = match plan.carrier.is_empty() {
-        true => Carrier::value_variants(),
-        false => &plan.carrier,
+    let transports = match plan.transport.is_empty() {
+        true => Transport::value_variants(),
+        false => &plan.transport,
     };
     println!(
         "Load of the machine before the run: {}",
         std::fs::read_to_string("/proc/loadavg")?.trim()
     );
     for connections in &plan.connections {
-        let mut measured = vec![Vec::new(); carriers.len()];
+        let mut measured = vec![Vec::new(); transports.len()];
         for round in 1..=plan.rounds {
-            for (carrier, numbers) in carriers.iter().zip(&mut measured) {
-                eprintln!("{connections} connections, round {round}: {carrier:?}");
-                numbers.push(measure(plan, *carrier, *connections)?);
+            for (transport, numbers) in transports.iter().zip(&mut measured) {
+                eprintln!("{connections} connections, round {round}: {transport:?}");
+                numbers.push(measure(plan, *transport, *connections)?);
             }
         }
-        print(*connections, carriers, &measured);
+        print(*connections, transports, &measured);
     }
     Ok(())
 }
 
-fn print(connections: usize, carriers: &[Carrier], measured: &[Vec<Numbers>]) {
+fn print(connections: usize, transports: &[Transport], measured: &[Vec<Numbers>]) {
     println!(
         "\n| {connections} connections | messages/s | CPU us a message | of it in the kernel | p50 us | p99 us | p99.9 us | bytes a connection |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");
-    for (carrier, rounds) in carriers.iter().zip(measured) {
+    for (transport, rounds) in transports.iter().zip(measured) {
         let of = |number: fn(&Numbers) -> f64| {
             let mut all: Vec<f64> = rounds.iter().map(number).collect();
             all.sort_by(f64::total_cmp);
@@ -88,13 +88,13 @@ fn print(connections: usize, carriers: &[Carrier], measured: &[Vec<Numbers>]) {
         });
         let [p50, p99, p999] = latencies;
         println!(
-            "| {carrier:?} | {rate:.0} | {cpu:.1} ({least:.1}-{most:.1}) | {system:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |"
+            "| {transport:?} | {rate:.0} | {cpu:.1} ({least:.1}-{most:.1}) | {system:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |"
         );
     }
 }
 
-fn measure(plan: &Plan, carrier: Carrier, connections: usize) -> Result<Numbers> {
-    let name = carrier.to_possible_value().ok_or("no name")?;
+fn measure(plan: &Plan, transport: Transport, connections: usize) -> Result<Numbers> {
+    let name = transport.to_possible_value().ok_or("no name")?;
     let threads = plan.threads.to_string();
     let mut server = Process::start(&["serve", name.get_name(), "--threads", &threads])?;
     let address = server.line()?;

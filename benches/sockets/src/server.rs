@@ -3,11 +3,11 @@
 use std::io::BufRead;
 
 use crate::Result;
-use crate::carriers::Carrier;
+use crate::transports::Transport;
 use crate::probe::Probe;
 
 /// Serves until the input ends.
-pub fn run(carrier: Carrier, threads: usize) -> Result<()> {
+pub fn run(transport: Transport, threads: usize) -> Result<()> {
     let mut builder = match threads {
         1 => tokio::runtime::Builder::new_current_thread(),
         _ => tokio::runtime::Builder::new_multi_thread(),
@@ -28,5 +28,5 @@ pub fn run(carrier: Carrier, threads: usize) -> Result<()> {
         }
         std::process::exit(0);
     });
-    runtime.block_on(carrier.serve(serving, threads))
+    runtime.block_on(transport.serve(serving, threads))
 }

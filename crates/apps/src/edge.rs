@@ -224,7 +224,7 @@ impl Running {
         let (sender, accepted) = mpsc::unbounded_channel();
         let mut drivers = JoinSet::new();
         let mut shards = Vec::new();
-        for (index, carrier) in tun.transports(ip::TCP, &addresses)?.into_iter().enumerate() {
+        for (index, carrier) in tun.carriers(ip::TCP, &addresses)?.into_iter().enumerate() {
             let carrier = Arc::new(carrier);
             let limits = budget.limits();
             let shard = Shard::new(index, options, limits, clock, carrier.clone(), sender.clone())?;

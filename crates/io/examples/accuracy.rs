@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Transmit};
 use bytes::Bytes;
-use io::{Alarm, Clock, Emulator, EmulatorConfig, RecvBatch, Shared, Transport, UdpTransport, run};
+use io::{Alarm, Carrier, Clock, Emulator, EmulatorConfig, RecvBatch, Shared, UdpCarrier, run};
 use netsim::link::{Link, LinkConfig};
 use results::text_table::Table;
 
@@ -69,7 +69,7 @@ async fn alarms(table: &mut Table, clock: Clock) {
 async fn stream(
     clock: Clock,
     send: impl Fn(Bytes),
-    receiver: &UdpTransport,
+    receiver: &UdpCarrier,
     expected: Duration,
 ) -> Vec<Duration> {
     let mut alarm = Alarm::new(clock).expect("a timer");
@@ -105,7 +105,7 @@ async fn main() {
     let mut table = Table::headed(&["us", "p50", "p90", "p99", "p99.9", "max"]);
     alarms(&mut table, clock).await;
 
-    let bind = || Arc::new(UdpTransport::bind(LOOPBACK).expect("a socket"));
+    let bind = || Arc::new(UdpCarrier::bind(LOOPBACK).expect("a socket"));
     let receiver = bind();
     let direct = Shared::new(Sender(Vec::new(), receiver.local_addr()), clock);
     let driver = tokio::spawn(run(direct.clone(), bind(), |_: &mut Sender, _: Instant| {}));

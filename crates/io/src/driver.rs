@@ -18,24 +18,24 @@ pub use self::hook::Hook;
 use self::outbox::Outbox;
 use self::shared::Next;
 pub use self::shared::Shared;
-use crate::transport::{RecvBatch, Transport};
+use crate::carrier::{Carrier, RecvBatch};
 
 /// Runs the machine until [`Shared::close`], or until the socket fails.
 ///
 /// The machine's datagrams are drained as the contract of [`Machine`] says: before each input of a peer that had one already, and
 /// before time. Tasks that the hook wakes run before the last drain, so that their answers leave in the same packets as
 /// acknowledgements. Needs a tokio runtime with I/O enabled.
-pub async fn run<M, T, H>(shared: Arc<Shared<M>>, transport: Arc<T>, hook: H) -> io::Result<()>
+pub async fn run<M, T, H>(shared: Arc<Shared<M>>, carrier: Arc<T>, hook: H) -> io::Result<()>
 where
     M: Machine + Send + 'static,
-    T: Transport,
+    T: Carrier,
     H: Hook<M> + 'static,
 {
     /// Buffers of 64 KiB that one receiving system call may fill.
     const RECV_SLOTS: usize = 16;
     let mut inbox = RecvBatch::new(RECV_SLOTS);
     let mut sending = Outbox::default();
-    let _driven = shared.begin(hook, Arc::clone(&transport))?;
+    let _driven = shared.begin(hook, Arc::clone(&carrier))?;
     loop {
         // Read before the last drain, so that what was queued before closing is sent.
         let closed = shared.is_closed();
@@ -43,7 +43,7 @@ where
             after_others().await;
         }
         while shared.next(&mut sending) == Next::Send {
-            transport.send(&sending.transmits, &sending.buffer).await;
+            carrier.send(&sending.transmits, &sending.buffer).await;
             sending.clear();
         }
         // A machine that is always due must not keep other tasks from running.
@@ -56,7 +56,7 @@ where
         }
         tokio::select! {
             biased;
-            received = transport.recv(&mut inbox) => received?,
+            received = carrier.recv(&mut inbox) => received?,
             () = shared.woken() => {}
             () = shared.due() => {}
         }

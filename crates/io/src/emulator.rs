@@ -25,9 +25,9 @@ use netsim::link::{Admission, Carried, Link, Outcome};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinHandle};
 
+use crate::carrier::{BindError, Carrier, RecvBatch};
 use crate::clock::{Alarm, Clock};
-use crate::transport::{BindError, RecvBatch, Transport};
-use crate::udp::{UdpTransport, unspecified_for};
+use crate::udp::{UdpCarrier, unspecified_for};
 use statistics::Recorder;
 
 /// Where an emulator listens and sends, and how much it may hold.
@@ -103,7 +103,7 @@ struct Client {
     /// The address at which its first datagram arrived; replies leave from there.
     local: SocketAddr,
     /// Socket towards the server.
-    upstream: UdpTransport,
+    upstream: UdpCarrier,
 }
 
 /// A client's place in the table; leaving it ends the task that reads the client's socket.
@@ -165,7 +165,7 @@ struct State {
 struct Relay {
     config: EmulatorConfig,
     clock: Clock,
-    listener: UdpTransport,
+    listener: UdpCarrier,
     state: Mutex<State>,
     wake_pump: Notify,
 }
@@ -188,7 +188,7 @@ impl Emulator {
         down: Link<RelayPacket>,
         clock: Clock,
     ) -> Result<Emulator, BindError> {
-        let listener = UdpTransport::bind(config.listen)?;
+        let listener = UdpCarrier::bind(config.listen)?;
         let alarm = Alarm::new(clock);
         let alarm = alarm.map_err(|source| BindError::new("UDP", config.listen, source))?;
         let lane = |link| Lane { link, in_transit: 0, recorder: Recorder::default() };
@@ -323,7 +323,7 @@ impl Relay {
         if state.seats.len() >= self.config.clients_max || state.ended {
             return None;
         }
-        let upstream = UdpTransport::bind(self.config.source).ok()?;
+        let upstream = UdpCarrier::bind(self.config.source).ok()?;
         let client = Arc::new(Client { address: meta.remote, local: meta.local, upstream });
         let reader = tokio::spawn(read_upstream(self.clone(), client.clone())).abort_handle();
         state.accepted += 1;
@@ -384,7 +384,7 @@ async fn read_upstream(relay: Arc<Relay>, client: Arc<Client>) {
     }
 }
 
-async fn readable(socket: &UdpTransport) -> io::Result<()> {
+async fn readable(socket: &UdpCarrier) -> io::Result<()> {
     poll_fn(|context| socket.poll_readable(context)).await
 }
 

@@ -19,8 +19,8 @@ use nix::sys::socket::{
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
+use crate::carrier::canonical;
 use crate::ip::{IcmpReport, icmp_error};
-use crate::transport::canonical;
 
 /// Bytes of a datagram that are kept: more than an SCTP header and the beginning of a chunk.
 const QUOTE: usize = 128;

@@ -7,6 +7,7 @@
 pub mod attempts;
 #[cfg(all(target_os = "linux", feature = "emulator"))]
 pub mod bridge;
+pub mod carrier;
 pub mod clock;
 #[cfg(target_os = "linux")]
 mod controls;
@@ -24,12 +25,12 @@ pub mod raw;
 pub mod sockets;
 #[cfg(feature = "capture")]
 pub mod tap;
-pub mod transport;
 pub mod tun;
 pub mod udp;
 
 #[cfg(all(target_os = "linux", feature = "emulator"))]
 pub use bridge::Bridge;
+pub use carrier::{BindError, Carrier, CarrierStatistics, RecvBatch};
 pub use clock::{Alarm, Clock};
 pub use driver::{Hook, Shared, run};
 #[cfg(feature = "emulator")]
@@ -37,10 +38,9 @@ pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};
-pub use raw::RawTransport;
+pub use raw::RawCarrier;
 pub use sockets::Sockets;
 #[cfg(feature = "capture")]
 pub use tap::PcapTap;
-pub use transport::{BindError, RecvBatch, Transport, TransportStatistics};
-pub use tun::{Tun, TunError, TunOptions, TunStatistics, TunTransport};
-pub use udp::{SCTP_OVER_UDP_PORT, UdpTransport, unspecified_for};
+pub use tun::{Tun, TunCarrier, TunError, TunOptions, TunStatistics};
+pub use udp::{SCTP_OVER_UDP_PORT, UdpCarrier, unspecified_for};

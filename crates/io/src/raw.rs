@@ -9,6 +9,6 @@ mod linux;
 mod unsupported;
 
 #[cfg(target_os = "linux")]
-pub use linux::RawTransport;
+pub use linux::RawCarrier;
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::RawTransport;
+pub use unsupported::RawCarrier;

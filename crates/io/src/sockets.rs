@@ -1,4 +1,4 @@
-//! Several sockets as one transport: the local addresses of a multihomed endpoint.
+//! Several sockets as one carrier: the local addresses of a multihomed endpoint.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use base::Transmit;
 
-use crate::transport::{BindError, RecvBatch, Transport, TransportStatistics};
+use crate::carrier::{BindError, Carrier, CarrierStatistics, RecvBatch};
 
 /// One or more sockets, each at a local address of its own. A datagram leaves through the socket whose
 /// address its [`Transmit::local`] names.
@@ -19,7 +19,7 @@ pub struct Sockets<T> {
     next: AtomicUsize,
 }
 
-impl<T: Transport> Sockets<T> {
+impl<T: Carrier> Sockets<T> {
     /// Opens a socket with `bind` at each of `addresses`. Where several ask for port 0, the second and later
     /// ones take the first one's port if they can get it: a peer that learns of the other addresses in
     /// INIT supposes the same port there (RFC 6951, section 5.1).
@@ -49,7 +49,7 @@ impl<T: Transport> Sockets<T> {
 
     /// The addresses at which the sockets listen, in the order in which they were asked for.
     pub fn local_addrs(&self) -> impl ExactSizeIterator<Item = SocketAddr> + '_ {
-        self.sockets.iter().map(Transport::local_addr)
+        self.sockets.iter().map(Carrier::local_addr)
     }
 
     /// The socket for a datagram: the one at its local address; for one without, the first of its family.
@@ -68,7 +68,7 @@ impl<T: Transport> Sockets<T> {
     }
 }
 
-impl<T: Transport> Transport for Sockets<T> {
+impl<T: Carrier> Carrier for Sockets<T> {
     /// The address of the first socket.
     fn local_addr(&self) -> SocketAddr {
         self.sockets[0].local_addr()
@@ -132,8 +132,8 @@ impl<T: Transport> Transport for Sockets<T> {
         if received { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
 
-    fn statistics(&self) -> TransportStatistics {
-        let mut sum = TransportStatistics::default();
+    fn statistics(&self) -> CarrierStatistics {
+        let mut sum = CarrierStatistics::default();
         self.sockets.iter().for_each(|socket| sum.add(socket.statistics()));
         sum
     }
@@ -144,7 +144,7 @@ mod tests {
     use base::Ecn;
 
     use super::*;
-    use crate::udp::UdpTransport;
+    use crate::udp::UdpCarrier;
 
     fn address(last: u8) -> SocketAddr {
         ([127, 0, 3, last], 0).into()
@@ -152,8 +152,8 @@ mod tests {
 
     #[tokio::test]
     async fn datagrams_leave_where_they_are_told_and_arrive_from_all_sockets() {
-        let two = Sockets::bind(&[address(1), address(2)], UdpTransport::bind).unwrap();
-        let peer = UdpTransport::bind(address(3)).unwrap();
+        let two = Sockets::bind(&[address(1), address(2)], UdpCarrier::bind).unwrap();
+        let peer = UdpCarrier::bind(address(3)).unwrap();
         let locals: Vec<_> = two.local_addrs().collect();
         assert_eq!(locals[0].port(), locals[1].port());
         let to_peer = |local| Transmit {
@@ -193,13 +193,13 @@ mod tests {
     #[tokio::test]
     async fn an_address_that_cannot_be_had_is_named() {
         let elsewhere: SocketAddr = "192.0.2.1:0".parse().unwrap();
-        let error = Sockets::bind(&[address(4), elsewhere], UdpTransport::bind).unwrap_err();
+        let error = Sockets::bind(&[address(4), elsewhere], UdpCarrier::bind).unwrap_err();
         assert_eq!(error.address(), elsewhere);
-        assert!(Sockets::bind(&[], UdpTransport::bind).is_err());
-        let taken = Sockets::bind(&[address(5)], UdpTransport::bind).unwrap();
+        assert!(Sockets::bind(&[], UdpCarrier::bind).is_err());
+        let taken = Sockets::bind(&[address(5)], UdpCarrier::bind).unwrap();
         let again = [taken.local_addr(), taken.local_addr()];
         assert_eq!(
-            Sockets::bind(&again, UdpTransport::bind).unwrap_err().kind(),
+            Sockets::bind(&again, UdpCarrier::bind).unwrap_err().kind(),
             io::ErrorKind::AddrInUse
         );
     }

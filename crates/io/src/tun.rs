@@ -1,7 +1,7 @@
 //! A machine as a host of its own behind a TUN device: whatever the system routes to its addresses, from this
 //! machine or forwarded from others, comes to it as IP packets. Linux only.
 //!
-//! [`Tun::open`] makes the device, [`Tun::transports`] the transports for [`crate::run`], one for each queue. Pings
+//! [`Tun::open`] makes the device, [`Tun::carriers`] the carriers for [`crate::run`], one for each queue. Pings
 //! to the addresses are answered; ICMP errors go to the machine.
 
 #[cfg(target_os = "linux")]
@@ -18,7 +18,7 @@ mod unsupported;
 
 pub use error::TunError;
 #[cfg(target_os = "linux")]
-pub use linux::{Tun, TunPort, TunTransport};
+pub use linux::{Tun, TunCarrier, TunPort};
 pub use options::{TunOptions, TunStatistics};
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::{Tun, TunTransport};
+pub use unsupported::{Tun, TunCarrier};

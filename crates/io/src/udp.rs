@@ -13,13 +13,13 @@ use quinn_udp::{EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 
+use crate::carrier::{
+    BindError, Carrier, CarrierStatistics, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE,
+    canonical, is_passing,
+};
 #[cfg(target_os = "linux")]
 use crate::error_queue::ErrorQueue;
 use crate::fragmentation::Fragmentation;
-use crate::transport::{
-    BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
-    canonical, is_passing,
-};
 
 /// The UDP port of SCTP's encapsulation (RFC 6951, section 4).
 pub const SCTP_OVER_UDP_PORT: u16 = 9899;
@@ -37,7 +37,7 @@ const LARGEST_JOINED_SEND: usize = 65_507;
 /// (GSO), many arrive in one (recvmmsg, GRO), and the ECN codepoint and the local address of each datagram
 /// are set and reported, and Linux is told of each whether it may be fragmented.
 #[derive(Debug)]
-pub struct UdpTransport {
+pub struct UdpCarrier {
     socket: Arc<tokio::net::UdpSocket>,
     /// What ICMP says of datagrams that were sent, where that is wanted.
     #[cfg(target_os = "linux")]
@@ -48,29 +48,28 @@ pub struct UdpTransport {
     counters: Counters,
 }
 
-impl UdpTransport {
+impl UdpCarrier {
     /// Opens a socket at `address`; port 0 takes a free one. The unspecified IPv6 address `[::]` takes IPv4
     /// as well. Needs a tokio runtime with I/O enabled.
-    pub fn bind(address: SocketAddr) -> Result<UdpTransport, BindError> {
+    pub fn bind(address: SocketAddr) -> Result<UdpCarrier, BindError> {
         open(address).map_err(|source| BindError::new("UDP", address, source))
     }
 
-    /// As [`UdpTransport::bind`], and the ICMP messages about datagrams that it sends reach the machine
+    /// As [`UdpCarrier::bind`], and the ICMP messages about datagrams that it sends reach the machine
     /// ([`base::Machine::handle_icmp`]); Linux only, elsewhere it is the same.
     ///
     /// For clients: the system also lets a message about one destination fail the next call for another,
     /// which is then repeated, and a socket that had one is always taken for writable.
-    pub fn bind_with_icmp(address: SocketAddr) -> Result<UdpTransport, BindError> {
+    pub fn bind_with_icmp(address: SocketAddr) -> Result<UdpCarrier, BindError> {
         #[cfg(target_os = "linux")]
         {
-            let mut transport = UdpTransport::bind(address)?;
-            let errors = ErrorQueue::open(&transport.socket);
-            transport.errors =
-                Some(errors.map_err(|source| BindError::new("UDP", address, source))?);
-            Ok(transport)
+            let mut carrier = UdpCarrier::bind(address)?;
+            let errors = ErrorQueue::open(&carrier.socket);
+            carrier.errors = Some(errors.map_err(|source| BindError::new("UDP", address, source))?);
+            Ok(carrier)
         }
         #[cfg(not(target_os = "linux"))]
-        UdpTransport::bind(address)
+        UdpCarrier::bind(address)
     }
 
     /// Adds the ICMP messages that wait to `batch`; whether there were any.
@@ -93,7 +92,7 @@ impl UdpTransport {
         false
     }
 
-    /// [`TransportStatistics::send_errors`] alone.
+    /// [`CarrierStatistics::send_errors`] alone.
     #[cfg(feature = "emulator")]
     pub(crate) fn send_errors(&self) -> u64 {
         self.counters.send_errors()
@@ -190,7 +189,7 @@ impl UdpTransport {
     }
 
     /// Sends datagrams to several peers, if such come first, and the socket takes them now; returns how many left. What is left
-    /// over, or refused, is for [`UdpTransport::send_joined`].
+    /// over, or refused, is for [`UdpCarrier::send_joined`].
     fn send_spread(&self, transmits: &[Transmit], buffer: &[u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         if let count @ 2.. = many::count(transmits) {
@@ -221,7 +220,7 @@ impl UdpTransport {
     }
 }
 
-impl Transport for UdpTransport {
+impl Carrier for UdpCarrier {
     fn local_addr(&self) -> SocketAddr {
         self.local
     }
@@ -301,13 +300,13 @@ impl Transport for UdpTransport {
         }
     }
 
-    fn statistics(&self) -> TransportStatistics {
+    fn statistics(&self) -> CarrierStatistics {
         self.counters.snapshot()
     }
 }
 
 /// Opens and prepares the socket.
-fn open(address: SocketAddr) -> io::Result<UdpTransport> {
+fn open(address: SocketAddr) -> io::Result<UdpCarrier> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
@@ -321,7 +320,7 @@ fn open(address: SocketAddr) -> io::Result<UdpTransport> {
     let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
     let local = socket.local_addr()?;
     let (fragmentation, counters) = Default::default();
-    Ok(UdpTransport {
+    Ok(UdpCarrier {
         socket: Arc::new(socket),
         #[cfg(target_os = "linux")]
         errors: None,

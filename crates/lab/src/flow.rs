@@ -6,6 +6,7 @@
 //! chunks or bytes), so that any size from a byte can be measured, over SCTP and TCP alike. A host has one
 //! endpoint and one end of one flow, and hosts are cheap: ten thousand flows are twenty thousand of them.
 
+mod host;
 mod log;
 mod notes;
 mod peer_end;
@@ -13,7 +14,6 @@ mod sctp_end;
 mod source;
 mod source_end;
 pub(crate) mod spans;
-mod station;
 mod tcp_end;
 #[cfg(test)]
 mod tests;
@@ -29,13 +29,13 @@ use bytes::Bytes;
 use netsim::Checker;
 use recovery::RecoveryPolicy;
 
+pub use host::FlowHost;
 pub use log::{Detail, FlowLog, LogHandle};
 pub use notes::Notes;
 pub use source::messages;
 pub use source_end::PathHint;
 pub(crate) use spans::FIRST;
 pub use spans::{Protocol, Span, for_each_span};
-pub use station::Station;
 pub use transfers::TransferPlan;
 
 use crate::measure::GroupMeter;
@@ -137,9 +137,9 @@ pub struct Addresses {
 /// A flow, made.
 pub struct Made {
     /// The host that sends.
-    pub sender: Station,
+    pub sender: FlowHost,
     /// The host that receives.
-    pub receiver: Station,
+    pub receiver: FlowHost,
     /// Record of both ends.
     pub log: LogHandle,
     /// Sees every packet of the run on behalf of the flow.
@@ -200,7 +200,7 @@ pub fn make(
         (TransportOptions::Tcp { sender, receiver }, SourcePlan::Transfers(plan)) => {
             let (source, sink) =
                 transfers::make(sender, receiver, plan, config.start, place, addresses, &log)?;
-            (Station::TransferSource(source), Station::TransferSink(sink))
+            (FlowHost::TransferSource(source), FlowHost::TransferSink(sink))
         }
         // A plan is checked before: an association per request is not simulated.
         (_, SourcePlan::Transfers(_)) => {
@@ -209,25 +209,25 @@ pub fn make(
         (TransportOptions::Sctp { sender, receiver }, _) => {
             let source = sctp_end::source(sender, new_source()?, config, place, addresses, &log);
             let sink = sctp_end::sink(receiver, place, addresses, &log);
-            (Station::SctpSource(source), Station::SctpSink(sink))
+            (FlowHost::SctpSource(source), FlowHost::SctpSink(sink))
         }
         (TransportOptions::SctpTo { sender, receiver }, _) => {
             let source = sctp_end::source(sender, new_source()?, config, place, addresses, &log);
             let pair =
                 peer_end::pair(*receiver, place, addresses).ok_or(WorkloadError::NoTransport)?;
-            (Station::SctpSource(source), Station::PeerSink(peer_end::sctp_sink(pair, &log)))
+            (FlowHost::SctpSource(source), FlowHost::PeerSink(peer_end::sctp_sink(pair, &log)))
         }
         (TransportOptions::Peer(choice), _) => {
             let pair = peer_end::pair(*choice, place, addresses);
             let mut pair = pair.ok_or(WorkloadError::NoTransport)?;
             watcher = pair.watcher.take();
             let (source, sink) = peer_end::make(pair, new_source()?, config, &log);
-            (Station::PeerSource(source), Station::PeerSink(sink))
+            (FlowHost::PeerSource(source), FlowHost::PeerSink(sink))
         }
         (TransportOptions::Tcp { sender, receiver }, _) => {
             let (source, sink) =
                 tcp_end::make(sender, receiver, new_source()?, config, place, addresses, &log);
-            (Station::TcpSource(source), Station::TcpSink(sink))
+            (FlowHost::TcpSource(source), FlowHost::TcpSink(sink))
         }
     };
     Ok(Made { sender, receiver, log, watcher })

@@ -19,7 +19,7 @@ use netsim::{
 };
 
 use crate::flow::{
-    self, Addresses, FlowConfig, LogHandle, Made, Protocol, Station, TransportOptions,
+    self, Addresses, FlowConfig, FlowHost, LogHandle, Made, Protocol, TransportOptions,
 };
 use crate::peers::RoundTrips;
 use crate::workload::WorkloadError;
@@ -112,7 +112,7 @@ type Watchers = Vec<Box<dyn Checker>>;
 
 /// The flows of a run and the network between them.
 pub struct World {
-    simulation: Simulation<Station, Watchers>,
+    simulation: Simulation<FlowHost, Watchers>,
     /// One for each flow, in the order in which they were given.
     pub flows: Vec<Ends>,
     /// The shared links, a pair for each path or hop.
@@ -302,7 +302,7 @@ impl World {
 }
 
 fn add_link(
-    simulation: &mut Simulation<Station, Watchers>,
+    simulation: &mut Simulation<FlowHost, Watchers>,
     config: &LinkConfig,
     protocols: &[Protocol],
     place: (u64, u32),

@@ -86,7 +86,7 @@ fn joined_datagrams_of_which_little_is_new_are_not_kept_whole() {
 }
 
 #[test]
-fn a_receiver_that_is_quiet_again_keeps_next_to_nothing() {
+fn a_receiver_that_is_idle_again_keeps_next_to_nothing() {
     let mut receiver = receiver();
     let used = kept(&mut receiver, |receiver| {
         for i in (0..100).rev() {

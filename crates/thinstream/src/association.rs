@@ -494,7 +494,7 @@ impl Association {
 
     /// What the system said when it last refused to send.
     fn send_error(&self) -> Option<String> {
-        let statistics = self.handle.driver.transport_statistics();
+        let statistics = self.handle.driver.carrier_statistics();
         statistics.last_error.filter(|_| statistics.send_errors > 0)
     }
 }

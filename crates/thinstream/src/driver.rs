@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use base::{Instant, RandomStream};
 use io::{
-    BindError, Clock, Hook, RawTransport, Shared, Sockets, Transport, TransportStatistics,
-    UdpTransport,
+    BindError, Carrier as _, CarrierStatistics, Clock, Hook, RawCarrier, Shared, Sockets,
+    UdpCarrier,
 };
 use recovery::policy::Only;
 use sctp::{AssociationOptions, ErrorDetection};
@@ -45,8 +45,8 @@ impl Drop for Driver {
 /// An open socket.
 #[derive(Clone, Debug)]
 enum OpenCarrier {
-    Udp(Arc<Sockets<UdpTransport>>),
-    RawIp(Arc<Sockets<RawTransport>>),
+    Udp(Arc<Sockets<UdpCarrier>>),
+    RawIp(Arc<Sockets<RawCarrier>>),
 }
 
 impl OpenCarrier {
@@ -55,12 +55,12 @@ impl OpenCarrier {
             // Servers have no use for what ICMP says of their answers.
             Carrier::Secure | Carrier::PlainUdp => {
                 OpenCarrier::Udp(Arc::new(match options.listen {
-                    true => Sockets::bind(addresses, UdpTransport::bind)?,
-                    false => Sockets::bind(addresses, UdpTransport::bind_with_icmp)?,
+                    true => Sockets::bind(addresses, UdpCarrier::bind)?,
+                    false => Sockets::bind(addresses, UdpCarrier::bind_with_icmp)?,
                 }))
             }
             Carrier::PlainRawIp => {
-                OpenCarrier::RawIp(Arc::new(Sockets::bind(addresses, RawTransport::bind)?))
+                OpenCarrier::RawIp(Arc::new(Sockets::bind(addresses, RawCarrier::bind)?))
             }
         })
     }
@@ -167,7 +167,7 @@ impl Driver {
         self.carrier.local_addrs()
     }
 
-    pub(crate) fn transport_statistics(&self) -> TransportStatistics {
+    pub(crate) fn carrier_statistics(&self) -> CarrierStatistics {
         match &self.carrier {
             OpenCarrier::Udp(udp) => udp.statistics(),
             OpenCarrier::RawIp(raw) => raw.statistics(),
@@ -296,8 +296,8 @@ fn spawn(
 }
 
 /// Runs the driver, and tells all handles when its socket fails.
-async fn drive<T: Transport>(shared: Arc<Shared<Node>>, transport: Arc<T>, hook: Dispatch) {
-    if let Err(error) = io::run(shared.clone(), transport, hook).await {
+async fn drive<T: io::Carrier>(shared: Arc<Shared<Node>>, carrier: Arc<T>, hook: Dispatch) {
+    if let Err(error) = io::run(shared.clone(), carrier, hook).await {
         let text: Arc<str> = error.to_string().into();
         #[cfg(feature = "tracing")]
         crate::telemetry::on_socket_failed(&text);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use io::{BindError, Clock, TransportStatistics};
+use io::{BindError, CarrierStatistics, Clock};
 use sctp::{AssociationOptions, EndpointStats, MemoryState};
 use secure::Fingerprint;
 
@@ -253,8 +253,8 @@ impl Endpoint {
     }
 
     /// What passed through the socket.
-    pub fn transport_statistics(&self) -> TransportStatistics {
-        self.listener.driver.transport_statistics()
+    pub fn carrier_statistics(&self) -> CarrierStatistics {
+        self.listener.driver.carrier_statistics()
     }
 }
 

@@ -195,7 +195,7 @@ pub mod time {
 pub use bytes::Bytes;
 #[cfg(feature = "capture")]
 pub use io::PcapTap;
-pub use io::{BindError, Clock, TransportStatistics};
+pub use io::{BindError, CarrierStatistics, Clock};
 pub use recovery::policy;
 pub use recovery::policy::{FieldError, Only};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};

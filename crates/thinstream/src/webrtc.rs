@@ -39,7 +39,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use base::RandomStream;
-use io::{BindError, Clock, Shared, UdpTransport};
+use io::{BindError, Clock, Shared, UdpCarrier};
 use recovery::RecoveryPolicy;
 use tokio::sync::Notify;
 
@@ -87,15 +87,15 @@ impl Listener {
     /// # Errors
     /// The socket cannot be bound, or the settings of DTLS are wrong.
     pub fn bind(address: SocketAddr, options: ListenerOptions) -> Result<Listener, ListenError> {
-        let transport = UdpTransport::bind(address)?;
-        let local = io::Transport::local_addr(&transport);
+        let carrier = UdpCarrier::bind(address)?;
+        let local = io::Carrier::local_addr(&carrier);
         let random = RandomStream::from_secret(crate::options::secret());
         let identity = options.identity.unwrap_or_else(crate::new_identity);
         let server = options.server.unwrap_or_else(|| ServerOptions::new(Vec::new()));
         let server = ::webrtc::Server::new(server, identity, random)?;
         let incoming = Arc::new(Notify::new());
         let shared = Shared::new(Node::new(server, Arc::clone(&incoming)), Clock::start());
-        tokio::spawn(node::drive(Arc::clone(&shared), Arc::new(transport)));
+        tokio::spawn(node::drive(Arc::clone(&shared), Arc::new(carrier)));
         Ok(Listener { inner: Arc::new(Inner { shared, incoming, local }) })
     }
 

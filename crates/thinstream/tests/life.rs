@@ -132,7 +132,7 @@ async fn what_a_closed_port_says_does_not_disturb_other_associations_of_the_endp
         echoed(&client, "on and on").await;
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(endpoint.transport_statistics().send_errors, 0);
+    assert_eq!(endpoint.carrier_statistics().send_errors, 0);
     drop(doomed);
 }
 

@@ -331,7 +331,7 @@ async fn a_tap_sees_every_packet() {
     within(accepted.ended()).await;
     let counts = tap.lock().unwrap().take().unwrap();
     // Those of the encrypted session's handshake have no packets.
-    let passed = server.transport_statistics();
+    let passed = server.carrier_statistics();
     let handshake = |all: u64, seen: usize| (all - seen as u64) > 0;
     assert_ne!(handshake(passed.datagrams_received, counts.received), PLAIN);
     assert_ne!(handshake(passed.datagrams_sent, counts.sent), PLAIN);

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Duration, Instant, Probability};
 use interop::{ThinFlows, Uml};
-use lab::flow::{self, Addresses, Detail, FlowConfig, Made, SourcePlan, Station, TransportOptions};
+use lab::flow::{
+    self, Addresses, Detail, FlowConfig, FlowHost, Made, SourcePlan, TransportOptions,
+};
 use lab::measure::GroupMeter;
 use lab::peers::RoundTrips;
 use lab::plan::{FlowsPlan, TransportText};
@@ -73,7 +75,7 @@ fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<
         |forward| real.iter().filter(move |step| step.forward == forward).map(|step| step.lost);
     let fates = Fates { forward: fates(true).collect(), backward: fates(false).collect() };
     let begun = Arc::new(Mutex::new(false));
-    let add = |sim: &mut Simulation<Station, Watcher>, link: LinkConfig| -> Outcome<[LinkId; 2]> {
+    let add = |sim: &mut Simulation<FlowHost, Watcher>, link: LinkConfig| -> Outcome<[LinkId; 2]> {
         let forward = {
             let (begun, mut next) = (Arc::clone(&begun), fates.forward.into_iter());
             let lost = move |now: Instant, _: &Packet| {
@@ -100,7 +102,7 @@ fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<
 /// Runs the flow in virtual time over links with the same loss.
 fn lossy(plan: &FlowsPlan, flows: &ThinFlows, seed: u64) -> Outcome<Vec<Step>> {
     let loss = LossModel::Bernoulli(Probability::from_ratio(flows.loss_percent.into(), 100));
-    let add = |sim: &mut Simulation<Station, Watcher>, link: LinkConfig| -> Outcome<[LinkId; 2]> {
+    let add = |sim: &mut Simulation<FlowHost, Watcher>, link: LinkConfig| -> Outcome<[LinkId; 2]> {
         let link = LinkConfig { loss, ..link };
         Ok([sim.add_link(link.clone())?, sim.add_link(link)?])
     };
@@ -113,7 +115,7 @@ fn conversation(
     flows: &ThinFlows,
     seed: u64,
     until: Duration,
-    add: impl FnOnce(&mut Simulation<Station, Watcher>, LinkConfig) -> Outcome<[LinkId; 2]>,
+    add: impl FnOnce(&mut Simulation<FlowHost, Watcher>, LinkConfig) -> Outcome<[LinkId; 2]>,
 ) -> Outcome<Vec<Step>> {
     let mut sim = Simulation::with_checker(seed, Watcher::default());
     let [forward, backward] = add(&mut sim, LinkConfig::with_delay(flows.delay.into()))?;

@@ -98,7 +98,7 @@ pub(crate) fn start(namespace: &Namespace, total: u64, offload: bool) -> Outcome
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let carrier = {
         let _context = runtime.enter();
-        tun.transports(ip::TCP, &["10.78.0.2".parse()?])?.pop().ok_or("no queue")?
+        tun.carriers(ip::TCP, &["10.78.0.2".parse()?])?.pop().ok_or("no queue")?
     };
     let options = EndpointOptions { syn_backlog: 20_000, ..EndpointOptions::default() };
     let mut endpoint = Endpoint::new(options, RandomStream::from_secret([1; 32]));

@@ -38,7 +38,7 @@ fn first_end_beside_a_second_client(usrsctp: &Program, runtime: &Runtime) -> Ass
     let to = Ipv4Addr::LOCALHOST;
     let first = ours::serve_one(runtime.handle(), &server);
     let victim = usrsctp.start_client(None, to, udp, &plan(1_000_000)).unwrap();
-    while server.transport_statistics().datagrams_received < 100 {
+    while server.carrier_statistics().datagrams_received < 100 {
         std::thread::sleep(Duration::from_millis(1));
     }
     drop(victim);

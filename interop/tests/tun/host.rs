@@ -41,7 +41,7 @@ impl Host {
         let options = TunOptions { name, host, offload, ..TunOptions::default() };
         let tun = namespace.enter(|| Tun::open(&options)).unwrap().unwrap();
         let _context = runtime.enter();
-        let carriers = tun.transports(ip::TCP, &OURS.map(|text| text.parse().unwrap())).unwrap();
+        let carriers = tun.carriers(ip::TCP, &OURS.map(|text| text.parse().unwrap())).unwrap();
         let random = RandomStream::from_secret([7; 32]);
         let endpoint = Endpoint::new(EndpointOptions::default(), random);
         let machine = Shared::new(endpoint, Clock::start());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use base::RandomStream;
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type};
 use interop::{Namespace, Wire, available};
-use io::{Clock, Shared, Transport, Tun, TunOptions, TunTransport, ip};
+use io::{Carrier as _, Clock, Shared, Tun, TunCarrier, TunOptions, ip};
 use sctp::{Event, SendOptions};
 use socket2::{Domain, Protocol, Socket, Type};
 use thinstream::{
@@ -38,14 +38,14 @@ fn echo(endpoint: &mut sctp::Endpoint, now: base::Instant) {
 }
 
 /// An SCTP echo server at these addresses of a TUN device in `namespace`.
-fn start_server(runtime: &Runtime, namespace: &Namespace, queues: usize) -> Vec<Arc<TunTransport>> {
+fn start_server(runtime: &Runtime, namespace: &Namespace, queues: usize) -> Vec<Arc<TunCarrier>> {
     let addresses: [IpAddr; 2] = ["10.78.0.2".parse().unwrap(), "fd78::2".parse().unwrap()];
     let host = vec![("10.78.0.1".parse().unwrap(), 24), ("fd78::1".parse().unwrap(), 64)];
     let options = TunOptions { name: Some("edge0".into()), host, queues, ..TunOptions::default() };
     let tun = namespace.enter(|| Tun::open(&options)).unwrap().unwrap();
     assert_eq!(tun.name(), "edge0");
     let _context = runtime.enter();
-    let carriers = tun.transports(ip::SCTP, &addresses).unwrap();
+    let carriers = tun.carriers(ip::SCTP, &addresses).unwrap();
     let carriers: Vec<_> = carriers.into_iter().map(Arc::new).collect();
     for (index, carrier) in carriers.iter().enumerate() {
         let options =
@@ -130,7 +130,7 @@ fn a_machine_behind_tun_answers_pings_and_speaks_sctp_over_ipv4_and_ipv6() {
         let done = runtime.block_on(within);
         let counts = (carriers[0].statistics(), carriers[0].tun_statistics());
         done.unwrap_or_else(|_| {
-            panic!("{remote}: {counts:?}, {:?}", endpoint.transport_statistics())
+            panic!("{remote}: {counts:?}, {:?}", endpoint.carrier_statistics())
         });
     }
     let statistics = carriers[0].tun_statistics();

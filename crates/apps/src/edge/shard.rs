@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{Instant, RandomStream};
-use io::{Clock, Shared, TunTransport};
+use io::{Clock, Shared, TunCarrier};
 use tcp::{
     ConnectionId, Endpoint, EndpointOptions, Event, ListenOptions, ListenerId, MemoryLimits,
 };
@@ -26,7 +26,7 @@ pub(super) struct Accepted {
 /// One userspace stack with its queue of the device.
 pub(super) struct Shard {
     pub(super) machine: Arc<Shared<Endpoint>>,
-    pub(super) carrier: Arc<TunTransport>,
+    pub(super) carrier: Arc<TunCarrier>,
     index: usize,
     /// Each listener's service.
     listeners: BTreeMap<ListenerId, usize>,
@@ -42,7 +42,7 @@ impl Shard {
         options: &EdgeOptions,
         memory: MemoryLimits,
         clock: Clock,
-        carrier: Arc<TunTransport>,
+        carrier: Arc<TunCarrier>,
         accepted: mpsc::UnboundedSender<Accepted>,
     ) -> Result<Shard, EdgeError> {
         // Connections beyond the limit are accepted and reset: the stack would drop their SYNs without an answer.

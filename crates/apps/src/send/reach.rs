@@ -89,7 +89,7 @@ async fn connect(
             // It is there, and says no more.
             Some(_) => ConnectError::NotAccepted { remote: to, own: endpoint.fingerprint() }.into(),
             None => {
-                let statistics = endpoint.transport_statistics();
+                let statistics = endpoint.carrier_statistics();
                 let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
                 let plain = options.carrier != Carrier::Secure;
                 SendFailure::Timeout { remote: to, timeout, said, plain }

@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use super::hook::Hook;
 use super::outbox::Outbox;
+use crate::carrier::{Carrier, RecvBatch};
 use crate::clock::{Alarm, Clock};
-use crate::transport::{RecvBatch, Transport};
 
 /// A call that follows another that sent within this time leaves its own to the driver: in a burst of calls, packets are
 /// filled and system calls shared.
@@ -53,14 +53,14 @@ struct Driven<M> {
     waker: Option<Waker>,
 }
 
-/// [`Transport::try_send`] of any transport.
+/// [`Carrier::try_send`] of any carrier.
 trait TrySend: Send + Sync {
     fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize;
 }
 
-impl<T: Transport> TrySend for T {
+impl<T: Carrier> TrySend for T {
     fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize {
-        Transport::try_send(self, transmits, buffer)
+        Carrier::try_send(self, transmits, buffer)
     }
 }
 
@@ -164,13 +164,13 @@ impl<M: Machine> Shared<M> {
     }
 
     /// A driver begins.
-    pub(super) fn begin<T: Transport>(
+    pub(super) fn begin<T: Carrier>(
         &self,
         hook: impl Hook<M> + 'static,
-        transport: Arc<T>,
+        carrier: Arc<T>,
     ) -> io::Result<Running<'_, M>> {
         let (alarm, waker) = (Alarm::new(self.clock)?, None);
-        self.lock().driven = Some(Driven { hook: Box::new(hook), sender: transport, alarm, waker });
+        self.lock().driven = Some(Driven { hook: Box::new(hook), sender: carrier, alarm, waker });
         Ok(Running(self))
     }
 

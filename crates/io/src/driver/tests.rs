@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::clock::Clock;
-use crate::udp::UdpTransport;
+use crate::udp::UdpCarrier;
 
 /// Sends numbered pings to a peer, each until its pong comes; answers pings with pongs.
 #[derive(Default)]
@@ -106,8 +106,8 @@ impl Hook<PingPong> for Events {
     }
 }
 
-fn loopback() -> Arc<UdpTransport> {
-    Arc::new(UdpTransport::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap())
+fn loopback() -> Arc<UdpCarrier> {
+    Arc::new(UdpCarrier::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap())
 }
 
 #[tokio::test]

@@ -8,8 +8,8 @@ use base::{Duration, Instant, Transmit};
 use netsim::link::flip_bit;
 
 use super::{Direction, Relay, RelayPacket};
+use crate::carrier::Carrier;
 use crate::clock::Alarm;
-use crate::transport::Transport;
 
 /// Sends until the process ends.
 pub(super) async fn pump(relay: Arc<Relay>, mut alarm: Alarm) -> io::Error {

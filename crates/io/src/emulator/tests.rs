@@ -8,8 +8,8 @@ use super::*;
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-fn bind() -> UdpTransport {
-    UdpTransport::bind(LOOPBACK).unwrap()
+fn bind() -> UdpCarrier {
+    UdpCarrier::bind(LOOPBACK).unwrap()
 }
 
 fn link(config: LinkConfig) -> Link<RelayPacket> {
@@ -20,12 +20,12 @@ fn delay(millis: u64) -> LinkConfig {
     LinkConfig::with_delay(Duration::from_millis(millis))
 }
 
-fn start(server: &UdpTransport, up: LinkConfig, down: LinkConfig) -> Emulator {
+fn start(server: &UdpCarrier, up: LinkConfig, down: LinkConfig) -> Emulator {
     let config = EmulatorConfig::new(LOOPBACK, server.local_addr());
     Emulator::start(config, link(up), link(down), Clock::start()).unwrap()
 }
 
-async fn send(from: &UdpTransport, remote: SocketAddr, datagram: &[u8]) {
+async fn send(from: &UdpCarrier, remote: SocketAddr, datagram: &[u8]) {
     let transmit = Transmit {
         local: None,
         remote,
@@ -38,7 +38,7 @@ async fn send(from: &UdpTransport, remote: SocketAddr, datagram: &[u8]) {
 }
 
 /// The next datagram, or none within `millis`.
-async fn receive_within(at: &UdpTransport, millis: u64) -> Option<(DatagramMeta, Bytes)> {
+async fn receive_within(at: &UdpCarrier, millis: u64) -> Option<(DatagramMeta, Bytes)> {
     let mut batch = RecvBatch::new(1);
     let wait = at.recv(&mut batch);
     tokio::time::timeout(StdDuration::from_millis(millis), wait).await.ok()?.unwrap();
@@ -46,7 +46,7 @@ async fn receive_within(at: &UdpTransport, millis: u64) -> Option<(DatagramMeta,
     batch.pop().map(|(meta, datagram)| (meta, datagram.into_bytes()))
 }
 
-async fn receive(at: &UdpTransport) -> (DatagramMeta, Bytes) {
+async fn receive(at: &UdpCarrier) -> (DatagramMeta, Bytes) {
     receive_within(at, 5_000).await.expect("a datagram is missing")
 }
 
@@ -177,7 +177,7 @@ async fn a_stopped_relay_gives_its_port_back() {
     receive(&server).await;
     drop(emulator);
     let mut waited = 0;
-    while let Err(error) = UdpTransport::bind(address) {
+    while let Err(error) = UdpCarrier::bind(address) {
         waited += 1;
         assert!(waited < 100, "{error}");
         tokio::time::sleep(StdDuration::from_millis(10)).await;

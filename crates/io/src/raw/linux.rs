@@ -15,17 +15,17 @@ use nix::sys::socket::{
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 
+use crate::carrier::{
+    BindError, Carrier, CarrierStatistics, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE,
+    is_passing,
+};
 use crate::controls::Controls;
 use crate::fragmentation::Fragmentation;
 use crate::ip::from_bits;
-use crate::transport::{
-    BindError, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE, Transport, TransportStatistics,
-    is_passing,
-};
 
 /// A raw IP socket for SCTP, of one address family. Ports in its addresses are 0.
 #[derive(Debug)]
-pub struct RawTransport {
+pub struct RawCarrier {
     /// A raw socket in the clothes of a UDP socket, which tokio can wait for: the system calls are the same.
     socket: tokio::net::UdpSocket,
     fragmentation: Fragmentation,
@@ -33,11 +33,11 @@ pub struct RawTransport {
     counters: Counters,
 }
 
-impl RawTransport {
+impl RawCarrier {
     /// Opens a socket for the packets that come to the IP address of `address`, or to any of its family when
     /// that is unspecified. The port does not matter. Needs root or CAP_NET_RAW, and a tokio runtime with I/O
     /// enabled.
-    pub fn bind(address: SocketAddr) -> Result<RawTransport, BindError> {
+    pub fn bind(address: SocketAddr) -> Result<RawCarrier, BindError> {
         let address = without_port(address);
         open(address).map_err(|source| BindError::new("raw IP", address, source))
     }
@@ -100,7 +100,7 @@ impl RawTransport {
         Ok(())
     }
 
-    /// Whether a packet that went to `destination` is this transport's. The system gives a raw socket what comes to any
+    /// Whether a packet that went to `destination` is this carrier's. The system gives a raw socket what comes to any
     /// address until it is bound to one: in that moment packets of other endpoints of this host, at other addresses, join
     /// its queue, and the ABORT with which a machine answers what it does not know would end their associations.
     fn is_for_us(&self, destination: IpAddr) -> bool {
@@ -119,7 +119,7 @@ impl RawTransport {
     }
 }
 
-impl Transport for RawTransport {
+impl Carrier for RawCarrier {
     fn local_addr(&self) -> SocketAddr {
         self.local
     }
@@ -146,12 +146,12 @@ impl Transport for RawTransport {
         self.socket.try_io(Interest::READABLE, || self.receive_burst(batch))
     }
 
-    fn statistics(&self) -> TransportStatistics {
+    fn statistics(&self) -> CarrierStatistics {
         self.counters.snapshot()
     }
 }
 
-fn open(address: SocketAddr) -> io::Result<RawTransport> {
+fn open(address: SocketAddr) -> io::Result<RawCarrier> {
     bound(unbound(address)?, address)
 }
 
@@ -171,11 +171,11 @@ fn unbound(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn bound(socket: Socket, address: SocketAddr) -> io::Result<RawTransport> {
+fn bound(socket: Socket, address: SocketAddr) -> io::Result<RawCarrier> {
     socket.bind(&address.into())?;
     let socket = tokio::net::UdpSocket::from_std(socket.into())?;
     let (fragmentation, counters) = Default::default();
-    Ok(RawTransport { socket, fragmentation, local: address, counters })
+    Ok(RawCarrier { socket, fragmentation, local: address, counters })
 }
 
 /// The length of the IP header before the SCTP packet, after taking from it what the machine wants to know;
@@ -224,8 +224,8 @@ mod tests {
     use super::*;
 
     /// Two sockets at loopback addresses, or none where the process may not have them.
-    fn pair(first: IpAddr, second: IpAddr) -> Option<(RawTransport, RawTransport)> {
-        let bind = |ip| RawTransport::bind(SocketAddr::new(ip, 9));
+    fn pair(first: IpAddr, second: IpAddr) -> Option<(RawCarrier, RawCarrier)> {
+        let bind = |ip| RawCarrier::bind(SocketAddr::new(ip, 9));
         match (bind(first), bind(second)) {
             (Ok(a), Ok(b)) => Some((a, b)),
             (Err(error), _) | (_, Err(error)) => {
@@ -236,10 +236,10 @@ mod tests {
     }
 
     /// Receives until a packet that starts with `mark` comes: other tests send SCTP here, too.
-    async fn receive(transport: &RawTransport, mark: &[u8]) -> (DatagramMeta, Vec<u8>) {
+    async fn receive(carrier: &RawCarrier, mark: &[u8]) -> (DatagramMeta, Vec<u8>) {
         let mut batch = RecvBatch::new(1);
         loop {
-            let wait = transport.recv(&mut batch);
+            let wait = carrier.recv(&mut batch);
             tokio::time::timeout(std::time::Duration::from_secs(5), wait).await.unwrap().unwrap();
             if let Some((meta, data)) = batch.drain().find(|(_, data)| data.head.starts_with(mark))
             {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     async fn send(
-        from: &RawTransport,
+        from: &RawCarrier,
         local: Option<SocketAddr>,
         remote: SocketAddr,
         ecn: Ecn,
@@ -292,12 +292,12 @@ mod tests {
             Ok(socket) => socket,
             Err(error) => return eprintln!("skipped: {error}"),
         };
-        let peer = RawTransport::bind(peer).unwrap();
+        let peer = RawCarrier::bind(peer).unwrap();
         send(&peer, None, neighbour, Ecn::NotEct, b"for the neighbour").await;
-        let transport = bound(socket, own).unwrap();
+        let carrier = bound(socket, own).unwrap();
         send(&peer, None, own, Ecn::NotEct, b"for us").await;
         let mut batch = RecvBatch::new(1);
-        let wait = transport.recv(&mut batch);
+        let wait = carrier.recv(&mut batch);
         tokio::time::timeout(std::time::Duration::from_secs(5), wait).await.unwrap().unwrap();
         let (meta, data) = batch.pop().unwrap();
         assert_eq!((meta.local, &data.head[..]), (own, &b"for us"[..]));
@@ -306,7 +306,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_of_others_is_refused_by_name() {
-        let Err(error) = RawTransport::bind("192.0.2.1:0".parse().unwrap()) else {
+        let Err(error) = RawCarrier::bind("192.0.2.1:0".parse().unwrap()) else {
             panic!("bound an address that is not here");
         };
         let text = error.to_string();

@@ -7,21 +7,21 @@ use std::task::{Context, Poll};
 
 use base::Transmit;
 
-use crate::transport::{BindError, RecvBatch, Transport, TransportStatistics};
+use crate::carrier::{BindError, Carrier, CarrierStatistics, RecvBatch};
 
 /// A raw IP socket, which exists on Linux only.
 #[derive(Debug)]
-pub struct RawTransport(Infallible);
+pub struct RawCarrier(Infallible);
 
-impl RawTransport {
+impl RawCarrier {
     /// Fails.
-    pub fn bind(address: SocketAddr) -> Result<RawTransport, BindError> {
+    pub fn bind(address: SocketAddr) -> Result<RawCarrier, BindError> {
         let source = io::Error::new(io::ErrorKind::Unsupported, "raw IP is for Linux only");
         Err(BindError::new("raw IP", address, source))
     }
 }
 
-impl Transport for RawTransport {
+impl Carrier for RawCarrier {
     fn local_addr(&self) -> SocketAddr {
         match self.0 {}
     }
@@ -38,7 +38,7 @@ impl Transport for RawTransport {
         match self.0 {}
     }
 
-    fn statistics(&self) -> TransportStatistics {
+    fn statistics(&self) -> CarrierStatistics {
         match self.0 {}
     }
 }

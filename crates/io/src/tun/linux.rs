@@ -15,8 +15,8 @@ use super::addresses::Addresses;
 use super::mailbox::Mailbox;
 use super::offload::{self, HEADER_SIZE};
 use super::{TunError, TunOptions, TunStatistics};
+use crate::carrier::{Carrier, CarrierStatistics, Counters, RecvBatch, SLOT_SIZE};
 use crate::ip::{self, IcmpReport, Identifications, IpHeader, IpPacket, Message, Refusal};
-use crate::transport::{Counters, RecvBatch, SLOT_SIZE, Transport, TransportStatistics};
 
 /// How often the kernel is asked for an address, each time a millisecond later, before it is left to do as it likes.
 const ATTEMPTS: u32 = 1000;
@@ -79,18 +79,14 @@ impl Tun {
         self.offload
     }
 
-    /// A transport of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine with these
+    /// A carrier of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine with these
     /// addresses, of which the first of each family is where it sends from unless it says otherwise. The unspecified
     /// address stands for all of its family outside the device's own networks: what the system is made to hand over
     /// for them is the machine's, too, but for pings. Needs a tokio runtime with I/O enabled.
     ///
     /// # Errors
     /// Where the runtime does not take the device, or the system has no randomness.
-    pub fn transports(
-        self,
-        protocol: u8,
-        addresses: &[IpAddr],
-    ) -> Result<Vec<TunTransport>, TunError> {
+    pub fn carriers(self, protocol: u8, addresses: &[IpAddr]) -> Result<Vec<TunCarrier>, TunError> {
         let mailboxes = self.queues.iter().map(|_| Mailbox::default()).collect();
         let mut seed = [0; 32];
         let drawn = getrandom::fill(&mut seed).map_err(|error| io::Error::other(error.to_string()));
@@ -103,9 +99,9 @@ impl Tun {
             mailboxes,
             identifications: Identifications::new(seed),
         });
-        let transport = |(index, queue)| {
+        let carrier = |(index, queue)| {
             let device = AsyncDevice::new(queue)?;
-            Ok(TunTransport {
+            Ok(TunCarrier {
                 device,
                 common: common.clone(),
                 index,
@@ -113,9 +109,8 @@ impl Tun {
                 tally: DeviceCounters::default(),
             })
         };
-        let transports: io::Result<_> =
-            self.queues.into_iter().enumerate().map(transport).collect();
-        transports.map_err(during(format!("wait for packets of {}", self.name)))
+        let carriers: io::Result<_> = self.queues.into_iter().enumerate().map(carrier).collect();
+        carriers.map_err(during(format!("wait for packets of {}", self.name)))
     }
 }
 
@@ -221,8 +216,8 @@ struct Common {
     identifications: Identifications,
 }
 
-/// A queue of a TUN device as the transport of one protocol. Ports in its addresses are 0.
-pub struct TunTransport {
+/// A queue of a TUN device as the carrier of one protocol. Ports in its addresses are 0.
+pub struct TunCarrier {
     device: AsyncDevice,
     common: Arc<Common>,
     index: usize,
@@ -230,9 +225,9 @@ pub struct TunTransport {
     tally: DeviceCounters,
 }
 
-impl fmt::Debug for TunTransport {
+impl fmt::Debug for TunCarrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TunTransport {{ queue {} of {:?} }}", self.index, self.common)
+        write!(f, "TunCarrier {{ queue {} of {:?} }}", self.index, self.common)
     }
 }
 
@@ -253,7 +248,7 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-impl TunTransport {
+impl TunCarrier {
     /// What it did beside carrying datagrams.
     pub fn tun_statistics(&self) -> TunStatistics {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -439,7 +434,7 @@ impl TunTransport {
     }
 }
 
-impl Transport for TunTransport {
+impl Carrier for TunCarrier {
     fn local_addr(&self) -> SocketAddr {
         let any = || IpAddr::from([0; 4]);
         SocketAddr::new(self.common.addresses.first().unwrap_or_else(any), 0)
@@ -491,7 +486,7 @@ impl Transport for TunTransport {
         Ok(())
     }
 
-    fn statistics(&self) -> TransportStatistics {
+    fn statistics(&self) -> CarrierStatistics {
         self.counters.snapshot()
     }
 }

@@ -12,7 +12,7 @@ pub struct TunOptions {
     pub host: Vec<(IpAddr, u8)>,
     /// Largest IP packet.
     pub mtu: u16,
-    /// Queues, each with a transport of its own; at least one. The system keeps the packets of one connection in one
+    /// Queues, each with a carrier of its own; at least one. The system keeps the packets of one connection in one
     /// queue.
     pub queues: usize,
     /// Whether large packets that the system would cut or join anyway pass whole (GSO, GRO), where it can.
@@ -25,7 +25,7 @@ impl Default for TunOptions {
     }
 }
 
-/// Counts of a transport over a TUN device, beside those of its datagrams.
+/// Counts of a carrier over a TUN device, beside those of its datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TunStatistics {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use base::Transmit;
 
 use super::{TunError, TunOptions, TunStatistics};
-use crate::transport::{RecvBatch, Transport, TransportStatistics};
+use crate::carrier::{Carrier, CarrierStatistics, RecvBatch};
 
 /// A TUN device; there is none on this system.
 #[derive(Debug)]
@@ -34,27 +34,27 @@ impl Tun {
         match self.0 {}
     }
 
-    /// The transports.
+    /// The carriers.
     ///
     /// # Errors
     /// None: there is no such value.
-    pub fn transports(self, _: u8, _: &[IpAddr]) -> Result<Vec<TunTransport>, TunError> {
+    pub fn carriers(self, _: u8, _: &[IpAddr]) -> Result<Vec<TunCarrier>, TunError> {
         match self.0 {}
     }
 }
 
-/// A transport over a TUN device; there is none on this system.
+/// A carrier over a TUN device; there is none on this system.
 #[derive(Debug)]
-pub struct TunTransport(Infallible);
+pub struct TunCarrier(Infallible);
 
-impl TunTransport {
+impl TunCarrier {
     /// What it did.
     pub fn tun_statistics(&self) -> TunStatistics {
         match self.0 {}
     }
 }
 
-impl Transport for TunTransport {
+impl Carrier for TunCarrier {
     fn local_addr(&self) -> SocketAddr {
         match self.0 {}
     }
@@ -71,7 +71,7 @@ impl Transport for TunTransport {
         match self.0 {}
     }
 
-    fn statistics(&self) -> TransportStatistics {
+    fn statistics(&self) -> CarrierStatistics {
         match self.0 {}
     }
 }

@@ -17,11 +17,11 @@ fn transmit(remote: SocketAddr, size: usize) -> Transmit {
 }
 
 /// Receives until `count` datagrams are there, or fails after 5 s.
-async fn receive(transport: &UdpTransport, count: usize) -> Vec<(DatagramMeta, Vec<u8>)> {
+async fn receive(carrier: &UdpCarrier, count: usize) -> Vec<(DatagramMeta, Vec<u8>)> {
     let mut batch = RecvBatch::new(8);
     let mut all = Vec::new();
     while all.len() < count {
-        tokio::time::timeout(Duration::from_secs(5), transport.recv(&mut batch))
+        tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut batch))
             .await
             .expect("datagrams are missing")
             .unwrap();
@@ -49,8 +49,8 @@ fn only_equal_datagrams_to_one_destination_leave_together() {
 
 #[tokio::test]
 async fn a_batch_of_mixed_sizes_arrives_intact_and_in_order() {
-    let sender = UdpTransport::bind(LOOPBACK).unwrap();
-    let receiver = UdpTransport::bind(LOOPBACK).unwrap();
+    let sender = UdpCarrier::bind(LOOPBACK).unwrap();
+    let receiver = UdpCarrier::bind(LOOPBACK).unwrap();
     let sizes: Vec<usize> = [vec![1200; 80], vec![100; 50], vec![1, 1400, 7, 9000]].concat();
     let transmits: Vec<_> = sizes.iter().map(|s| transmit(receiver.local_addr(), *s)).collect();
     let buffer: Vec<u8> =
@@ -70,15 +70,15 @@ async fn a_batch_of_mixed_sizes_arrives_intact_and_in_order() {
 
 #[tokio::test]
 async fn an_address_and_a_port_belong_to_one_socket() {
-    let first = UdpTransport::bind(LOOPBACK).unwrap();
-    let refused = UdpTransport::bind(first.local_addr()).err().unwrap();
+    let first = UdpCarrier::bind(LOOPBACK).unwrap();
+    let refused = UdpCarrier::bind(first.local_addr()).err().unwrap();
     assert_eq!(refused.kind(), io::ErrorKind::AddrInUse, "{refused}");
 }
 
 #[tokio::test]
 async fn codepoint_and_local_address_of_each_datagram_are_reported() {
-    let sender = UdpTransport::bind(LOOPBACK).unwrap();
-    let receiver = UdpTransport::bind(unspecified_for(LOOPBACK)).unwrap();
+    let sender = UdpCarrier::bind(LOOPBACK).unwrap();
+    let receiver = UdpCarrier::bind(unspecified_for(LOOPBACK)).unwrap();
     let remote = SocketAddr::from(([127, 0, 0, 3], receiver.local_addr().port()));
     for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct] {
         sender.send(&[Transmit { ecn, ..transmit(remote, 3) }], b"abc").await;
@@ -89,8 +89,8 @@ async fn codepoint_and_local_address_of_each_datagram_are_reported() {
 
 #[tokio::test]
 async fn a_reply_leaves_from_the_address_that_the_machine_names() {
-    let client = UdpTransport::bind(LOOPBACK).unwrap();
-    let server = UdpTransport::bind(unspecified_for(LOOPBACK)).unwrap();
+    let client = UdpCarrier::bind(LOOPBACK).unwrap();
+    let server = UdpCarrier::bind(unspecified_for(LOOPBACK)).unwrap();
     let local = SocketAddr::from(([127, 0, 0, 9], server.local_addr().port()));
     let reply = Transmit { local: Some(local), ..transmit(client.local_addr(), 2) };
     server.send(&[reply], b"hi").await;
@@ -99,13 +99,13 @@ async fn a_reply_leaves_from_the_address_that_the_machine_names() {
 
 #[tokio::test]
 async fn a_socket_for_both_families_speaks_to_each_in_its_own_addresses() {
-    let Ok(both) = UdpTransport::bind((Ipv6Addr::UNSPECIFIED, 0).into()) else {
+    let Ok(both) = UdpCarrier::bind((Ipv6Addr::UNSPECIFIED, 0).into()) else {
         eprintln!("skipped: no IPv6 here");
         return;
     };
     let port = both.local_addr().port();
     for loopback in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
-        let peer = UdpTransport::bind(SocketAddr::new(loopback, 0)).unwrap();
+        let peer = UdpCarrier::bind(SocketAddr::new(loopback, 0)).unwrap();
         let remote = SocketAddr::new(loopback, port);
         peer.send(&[transmit(remote, 1)], b"x").await;
         let (meta, _) = receive(&both, 1).await.remove(0);
@@ -118,9 +118,9 @@ async fn a_socket_for_both_families_speaks_to_each_in_its_own_addresses() {
 
 #[tokio::test]
 async fn nobody_at_the_other_end_does_not_kill_the_socket() {
-    let sender = UdpTransport::bind(LOOPBACK).unwrap();
-    let gone = UdpTransport::bind(LOOPBACK).unwrap().local_addr();
-    let receiver = UdpTransport::bind(LOOPBACK).unwrap();
+    let sender = UdpCarrier::bind(LOOPBACK).unwrap();
+    let gone = UdpCarrier::bind(LOOPBACK).unwrap().local_addr();
+    let receiver = UdpCarrier::bind(LOOPBACK).unwrap();
     for _ in 0..5 {
         sender.send(&[transmit(gone, 4)], b"lost").await;
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -133,8 +133,8 @@ async fn nobody_at_the_other_end_does_not_kill_the_socket() {
 
 #[tokio::test]
 async fn what_cannot_be_sent_is_counted_with_its_address_and_dropped() {
-    let sender = UdpTransport::bind(LOOPBACK).unwrap();
-    let receiver = UdpTransport::bind(LOOPBACK).unwrap();
+    let sender = UdpCarrier::bind(LOOPBACK).unwrap();
+    let receiver = UdpCarrier::bind(LOOPBACK).unwrap();
     let too_large = vec![0; 70_000];
     let transmits = [transmit(receiver.local_addr(), 70_000), transmit(receiver.local_addr(), 2)];
     sender.send(&transmits, &[&too_large[..], b"ok"].concat()).await;
@@ -146,14 +146,14 @@ async fn what_cannot_be_sent_is_counted_with_its_address_and_dropped() {
 
 #[tokio::test]
 async fn errors_of_opening_name_the_address_and_the_reason() {
-    let first = UdpTransport::bind(LOOPBACK).unwrap();
-    let error = UdpTransport::bind(first.local_addr()).unwrap_err();
+    let first = UdpCarrier::bind(LOOPBACK).unwrap();
+    let error = UdpCarrier::bind(first.local_addr()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     assert_eq!(
         error.to_string(),
         format!("cannot open UDP {}: the port is already in use", first.local_addr())
     );
-    let error = UdpTransport::bind("192.0.2.1:9899".parse().unwrap()).unwrap_err();
+    let error = UdpCarrier::bind("192.0.2.1:9899".parse().unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "cannot open UDP 192.0.2.1:9899: this machine has no address 192.0.2.1"
@@ -164,8 +164,8 @@ async fn errors_of_opening_name_the_address_and_the_reason() {
 #[tokio::test]
 async fn what_must_not_be_fragmented_and_what_may_leave_through_one_socket() {
     use rustix::net::sockopt::{Ipv4PathMtuDiscovery as Discovery, ip_mtu_discover};
-    let receiver = UdpTransport::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let sender = UdpTransport::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let receiver = UdpCarrier::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let sender = UdpCarrier::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let whole = Transmit { dont_fragment: true, ..transmit(receiver.local_addr(), 1) };
     let pieces = Transmit { dont_fragment: false, ..whole };
     for (one, expected) in
@@ -203,12 +203,12 @@ fn datagrams_to_many_peers_leave_together_unless_one_gets_two_in_a_row() {
 }
 
 async fn assert_reaches_many_peers(from: SocketAddr, at: SocketAddr) {
-    let Ok(sender) = UdpTransport::bind(from) else { return };
-    let receivers: Vec<_> = (0..70).map(|_| UdpTransport::bind(at).unwrap()).collect();
+    let Ok(sender) = UdpCarrier::bind(from) else { return };
+    let receivers: Vec<_> = (0..70).map(|_| UdpCarrier::bind(at).unwrap()).collect();
     let here = SocketAddr::new(at.ip(), sender.local_addr().port());
     let local = Some(here);
     let too_large = Transmit { local, ..transmit(receivers[0].local_addr(), 70_000) };
-    let to = |(index, peer): (usize, &UdpTransport)| Transmit {
+    let to = |(index, peer): (usize, &UdpCarrier)| Transmit {
         local,
         ecn: Ecn::Ect1,
         ..transmit(peer.local_addr(), 1 + index)

@@ -45,7 +45,7 @@ pub(super) fn pair(
     choice.pair(&Place { sender, receiver, round_trips, seed, number })
 }
 
-/// Both stations over `pair`.
+/// Both hosts over `pair`.
 pub(super) fn make(
     pair: Pair,
     source: Source,

@@ -91,8 +91,8 @@ fn a_run_that_is_watched_has_the_same_numbers() {
 
 #[test]
 fn a_ladder_without_a_loss_or_of_a_long_time_has_an_end() {
-    let quiet = ONE_LOSS.replace("packets 6", "packets 600");
-    let results = results(&format!("{quiet}ladder = {{ from = \"loss\", span = \"1s\" }}\n"));
+    let few = ONE_LOSS.replace("packets 6", "packets 600");
+    let results = results(&format!("{few}ladder = {{ from = \"loss\", span = \"1s\" }}\n"));
     assert_eq!(results[0].ladders, []);
     let long = ONE_LOSS.replace("250ms", "5ms");
     let long = ladder(&long, "{ from = \"2s\", span = \"8s\" }");

@@ -254,7 +254,7 @@ impl TailQueue {
                 let idle = (self.busy_until <= now).then(|| now.since(self.busy_until));
                 red.judge(waiting, size, idle, line.rate(now))
             }
-            Some(Early::Pie(pie)) => match pie.strikes(now, waiting, self.busy_until) {
+            Some(Early::Pie(pie)) => match pie.signals(now, waiting, self.busy_until) {
                 true => Verdict::Early,
                 false => Verdict::Keep,
             },

@@ -8,7 +8,7 @@ use ::webrtc::sdp::Description;
 use ::webrtc::{AcceptError, PeerEvent, PeerId, Server};
 use base::Instant;
 use base::machine::Holder;
-use io::{Shared, UdpTransport};
+use io::{Shared, UdpCarrier};
 use recovery::RecoveryPolicy;
 use sctp::AssociationOptions;
 use tokio::sync::Notify;
@@ -118,9 +118,9 @@ impl Node {
 }
 
 /// Runs the machine until the last handle is gone, and tells all handles when its socket fails.
-pub(super) async fn drive(shared: Arc<Shared<Node>>, transport: Arc<UdpTransport>) {
+pub(super) async fn drive(shared: Arc<Shared<Node>>, carrier: Arc<UdpCarrier>) {
     let hook = |node: &mut Node, _: Instant| node.dispatch();
-    if let Err(error) = io::run(Arc::clone(&shared), transport, hook).await {
+    if let Err(error) = io::run(Arc::clone(&shared), carrier, hook).await {
         let error = EndpointError::Socket(error.to_string().into());
         shared.call(|node, _| node.fail(error));
     }

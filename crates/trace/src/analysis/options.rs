@@ -105,7 +105,7 @@ pub struct Options {
     pub receiver_interfaces: Interfaces,
     /// Addresses that differ between the captures.
     pub translated: Vec<AddressRule>,
-    /// Connections that may be open at a time. Beyond them one that was quiet for long is put to an end; if
+    /// Connections that may be open at a time. Beyond them one that has been idle for long is ended; if
     /// it goes on it counts as another. Each takes some 10 kB, and up to about 150 kB for a direction with
     /// many packets.
     pub most_connections: usize,

@@ -46,7 +46,7 @@ fn a_connection_is_found_from_both_of_its_ends() {
 }
 
 #[test]
-fn a_full_table_gives_up_one_that_was_quiet_and_never_grows() {
+fn a_full_table_gives_up_one_that_was_idle_and_never_grows() {
     let mut table = Table::new(100);
     let mut gone = Vec::new();
     for port in 1..=1000 {

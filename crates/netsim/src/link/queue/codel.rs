@@ -69,7 +69,7 @@ pub(super) struct CodelState {
     first_above: Option<Instant>,
     dropping: bool,
     /// Since `drop_next` one was dropped, and the next has not been asked about yet.
-    struck: bool,
+    signalled: bool,
     drop_next: Instant,
     count: u64,
     last_count: u64,
@@ -82,7 +82,7 @@ impl CodelState {
             largest: 0,
             first_above: None,
             dropping: false,
-            struck: false,
+            signalled: false,
             drop_next: Instant::ZERO,
             count: 0,
             last_count: 0,
@@ -96,18 +96,18 @@ impl CodelState {
 
     /// Whether the packet at the front, which `came` then and leaves `backlog` bytes behind, is to be dropped or marked at
     /// its turn, `now` (section 5.5). One that is dropped leaves its turn to the next, of which the same is asked.
-    pub(super) fn strikes(&mut self, now: Instant, came: Instant, backlog: u64) -> bool {
+    pub(super) fn signals(&mut self, now: Instant, came: Instant, backlog: u64) -> bool {
         if !self.has_waited_too_long(now, came, backlog) {
-            (self.dropping, self.struck) = (false, false);
+            (self.dropping, self.signalled) = (false, false);
             return false;
         }
         if self.dropping {
-            if core::mem::take(&mut self.struck) {
+            if core::mem::take(&mut self.signalled) {
                 self.drop_next = self.config.next_drop(self.drop_next, self.count);
             }
-            self.struck = now >= self.drop_next;
-            self.count += u64::from(self.struck);
-            return self.struck;
+            self.signalled = now >= self.drop_next;
+            self.count += u64::from(self.signalled);
+            return self.signalled;
         }
         self.dropping = true;
         // Soon after the last time it goes on at the rate that worked then.
@@ -184,9 +184,9 @@ impl<P> CodelQueue<P> {
     ) -> Option<Leaving<P>> {
         let first = self.waiting.pop_front()?;
         self.bytes = self.bytes.saturating_sub(first.octets);
-        let strikes = self.state.strikes(turn, first.came, self.bytes);
-        let marked = strikes && self.ecn && markable(&first.offered.2);
-        if strikes && !marked {
+        let signals = self.state.signals(turn, first.came, self.bytes);
+        let marked = signals && self.ecn && markable(&first.offered.2);
+        if signals && !marked {
             return Some(Leaving::Dropped(first));
         }
         self.busy_until = line.depart(turn, first.octets);

@@ -189,9 +189,9 @@ impl<P> FqQueue<P> {
             queue.bytes = queue.bytes.saturating_sub(first.octets);
             self.traffic.packets = self.traffic.packets.saturating_sub(1);
             self.traffic.bytes = self.traffic.bytes.saturating_sub(first.octets);
-            let strikes = queue.codel.strikes(turn, first.came, queue.bytes);
-            let marked = strikes && self.config.codel.ecn && markable(&first.offered.2);
-            if strikes && !marked {
+            let signals = queue.codel.signals(turn, first.came, queue.bytes);
+            let marked = signals && self.config.codel.ecn && markable(&first.offered.2);
+            if signals && !marked {
                 return Some(Leaving::Dropped(first));
             }
             queue.deficit -=

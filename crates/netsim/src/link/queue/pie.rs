@@ -87,7 +87,7 @@ impl PieState {
 
     /// Whether a packet that comes at `now` and finds `waiting` is to be dropped or marked; the line has sent all that
     /// came before at `busy_until`.
-    pub(super) fn strikes(&mut self, now: Instant, waiting: Traffic, busy_until: Instant) -> bool {
+    pub(super) fn signals(&mut self, now: Instant, waiting: Traffic, busy_until: Instant) -> bool {
         self.update_until(now, busy_until);
         let is_calm = self.wait < self.config.target / 2 && self.probability < 0.2;
         let is_spared = !self.burst_left.is_zero() || is_calm || waiting.bytes <= SPARED_BYTES;

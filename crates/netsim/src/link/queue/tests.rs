@@ -345,7 +345,7 @@ fn pie_lets_a_burst_pass_after_a_calm_and_marks_what_can_bear_it() {
     let slight = |ecn| run(line("pie ecn"), ecn, (0..3_000).map(|number| number * 950));
     let (marked, dropped) = (slight(Ecn::Ect0), slight(Ecn::NotEct));
     assert!(marked.marked.len() > 10 && dropped.marked.is_empty());
-    assert_eq!(marked.marked[0], dropped.dropped[0].0, "the first that strikes marks instead");
+    assert_eq!(marked.marked[0], dropped.dropped[0].0, "the first that signals marks instead");
     let before = marked.dropped[0].0;
     assert!(marked.marked.iter().filter(|number| **number < before).count() > 10);
 }

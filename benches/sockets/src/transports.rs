@@ -18,7 +18,7 @@ pub const AT_ONCE: usize = 64;
 
 /// What carries messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Carrier {
+pub enum Transport {
     /// Datagrams of plain UDP, and their answers: nothing is repeated or acknowledged.
     Udp,
     /// The kernel's TCP, through tokio.
@@ -33,15 +33,15 @@ pub enum Carrier {
 
 type Connecting = Pin<Box<dyn Future<Output = Result<Sender>>>>;
 
-impl Carrier {
+impl Transport {
     /// Answers each message; prints the address first.
     pub async fn serve(self, probe: Probe, threads: usize) -> Result<()> {
         match self {
-            Carrier::Udp => udp::serve(probe).await,
-            Carrier::Tcp => tcp::serve(probe).await,
-            Carrier::Quinn => quic::serve(probe).await,
-            Carrier::Plain => ours::serve(probe, false, threads).await,
-            Carrier::Encrypted => ours::serve(probe, true, threads).await,
+            Transport::Udp => udp::serve(probe).await,
+            Transport::Tcp => tcp::serve(probe).await,
+            Transport::Quinn => quic::serve(probe).await,
+            Transport::Plain => ours::serve(probe, false, threads).await,
+            Transport::Encrypted => ours::serve(probe, true, threads).await,
         }
     }
 
@@ -54,10 +54,10 @@ impl Carrier {
             let some = numbers.by_ref().take(AT_ONCE).map(|number| -> Connecting {
                 let server = server.to_owned();
                 match self {
-                    Carrier::Udp => Box::pin(udp::connect(server)),
-                    Carrier::Tcp => Box::pin(tcp::connect(server)),
-                    Carrier::Quinn => Box::pin(quic.connect(number, server)),
-                    Carrier::Plain | Carrier::Encrypted => Box::pin(ours::connect(server)),
+                    Transport::Udp => Box::pin(udp::connect(server)),
+                    Transport::Tcp => Box::pin(tcp::connect(server)),
+                    Transport::Quinn => Box::pin(quic.connect(number, server)),
+                    Transport::Plain | Transport::Encrypted => Box::pin(ours::connect(server)),
                 }
             });
             senders.extend(all(some).await?);

@@ -1,4 +1,4 @@
-//! Transports, which carry datagrams between a machine and the network, and the parts that they share.
+//! Carriers, which carry datagrams between a machine and the network, and the parts that they share.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -13,12 +13,12 @@ use bytes::Bytes;
 
 use crate::ip::IcmpReport;
 
-/// The transport of a machine's datagrams: UDP ([`crate::UdpTransport`]), raw IP
-/// ([`crate::RawTransport`]) or a TUN device ([`crate::TunTransport`]).
+/// The carrier of a machine's datagrams: UDP ([`crate::UdpCarrier`]), raw IP
+/// ([`crate::RawCarrier`]) or a TUN device ([`crate::TunCarrier`]).
 ///
 /// Both directions may be used at the same time from different tasks. Futures may be dropped; a dropped
 /// `send` may have sent a part.
-pub trait Transport: Send + Sync + 'static {
+pub trait Carrier: Send + Sync + 'static {
     /// The address at which it listens; its IP address may be unspecified, and its port is 0 for raw IP.
     fn local_addr(&self) -> SocketAddr;
 
@@ -29,8 +29,8 @@ pub trait Transport: Send + Sync + 'static {
     /// have dropped it; recovery is the machine's part. Waits while the socket's buffer is full.
     fn send(&self, transmits: &[Transmit], buffer: &[u8]) -> impl Future<Output = ()> + Send;
 
-    /// Sends as [`Transport::send`] does, but never waits: returns how many of `transmits`, from the first, need no more
-    /// care. A transport that has no such way returns 0.
+    /// Sends as [`Carrier::send`] does, but never waits: returns how many of `transmits`, from the first, need no more
+    /// care. A carrier that has no such way returns 0.
     fn try_send(&self, _transmits: &[Transmit], _buffer: &[u8]) -> usize {
         0
     }
@@ -45,7 +45,7 @@ pub trait Transport: Send + Sync + 'static {
     /// error means that the socket is of no more use.
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()>;
 
-    /// Waits for datagrams and adds them to `batch`. Errors as in [`Transport::try_recv`].
+    /// Waits for datagrams and adds them to `batch`. Errors as in [`Carrier::try_recv`].
     fn recv(&self, batch: &mut RecvBatch) -> impl Future<Output = io::Result<()>> + Send {
         async {
             loop {
@@ -59,7 +59,7 @@ pub trait Transport: Send + Sync + 'static {
     }
 
     /// What passed so far.
-    fn statistics(&self) -> TransportStatistics;
+    fn statistics(&self) -> CarrierStatistics;
 }
 
 /// Bytes that one system call can deliver into one slot: the largest UDP datagram, or many that the
@@ -147,10 +147,10 @@ impl RecvBatch {
     }
 }
 
-/// What passed through a transport.
+/// What passed through a carrier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TransportStatistics {
+pub struct CarrierStatistics {
     /// Datagrams that the system took for sending.
     pub datagrams_sent: u64,
     /// Bytes of their payload.
@@ -167,9 +167,9 @@ pub struct TransportStatistics {
     pub last_error: Option<String>,
 }
 
-impl TransportStatistics {
+impl CarrierStatistics {
     /// Adds what passed through another socket.
-    pub(crate) fn add(&mut self, other: TransportStatistics) {
+    pub(crate) fn add(&mut self, other: CarrierStatistics) {
         self.datagrams_sent += other.datagrams_sent;
         self.bytes_sent += other.bytes_sent;
         self.datagrams_received += other.datagrams_received;
@@ -180,7 +180,7 @@ impl TransportStatistics {
     }
 }
 
-/// Counters behind [`TransportStatistics`], for tasks that send and receive at the same time.
+/// Counters behind [`CarrierStatistics`], for tasks that send and receive at the same time.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     datagrams_sent: AtomicU64,
@@ -227,8 +227,8 @@ impl Counters {
         *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
 
-    pub(crate) fn snapshot(&self) -> TransportStatistics {
-        TransportStatistics {
+    pub(crate) fn snapshot(&self) -> CarrierStatistics {
+        CarrierStatistics {
             datagrams_sent: self.datagrams_sent.load(Ordering::Relaxed),
             bytes_sent: self.bytes_sent.load(Ordering::Relaxed),
             datagrams_received: self.datagrams_received.load(Ordering::Relaxed),

@@ -11,7 +11,7 @@ use super::transfers::{TransferSink, TransferSource};
 
 /// One end of one flow, with its endpoint.
 #[derive(Debug)]
-pub enum Station {
+pub enum FlowHost {
     /// Sends over SCTP.
     SctpSource(Box<SourceEnd<SctpSender>>),
     /// Receives over SCTP.
@@ -30,39 +30,39 @@ pub enum Station {
     TransferSink(Box<TransferSink>),
 }
 
-/// Calls the same on the endpoint of every kind of station.
+/// Calls the same on the endpoint of every kind of host.
 macro_rules! on_endpoint {
-    ($station:expr, $endpoint:ident => $call:expr) => {
-        match $station {
-            Station::SctpSource(end) => {
+    ($host:expr, $endpoint:ident => $call:expr) => {
+        match $host {
+            FlowHost::SctpSource(end) => {
                 let $endpoint = &mut end.transport.endpoint;
                 $call
             }
-            Station::SctpSink(end) => {
+            FlowHost::SctpSink(end) => {
                 let $endpoint = &mut end.endpoint;
                 $call
             }
-            Station::TcpSource(end) => {
+            FlowHost::TcpSource(end) => {
                 let $endpoint = &mut end.transport.endpoint;
                 $call
             }
-            Station::TcpSink(end) => {
+            FlowHost::TcpSink(end) => {
                 let $endpoint = &mut end.endpoint;
                 $call
             }
-            Station::PeerSource(end) => {
+            FlowHost::PeerSource(end) => {
                 let $endpoint = &mut end.transport.endpoint;
                 $call
             }
-            Station::PeerSink(end) => {
+            FlowHost::PeerSink(end) => {
                 let $endpoint = &mut end.endpoint;
                 $call
             }
-            Station::TransferSource(end) => {
+            FlowHost::TransferSource(end) => {
                 let $endpoint = &mut end.endpoint;
                 $call
             }
-            Station::TransferSink(end) => {
+            FlowHost::TransferSink(end) => {
                 let $endpoint = &mut end.endpoint;
                 $call
             }
@@ -70,15 +70,15 @@ macro_rules! on_endpoint {
     };
 }
 
-impl Machine for Station {
+impl Machine for FlowHost {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
         // The network vouches for undamaged datagrams: these have arrived.
         if datagram.verified {
             let (head, tail) = (&datagram.head, &datagram.tail);
             match self {
-                Station::SctpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
-                Station::TcpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
-                Station::PeerSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
+                FlowHost::SctpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
+                FlowHost::TcpSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
+                FlowHost::PeerSink(end) => end.log.borrow_mut().on_arrived(now, head, tail),
                 _ => {}
             }
         }
@@ -99,59 +99,59 @@ impl Machine for Station {
 
     fn poll_timeout(&self) -> Option<Instant> {
         match self {
-            Station::SctpSource(end) => end.transport.endpoint.poll_timeout(),
-            Station::SctpSink(end) => end.endpoint.poll_timeout(),
-            Station::TcpSource(end) => end.transport.endpoint.poll_timeout(),
-            Station::TcpSink(end) => end.endpoint.poll_timeout(),
-            Station::PeerSource(end) => end.transport.endpoint.poll_timeout(),
-            Station::PeerSink(end) => end.endpoint.poll_timeout(),
-            Station::TransferSource(end) => end.endpoint.poll_timeout(),
-            Station::TransferSink(end) => end.endpoint.poll_timeout(),
+            FlowHost::SctpSource(end) => end.transport.endpoint.poll_timeout(),
+            FlowHost::SctpSink(end) => end.endpoint.poll_timeout(),
+            FlowHost::TcpSource(end) => end.transport.endpoint.poll_timeout(),
+            FlowHost::TcpSink(end) => end.endpoint.poll_timeout(),
+            FlowHost::PeerSource(end) => end.transport.endpoint.poll_timeout(),
+            FlowHost::PeerSink(end) => end.endpoint.poll_timeout(),
+            FlowHost::TransferSource(end) => end.endpoint.poll_timeout(),
+            FlowHost::TransferSink(end) => end.endpoint.poll_timeout(),
         }
     }
 }
 
-impl Host for Station {
+impl Host for FlowHost {
     fn poll_wake(&self) -> Option<Instant> {
         match self {
-            Station::SctpSource(end) => end.poll_wake(),
-            Station::TcpSource(end) => end.poll_wake(),
-            Station::PeerSource(end) => end.poll_wake(),
-            Station::TransferSource(end) => end.poll_wake(),
+            FlowHost::SctpSource(end) => end.poll_wake(),
+            FlowHost::TcpSource(end) => end.poll_wake(),
+            FlowHost::PeerSource(end) => end.poll_wake(),
+            FlowHost::TransferSource(end) => end.poll_wake(),
             _ => None,
         }
     }
 
     fn on_wake(&mut self, now: Instant) {
         match self {
-            Station::SctpSource(end) => end.on_wake(now),
-            Station::TcpSource(end) => end.on_wake(now),
-            Station::PeerSource(end) => end.on_wake(now),
-            Station::TransferSource(end) => end.on_wake(now),
+            FlowHost::SctpSource(end) => end.on_wake(now),
+            FlowHost::TcpSource(end) => end.on_wake(now),
+            FlowHost::PeerSource(end) => end.on_wake(now),
+            FlowHost::TransferSource(end) => end.on_wake(now),
             _ => {}
         }
     }
 
     fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         match self {
-            Station::SctpSource(end) => end.on_transmitted(now, datagram),
-            Station::TcpSource(end) => end.on_transmitted(now, datagram),
-            Station::PeerSource(end) => end.on_transmitted(now, datagram),
-            Station::TransferSource(end) => end.on_transmitted(now, datagram),
+            FlowHost::SctpSource(end) => end.on_transmitted(now, datagram),
+            FlowHost::TcpSource(end) => end.on_transmitted(now, datagram),
+            FlowHost::PeerSource(end) => end.on_transmitted(now, datagram),
+            FlowHost::TransferSource(end) => end.on_transmitted(now, datagram),
             _ => {}
         }
     }
 
     fn after_input(&mut self, now: Instant) {
         match self {
-            Station::SctpSource(end) => end.after_input(now),
-            Station::SctpSink(end) => end.after_input(now),
-            Station::TcpSource(end) => end.after_input(now),
-            Station::TcpSink(end) => end.after_input(now),
-            Station::PeerSource(end) => end.after_input(now),
-            Station::PeerSink(end) => end.after_input(now),
-            Station::TransferSource(end) => end.after_input(now),
-            Station::TransferSink(end) => end.after_input(now),
+            FlowHost::SctpSource(end) => end.after_input(now),
+            FlowHost::SctpSink(end) => end.after_input(now),
+            FlowHost::TcpSource(end) => end.after_input(now),
+            FlowHost::TcpSink(end) => end.after_input(now),
+            FlowHost::PeerSource(end) => end.after_input(now),
+            FlowHost::PeerSink(end) => end.after_input(now),
+            FlowHost::TransferSource(end) => end.after_input(now),
+            FlowHost::TransferSink(end) => end.after_input(now),
         }
     }
 }
