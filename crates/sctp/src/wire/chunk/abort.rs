@@ -16,12 +16,12 @@ use super::raw::{RawChunk, T_BIT};
 
 /// Ends an association at once.
 ///
-/// A chunk that came holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
+/// A received chunk holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abort<C> {
-    /// T: the packet's verification tag is the one that the packet it answers carried.
+    /// T: the packet carries the verification tag of the packet that it answers.
     pub t_bit: bool,
-    /// Why.
+    /// Causes of the abort; may be empty.
     pub causes: C,
 }
 

@@ -27,86 +27,85 @@ use super::raw::{RawChunk, too_short};
 
 /// Asks the receiver to change its list of the sender's addresses.
 ///
-/// A chunk that came holds [`AddressRequests`]; one to be sent holds anything that iterates over
-/// [`AddressRequest`].
+/// A received chunk holds [`AddressRequests`]; one to be sent holds anything that iterates over [`AddressRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asconf<P> {
     /// Serial number of the chunk.
     pub serial: AsconfSerial,
     /// An address of the sender that the receiver knows, or the unspecified one.
     pub address: IpAddr,
-    /// What to change, in this order.
+    /// The requested changes, in the order of execution.
     pub requests: P,
 }
 
-/// Answers [`Asconf`]. One that came holds [`AddressAnswers`]; one to be sent holds anything that
-/// iterates over [`AddressAnswer`]. What is not mentioned was done.
+/// Answers [`Asconf`]. A received one holds [`AddressAnswers`]; one to be sent holds anything that iterates over
+/// [`AddressAnswer`]. A request without an answer succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsconfAck<P> {
-    /// The number of the ASCONF.
+    /// Serial number of the ASCONF.
     pub serial: AsconfSerial,
-    /// What became of its requests.
+    /// Results of its requests.
     pub answers: P,
 }
 
-/// A change of the sender's addresses. The unspecified address stands for the one that the packet came
-/// from, or for all but that one where it is to be deleted.
+/// A change of the sender's addresses. The unspecified address stands for the source of the packet; in a deletion,
+/// for all addresses but that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressRequest<'a> {
-    /// Section 4.2.1.
+    /// Adds an address (section 4.2.1).
     Add {
-        /// By which the answer refers to this request.
+        /// Number by which the answer refers to this request.
         correlation: u32,
         /// The new address.
         address: IpAddr,
     },
-    /// Section 4.2.2.
+    /// Deletes an address (section 4.2.2).
     Delete {
-        /// By which the answer refers to this request.
+        /// Number by which the answer refers to this request.
         correlation: u32,
-        /// The address that goes.
+        /// The address to be deleted.
         address: IpAddr,
     },
-    /// Section 4.2.4.
+    /// Makes an address the primary destination (section 4.2.4).
     SetPrimary {
-        /// By which the answer refers to this request.
+        /// Number by which the answer refers to this request.
         correlation: u32,
-        /// Where data is to be sent.
+        /// The destination that the receiver is to prefer.
         address: IpAddr,
     },
-    /// None of these.
+    /// A parameter that is no known request.
     Unrecognized(RawParameter<'a>),
 }
 
-/// What became of a request. `C` iterates over [`Cause`]s.
+/// Result of a request. `C` iterates over [`Cause`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressAnswer<C> {
     /// The request was carried out (section 4.2.5).
     Success {
-        /// Which request.
+        /// Number of the request.
         correlation: u32,
     },
     /// The request was not carried out (section 4.2.3).
     Error {
-        /// Which request.
+        /// Number of the request.
         correlation: u32,
-        /// Why.
+        /// Causes of the refusal.
         causes: C,
     },
-    /// None of these.
+    /// A parameter that is no known answer.
     Unrecognized,
 }
 
-/// The requests of an ASCONF that came, not read yet.
+/// The requests of a received ASCONF, not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRequests<'a>(&'a [u8]);
 
-/// The answers of an ASCONF-ACK that came, not read yet.
+/// The answers of a received ASCONF-ACK, not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressAnswers<'a>(&'a [u8]);
 
 impl<'a> AddressRequests<'a> {
-    /// Each with its bytes, header and all, which an error repeats.
+    /// The requests, each with its bytes including the header, which an error cause repeats.
     pub fn iter(
         &self,
     ) -> impl Iterator<Item = Result<(AddressRequest<'a>, &'a [u8]), ParseError>> + Clone + 'a {
@@ -118,7 +117,7 @@ impl<'a> AddressRequests<'a> {
 }
 
 impl<'a> AddressAnswers<'a> {
-    /// One after the other.
+    /// The answers, in the order of the chunk.
     pub fn iter(
         &self,
     ) -> impl Iterator<Item = Result<AddressAnswer<Causes<'a>>, ParseError>> + Clone + 'a {

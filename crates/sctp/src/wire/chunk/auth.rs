@@ -10,21 +10,21 @@
 //! | HMAC: 20 bytes of SHA-1, 32 of SHA-256                        |
 //! ```
 //!
-//! [`super::super::PacketBuilder`] writes it, since it covers what is appended after it.
+//! [`super::super::PacketBuilder`] writes the chunk, since its HMAC covers the chunks appended after it.
 
 use super::super::error::ParseError;
 use super::super::ids::KeyId;
 use super::super::signing::HmacId;
 use super::raw::RawChunk;
 
-/// An AUTH chunk that came.
+/// A received AUTH chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Auth<'a> {
-    /// Which of the keys that both sides share.
+    /// Identifier of the shared key.
     pub key: KeyId,
-    /// How the HMAC was computed.
+    /// Algorithm of the HMAC.
     pub hmac_id: HmacId,
-    /// The HMAC of this chunk, itself as zeros, and of all that follows it.
+    /// HMAC of this chunk, with zeros as its own HMAC, and of all chunks after it.
     pub hmac: &'a [u8],
 }
 

@@ -35,24 +35,24 @@ impl DataFlags {
     pub const ENDING: DataFlags = DataFlags(0x01);
     /// B: the first fragment of a message.
     pub const BEGINNING: DataFlags = DataFlags(0x02);
-    /// U: the message is delivered without regard to order; its stream sequence number means nothing.
+    /// U: the message is delivered without regard to order, and its stream sequence number is ignored.
     pub const UNORDERED: DataFlags = DataFlags(0x04);
-    /// I: the sender wishes to be acknowledged without delay.
+    /// I: the sender asks for an acknowledgement without delay.
     pub const IMMEDIATE: DataFlags = DataFlags(0x08);
     /// B and E: a message that is not fragmented.
     pub const WHOLE: DataFlags = DataFlags(0x03);
 
-    /// The flags in a byte; bits that are reserved are ignored.
+    /// The flags in a byte; reserved bits are ignored.
     pub const fn from_bits(bits: u8) -> DataFlags {
         DataFlags(bits & 0x0f)
     }
 
-    /// The byte that holds these flags.
+    /// The flags as a byte.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The flags of both, these and those of `other`.
+    /// The flags that are set here or in `other`.
     pub const fn with(self, other: DataFlags) -> DataFlags {
         DataFlags(self.0 | other.0)
     }
@@ -65,20 +65,20 @@ impl DataFlags {
 
 /// A fragment of a message, or a whole one.
 ///
-/// A chunk that came holds its payload as a slice of the datagram; one to be sent may borrow it.
+/// A received chunk holds its payload as a slice of the datagram; one to be sent may borrow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<P = Bytes> {
     /// Transmission sequence number.
     pub tsn: Tsn,
     /// The stream of the message.
     pub stream: StreamId,
-    /// The message's place in its stream, unless it is unordered.
+    /// Number of the message in its stream; meaningless if the message is unordered.
     pub ssn: Ssn,
-    /// What the application says the payload is.
+    /// Type of the payload, chosen by the application and passed on unread.
     pub ppid: Ppid,
-    /// Place in the message, order, and haste.
+    /// Position of the fragment in the message, order of delivery, and haste.
     pub flags: DataFlags,
-    /// User data. An empty one is an error that the receiver answers with ABORT (section 6.2).
+    /// User data. An empty one is an error, which the receiver answers with ABORT (section 6.2).
     pub payload: P,
 }
 

@@ -16,10 +16,10 @@ use super::raw::RawChunk;
 
 /// Reports errors to the peer.
 ///
-/// A chunk that came holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
+/// A received chunk holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationError<C> {
-    /// What went wrong.
+    /// The reported errors.
     pub causes: C,
 }
 

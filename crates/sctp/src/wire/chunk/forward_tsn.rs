@@ -1,5 +1,5 @@
-//! FORWARD TSN and I-FORWARD-TSN: the sender gave messages up, and the receiver is not to wait for them
-//! (RFC 3758, section 3.2; RFC 8260, section 2.3.1).
+//! FORWARD TSN and I-FORWARD-TSN: the sender abandoned messages, for which the receiver must not wait (RFC 3758,
+//! section 3.2; RFC 8260, section 2.3.1).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -23,11 +23,11 @@ use super::super::ids::{Mid, Ssn, StreamId, Tsn};
 use super::super::registry::ChunkType;
 use super::raw::{RawChunk, too_short};
 
-/// Bytes of a stream in FORWARD TSN.
+/// Bytes of an entry for one stream in FORWARD TSN.
 const SKIP: usize = 4;
-/// Bytes of a stream in I-FORWARD-TSN.
+/// Bytes of an entry for one stream in I-FORWARD-TSN.
 const I_SKIP: usize = 8;
-/// The bit that says that an entry of I-FORWARD-TSN is of unordered messages.
+/// The bit that marks an entry of I-FORWARD-TSN as one of unordered messages.
 const UNORDERED: u16 = 1;
 
 /// The last ordered message of a stream that a FORWARD TSN skips.
@@ -44,7 +44,7 @@ pub struct Skip {
 pub struct ISkip {
     /// Stream in which messages are skipped.
     pub stream: StreamId,
-    /// U: unordered messages, which count apart.
+    /// U: the entry concerns unordered messages, whose identifiers are counted apart.
     pub unordered: bool,
     /// The largest message identifier skipped in it.
     pub mid: Mid,
@@ -68,16 +68,16 @@ pub struct IForwardTsn<S> {
     pub skips: S,
 }
 
-/// The streams of a FORWARD TSN that came.
+/// The entries of a received FORWARD TSN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skips<'a>(&'a [[u8; SKIP]]);
 
-/// The streams of an I-FORWARD-TSN that came.
+/// The entries of a received I-FORWARD-TSN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ISkips<'a>(&'a [[u8; I_SKIP]]);
 
 impl<'a> Skips<'a> {
-    /// One after the other, as they came.
+    /// The entries, in the order of the chunk.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Skip> + Clone + 'a {
         self.0.iter().map(|&[i0, i1, n0, n1]| Skip {
             stream: StreamId(u16::from_be_bytes([i0, i1])),
@@ -87,7 +87,7 @@ impl<'a> Skips<'a> {
 }
 
 impl<'a> ISkips<'a> {
-    /// One after the other, as they came.
+    /// The entries, in the order of the chunk.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ISkip> + Clone + 'a {
         self.0.iter().map(|&[i0, i1, f0, f1, m0, m1, m2, m3]| ISkip {
             stream: StreamId(u16::from_be_bytes([i0, i1])),

@@ -20,7 +20,7 @@ use super::raw::RawChunk;
 /// Asks whether a path works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat<'a> {
-    /// Meaningful only to the sender of the HEARTBEAT.
+    /// Data that only the sender of the HEARTBEAT interprets.
     pub info: &'a [u8],
 }
 

@@ -37,13 +37,13 @@ pub struct IData<P = Bytes> {
     pub tsn: Tsn,
     /// The stream of the message.
     pub stream: StreamId,
-    /// The message's number in its stream; ordered and unordered ones count apart.
+    /// Number of the message in its stream; ordered and unordered messages are counted apart.
     pub mid: Mid,
-    /// What the application says the payload is; only the first fragment tells, 0 in the others.
+    /// Type of the payload, chosen by the application; 0 except in the first fragment.
     pub ppid: Ppid,
-    /// The fragment's number in its message: 0 for the first.
+    /// Number of the fragment in its message, from 0.
     pub fsn: Fsn,
-    /// Place in the message, order, and haste.
+    /// Position of the fragment in the message, order of delivery, and haste.
     pub flags: DataFlags,
     /// User data.
     pub payload: P,

@@ -27,25 +27,25 @@ use super::raw::RawChunk;
 /// Bytes of the fixed fields behind the chunk header.
 const FIELDS: usize = 16;
 
-/// The smallest a_rwnd that is allowed, in bytes.
+/// The smallest permitted a_rwnd, in bytes.
 const A_RWND_MIN: u32 = 1500;
 
-/// What the sender of INIT or INIT ACK wants of the association.
+/// The sender's parameters of the association to be set up.
 ///
-/// A chunk that came holds [`Parameters`]; one to be sent holds anything that iterates over [`Parameter`].
+/// A received chunk holds [`Parameters`]; one to be sent holds anything that iterates over [`Parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Init<P> {
-    /// The tag that packets to the sender of this chunk must carry.
+    /// Verification tag of packets to the sender of this chunk.
     pub initiate_tag: VerificationTag,
-    /// Bytes that the sender of this chunk has room for.
+    /// Receive buffer of the sender of this chunk, in bytes.
     pub a_rwnd: u32,
-    /// Streams on which it wishes to send.
+    /// Number of streams on which the sender of this chunk wants to send.
     pub outbound_streams: u16,
-    /// Streams on which it can receive, at the most.
+    /// Largest number of streams on which the sender of this chunk can receive.
     pub inbound_streams: u16,
     /// TSN of its first DATA chunk.
     pub initial_tsn: Tsn,
-    /// What else it says.
+    /// Optional and variable-length parameters.
     pub parameters: P,
 }
 
@@ -53,22 +53,22 @@ pub struct Init<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitAck<P>(pub Init<P>);
 
-/// A value of INIT or INIT ACK with which no association can begin.
+/// A value of INIT or INIT ACK with which no association can be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitFault {
-    /// The initiate tag is 0: an INIT is discarded in silence, since no packet could answer it.
+    /// The initiate tag is 0. An INIT is discarded silently, since no packet could answer it.
     ZeroInitiateTag,
-    /// One of the numbers of streams is 0: answered with ABORT.
+    /// A number of streams is 0. Answered with ABORT.
     ZeroStreams,
-    /// a_rwnd is below 1500 bytes: answered with ABORT.
+    /// a_rwnd is below 1500 bytes. Answered with ABORT.
     WindowTooSmall,
 }
 
 impl<P> Init<P> {
-    /// Judges the fixed fields by the limits that sections 3.3.2 and 3.3.3 set them.
+    /// Checks the fixed fields against the limits of sections 3.3.2 and 3.3.3.
     ///
     /// # Errors
-    /// The first fault, the one that forbids an answer before the others.
+    /// The first fault; a fault that forbids an answer takes precedence.
     pub fn validate(&self) -> Result<(), InitFault> {
         if self.initiate_tag.0 == 0 {
             return Err(InitFault::ZeroInitiateTag);

@@ -1,5 +1,5 @@
-//! PAD (RFC 4820, section 3): makes a packet larger and means nothing. Who does not know it skips it, as the
-//! upper bits of its type say, so it needs no agreement.
+//! PAD (RFC 4820, section 3) enlarges a packet and has no other effect. A receiver that does not know the chunk
+//! skips it, as the upper bits of its type say, so that no agreement is needed.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -26,7 +26,7 @@ impl EmitChunk for Pad {
     }
 
     fn emit_value(self, buffer: &mut Vec<u8>, room: usize) {
-        // The builder has checked that it fits.
+        // The builder has checked that the chunk fits.
         buffer.resize(buffer.len() + self.0.min(room), 0);
     }
 }

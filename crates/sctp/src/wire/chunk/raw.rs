@@ -1,4 +1,4 @@
-//! A chunk as it stands on the wire: what every chunk has.
+//! A chunk as on the wire: the part that is common to all types.
 
 use bytes::Bytes;
 
@@ -6,20 +6,20 @@ use super::super::error::{Item, ParseError};
 use super::super::registry::ChunkType;
 use super::super::tlv::{HEADER, Tlv};
 
-/// The bit that says that a packet carries the tag of its sender's peer reflected, for lack of a tag
-/// of its own (ABORT and SHUTDOWN COMPLETE; RFC 9260, section 8.5.1).
+/// The bit that says that a packet carries the tag of its sender's peer, for lack of one of its own (ABORT and
+/// SHUTDOWN COMPLETE; RFC 9260, section 8.5.1).
 pub(super) const T_BIT: u8 = 0x01;
 
-/// A chunk as it stands on the wire, without its padding.
+/// A chunk as on the wire, without padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawChunk<'a> {
-    /// What it is.
+    /// Type of the chunk.
     pub chunk_type: ChunkType,
-    /// What they mean depends on the type.
+    /// Flags, whose meaning depends on the type.
     pub flags: u8,
-    /// Header and value; without the user data if this is the `tail`.
+    /// Header and value, without the user data if that is in `tail`.
     pub bytes: &'a [u8],
-    /// User data of a DATA or I-DATA chunk, if it lies elsewhere in memory than what precedes it.
+    /// User data of a DATA or I-DATA chunk, if it is elsewhere in memory than the bytes before it.
     pub tail: Option<&'a Bytes>,
 }
 
@@ -30,19 +30,19 @@ impl<'a> RawChunk<'a> {
         RawChunk { chunk_type: ChunkType(chunk_type), flags, bytes: tlv.bytes, tail: None }
     }
 
-    /// User data: `value`, which is a part of `datagram`, unless it lies elsewhere.
+    /// The user data `value` as a part of `datagram`, or the tail if there is one.
     #[inline]
     pub(super) fn user_data(&self, value: &[u8], datagram: &Bytes) -> Bytes {
         self.tail.cloned().unwrap_or_else(|| datagram.slice_ref(value))
     }
 
-    /// What follows the header.
+    /// The bytes after the header.
     #[inline]
     pub fn value(&self) -> &'a [u8] {
         self.bytes.get(HEADER..).unwrap_or_default()
     }
 
-    /// The fixed fields at the beginning of the value, and what follows them.
+    /// Splits the value into its fixed fields and the rest.
     #[inline]
     pub(super) fn split_fields<const N: usize>(
         &self,

@@ -11,8 +11,8 @@
 //! |   17 Add Outgoing Streams Request  18 Add Incoming Streams Request
 //! ```
 //!
-//! All of them begin with a re-configuration sequence number of 32 bits: the request's own, or in a
-//! response that of the request that it answers.
+//! Each begins with a re-configuration sequence number of 32 bits: a request's own, or that of the request that a
+//! response answers.
 
 use super::super::builder::EmitChunk;
 use super::super::error::{Item, ParseError};
@@ -24,7 +24,7 @@ use super::raw::RawChunk;
 
 /// A RE-CONFIG chunk.
 ///
-/// A chunk that came holds [`ReconfigParameters`]; one to be sent holds anything that iterates over
+/// A received chunk holds [`ReconfigParameters`]; one to be sent holds anything that iterates over
 /// [`ReconfigParameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReConfig<P> {
@@ -32,92 +32,92 @@ pub struct ReConfig<P> {
     pub parameters: P,
 }
 
-/// A request or a response. `S` iterates over [`StreamId`]s; a list of none means all streams.
+/// A request or a response. `S` iterates over [`StreamId`]s; an empty list means all streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReconfigParameter<'a, S> {
-    /// The sender's streams begin again at SSN 0 (section 4.1).
+    /// The sender restarts its streams at SSN 0 (section 4.1).
     OutgoingReset {
-        /// The number of this request.
+        /// Number of this request.
         request: Rsn,
-        /// The request of the peer that this one answers, or the last of them that was received.
+        /// The peer's request that this one answers, otherwise the last one received.
         response: Rsn,
         /// The last TSN before the reset.
         last_tsn: Tsn,
-        /// Stream identifiers; none stands for all streams.
+        /// Stream identifiers; an empty list means all streams.
         streams: S,
     },
-    /// The peer is asked to reset its streams (section 4.2).
+    /// Asks the peer to reset its outgoing streams (section 4.2).
     IncomingReset {
-        /// The number of this request.
+        /// Number of this request.
         request: Rsn,
-        /// Stream identifiers; none stands for all streams.
+        /// Stream identifiers; an empty list means all streams.
         streams: S,
     },
-    /// Both sides begin again with new TSNs and all SSNs 0 (section 4.3).
+    /// Both sides restart with new TSNs and with SSN 0 on all streams (section 4.3).
     SsnTsnReset {
-        /// The number of this request.
+        /// Number of this request.
         request: Rsn,
     },
-    /// What became of a request (section 4.4).
+    /// Result of a request (section 4.4).
     Response {
-        /// The number of the request.
+        /// Number of the request.
         response: Rsn,
-        /// What became of it.
+        /// Result of the request.
         result: ReconfigResult,
-        /// After an SSN/TSN reset: the next TSN of the sender of this response, and the next one that
-        /// its receiver is to use.
+        /// After an SSN/TSN reset: the next TSN of the sender of this response, and the next TSN that its receiver
+        /// must use.
         next_tsns: Option<(Tsn, Tsn)>,
     },
-    /// The sender wants more streams to send on (section 4.5).
+    /// The sender asks for further outgoing streams (section 4.5).
     AddOutgoing {
-        /// The number of this request.
+        /// Number of this request.
         request: Rsn,
-        /// How many more.
+        /// Number of further streams.
         count: u16,
     },
-    /// The peer is asked to take more streams to send on (section 4.6).
+    /// Asks the peer to add outgoing streams (section 4.6).
     AddIncoming {
-        /// The number of this request.
+        /// Number of this request.
         request: Rsn,
-        /// How many more.
+        /// Number of further streams.
         count: u16,
     },
-    /// None of these.
+    /// A parameter that is none of these.
     Unrecognized(RawParameter<'a>),
 }
 
-/// What became of a request (section 4.4).
+/// Result of a request (section 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReconfigResult(pub u32);
 
 impl ReconfigResult {
-    /// There was nothing to do.
+    /// Nothing had to be done.
     pub const NOTHING_TO_DO: ReconfigResult = ReconfigResult(0);
     /// The request was carried out.
     pub const PERFORMED: ReconfigResult = ReconfigResult(1);
-    /// The receiver does not want to.
+    /// The receiver refuses the request.
     pub const DENIED: ReconfigResult = ReconfigResult(2);
     /// One of the streams does not exist.
     pub const WRONG_SSN: ReconfigResult = ReconfigResult(3);
-    /// The receiver has a request of its own under way.
+    /// A request of the receiver is in progress.
     pub const REQUEST_IN_PROGRESS: ReconfigResult = ReconfigResult(4);
     /// The request's number is neither the next nor that of a request just answered.
     pub const BAD_SEQUENCE_NUMBER: ReconfigResult = ReconfigResult(5);
-    /// The request will be carried out; ask again.
+    /// The request will be carried out; the sender repeats it to learn the result.
     pub const IN_PROGRESS: ReconfigResult = ReconfigResult(6);
 }
 
-/// Streams of a request that came.
+/// The streams of a received request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamIds<'a>(&'a [[u8; 2]]);
 
 impl<'a> StreamIds<'a> {
-    /// One after the other, as they came.
+    /// The stream identifiers, in the order of the request.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = StreamId> + Clone + 'a {
         self.0.iter().map(|number| StreamId(u16::from_be_bytes(*number)))
     }
 
-    /// Whether none is listed, which means all.
+    /// Whether the list is empty, which means all streams.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -132,18 +132,18 @@ impl<'a> IntoIterator for StreamIds<'a> {
     }
 }
 
-/// The parameters of a RE-CONFIG chunk, not read yet.
+/// The parameters of a RE-CONFIG chunk, not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReconfigParameters<'a>(&'a [u8]);
 
 impl<'a> ReconfigParameters<'a> {
-    /// Walks the parameters; ends after the first error.
+    /// Iterates over the parameters; ends after the first error.
     pub fn iter(&self) -> ReconfigIter<'a> {
         ReconfigIter(TlvIter::new(self.0, Item::Parameter))
     }
 }
 
-/// See [`ReconfigParameters::iter`].
+/// Iterator of [`ReconfigParameters::iter`].
 #[derive(Clone, Debug)]
 pub struct ReconfigIter<'a>(TlvIter<'a>);
 
@@ -197,7 +197,7 @@ fn parse(tlv: Tlv<'_>) -> Result<ReconfigParameter<'_, StreamIds<'_>>, ParseErro
     })
 }
 
-/// Takes fields from the front of a parameter's value.
+/// Reads fields from the front of a parameter's value.
 struct Fields<'a> {
     rest: &'a [u8],
     too_short: ParseError,
@@ -218,7 +218,7 @@ impl<'a> Fields<'a> {
         self.u32().map(Rsn)
     }
 
-    /// A number of streams and 16 bits that are reserved.
+    /// A number of streams, followed by 16 reserved bits.
     fn count(&mut self) -> Result<u16, ParseError> {
         let [high, low, _, _] = self.take()?;
         Ok(u16::from_be_bytes([high, low]))
@@ -264,7 +264,7 @@ fn emit<S: IntoIterator<Item = StreamId> + Clone>(
             }
         });
     };
-    // The number of streams stands in the upper half of its word.
+    // The number of streams is the upper half of its word.
     let count_word = |count: u16| u32::from(count) << 16;
     match parameter {
         ReconfigParameter::OutgoingReset { request, response, last_tsn, streams } => put(

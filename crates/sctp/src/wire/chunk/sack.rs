@@ -25,12 +25,12 @@ use super::raw::{RawChunk, too_short};
 
 /// Bytes of the fixed fields behind the chunk header.
 const FIELDS: usize = 12;
-/// Where the two counts stand among them.
+/// Position of the two counts among them.
 const COUNTS: core::ops::Range<usize> = 8..FIELDS;
 /// Bytes of a gap ack block, and of a duplicate TSN.
 const ENTRY: usize = 4;
 
-/// TSNs that were received behind a gap, as offsets from the cumulative TSN ack, both inclusive.
+/// TSNs received beyond a gap, as offsets from the cumulative TSN ack, both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapAckBlock {
     /// Offset of the first TSN.
@@ -39,12 +39,12 @@ pub struct GapAckBlock {
     pub end: u16,
 }
 
-/// A SACK that came.
+/// A received SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sack<'a> {
     /// The last TSN before the first gap.
     pub cumulative_tsn_ack: Tsn,
-    /// Bytes that the sender of the SACK has room for.
+    /// Free receive buffer of the sender of the SACK, in bytes.
     pub a_rwnd: u32,
     gaps: &'a [[u8; ENTRY]],
     duplicates: &'a [[u8; ENTRY]],
@@ -67,7 +67,7 @@ impl<'a> Sack<'a> {
         })
     }
 
-    /// The gap ack blocks as they came; see [`Sack::has_ascending_blocks`].
+    /// The gap ack blocks in the order of the chunk, unchecked; see [`Sack::has_ascending_blocks`].
     pub fn gap_ack_blocks(&self) -> impl ExactSizeIterator<Item = GapAckBlock> + Clone + 'a {
         self.gaps.iter().map(|&[s0, s1, e0, e1]| GapAckBlock {
             start: u16::from_be_bytes([s0, s1]),
@@ -75,13 +75,13 @@ impl<'a> Sack<'a> {
         })
     }
 
-    /// TSNs that arrived again, one entry for each time.
+    /// TSNs of duplicates, one entry for each.
     pub fn duplicate_tsns(&self) -> impl ExactSizeIterator<Item = Tsn> + Clone + 'a {
         self.duplicates.iter().map(|tsn| Tsn(u32::from_be_bytes(*tsn)))
     }
 
-    /// Whether every block starts at 1 or later, ends no earlier than it starts, and lies wholly
-    /// behind the one before it. True without blocks.
+    /// Whether every block starts at 1 or later, ends no earlier than it starts, and lies wholly beyond the block
+    /// before it. True without blocks.
     pub fn has_ascending_blocks(&self) -> bool {
         let mut previous_end = 0;
         self.gap_ack_blocks().all(|block| {
@@ -92,17 +92,17 @@ impl<'a> Sack<'a> {
     }
 }
 
-/// A SACK to be sent. What does not fit is left out: duplicates before gap ack blocks, and of each
-/// the last.
+/// A SACK to be sent. Entries for which the packet has no room are left out from the end, duplicates before gap ack
+/// blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutgoingSack<G, D> {
     /// The last TSN before the first gap.
     pub cumulative_tsn_ack: Tsn,
-    /// Bytes that we have room for.
+    /// Free receive buffer of this side, in bytes.
     pub a_rwnd: u32,
     /// Iterates over [`GapAckBlock`], ascending.
     pub gap_ack_blocks: G,
-    /// Iterates over the [`Tsn`]s that arrived again.
+    /// Iterates over the [`Tsn`]s of duplicates.
     pub duplicate_tsns: D,
 }
 
@@ -125,7 +125,7 @@ where
         buffer.extend_from_slice(&self.a_rwnd.to_be_bytes());
         buffer.extend_from_slice(&[0; COUNTS.end - COUNTS.start]);
 
-        // `room` is below 2^16 bytes, so neither count can pass 16 bits.
+        // `room` is below 2^16 bytes, so that both counts fit in 16 bits.
         let mut left = room.saturating_sub(FIELDS) / ENTRY;
         let mut gaps: u16 = 0;
         for block in self.gap_ack_blocks.into_iter().take(left) {

@@ -18,21 +18,21 @@ use super::super::ids::Tsn;
 use super::super::registry::ChunkType;
 use super::raw::{RawChunk, T_BIT};
 
-/// The sender has nothing more to send and saw everything acknowledged.
+/// The sender has no more data to send, and all its data is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shutdown {
     /// The last TSN before the first gap, as in a SACK without blocks.
     pub cumulative_tsn_ack: Tsn,
 }
 
-/// Answers [`Shutdown`] when nothing is outstanding here either.
+/// Answers [`Shutdown`] once this side has no outstanding data either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShutdownAck;
 
-/// Answers [`ShutdownAck`]: the association is over.
+/// Answers [`ShutdownAck`]: the association has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShutdownComplete {
-    /// T: the packet's verification tag is the one that the packet it answers carried.
+    /// T: the packet carries the verification tag of the packet that it answers.
     pub t_bit: bool,
 }
 

@@ -18,7 +18,7 @@ use super::super::registry::ParameterType;
 use super::super::tlv;
 use super::{Parameter, Parameters};
 
-/// The kinds of addresses that an endpoint can use. Host names are not among them.
+/// The kinds of addresses that an endpoint supports. Host names are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AddressTypes {
     /// Whether IPv4 addresses (type 5) are supported.
@@ -28,7 +28,7 @@ pub struct AddressTypes {
 }
 
 impl AddressTypes {
-    /// From a list of parameter types; those that are not IP addresses are ignored.
+    /// Parses a list of parameter types; types other than IP addresses are ignored.
     pub(super) fn parse(value: &[u8]) -> Self {
         let mut types = AddressTypes::default();
         for number in value.as_chunks::<2>().0 {
@@ -53,8 +53,8 @@ impl AddressTypes {
     }
 }
 
-/// Appends the address parameter for `address`, which needs no padding. A chain of them is the value
-/// of the cause [`super::super::cause::Cause::RestartWithNewAddresses`].
+/// Appends the address parameter for `address`, which needs no padding. The value of the cause
+/// [`super::super::cause::Cause::RestartWithNewAddresses`] is a sequence of them.
 pub fn emit_address(buffer: &mut Vec<u8>, address: IpAddr) {
     match address {
         IpAddr::V4(address) => tlv::emit(buffer, ParameterType::IPV4_ADDRESS.0, |buffer| {
@@ -66,7 +66,7 @@ pub fn emit_address(buffer: &mut Vec<u8>, address: IpAddr) {
     }
 }
 
-/// Walks a chain of address parameters; others are passed over.
+/// Iterates over a sequence of address parameters; other parameters are skipped.
 pub fn parse_addresses(bytes: &[u8]) -> impl Iterator<Item = Result<IpAddr, ParseError>> {
     Parameters::new(bytes).into_iter().filter_map(|parameter| match parameter {
         Ok(Parameter::Ipv4Address(address)) => Some(Ok(address.into())),
