@@ -138,7 +138,7 @@ impl Table {
 const INTRODUCTION: &str = "\
 # Interop
 
-This page lists the exercises of thinstream with other SCTP stacks and their results; [tcp.md](tcp.md#with-whom-it-was-tried) lists the
+This page lists the exercises of thinstream with other SCTP stacks and their results; [tcp.md](tcp.md#tested-stacks-and-applications) lists the
 tested peers of its TCP. `make interop` writes this page (as root, on Linux; four minutes on two processors). Every number counts
 completed runs, and the command fails if one of them failed. Quick rows are also part of `make test`.
 
