@@ -14,11 +14,17 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A message that is sent now.
-pub fn message() -> [u8; MESSAGE] {
+/// A message that is sent now, with its number among those of its connection.
+pub fn message(number: u64) -> [u8; MESSAGE] {
     let mut message = [7; MESSAGE];
     message[..8].copy_from_slice(&now().to_be_bytes());
+    message[8..16].copy_from_slice(&number.to_be_bytes());
     message
+}
+
+/// The number of a message, or of its answer; none where bytes are missing.
+pub fn number_of(message: &[u8]) -> Option<u64> {
+    message.get(8..16)?.try_into().ok().map(u64::from_be_bytes)
 }
 
 /// Latencies of the messages that arrived since the last mark.

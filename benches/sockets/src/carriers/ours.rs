@@ -6,6 +6,7 @@ use thinstream::{
 };
 
 use crate::Result;
+use crate::answers::Answers;
 use crate::probe::Probe;
 use crate::sender::Sender;
 
@@ -33,7 +34,7 @@ async fn answer(association: Association, probe: Probe) {
     }
 }
 
-pub async fn connect(server: String) -> Result<Sender> {
+pub async fn connect(server: String, mut answers: Answers) -> Result<Sender> {
     let (address, key) = match server.split_once(' ') {
         Some((address, key)) => (address, Some(key)),
         None => (&*server, None),
@@ -47,7 +48,11 @@ pub async fn connect(server: String) -> Result<Sender> {
     }
     let association = endpoint.connect(peer, AssociationOptions::default()).await?;
     let reading = association.clone();
-    tokio::spawn(async move { while let Ok(Some(_)) = reading.receive().await {} });
+    tokio::spawn(async move {
+        while let Ok(Some(message)) = reading.receive().await {
+            answers.on_received(&message.payload.into_bytes());
+        }
+    });
     Ok(Box::new(move |message| {
         association.try_send(StreamId(0), message.to_vec(), SendOptions::default())?;
         Ok(())
