@@ -24,7 +24,7 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ::endpoint::answers::Answers;
+use ::endpoint::answers::{Answers, BUDGET};
 use ::endpoint::population::Population;
 use ::endpoint::turns::Turns;
 use base::{
@@ -47,9 +47,6 @@ use crate::options::{AssociationOptions, EndpointOptions};
 use crate::paths::addresses::{PeerAddresses, local_for};
 use crate::setup::{self, Tags};
 use crate::wire::{CommonHeader, Packet, Tsn, VerificationTag};
-
-/// Most bytes of queued answers without an association, with overhead: a burst of 10,000 INITs is answered in full.
-const ANSWERS: usize = 8 << 20;
 
 /// Period after which the key of cookies changes.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
@@ -127,7 +124,7 @@ impl Endpoint {
             deadlines: Deadlines::default(),
             turns: Turns::default(),
             events: VecDeque::new(),
-            replies: Answers::new(usize::MAX, ANSWERS),
+            replies: Answers::new(BUDGET),
             stats: EndpointStats::default(),
         }
     }
