@@ -219,6 +219,11 @@ impl Endpoint {
         AssociationMut::new(self, id)
     }
 
+    /// Associations with several paths, one of which leads to `remote`.
+    pub fn with_path_to(&self, remote: SocketAddr) -> impl Iterator<Item = AssociationId> {
+        self.table.with_path_to(remote)
+    }
+
     /// Output: the next event of any association.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         self.events.pop_front()

@@ -62,7 +62,15 @@ impl Association {
         remotes
     }
 
-    /// Whether the addresses by which packets find the association changed.
+    /// Where the paths lead, confirmed or not, if there are several; otherwise empty.
+    pub(crate) fn remotes_of_several(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
+        match self.paths.is_single() {
+            true => SmallVec::new(),
+            false => self.paths.live().map(|(_, path)| path.remote()).collect(),
+        }
+    }
+
+    /// Whether the addresses by which the association is found changed.
     pub(crate) fn is_readdressed(&self) -> bool {
         self.paths.is_readdressed()
     }

@@ -1,7 +1,7 @@
 //! The endpoint's associations: by id, by verification tag, by peer.
 
 use core::net::{IpAddr, SocketAddr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ::endpoint::memory::{Account, Glance};
 use ::endpoint::population::Membership;
@@ -19,6 +19,9 @@ use crate::wire::VerificationTag;
 pub struct AssociationId(Name);
 
 impl AssociationId {
+    /// No other is less.
+    const FIRST: AssociationId = AssociationId(Name::FIRST);
+
     /// Row in the table.
     pub(super) fn row(self) -> u32 {
         self.0.row()
@@ -33,9 +36,8 @@ pub(super) struct Slot {
     pub(super) dirty: bool,
     /// The peer's address in the lookup, while the association is listed.
     listed: Option<Peer>,
-    /// Further addresses in the lookup.
-    #[expect(clippy::box_collection, reason = "one word while there are none")]
-    listed_further: Option<Box<Vec<Peer>>>,
+    /// Further addresses in the lookups; one word while there are none.
+    listed_further: Option<Box<Further>>,
     /// Whether the application has released it.
     released: bool,
     /// The peer's host at its creation.
@@ -86,6 +88,15 @@ impl Slot {
 /// only.
 type Peer = (IpAddr, u16, u16);
 
+/// What the lookups have of an association with several paths, beside its first address.
+#[derive(Debug, Default)]
+struct Further {
+    /// Confirmed addresses of the peer.
+    peers: Vec<Peer>,
+    /// Where its paths lead, confirmed or not.
+    paths: Vec<SocketAddr>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: table::Table<Slot>,
@@ -93,6 +104,8 @@ pub(super) struct Table {
     /// order of its rows does not matter.
     by_tag: HashTable<(VerificationTag, AssociationId)>,
     by_peer: BTreeMap<Peer, AssociationId>,
+    /// Associations with several paths, by where the paths lead.
+    by_path: BTreeSet<(SocketAddr, AssociationId)>,
     /// Number of released associations with data left to send.
     leaving: usize,
 }
@@ -135,17 +148,20 @@ impl Table {
         slot.association.clear_readdressed();
         let tag = slot.association.local_tag();
         let peers = peers_of(&slot.association);
+        let paths = slot.association.remotes_of_several().to_vec();
         let by_tag = self.by_tag.entry(hash(tag), |(other, _)| *other == tag, rehash);
         by_tag.insert((tag, id));
         let mut listed = peers.into_iter();
         let first = listed.next().inspect(|peer| {
             self.by_peer.insert(*peer, id);
         });
-        let further: Vec<Peer> =
+        let peers: Vec<Peer> =
             listed.filter(|peer| *self.by_peer.entry(*peer).or_insert(id) == id).collect();
+        self.by_path.extend(paths.iter().map(|path| (*path, id)));
+        let is_single = peers.is_empty() && paths.is_empty();
         if let Some(slot) = self.slot_mut(id) {
             slot.listed = first;
-            slot.listed_further = (!further.is_empty()).then(|| Box::new(further));
+            slot.listed_further = (!is_single).then(|| Box::new(Further { peers, paths }));
         }
     }
 
@@ -166,7 +182,10 @@ impl Table {
         if let Ok(found) = self.by_tag.find_entry(hash(tag), |entry| *entry == (tag, id)) {
             found.remove();
         }
-        for peer in core::iter::once(first).chain(*further) {
+        for path in further.paths {
+            self.by_path.remove(&(path, id));
+        }
+        for peer in core::iter::once(first).chain(further.peers) {
             if self.by_peer.get(&peer) == Some(&id) {
                 self.by_peer.remove(&peer);
             }
@@ -212,6 +231,12 @@ impl Table {
 
     pub(super) fn by_peer(&self, remote: SocketAddr, port: u16) -> Option<AssociationId> {
         self.by_peer.get(&key(remote, port)).copied()
+    }
+
+    /// Associations of several paths, one of which leads to `remote`.
+    pub(super) fn with_path_to(&self, remote: SocketAddr) -> impl Iterator<Item = AssociationId> {
+        let from = self.by_path.range((remote, AssociationId::FIRST)..);
+        from.take_while(move |(path, _)| *path == remote).map(|(_, id)| *id)
     }
 
     /// An association with SCTP port `port` of the host at `remote`, on any UDP port: the association of a packet
