@@ -20,11 +20,12 @@ mod stats;
 mod table;
 mod without_checksum;
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ::endpoint::answers::{Answers, BUDGET};
+use ::endpoint::census::Census;
 use ::endpoint::population::Population;
 use ::endpoint::turns::Turns;
 use base::{
@@ -174,7 +175,7 @@ impl Endpoint {
         if let Some(id) = peer.as_slice().iter().find_map(known) {
             return Err(ConnectError::Exists(id));
         }
-        if self.is_full() && !self.make_room(now, Host::from(remote.ip())) {
+        if !self.take_place(now, Host::from(remote.ip())) {
             return Err(ConnectError::TooMany);
         }
         let identity = Identity {
@@ -207,6 +208,25 @@ impl Endpoint {
             // The ABORT is still to be sent.
             self.table.mark_released(id);
         }
+    }
+
+    /// Counts associations and the hosts of their peers together with other endpoints, whose limits are the same, before there
+    /// is any: [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all of them together. Who
+    /// makes room for a newcomer is sought here alone.
+    pub fn join(&mut self, census: Arc<dyn Census>) {
+        self.population.join(Arc::clone(&census));
+        self.table.join(census);
+    }
+
+    /// Whether an association of this endpoint has this tag.
+    pub fn has_tag(&self, tag: VerificationTag) -> bool {
+        self.table.by_tag(tag).is_some()
+    }
+
+    /// Whether an association of this endpoint is with SCTP port `port` at this IP address, whatever the port of the
+    /// encapsulation.
+    pub fn has_peer(&self, remote: IpAddr, port: u16) -> bool {
+        self.table.by_transport_address(SocketAddr::new(remote, 0), port).is_some()
     }
 
     /// An association, read only.
@@ -302,7 +322,7 @@ impl Endpoint {
 
     fn draw_free_tag(&mut self) -> VerificationTag {
         loop {
-            let tag = setup::draw_tag(&mut self.random);
+            let tag = self.options.shard.draw_tag(&mut self.random);
             if self.table.by_tag(tag).is_none() {
                 return tag;
             }

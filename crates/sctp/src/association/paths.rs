@@ -52,6 +52,11 @@ impl Association {
     }
 
     /// The confirmed addresses of the peer, the primary first.
+    pub fn confirmed_addresses(&self) -> impl Iterator<Item = SocketAddr> + use<> {
+        self.confirmed_remotes().into_iter()
+    }
+
+    /// As [`Association::confirmed_addresses`], without a walk.
     pub(crate) fn confirmed_remotes(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
         let mut remotes = SmallVec::from_iter([self.remote()]);
         for (_, path) in self.paths.live().filter(|(_, path)| path.is_confirmed()) {

@@ -2,7 +2,9 @@
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use ::endpoint::census::Census;
 use ::endpoint::memory::{Account, Glance};
 use ::endpoint::population::Membership;
 use ::endpoint::table::{self, Name};
@@ -108,6 +110,8 @@ pub(super) struct Table {
     by_path: BTreeSet<(SocketAddr, AssociationId)>,
     /// Number of released associations with data left to send.
     leaving: usize,
+    /// Counts places together with other endpoints: each association has one until it is released.
+    census: Option<Arc<dyn Census>>,
 }
 
 impl Table {
@@ -118,6 +122,34 @@ impl Table {
     /// Number of ended associations with a packet left to send.
     pub(super) fn leaving(&self) -> usize {
         self.leaving
+    }
+
+    /// Counts places together with other endpoints from now on; there is no association yet.
+    pub(super) fn join(&mut self, census: Arc<dyn Census>) {
+        self.census = Some(census);
+    }
+
+    /// Whether places are counted together with other endpoints.
+    pub(super) fn is_joined(&self) -> bool {
+        self.census.is_some()
+    }
+
+    /// Takes a place for an association that will be inserted, if fewer than `max` are taken. Ended ones whose last packet
+    /// has not left have none, unless there are as many of them again.
+    pub(super) fn take_place(&self, max: usize) -> bool {
+        let all = self.len();
+        all / 2 < max
+            && match &self.census {
+                None => all - self.leaving < max,
+                Some(census) => census.take_place(max),
+            }
+    }
+
+    /// Gives back the place of an association that is released, or was not inserted.
+    pub(super) fn give_place(&self) {
+        if let Some(census) = &self.census {
+            census.give_place();
+        }
     }
 
     /// All associations.
@@ -194,8 +226,11 @@ impl Table {
 
     pub(super) fn remove(&mut self, id: AssociationId) {
         self.unlist(id);
-        let slot = self.slots.remove(id.0);
-        self.leaving -= usize::from(slot.is_some_and(|slot| slot.released));
+        match self.slots.remove(id.0) {
+            Some(slot) if slot.released => self.leaving -= 1,
+            Some(_) => self.give_place(),
+            None => {}
+        }
     }
 
     pub(super) fn mark_released(&mut self, id: AssociationId) {
@@ -203,6 +238,7 @@ impl Table {
             && !core::mem::replace(&mut slot.released, true)
         {
             self.leaving += 1;
+            self.give_place();
         }
     }
 
