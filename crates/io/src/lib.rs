@@ -16,6 +16,7 @@ pub mod emulator;
 #[cfg(target_os = "linux")]
 mod error_queue;
 mod fragmentation;
+mod group;
 pub mod ip;
 #[cfg(target_os = "linux")]
 mod limits;
@@ -34,6 +35,7 @@ pub use clock::{Alarm, Clock};
 pub use driver::{Hook, Shared, run};
 #[cfg(feature = "emulator")]
 pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
+pub use group::{Steering, can_group};
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};
@@ -41,6 +43,6 @@ pub use raw::RawTransport;
 pub use sockets::Sockets;
 #[cfg(feature = "capture")]
 pub use tap::PcapTap;
-pub use transport::{BindError, RecvBatch, Transport, TransportStatistics};
+pub use transport::{BindError, RecvBatch, SendOnly, Transport, TransportStatistics};
 pub use tun::{Tun, TunError, TunOptions, TunStatistics, TunTransport};
 pub use udp::{SCTP_OVER_UDP_PORT, UdpTransport, unspecified_for};
