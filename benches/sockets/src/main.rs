@@ -16,6 +16,7 @@ mod rounds;
 mod sender;
 mod server;
 mod soak;
+mod threads;
 
 use clap::{Parser, Subcommand};
 

@@ -16,6 +16,8 @@ pub struct Mark {
     pub resident: u64,
     /// p50, p99 and p99.9 of the messages, in nanoseconds.
     pub latencies: [u64; 3],
+    /// Processor time since the mark before of the thread that used the most, in nanoseconds.
+    pub busiest: u64,
 }
 
 /// A process of this program; it ends with this value.
@@ -57,8 +59,9 @@ impl Process {
         let numbers: Vec<u64> =
             line.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?;
         match numbers[..] {
-            [messages, user, system, resident, p50, p99, p999] => {
-                Ok(Mark { messages, user, system, resident, latencies: [p50, p99, p999] })
+            [messages, user, system, resident, p50, p99, p999, busiest] => {
+                let latencies = [p50, p99, p999];
+                Ok(Mark { messages, user, system, resident, latencies, busiest })
             }
             _ => Err(format!("the server said {line:?}").into()),
         }

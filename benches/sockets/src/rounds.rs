@@ -27,7 +27,7 @@ pub struct Plan {
     /// Milliseconds between two messages of a connection.
     #[arg(long, default_value_t = 250)]
     interval_ms: u64,
-    /// Threads of the server process.
+    /// Threads of the server process, and shards of thinstream's endpoint.
     #[arg(long, default_value_t = 1)]
     threads: usize,
 }
@@ -40,6 +40,7 @@ struct Numbers {
     system_us: f64,
     bytes_a_connection: f64,
     latencies_us: [f64; 3],
+    busiest_us: f64,
 }
 
 /// Measures and prints.
@@ -67,9 +68,9 @@ pub fn run(plan: &Plan) -> Result<()> {
 
 fn print(connections: usize, carriers: &[Carrier], measured: &[Vec<Numbers>]) {
     println!(
-        "\n| {connections} connections | messages/s | CPU us a message | of it in the kernel | p50 us | p99 us | p99.9 us | bytes a connection |"
+        "\n| {connections} connections | messages/s | CPU us a message | of it in the kernel | of the busiest thread | p50 us | p99 us | p99.9 us | bytes a connection |"
     );
-    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (carrier, rounds) in carriers.iter().zip(measured) {
         let of = |number: fn(&Numbers) -> f64| {
             let mut all: Vec<f64> = rounds.iter().map(number).collect();
@@ -78,6 +79,7 @@ fn print(connections: usize, carriers: &[Carrier], measured: &[Vec<Numbers>]) {
         };
         let (least, cpu, most) = of(|numbers| numbers.user_us + numbers.system_us);
         let system = of(|numbers| numbers.system_us).1;
+        let busiest = of(|numbers| numbers.busiest_us).1;
         let rate = of(|numbers| numbers.messages_a_second).1;
         let bytes = of(|numbers| numbers.bytes_a_connection).1;
         let latencies = [0, 1, 2].map(|index| match index {
@@ -87,7 +89,7 @@ fn print(connections: usize, carriers: &[Carrier], measured: &[Vec<Numbers>]) {
         });
         let [p50, p99, p999] = latencies;
         println!(
-            "| {carrier:?} | {rate:.0} | {cpu:.1} ({least:.1}-{most:.1}) | {system:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |"
+            "| {carrier:?} | {rate:.0} | {cpu:.1} ({least:.1}-{most:.1}) | {system:.1} | {busiest:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |"
         );
     }
 }
@@ -129,5 +131,6 @@ fn measure(plan: &Plan, carrier: Carrier, connections: usize) -> Result<Numbers>
         system_us: each(last.system, first.system),
         bytes_a_connection: grown as f64 / connections.parse::<f64>()?,
         latencies_us: last.latencies.map(|latency| latency as f64 / 1e3),
+        busiest_us: each(last.busiest, 0),
     })
 }

@@ -10,10 +10,10 @@ use crate::answers::Answers;
 use crate::probe::Probe;
 use crate::sender::Sender;
 
-pub async fn serve(probe: Probe, encrypted: bool, _threads: usize) -> Result<()> {
+pub async fn serve(probe: Probe, encrypted: bool, threads: usize) -> Result<()> {
     let carrier = if encrypted { Carrier::Secure } else { Carrier::PlainUdp };
-    let options =
-        EndpointOptions { carrier, max_per_peer: Some(1 << 16), ..EndpointOptions::server() };
+    let (max_per_peer, shards) = (Some(1 << 16), threads.try_into()?);
+    let options = EndpointOptions { carrier, max_per_peer, shards, ..EndpointOptions::server() };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, options)?;
     match endpoint.fingerprint() {
         Some(key) => println!("{} {key}", endpoint.local_addr()),
