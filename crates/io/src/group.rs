@@ -21,33 +21,31 @@ pub fn can_group() -> bool {
     cfg!(target_os = "linux")
 }
 
-impl UdpTransport {
-    /// Opens `count` sockets at `address`, over which the system distributes what arrives as `steering` says; port 0 takes a
-    /// free one. No other socket may be there, as with [`UdpTransport::bind`]. Needs a tokio runtime with I/O enabled.
-    ///
-    /// The order of the sockets is that of their numbers; it changes as soon as one of them is closed, so that all should be
-    /// kept until none is needed. What distributes them is a hint: a datagram may come to any.
-    ///
-    /// # Errors
-    /// When the address cannot be had, or several were asked for and [`can_group`] is false.
-    pub fn bind_group(
-        address: SocketAddr,
-        count: NonZeroUsize,
-        steering: Steering,
-    ) -> Result<Vec<UdpTransport>, BindError> {
-        let first = UdpTransport::bind(address)?;
-        if count.get() == 1 {
-            return Ok(vec![first]);
-        }
-        #[cfg(target_os = "linux")]
-        let group = linux::group(first, count.get(), steering);
-        #[cfg(not(target_os = "linux"))]
-        let group = {
-            let _ = (first, steering);
-            Err(std::io::ErrorKind::Unsupported.into())
-        };
-        group.map_err(|source| BindError::new("UDP", address, source))
+/// Opens `count` sockets at `address`, over which the system distributes what arrives as `steering` says; port 0 takes a
+/// free one. No other socket may be there, as with [`UdpTransport::bind`]. Needs a tokio runtime with I/O enabled.
+///
+/// The order of the sockets is that of their numbers; it changes as soon as one of them is closed, so that all should be
+/// kept until none is needed. What distributes them is a hint: a datagram may come to any.
+///
+/// # Errors
+/// When the address cannot be had, or several were asked for and [`can_group`] is false.
+pub fn bind_group(
+    address: SocketAddr,
+    count: NonZeroUsize,
+    steering: Steering,
+) -> Result<Vec<UdpTransport>, BindError> {
+    let first = UdpTransport::bind(address)?;
+    if count.get() == 1 {
+        return Ok(vec![first]);
     }
+    #[cfg(target_os = "linux")]
+    let group = linux::group(first, count.get(), steering);
+    #[cfg(not(target_os = "linux"))]
+    let group = {
+        let _ = (first, steering);
+        Err(std::io::ErrorKind::Unsupported.into())
+    };
+    group.map_err(|source| BindError::new("UDP", address, source))
 }
 
 #[cfg(target_os = "linux")]

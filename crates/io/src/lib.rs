@@ -35,7 +35,7 @@ pub use clock::{Alarm, Clock};
 pub use driver::{Hook, Shared, run};
 #[cfg(feature = "emulator")]
 pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
-pub use group::{Steering, can_group};
+pub use group::{Steering, bind_group, can_group};
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};

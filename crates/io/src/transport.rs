@@ -195,7 +195,7 @@ pub struct TransportStatistics {
     pub receive_errors: u64,
     /// Datagrams that the system gave to another shard than theirs, which handed them over.
     pub datagrams_handed_over: u64,
-    /// Those of them that were dropped, since the other shard had too many of them to do.
+    /// Datagrams that were dropped instead, since too many waited for the other shard.
     pub datagrams_not_handed_over: u64,
     /// The latest of these errors, as text.
     pub last_error: Option<String>,

@@ -8,8 +8,8 @@ use crate::wire::{ChunkType, CommonHeader, VerificationTag};
 
 /// One of the endpoints that share an address and an SCTP port, each with associations of its own.
 ///
-/// The tags of shard `index` of `of` are those whose remainder by `of` is `index`: whoever distributes packets need not
-/// know the associations. A tag has log2(`of`) bits less of randomness then.
+/// The tags of shard `index` of `of` are those whose remainder by `of` is `index`, so that packets can be distributed
+/// without knowledge of the associations. A tag has log2(`of`) bits less of randomness then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     index: u32,
@@ -26,7 +26,7 @@ impl Default for Shard {
 /// The shard to which a packet belongs, as far as the packet says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// It has a tag that this shard drew, if one of them did.
+    /// The packet has a tag that this shard drew, if any did.
     Tagged {
         /// Number of the shard.
         shard: u32,
@@ -41,7 +41,7 @@ pub enum Destination {
         /// The sender's SCTP port.
         port: u16,
     },
-    /// It is no SCTP packet: any shard counts and drops it.
+    /// No SCTP packet: any shard counts and drops it.
     Malformed,
 }
 

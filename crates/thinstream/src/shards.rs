@@ -32,11 +32,11 @@ pub(crate) type Whom = (IpAddr, u16);
 /// How a datagram came to the mailbox of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leg {
-    /// Its tag names the shard, which knows best whether there is such a tag.
+    /// The packet's tag names the shard, which knows best whether there is such a tag.
     ByTag,
     /// The address of its sender names the shard, which should have its session.
     ByAddress,
-    /// Some shard may have its session; so many are still to be asked, this one included.
+    /// Some shard may have its session; the number of shards that are still to be asked, this one included.
     Search(usize),
     /// Nowhere else.
     Last,

@@ -13,7 +13,7 @@ fn count(count: usize) -> NonZeroUsize {
 }
 
 fn group(of: usize, address: &str, steering: Steering) -> Vec<UdpTransport> {
-    UdpTransport::bind_group(address.parse().unwrap(), count(of), steering).unwrap()
+    bind_group(address.parse().unwrap(), count(of), steering).unwrap()
 }
 
 /// An SCTP packet with this tag.
@@ -97,11 +97,11 @@ async fn an_address_in_use_is_refused_be_it_by_one_socket_or_by_a_group() {
     let taken = group(2, "127.0.0.1:0", Steering::VerificationTag);
     let address = taken[0].local_addr();
     for of in [1, 2] {
-        let error = UdpTransport::bind_group(address, count(of), Steering::Addresses).unwrap_err();
+        let error = bind_group(address, count(of), Steering::Addresses).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse, "{error}");
     }
     let single = UdpTransport::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = single.local_addr();
-    let error = UdpTransport::bind_group(address, count(2), Steering::Addresses).unwrap_err();
+    let error = bind_group(address, count(2), Steering::Addresses).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse, "{error}");
 }

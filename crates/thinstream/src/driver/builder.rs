@@ -24,7 +24,7 @@ pub(super) struct Builder {
     pub(super) tap: Option<SharedTap>,
     /// The address of this side where a packet names none.
     pub(super) own: SocketAddr,
-    /// Those of associations and of refused clients.
+    /// Signals of new associations and of refused clients.
     pub(super) signals: [Arc<Notify>; 2],
     pub(super) shares_address: bool,
     /// What several shards share.

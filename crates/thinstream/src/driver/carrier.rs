@@ -31,7 +31,7 @@ impl OpenCarrier {
             true => Steering::Addresses,
             false => Steering::VerificationTag,
         };
-        let bind = |at| UdpTransport::bind_group(at, count, steering);
+        let bind = |at| io::bind_group(at, count, steering);
         let udp = match options.carrier {
             Carrier::PlainRawIp => {
                 let sockets = Sockets::bind(addresses, RawTransport::bind)?;

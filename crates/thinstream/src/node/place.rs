@@ -78,7 +78,7 @@ impl Place {
                 return Some((shard as usize, Leg::ByTag));
             }
             Destination::Tagged { tag, .. } if stack.endpoint().has_tag(tag) => return None,
-            // A tag that nobody has: whether that is out of the blue depends on the associations with its sender.
+            // A tag of no association: whether that is out of the blue depends on the associations with its sender.
             Destination::Tagged { port, .. } | Destination::Untagged { port } => port,
         };
         let sender = (meta.remote.ip(), port);
