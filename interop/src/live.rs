@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use base::{Datagram, DatagramMeta, Icmp, Machine, RandomStream, Transmit, TransmitBuffer};
-use io::{Carrier as _, Clock, RawCarrier, Shared, Sockets, UdpCarrier};
+use io::{Clock, RawCarrier, Shared, Sockets, UdpCarrier};
 use sctp::AssociationStats;
 use tokio::runtime::Handle;
 

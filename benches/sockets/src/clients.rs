@@ -1,28 +1,51 @@
-//! The client process: opens the connections, says so, and sends until it is ended.
+//! The client process: opens the connections, says so, and sends until it is told to stop.
 
-use std::io::Read;
+use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::Result;
+use crate::answers::Answers;
 use crate::transports::Transport;
 use crate::pace::pace;
 use crate::probe::message;
 
-/// Drives the connections until the input ends.
+/// How long the last answers may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Drives the connections until a line is read; then waits for the answers, prints how many messages and answers there were and
+/// how many answers were misplaced, and ends with the input.
 pub fn run(transport: Transport, server: &str, connections: usize, interval_ms: u64) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    std::thread::spawn(|| {
-        let _ = std::io::stdin().read(&mut [0]);
+    let stopped = Arc::new(AtomicBool::new(false));
+    let stopping = Arc::clone(&stopped);
+    std::thread::spawn(move || {
+        let mut lines = std::io::stdin().lock().lines().map_while(std::result::Result::ok);
+        if lines.next().is_some() {
+            stopping.store(true, Ordering::Relaxed);
+            lines.for_each(drop);
+        }
         std::process::exit(0);
     });
     runtime.block_on(async {
-        let mut senders = transport.connect(server, connections).await?;
+        let answers = Answers::default();
+        let mut senders = transport.connect(server, connections, &answers).await?;
         println!("connected");
-        let refused = |error| eprintln!("cannot send: {error}");
+        let mut sent = vec![0_u64; connections];
         pace(connections, interval_ms, |index| {
-            if let Err(error) = senders[index](&message()) {
-                refused(error);
+            match senders[index](&message(sent[index])) {
+                Ok(()) => sent[index] += 1,
+                Err(error) => eprintln!("cannot send: {error}"),
             }
+            !stopped.load(Ordering::Relaxed)
         })
-        .await
+        .await?;
+        let (sent, start) = (sent.iter().sum::<u64>(), Instant::now());
+        while answers.arrived() < sent && start.elapsed() < PATIENCE {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        println!("{sent} {} {}", answers.arrived(), answers.misplaced());
+        std::future::pending().await
     })
 }

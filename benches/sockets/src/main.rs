@@ -5,13 +5,18 @@
 //! transport and number of connections a server process and a client process are started; all of them take turns, several
 //! rounds of each, so that other work of the machine meets all alike.
 
+mod answers;
 mod transports;
 mod clients;
 mod pace;
 mod probe;
+mod process;
+mod relay;
 mod rounds;
 mod sender;
 mod server;
+mod soak;
+mod threads;
 
 use clap::{Parser, Subcommand};
 
@@ -32,11 +37,22 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Role {
+    /// Many associations of thinstream for long, through a relay that loses packets: memory and latencies of the server each
+    /// minute; fails if a message is lost, repeated or out of order, or if the server's memory grows.
+    Soak(soak::Plan),
     /// The server process of a measurement; started by the benchmark.
     Serve {
         transport: Transport,
         #[arg(long)]
         threads: usize,
+    },
+    /// The relay of a soak; started by it.
+    Relay {
+        server: String,
+        #[arg(long)]
+        clients: usize,
+        #[arg(long)]
+        loss: f64,
     },
     /// The client process of a measurement; started by the benchmark.
     Drive {
@@ -55,6 +71,8 @@ fn main() -> Result<()> {
     io::raise_descriptor_limit()?;
     match arguments.role {
         None => rounds::run(&arguments.plan),
+        Some(Role::Soak(plan)) => soak::run(&plan),
+        Some(Role::Relay { server, clients, loss }) => relay::run(&server, clients, loss),
         Some(Role::Serve { transport, threads }) => server::run(transport, threads),
         Some(Role::Drive { transport, server, connections, interval_ms }) => {
             clients::run(transport, &server, connections, interval_ms)

@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::threads::Threads;
 use crate::{MESSAGE, Result};
 
 /// Nanoseconds of the machine's monotonic clock, which its processes share.
@@ -14,33 +15,41 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A message that is sent now.
-pub fn message() -> [u8; MESSAGE] {
+/// A message that is sent now, with its number among those of its connection.
+pub fn message(number: u64) -> [u8; MESSAGE] {
     let mut message = [7; MESSAGE];
     message[..8].copy_from_slice(&now().to_be_bytes());
+    message[8..16].copy_from_slice(&number.to_be_bytes());
     message
+}
+
+/// The number of a message, or of its answer; none where bytes are missing.
+pub fn number_of(message: &[u8]) -> Option<u64> {
+    message.get(8..16)?.try_into().ok().map(u64::from_be_bytes)
 }
 
 /// Latencies of the messages that arrived since the last mark.
 #[derive(Clone)]
-pub struct Probe(Arc<Mutex<Histogram<u64>>>);
+pub struct Probe(Arc<Mutex<(Histogram<u64>, Threads)>>);
 
 impl Probe {
     pub fn new() -> Result<Probe> {
-        Ok(Probe(Arc::new(Mutex::new(Histogram::new_with_bounds(100, 60_000_000_000, 3)?))))
+        let latencies = Histogram::new_with_bounds(100, 60_000_000_000, 3)?;
+        Ok(Probe(Arc::new(Mutex::new((latencies, Threads::default())))))
     }
 
     /// A message arrived.
     pub fn on_received(&self, message: &[u8]) {
         let Some(sent) = message.first_chunk() else { return };
         let latency = now().saturating_sub(u64::from_be_bytes(*sent));
-        self.lock().saturating_record(latency);
+        self.lock().0.saturating_record(latency);
     }
 
     /// The numbers since the last mark, as the benchmark reads them: messages, processor time so far (ns), resident bytes
-    /// now, and latencies (ns).
+    /// now, latencies (ns), and processor time of the busiest thread (ns).
     pub fn mark(&self) -> Result<String> {
-        let mut latencies = self.lock();
+        let mut own = self.lock();
+        let (latencies, threads) = &mut *own;
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| latencies.value_at_quantile(share));
         let messages = latencies.len();
         latencies.reset();
@@ -48,10 +57,11 @@ impl Probe {
         let [user, system] = [usage.user_time(), usage.system_time()]
             .map(|time| time.tv_sec() * 1_000_000_000 + time.tv_usec() * 1_000);
         let resident = resident_bytes()?;
-        Ok(format!("{messages} {user} {system} {resident} {p50} {p99} {p999}"))
+        let busiest = threads.busiest()?;
+        Ok(format!("{messages} {user} {system} {resident} {p50} {p99} {p999} {busiest}"))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Histogram<u64>> {
+    fn lock(&self) -> MutexGuard<'_, (Histogram<u64>, Threads)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,5 @@
 //! The run: rounds of all transports in turn, and the table of their numbers.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -9,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::Result;
 use crate::transports::Transport;
+use crate::process::Process;
 
 /// What is measured.
 #[derive(Args)]
@@ -28,7 +27,7 @@ pub struct Plan {
     /// Milliseconds between two messages of a connection.
     #[arg(long, default_value_t = 250)]
     interval_ms: u64,
-    /// Threads of the server process.
+    /// Threads of the server process, and shards of thinstream's endpoint.
     #[arg(long, default_value_t = 1)]
     threads: usize,
 }
@@ -41,6 +40,7 @@ struct Numbers {
     system_us: f64,
     bytes_a_connection: f64,
     latencies_us: [f64; 3],
+    busiest_us: f64,
 }
 
 /// Measures and prints.
@@ -68,9 +68,9 @@ pub fn run(plan: &Plan) -> Result<()> {
 
 fn print(connections: usize, transports: &[Transport], measured: &[Vec<Numbers>]) {
     println!(
-        "\n| {connections} connections | messages/s | CPU us a message | of it in the kernel | p50 us | p99 us | p99.9 us | bytes a connection |"
+        "\n| {connections} connections | messages/s | CPU us a message | of it in the kernel | of the busiest thread | p50 us | p99 us | p99.9 us | bytes a connection |"
     );
-    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (transport, rounds) in transports.iter().zip(measured) {
         let of = |number: fn(&Numbers) -> f64| {
             let mut all: Vec<f64> = rounds.iter().map(number).collect();
@@ -79,6 +79,7 @@ fn print(connections: usize, transports: &[Transport], measured: &[Vec<Numbers>]
         };
         let (least, cpu, most) = of(|numbers| numbers.user_us + numbers.system_us);
         let system = of(|numbers| numbers.system_us).1;
+        let busiest = of(|numbers| numbers.busiest_us).1;
         let rate = of(|numbers| numbers.messages_a_second).1;
         let bytes = of(|numbers| numbers.bytes_a_connection).1;
         let latencies = [0, 1, 2].map(|index| match index {
@@ -88,7 +89,7 @@ fn print(connections: usize, transports: &[Transport], measured: &[Vec<Numbers>]
         });
         let [p50, p99, p999] = latencies;
         println!(
-            "| {transport:?} | {rate:.0} | {cpu:.1} ({least:.1}-{most:.1}) | {system:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |"
+            "| {transport:?} | {rate:.0} | {cpu:.1} ({least:.1}-{most:.1}) | {system:.1} | {busiest:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |"
         );
     }
 }
@@ -98,7 +99,7 @@ fn measure(plan: &Plan, transport: Transport, connections: usize) -> Result<Numb
     let threads = plan.threads.to_string();
     let mut server = Process::start(&["serve", name.get_name(), "--threads", &threads])?;
     let address = server.line()?;
-    let (_, before) = server.mark()?;
+    let before = server.mark()?;
     let (connections, interval) = (connections.to_string(), plan.interval_ms.to_string());
     let mut client = Process::start(&[
         "drive",
@@ -113,10 +114,10 @@ fn measure(plan: &Plan, transport: Transport, connections: usize) -> Result<Numb
         return Err("the client did not connect".into());
     }
     sleep(Duration::from_secs(2));
-    let (_, first) = server.mark()?;
+    let first = server.mark()?;
     let start = std::time::Instant::now();
     sleep(Duration::from_secs(plan.seconds));
-    let (latencies, last) = server.mark()?;
+    let last = server.mark()?;
     let seconds = start.elapsed().as_secs_f64();
     let messages = last.messages as f64;
     if last.messages == 0 {
@@ -129,61 +130,7 @@ fn measure(plan: &Plan, transport: Transport, connections: usize) -> Result<Numb
         user_us: each(last.user, first.user),
         system_us: each(last.system, first.system),
         bytes_a_connection: grown as f64 / connections.parse::<f64>()?,
-        latencies_us: latencies.map(|latency| latency as f64 / 1e3),
+        latencies_us: last.latencies.map(|latency| latency as f64 / 1e3),
+        busiest_us: each(last.busiest, 0),
     })
-}
-
-/// Numbers of a server process at a mark.
-struct Mark {
-    messages: u64,
-    user: u64,
-    system: u64,
-    resident: u64,
-}
-
-/// A process of this program; it ends with this value.
-struct Process {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl Process {
-    fn start(arguments: &[&str]) -> Result<Process> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().ok_or("the process has no output")?);
-        Ok(Process { child, input, output })
-    }
-
-    fn line(&mut self) -> Result<String> {
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        Ok(line.trim_end().to_owned())
-    }
-
-    /// Latencies since the last mark, and the numbers.
-    fn mark(&mut self) -> Result<([u64; 3], Mark)> {
-        writeln!(self.input.as_mut().ok_or("the process has no input")?, "mark")?;
-        let line = self.line()?;
-        let numbers: Vec<u64> =
-            line.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?;
-        match numbers[..] {
-            [messages, user, system, resident, p50, p99, p999] => {
-                Ok(([p50, p99, p999], Mark { messages, user, system, resident }))
-            }
-            _ => Err(format!("the server said {line:?}").into()),
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.input = None;
-        let _ = self.child.wait();
-    }
 }

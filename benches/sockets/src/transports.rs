@@ -10,6 +10,7 @@ use std::pin::Pin;
 use clap::ValueEnum;
 
 use crate::Result;
+use crate::answers::Answers;
 use crate::probe::Probe;
 use crate::sender::Sender;
 
@@ -45,19 +46,24 @@ impl Transport {
         }
     }
 
-    /// Opens connections to the server, whose answers are read and dropped.
-    pub async fn connect(self, server: &str, connections: usize) -> Result<Vec<Sender>> {
+    /// Opens connections to the server, whose answers are read and counted.
+    pub async fn connect(
+        self,
+        server: &str,
+        connections: usize,
+        answers: &Answers,
+    ) -> Result<Vec<Sender>> {
         let quic = quic::Clients::new(connections)?;
         let mut senders = Vec::with_capacity(connections);
         let mut numbers = (0..connections).peekable();
         while numbers.peek().is_some() {
             let some = numbers.by_ref().take(AT_ONCE).map(|number| -> Connecting {
-                let server = server.to_owned();
+                let (server, answers) = (server.to_owned(), answers.of_connection());
                 match self {
-                    Transport::Udp => Box::pin(udp::connect(server)),
-                    Transport::Tcp => Box::pin(tcp::connect(server)),
-                    Transport::Quinn => Box::pin(quic.connect(number, server)),
-                    Transport::Plain | Transport::Encrypted => Box::pin(ours::connect(server)),
+                    Transport::Udp => Box::pin(udp::connect(server, answers)),
+                    Transport::Tcp => Box::pin(tcp::connect(server, answers)),
+                    Transport::Quinn => Box::pin(quic.connect(number, server, answers)),
+                    Transport::Plain | Transport::Encrypted => Box::pin(ours::connect(server, answers)),
                 }
             });
             senders.extend(all(some).await?);

@@ -9,6 +9,7 @@ pub use self::report::{Limits, ServeReport};
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -62,6 +63,8 @@ pub struct ServeOptions {
     pub max_per_peer: Option<usize>,
     /// Bytes that all associations together may hold.
     pub memory: usize,
+    /// Parts of the server, each with a socket and a task of its own.
+    pub shards: NonZeroUsize,
     /// How long to run; none runs until asked to end.
     pub duration: Option<Duration>,
     /// Where to write all packets, as pcapng.
@@ -91,6 +94,7 @@ impl ServeOptions {
             max_associations: None,
             max_per_peer: None,
             memory: MemoryLimits::default().limit,
+            shards: NonZeroUsize::MIN,
             duration: None,
             pcap: None,
             events: None,
@@ -218,6 +222,7 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
         max_associations: options.max_associations.unwrap_or(places),
         max_per_peer: options.max_per_peer,
         memory: MemoryLimits::of(options.memory),
+        shards: options.shards,
         clock: Some(clock),
         tap: packets.tap(),
         ..usual

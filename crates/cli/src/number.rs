@@ -1,6 +1,7 @@
 //! Numbers on the command line that are not any number.
 
 use core::fmt::Display;
+use core::num::NonZeroUsize;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 
@@ -21,6 +22,12 @@ pub(crate) fn some_memory(text: &str) -> Result<ByteCount, ParseQuantityError> {
         true => Ok(size),
         false => Err(ParseQuantityError::new(text, "a size of at least 1MiB such as 64MiB")),
     }
+}
+
+/// A number of shards of a server.
+pub(crate) fn some_shards(text: &str) -> Result<NonZeroUsize, String> {
+    let number = within(1..=256_usize)(text)?;
+    Ok(NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN))
 }
 
 /// A duration above zero.

@@ -2,6 +2,7 @@
 
 mod browsers;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use self::browsers::Browsers;
 use crate::address::{HostPort, LocalAddress, check_distinct};
 use crate::failure::Failure;
 use crate::failures::Failures;
-use crate::number::{MOST_ASSOCIATIONS, some_memory, within};
+use crate::number::{MOST_ASSOCIATIONS, some_memory, some_shards, within};
 use crate::paths::Paths;
 use crate::policy::{NamedPolicy, Overrides, PolicyParser, Sctp, with_presets};
 use crate::recording::Recording;
@@ -66,6 +67,9 @@ pub(crate) struct Arguments {
     /// that hold much and get nowhere are ended.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_memory, help_heading = "Limits")]
     memory: ByteCount,
+    /// Parts of the server, 1 to 256, each with a socket and a task of its own: N use N cores, and need 1 MiB of --memory each.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = some_shards)]
+    shards: NonZeroUsize,
     /// How long to run; without it, until Ctrl-C.
     #[arg(long, value_name = "DURATION")]
     duration: Option<Duration>,
@@ -161,6 +165,7 @@ impl Arguments {
             max_associations: self.associations,
             max_per_peer: self.per_peer,
             memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),
+            shards: self.shards,
             duration: self.duration,
             pcap: self.recording.pcap.clone(),
             events: self.recording.events.clone(),
@@ -193,6 +198,7 @@ mod tests {
         let limited = options(&["--associations", "100", "--per-peer", "7", "--memory", "8MiB"]);
         assert_eq!((limited.max_associations, limited.max_per_peer), (Some(100), Some(7)));
         assert_eq!(limited.memory, 8 << 20);
+        assert_eq!((plain.shards.get(), options(&["--shards", "4"]).shards.get()), (1, 4));
         let local = options(&["--local", "127.0.0.1", "--local", "127.0.0.2:7000"]).listen;
         assert_eq!(local, ["127.0.0.1:9899", "127.0.0.2:7000"].map(|text| text.parse().unwrap()));
     }
@@ -205,6 +211,8 @@ mod tests {
             ("--per-peer", "many", "from 1 to"),
             ("--memory", "0", "at least 1MiB"),
             ("--memory", "1023KiB", "at least 1MiB"),
+            ("--shards", "0", "from 1 to 256"),
+            ("--shards", "257", "from 1 to 256"),
         ] {
             let error = parse::<Arguments>(&[option, value]).err().unwrap().to_string();
             assert!(error.contains(option) && error.contains(value), "{error}");

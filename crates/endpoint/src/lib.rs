@@ -2,6 +2,7 @@
 //!
 //! - [`memory`]: the bytes that all members hold together, and which of them give some back when that is too much.
 //! - [`population`]: how many members each host has, and which of them makes room for a newcomer.
+//! - [`census`]: members and places that several endpoints count together.
 //! - [`turns`]: which member sends next.
 //! - [`table`]: the members by row, and their names.
 //! - [`answers`]: packets that no member sends, until they leave.
@@ -11,6 +12,7 @@
 //! time, and the order of the largest holders in the logarithm of their number, when a magnitude changes.
 
 pub mod answers;
+pub mod census;
 pub mod fifo;
 pub mod footprint;
 pub mod memory;

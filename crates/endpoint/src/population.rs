@@ -6,8 +6,11 @@
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base::{Duration, Host, Instant};
+
+use crate::census::Census;
 
 /// How long a used member of a host that has more than the newcomer's own would have must have been idle.
 const IDLE_OF_LARGER: Duration = Duration::from_secs(1);
@@ -60,8 +63,9 @@ impl Membership {
 /// The members that are counted, by their hosts.
 #[derive(Debug)]
 pub struct Population {
-    /// Members that a host may have.
+    /// Members that a host may have, those of other endpoints in the census included.
     per_host: usize,
+    census: Option<Arc<dyn Census>>,
     members: BTreeSet<(Host, Use, u32)>,
     /// How many members the hosts have that have several: most have one.
     several: BTreeMap<Host, u32>,
@@ -83,10 +87,16 @@ impl Population {
     pub fn new(per_host: usize) -> Population {
         Population {
             per_host,
+            census: None,
             members: BTreeSet::new(),
             several: BTreeMap::new(),
             order: BTreeSet::new(),
         }
+    }
+
+    /// The population of an endpoint whose hosts are counted together with those of others. It has no members yet.
+    pub fn join(&mut self, census: Arc<dyn Census>) {
+        self.census = Some(census);
     }
 
     /// Members of a host.
@@ -106,6 +116,22 @@ impl Population {
         self.of(host) >= self.per_host
     }
 
+    /// Whether a host may have one more member, or any number if `unlimited`: [`Population::enter`] follows, or
+    /// [`Population::dismiss`].
+    pub fn admit(&self, host: Host, unlimited: bool) -> bool {
+        match &self.census {
+            None => unlimited || !self.is_full(host),
+            Some(census) => census.admit(host, if unlimited { usize::MAX } else { self.per_host }),
+        }
+    }
+
+    /// A member that was admitted does not come to be.
+    pub fn dismiss(&self, host: Host) {
+        if let Some(census) = &self.census {
+            census.dismiss(host);
+        }
+    }
+
     /// The member in `row`, of `host`, came to be at `now`.
     pub fn enter(&mut self, row: u32, host: Host, now: Instant) -> Membership {
         let last = Use::none_since(now);
@@ -118,7 +144,14 @@ impl Population {
 
     /// The member in `row` is no more.
     pub fn leave(&mut self, row: u32, host: Host, membership: Membership) {
-        self.change(host, |members| -i32::from(members.remove(&(host, membership.last, row))));
+        let mut gone = false;
+        self.change(host, |members| {
+            gone = members.remove(&(host, membership.last, row));
+            -i32::from(gone)
+        });
+        if gone {
+            self.dismiss(host);
+        }
     }
 
     /// The member in `row`, of `host`, was used. Need be told the first time only: later uses are looked up where they matter.
@@ -316,6 +349,54 @@ mod tests {
         world.enter(2, at(2));
         world.used(64, at(2));
         assert_eq!(world.victim(at(1), 2), None, "two of the newcomer's are half as few");
+    }
+
+    /// Counts hosts in a cell: one thread needs no more.
+    #[derive(Debug, Default)]
+    struct Together(std::sync::Mutex<BTreeMap<Host, usize>>);
+
+    impl Census for Together {
+        fn take_place(&self, _: usize) -> bool {
+            true
+        }
+
+        fn give_place(&self) {}
+
+        fn admit(&self, host: Host, most: usize) -> bool {
+            let mut hosts = self.0.lock().unwrap();
+            let count = hosts.entry(host).or_default();
+            *count += usize::from(*count < most);
+            *count <= most && *count > 0
+        }
+
+        fn dismiss(&self, host: Host) {
+            *self.0.lock().unwrap().get_mut(&host).unwrap() -= 1;
+        }
+    }
+
+    #[test]
+    fn populations_of_one_census_count_a_host_together() {
+        let census: Arc<Together> = Arc::default();
+        let mut both = [Population::new(2), Population::new(2)];
+        for population in &mut both {
+            population.join(Arc::clone(&census) as Arc<dyn Census>);
+        }
+        let count = || census.0.lock().unwrap()[&host(1)];
+        let members = both.each_mut().map(|population| {
+            assert!(population.admit(host(1), false));
+            population.enter(1, host(1), at(0))
+        });
+        assert_eq!((both[0].of(host(1)), both[1].of(host(1)), count()), (1, 1, 2));
+        assert!(both[0].admit(host(2), false), "another host");
+        both[0].dismiss(host(2));
+        // It leaves once, however often that is told.
+        for _ in 0..2 {
+            both[1].leave(1, host(1), members[1]);
+        }
+        assert_eq!(count(), 1);
+        assert!(both[0].admit(host(1), false));
+        both[0].dismiss(host(1));
+        assert_eq!(count(), 1);
     }
 
     proptest! {

@@ -10,6 +10,9 @@ pub struct Name {
 }
 
 impl Name {
+    /// No other is less: the first member of the first row.
+    pub const FIRST: Name = Name { row: 0, generation: 0 };
+
     /// The row of the table: small, and used again once the member is removed.
     #[inline]
     pub fn row(self) -> u32 {

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use base::{Datagram, DatagramMeta, Transmit};
@@ -60,6 +60,36 @@ pub trait Carrier: Send + Sync + 'static {
 
     /// What passed so far.
     fn statistics(&self) -> CarrierStatistics;
+}
+
+/// The sending half of a transport, for a driver whose machine another driver hands what arrives.
+#[derive(Debug)]
+pub struct SendOnly<T>(pub Arc<T>);
+
+impl<T: Carrier> Carrier for SendOnly<T> {
+    fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+
+    fn send(&self, transmits: &[Transmit], buffer: &[u8]) -> impl Future<Output = ()> + Send {
+        self.0.send(transmits, buffer)
+    }
+
+    fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize {
+        self.0.try_send(transmits, buffer)
+    }
+
+    fn poll_readable(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+
+    fn try_recv(&self, _batch: &mut RecvBatch) -> io::Result<()> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn statistics(&self) -> CarrierStatistics {
+        self.0.statistics()
+    }
 }
 
 /// Bytes that one system call can deliver into one slot: the largest UDP datagram, or many that the
@@ -163,19 +193,25 @@ pub struct CarrierStatistics {
     pub send_errors: u64,
     /// Errors reported on receiving, such as those that stem from ICMP messages.
     pub receive_errors: u64,
+    /// Datagrams that the system gave to another shard than theirs, which handed them over.
+    pub datagrams_handed_over: u64,
+    /// Datagrams that were dropped instead, since too many waited for the other shard.
+    pub datagrams_not_handed_over: u64,
     /// The latest of these errors, as text.
     pub last_error: Option<String>,
 }
 
 impl CarrierStatistics {
     /// Adds what passed through another socket.
-    pub(crate) fn add(&mut self, other: CarrierStatistics) {
+    pub fn add(&mut self, other: CarrierStatistics) {
         self.datagrams_sent += other.datagrams_sent;
         self.bytes_sent += other.bytes_sent;
         self.datagrams_received += other.datagrams_received;
         self.bytes_received += other.bytes_received;
         self.send_errors += other.send_errors;
         self.receive_errors += other.receive_errors;
+        self.datagrams_handed_over += other.datagrams_handed_over;
+        self.datagrams_not_handed_over += other.datagrams_not_handed_over;
         self.last_error = self.last_error.take().or(other.last_error);
     }
 }
@@ -235,6 +271,8 @@ impl Counters {
             bytes_received: self.bytes_received.load(Ordering::Relaxed),
             send_errors: self.send_errors.load(Ordering::Relaxed),
             receive_errors: self.receive_errors.load(Ordering::Relaxed),
+            datagrams_handed_over: 0,
+            datagrams_not_handed_over: 0,
             last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

@@ -17,6 +17,7 @@ pub mod emulator;
 #[cfg(target_os = "linux")]
 mod error_queue;
 mod fragmentation;
+mod group;
 pub mod ip;
 #[cfg(target_os = "linux")]
 mod limits;
@@ -30,11 +31,12 @@ pub mod udp;
 
 #[cfg(all(target_os = "linux", feature = "emulator"))]
 pub use bridge::Bridge;
-pub use carrier::{BindError, Carrier, CarrierStatistics, RecvBatch};
+pub use carrier::{BindError, Carrier, CarrierStatistics, RecvBatch, SendOnly};
 pub use clock::{Alarm, Clock};
 pub use driver::{Hook, Shared, run};
 #[cfg(feature = "emulator")]
 pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
+pub use group::{Steering, bind_group, can_group};
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};

@@ -30,21 +30,30 @@ impl<T: Carrier> Sockets<T> {
         addresses: &[SocketAddr],
         bind: impl Fn(SocketAddr) -> Result<T, BindError>,
     ) -> Result<Sockets<T>, BindError> {
-        let mut sockets: Vec<T> = Vec::with_capacity(addresses.len());
-        for address in addresses {
-            let like_first = sockets.first().map(|first| first.local_addr().port());
-            let socket = match like_first.filter(|_| address.port() == 0) {
-                Some(port) => bind(SocketAddr::new(address.ip(), port)).or_else(|_| bind(*address)),
-                None => bind(*address),
-            };
-            sockets.push(socket?);
+        let groups = bind_all(addresses, |address| Ok(vec![bind(address)?]))?;
+        let sockets = groups.into_iter().flatten().collect();
+        Ok(Sockets { sockets, next: AtomicUsize::new(0) })
+    }
+
+    /// As [`Sockets::bind`], with several sockets at each address, as `bind` opens them: the first of all addresses, then the
+    /// second, and so on.
+    ///
+    /// # Errors
+    /// As [`Sockets::bind`].
+    pub fn bind_groups(
+        addresses: &[SocketAddr],
+        bind: impl Fn(SocketAddr) -> Result<Vec<T>, BindError>,
+    ) -> Result<Vec<Sockets<T>>, BindError> {
+        let mut groups =
+            bind_all(addresses, bind)?.into_iter().map(Vec::into_iter).collect::<Vec<_>>();
+        let mut all = Vec::new();
+        loop {
+            let sockets: Box<[T]> = groups.iter_mut().filter_map(Iterator::next).collect();
+            if sockets.is_empty() {
+                return Ok(all);
+            }
+            all.push(Sockets { sockets, next: AtomicUsize::new(0) });
         }
-        if sockets.is_empty() {
-            let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
-            let none = io::Error::new(io::ErrorKind::InvalidInput, "no local address was given");
-            return Err(BindError::new("any socket at", nowhere, none));
-        }
-        Ok(Sockets { sockets: sockets.into(), next: AtomicUsize::new(0) })
     }
 
     /// The addresses at which the sockets listen, in the order in which they were asked for.
@@ -66,6 +75,28 @@ impl<T: Carrier> Sockets<T> {
         };
         self.sockets.iter().find(serves).unwrap_or(&self.sockets[0])
     }
+}
+
+/// What `bind` opens at each of `addresses`, at least one at each: see [`Sockets::bind`].
+fn bind_all<T: Carrier>(
+    addresses: &[SocketAddr],
+    bind: impl Fn(SocketAddr) -> Result<Vec<T>, BindError>,
+) -> Result<Vec<Vec<T>>, BindError> {
+    let mut groups: Vec<Vec<T>> = Vec::with_capacity(addresses.len());
+    for address in addresses {
+        let first = groups.first().and_then(|group| group.first());
+        let like_first = first.map(|first| first.local_addr().port());
+        groups.push(match like_first.filter(|_| address.port() == 0) {
+            Some(port) => bind(SocketAddr::new(address.ip(), port)).or_else(|_| bind(*address))?,
+            None => bind(*address)?,
+        });
+    }
+    if groups.is_empty() {
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        let none = io::Error::new(io::ErrorKind::InvalidInput, "no local address was given");
+        return Err(BindError::new("any socket at", nowhere, none));
+    }
+    Ok(groups)
 }
 
 impl<T: Carrier> Carrier for Sockets<T> {

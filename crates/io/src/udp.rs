@@ -52,7 +52,19 @@ impl UdpCarrier {
     /// Opens a socket at `address`; port 0 takes a free one. The unspecified IPv6 address `[::]` takes IPv4
     /// as well. Needs a tokio runtime with I/O enabled.
     pub fn bind(address: SocketAddr) -> Result<UdpCarrier, BindError> {
-        open(address).map_err(|source| BindError::new("UDP", address, source))
+        open(address, false).map_err(|source| BindError::new("UDP", address, source))
+    }
+
+    /// Opens a socket at the address of others that agree.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn bind_beside(address: SocketAddr) -> io::Result<UdpCarrier> {
+        open(address, true)
+    }
+
+    /// The socket, to set options.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn socket(&self) -> &tokio::net::UdpSocket {
+        &self.socket
     }
 
     /// As [`UdpCarrier::bind`], and the ICMP messages about datagrams that it sends reach the machine
@@ -305,9 +317,13 @@ impl Carrier for UdpCarrier {
     }
 }
 
-/// Opens and prepares the socket.
-fn open(address: SocketAddr) -> io::Result<UdpCarrier> {
+/// Opens and prepares the socket, `beside` others at its address or alone.
+fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    #[cfg(target_os = "linux")]
+    socket.set_reuse_port(beside)?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = beside;
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }

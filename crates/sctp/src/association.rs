@@ -286,7 +286,7 @@ impl Association {
     }
 
     /// The peer's SCTP port.
-    pub(crate) fn peer_port(&self) -> u16 {
+    pub fn peer_port(&self) -> u16 {
         self.identity.peer_port
     }
 

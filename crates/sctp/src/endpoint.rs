@@ -20,11 +20,12 @@ mod stats;
 mod table;
 mod without_checksum;
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ::endpoint::answers::Answers;
+use ::endpoint::answers::{Answers, BUDGET};
+use ::endpoint::census::Census;
 use ::endpoint::population::Population;
 use ::endpoint::turns::Turns;
 use base::{
@@ -47,9 +48,6 @@ use crate::options::{AssociationOptions, EndpointOptions};
 use crate::paths::addresses::{PeerAddresses, local_for};
 use crate::setup::{self, Tags};
 use crate::wire::{CommonHeader, Packet, Tsn, VerificationTag};
-
-/// Most bytes of queued answers without an association, with overhead: a burst of 10,000 INITs is answered in full.
-const ANSWERS: usize = 8 << 20;
 
 /// Period after which the key of cookies changes.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
@@ -127,7 +125,7 @@ impl Endpoint {
             deadlines: Deadlines::default(),
             turns: Turns::default(),
             events: VecDeque::new(),
-            replies: Answers::new(usize::MAX, ANSWERS),
+            replies: Answers::new(BUDGET),
             stats: EndpointStats::default(),
         }
     }
@@ -177,7 +175,7 @@ impl Endpoint {
         if let Some(id) = peer.as_slice().iter().find_map(known) {
             return Err(ConnectError::Exists(id));
         }
-        if self.is_full() && !self.make_room(now, Host::from(remote.ip())) {
+        if !self.take_place(now, Host::from(remote.ip())) {
             return Err(ConnectError::TooMany);
         }
         let identity = Identity {
@@ -212,6 +210,25 @@ impl Endpoint {
         }
     }
 
+    /// Counts associations and the hosts of their peers together with other endpoints, whose limits are the same, before there
+    /// is any: [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all of them together. Who
+    /// makes room for a newcomer is sought here alone.
+    pub fn join(&mut self, census: Arc<dyn Census>) {
+        self.population.join(Arc::clone(&census));
+        self.table.join(census);
+    }
+
+    /// Whether an association of this endpoint has this tag.
+    pub fn has_tag(&self, tag: VerificationTag) -> bool {
+        self.table.by_tag(tag).is_some()
+    }
+
+    /// Whether an association of this endpoint is with SCTP port `port` at this IP address, whatever the port of the
+    /// encapsulation.
+    pub fn has_peer(&self, remote: IpAddr, port: u16) -> bool {
+        self.table.by_transport_address(SocketAddr::new(remote, 0), port).is_some()
+    }
+
     /// An association, read only.
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
         self.table.get(id)
@@ -220,6 +237,11 @@ impl Endpoint {
     /// An association, for calls that change it; `None` if the endpoint does not have it.
     pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
         AssociationMut::new(self, id)
+    }
+
+    /// Associations with several paths, one of which leads to `remote`.
+    pub fn with_path_to(&self, remote: SocketAddr) -> impl Iterator<Item = AssociationId> {
+        self.table.with_path_to(remote)
     }
 
     /// Output: the next event of any association.
@@ -300,7 +322,7 @@ impl Endpoint {
 
     fn draw_free_tag(&mut self) -> VerificationTag {
         loop {
-            let tag = setup::draw_tag(&mut self.random);
+            let tag = self.options.shard.draw_tag(&mut self.random);
             if self.table.by_tag(tag).is_none() {
                 return tag;
             }

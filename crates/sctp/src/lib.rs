@@ -74,6 +74,7 @@ mod phase;
 mod reconfigure;
 mod rx;
 mod setup;
+mod shard;
 mod signalled_init;
 mod state;
 mod stream_numbers;
@@ -83,6 +84,7 @@ pub mod wire;
 mod zero_checksum;
 
 pub use self::endpoint::{AssociationId, AssociationMut, ConnectError, Endpoint, EndpointStats};
+pub use ::endpoint::census::Census;
 pub use ::endpoint::memory::{MemoryLimits, MemoryState};
 pub use address_reconfiguration::error::AddressError;
 pub use association::{Association, AssociationStats, Buffered, Counters, LeftBehind, PathStats};
@@ -99,6 +101,7 @@ pub use paths::path::PathCounters;
 pub use reconfigure::error::ReconfigureError;
 pub use recovery::path_mtu::PathMtuState;
 pub use rx::message::{Message, Part, Payload};
+pub use shard::{Destination, Shard};
 pub use signalled_init::{NotAnInit, SignalledInit};
 pub use switchover::{
     PathHint, PathState, PotentiallyFailed, Redundancy, RedundantWhen, RisingRtt, SwitchoverPolicy,

@@ -10,6 +10,7 @@ use recovery::policy::RtoPolicy;
 
 use crate::authentication::AuthenticationOptions;
 use crate::extensions::Extensions;
+use crate::shard::Shard;
 use crate::switchover::{PotentiallyFailed, SwitchoverPolicy};
 use crate::tx::scheduler::Scheduler;
 use crate::wire::Tsn;
@@ -183,6 +184,8 @@ pub struct EndpointOptions {
     /// The first TSN of every association, for replays and for tests such as of wrapping numbers; `None`, the
     /// secure value, draws one for each: a number that an attacker can guess is half of a forged packet.
     pub initial_tsn: Option<Tsn>,
+    /// Which of several endpoints this is, if they are one to their peers; by default there is no other.
+    pub shard: Shard,
 }
 
 impl EndpointOptions {
@@ -205,6 +208,7 @@ impl Default for EndpointOptions {
             addresses: Vec::new(),
             accepted: AssociationOptions::default(),
             initial_tsn: None,
+            shard: Shard::default(),
         }
     }
 }

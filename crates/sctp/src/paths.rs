@@ -46,7 +46,7 @@ pub(crate) struct Paths {
     control: PathId,
     /// The path on which the last packet with DATA arrived, on which SACKs are sent (section 6.4).
     sack: PathId,
-    /// Whether the addresses by which packets find this association changed.
+    /// Whether the addresses by which this association is found changed.
     readdressed: bool,
     /// This side's addresses, to pair with the peer's and to list to it.
     locals: Arc<Vec<SocketAddr>>,
@@ -155,7 +155,7 @@ impl Paths {
         self.listed = (!listed.is_empty()).then(|| Box::new(listed));
     }
 
-    /// Whether the addresses by which packets find the association changed.
+    /// Whether the addresses by which the association is found changed.
     pub(crate) fn is_readdressed(&self) -> bool {
         self.readdressed
     }
@@ -230,7 +230,7 @@ impl Paths {
             let path = Path::new(remote, local, context.options, confirmed);
             context.recovery.add_path(path.pmdcs());
             self.list.push(path);
-            self.readdressed |= confirmed;
+            self.readdressed = true;
         }
     }
 
@@ -251,7 +251,7 @@ impl Paths {
                 let path = Path::new(remote, local, context.options, confirmed);
                 context.recovery.replace_path(now, id, self.data, path.pmdcs());
                 self.list[id] = path;
-                self.readdressed |= confirmed;
+                self.readdressed = true;
             }
             None if id.row() < PATHS_MAX => self.push(context, remote, local, confirmed),
             None => return false,

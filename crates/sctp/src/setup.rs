@@ -33,11 +33,6 @@ pub(crate) const FORWARD_TSN_SUPPORTED: &[u8] = &[0xc0, 0, 0, 4];
 /// Longest part of a rejected parameter that is returned; a host name has at most 255 bytes.
 const REPORT_LIMIT: usize = 260;
 
-/// Draws a random tag other than 0.
-pub(crate) fn draw_tag(random: &mut RandomStream) -> VerificationTag {
-    VerificationTag(random.next_u32().max(1))
-}
-
 /// Draws the first TSN of a new association, unless the options fix it.
 pub(crate) fn draw_tsn(options: &EndpointOptions, random: &mut RandomStream) -> Tsn {
     let drawn = Tsn(random.next_u32());
@@ -103,7 +98,7 @@ pub(crate) fn answer_init(
     let opening = existing.filter(|own| own.state.is_opening());
     let (local_tag, local_initial_tsn) = match opening {
         Some(own) => (own.tags.local, own.local_initial_tsn),
-        None => (draw_tag(random), draw_tsn(options, random)),
+        None => (options.shard.draw_tag(random), draw_tsn(options, random)),
     };
     let knows_peer = existing.filter(|own| own.state != State::CookieWait);
     let tie_tags = knows_peer.map(|own| tie_key.tie_tags(own.tags.local, own.tags.peer));

@@ -13,6 +13,11 @@ const COOKIE: usize = 44;
 /// Number of the extension with padding (RFC 7685).
 const PADDING: usize = 21;
 
+/// Whether a datagram asks for a session, as far as its first bytes show: all others belong to one.
+pub fn asks_for_session(datagram: &[u8]) -> bool {
+    datagram.first() == Some(&HANDSHAKE) && datagram.get(RECORD) == Some(&CLIENT_HELLO)
+}
+
 /// Bytes of padding of a client's first ClientHello; the second may have more or less (RFC 8446, section 4.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Padding(pub(crate) u16);

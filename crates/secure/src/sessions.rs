@@ -1,6 +1,7 @@
 //! The sessions of a host, between the network and a machine that knows nothing of them.
 
 mod limits;
+mod migration;
 mod outgoing;
 mod sent;
 mod session;
@@ -18,6 +19,7 @@ use base::{
 use bytes::Bytes;
 
 pub use self::limits::{Limits, Notice, SessionStats};
+pub use self::migration::Migrant;
 use self::outgoing::Packet;
 use self::session::{Ended, Route, Session};
 use self::table::{SessionId, Table};
@@ -437,7 +439,11 @@ impl Sessions {
     }
 
     fn remove(&mut self, id: SessionId) {
-        let Some(session) = self.table.remove(id) else { return };
+        self.take_out(id);
+    }
+
+    fn take_out(&mut self, id: SessionId) -> Option<Session> {
+        let session = self.table.remove(id)?;
         self.leave_half_open((session.begun, id), session.route.remote);
         if let Some(origin) = session.counted {
             let known = self.known.get_mut(&origin);
@@ -458,6 +464,7 @@ impl Sessions {
                 other.renewing = false;
             }
         }
+        Some(session)
     }
 
     fn leave_half_open(&mut self, entry: (Instant, SessionId), remote: SocketAddr) {

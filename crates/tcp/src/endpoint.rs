@@ -26,7 +26,7 @@ mod time_wait;
 
 use std::sync::Arc;
 
-use ::endpoint::answers::Answers;
+use ::endpoint::answers::{Answers, BUDGET};
 use ::endpoint::fifo::Fifo;
 use ::endpoint::turns::Turns;
 use base::{
@@ -50,9 +50,6 @@ use crate::event::Event;
 use crate::memory::{MemoryLimits, MemoryState};
 use crate::options::{ConnectionOptions, EndpointOptions};
 use crate::wire::{Pseudo, Segment};
-
-/// Maximum number of queued answers without a connection, each no longer than a header.
-const ANSWERS: usize = 256;
 
 /// A TCP endpoint: any number of connections and listeners on any of its addresses.
 #[derive(Debug)]
@@ -97,7 +94,7 @@ impl Endpoint {
             deadlines: Deadlines::default(),
             turns: Turns::default(),
             events: Fifo::default(),
-            replies: Answers::new(ANSWERS, usize::MAX),
+            replies: Answers::new(BUDGET),
             half_open: 0,
             cookies_until: Instant::ZERO,
             stats: EndpointStats::default(),

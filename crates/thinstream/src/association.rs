@@ -8,6 +8,7 @@ mod paths;
 #[cfg(any(feature = "futures", feature = "tokio-io"))]
 mod polled;
 mod reconfiguration;
+mod set_up_errors;
 mod stream;
 
 use std::net::SocketAddr;
@@ -16,10 +17,10 @@ use std::time::Duration;
 
 use base::Instant;
 use bytes::Bytes;
-use io::Clock;
+use io::{Clock, Shared};
 use recovery::policy::{FieldError, Only};
 use recovery::{RecoveryPolicy, TimedEvent};
-use sctp::{AssociationMut, AssociationOptions, AssociationStats, Failure, Message, StreamId};
+use sctp::{AssociationMut, AssociationOptions, AssociationStats, Message, StreamId};
 use secure::Peer;
 
 #[cfg(feature = "tokio-io")]
@@ -28,7 +29,7 @@ pub use self::byte_stream::ByteStream;
 pub use self::messages::{MessageSink, Messages};
 pub use self::stream::StreamHandle;
 use crate::driver::Driver;
-use crate::error::{AssociationError, ConnectError, SendError, SessionError, TrySendError};
+use crate::error::{AssociationError, ConnectError, SendError, TrySendError};
 use crate::node::{Node, Phase, Ticket};
 use crate::options::{EndpointOptions, SendOptions};
 use crate::peer_address::PeerAddress;
@@ -48,6 +49,8 @@ pub struct Association {
 #[derive(Debug)]
 struct Handle {
     driver: Arc<Driver>,
+    /// The shard of the association.
+    shard: Arc<Shared<Node>>,
     ticket: Ticket,
     /// Where the peer was at first.
     remote: SocketAddr,
@@ -57,14 +60,24 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.driver.shared.post(|node, _| node.release(&self.ticket));
+        self.shard.post(|node, _| node.release(&self.ticket));
     }
 }
 
 impl Association {
     /// One that a peer opened.
-    pub(crate) fn new(driver: Arc<Driver>, ticket: Ticket, remote: SocketAddr) -> Association {
-        Association { handle: Arc::new(Handle { driver, ticket, remote, opened: None }) }
+    pub(crate) fn new(
+        (driver, shard): (Arc<Driver>, Arc<Shared<Node>>),
+        ticket: Ticket,
+        remote: SocketAddr,
+    ) -> Association {
+        Association { handle: Arc::new(Handle { driver, shard, ticket, remote, opened: None }) }
+    }
+
+    /// Whether it is one of this shard.
+    #[cfg(test)]
+    pub(crate) fn is_of(&self, shard: &Arc<Shared<Node>>) -> bool {
+        Arc::ptr_eq(&self.handle.shard, shard)
     }
 
     /// INIT is on its way to `peer`.
@@ -89,7 +102,8 @@ impl Association {
         }
         let options = driver.options(options);
         let opened = Some(Box::new((peer.clone(), options.clone())));
-        let ticket = driver.shared.call(|node, now| node.open(now, peer, options));
+        let shard = Arc::clone(driver.shard_for(&peer));
+        let ticket = shard.call(|node, now| node.open(now, peer, options));
         let ticket = ticket.map_err(|error| match error {
             sctp::ConnectError::Exists(_) => ConnectError::Exists(remote),
             sctp::ConnectError::TooMany => ConnectError::TooMany,
@@ -97,7 +111,7 @@ impl Association {
             sctp::ConnectError::NoAddress => ConnectError::NoAddress,
         })?;
         let driver = Arc::clone(driver);
-        Ok(Association { handle: Arc::new(Handle { driver, ticket, remote, opened }) })
+        Ok(Association { handle: Arc::new(Handle { driver, shard, ticket, remote, opened }) })
     }
 
     /// Sets up an association to `peer`, encrypted, with a socket and a fresh key of its own. To have several local
@@ -156,9 +170,9 @@ impl Association {
     /// # Errors
     /// See [`ConnectError`]; [`ConnectError::NotOpenedHere`] if the peer had opened this one.
     pub async fn reconnect(&self) -> Result<Association, ConnectError> {
-        let Handle { driver, ticket, opened, .. } = &*self.handle;
+        let Handle { driver, shard, ticket, opened, .. } = &*self.handle;
         let (peer, options) = &**opened.as_ref().ok_or(ConnectError::NotOpenedHere)?;
-        let gone = driver.shared.call(|node, now| {
+        let gone = shard.call(|node, now| {
             node.let_go(now, ticket);
             node.flush()
         });
@@ -193,8 +207,8 @@ impl Association {
     /// # Errors
     /// Why it could not be set up, or that it is over meanwhile.
     pub fn try_established(&self) -> Result<bool, ConnectError> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        match driver.shared.inspect(|node| node.phase(ticket)) {
+        let Handle { shard, ticket, .. } = &*self.handle;
+        match shard.inspect(|node| node.phase(ticket)) {
             Phase::Opening => Ok(false),
             Phase::Open => Ok(true),
             Phase::Ended(error) => Err(self.connect_error(error)),
@@ -259,8 +273,8 @@ impl Association {
         options: SendOptions,
     ) -> Result<(), TrySendError> {
         let payload = payload.into();
-        let Handle { driver, ticket, .. } = &*self.handle;
-        let sent = driver.shared.attempt(|node, now| {
+        let Handle { shard, ticket, .. } = &*self.handle;
+        let sent = shard.attempt(|node, now| {
             let sent = node.send(now, ticket, stream, payload, options);
             sent.map_err(|error| (error, node.phase(ticket)))
         });
@@ -345,8 +359,8 @@ impl Association {
 
     /// The peer: the key that it has proved to hold, from before the association is set up on. None in plain.
     pub fn peer(&self) -> Option<Peer> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.inspect(|node| node.peer(ticket))
+        let Handle { shard, ticket, .. } = &*self.handle;
+        shard.inspect(|node| node.peer(ticket))
     }
 
     /// Whether all messages sent so far were acknowledged.
@@ -356,7 +370,7 @@ impl Association {
 
     /// The clock of the association's endpoint.
     pub fn clock(&self) -> Clock {
-        self.handle.driver.shared.clock()
+        self.handle.shard.clock()
     }
 
     /// Switches the recording of recovery events on or off. At most 65,536 are kept; older ones give
@@ -394,7 +408,7 @@ impl Association {
         self.with(|mut own, now| own.shutdown(now));
         match self.ended().await {
             AssociationError::Closed => {
-                let flushed = self.handle.driver.shared.call(|node, _| node.flush());
+                let flushed = self.handle.shard.call(|node, _| node.flush());
                 let _ = flushed.await;
                 Ok(())
             }
@@ -409,9 +423,9 @@ impl Association {
 
     /// Makes a call on the machine's association, and wakes the driver; none if it is not there any more.
     fn with<R>(&self, call: impl FnOnce(AssociationMut<'_>, Instant) -> R) -> Option<R> {
-        let Handle { driver, ticket, .. } = &*self.handle;
+        let Handle { shard, ticket, .. } = &*self.handle;
         let call = |node: &mut Node, now| node.association_mut(ticket).map(|own| call(own, now));
-        driver.shared.call(call)
+        shard.call(call)
     }
 
     pub(crate) async fn receive_as(
@@ -436,21 +450,21 @@ impl Association {
         &self,
         reader: Reader,
     ) -> Result<Option<Message>, AssociationError> {
-        let Handle { driver, ticket, .. } = &*self.handle;
+        let Handle { shard, ticket, .. } = &*self.handle;
         // A call wakes the driver, which is in vain when nothing was taken.
-        if !driver.shared.inspect(|node| node.may_receive(ticket, reader)) {
+        if !shard.inspect(|node| node.may_receive(ticket, reader)) {
             return Ok(None);
         }
-        driver.shared.call(|node, now| node.receive(now, ticket, reader))
+        shard.call(|node, now| node.receive(now, ticket, reader))
     }
 
     async fn phase_after(&self, condition: impl Fn(&Phase) -> bool) -> Phase {
-        let Handle { driver, ticket, .. } = &*self.handle;
+        let Handle { shard, ticket, .. } = &*self.handle;
         loop {
             let changed = ticket.signals.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let phase = driver.shared.inspect(|node| node.phase(ticket));
+            let phase = shard.inspect(|node| node.phase(ticket));
             if condition(&phase) {
                 return phase;
             }
@@ -459,42 +473,7 @@ impl Association {
     }
 
     fn inspect<R>(&self, look: impl FnOnce(&sctp::Association) -> R) -> Option<R> {
-        let Handle { driver, ticket, .. } = &*self.handle;
-        driver.shared.inspect(|node| node.association(ticket).map(look))
-    }
-
-    fn connect_error(&self, error: AssociationError) -> ConnectError {
-        let remote = self.handle.remote;
-        match error {
-            AssociationError::Failed(Failure::AbortedByPeer { code, reason }) => {
-                ConnectError::Refused { remote, code, reason }
-            }
-            AssociationError::Failed(Failure::NobodyThere) => ConnectError::NobodyThere { remote },
-            AssociationError::Failed(Failure::NoAnswer) if self.peer().is_some() => {
-                ConnectError::NotAccepted { remote, own: self.handle.driver.fingerprint }
-            }
-            AssociationError::Failed(Failure::NoAnswer) => {
-                ConnectError::NoAnswer { remote, hint: self.send_error() }
-            }
-            AssociationError::Session(error) => self.session_error(error),
-            error => ConnectError::Ended(error),
-        }
-    }
-
-    fn session_error(&self, error: SessionError) -> ConnectError {
-        let remote = self.handle.remote;
-        match error {
-            SessionError::Untrusted(reason) => ConnectError::Untrusted { remote, reason },
-            SessionError::NoAnswer => ConnectError::NoAnswer { remote, hint: self.send_error() },
-            SessionError::NobodyThere => ConnectError::NobodyThere { remote },
-            SessionError::TimedOut { after } => ConnectError::HandshakeTimeout { remote, after },
-            SessionError::Broken(reason) => ConnectError::Handshake { remote, reason },
-        }
-    }
-
-    /// What the system said when it last refused to send.
-    fn send_error(&self) -> Option<String> {
-        let statistics = self.handle.driver.carrier_statistics();
-        statistics.last_error.filter(|_| statistics.send_errors > 0)
+        let Handle { shard, ticket, .. } = &*self.handle;
+        shard.inspect(|node| node.association(ticket).map(look))
     }
 }

@@ -1,31 +1,39 @@
-//! The task that runs an endpoint: its sockets, its clock, and what becomes of both when handles go.
+//! The tasks that run an endpoint, one for each shard: its sockets, its clock, and what becomes of both when handles go.
+
+mod builder;
+mod carrier;
+mod checks;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base::{Instant, RandomStream};
-use io::{
-    BindError, Carrier as _, CarrierStatistics, Clock, Hook, RawCarrier, Shared, Sockets,
-    UdpCarrier,
-};
-use recovery::policy::Only;
-use sctp::{AssociationOptions, ErrorDetection};
-use secure::{Context, Fingerprint, Secrets, Secured, Sessions, Settings};
+use io::{BindError, CarrierStatistics, Clock, Hook, SendOnly, Shared};
+use sctp::{AssociationOptions, ErrorDetection, MemoryLimits};
+use secure::{Fingerprint, Settings};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use self::builder::{Builder, Security};
+use self::carrier::OpenCarrier;
 use crate::error::{AssociationError, EndpointError};
-use crate::node::{Node, Stack, Tapped};
-use crate::options::{Carrier, EndpointOptions, new_identity, secret};
+use crate::node::Node;
+use crate::options::{Carrier, EndpointOptions, secret};
+use crate::peer_address::PeerAddress;
+use crate::shards::Shards;
 use crate::tap::SharedTap;
 
 /// Stands for the address of an endpoint without any.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-/// What all handles of an endpoint and of its associations share; the end of it ends the driver.
+/// What all handles of an endpoint and of its associations share; the end of it ends the tasks.
 #[derive(Debug)]
 pub(crate) struct Driver {
-    pub(crate) shared: Arc<Shared<Node>>,
+    /// At least one.
+    shards: Nodes,
+    /// None for one shard alone.
+    common: Option<Arc<Shards>>,
     carrier: OpenCarrier,
     pub(crate) sctp_port: u16,
     limits: Limits,
@@ -33,8 +41,13 @@ pub(crate) struct Driver {
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) incoming: Arc<Notify>,
     pub(crate) refused: Arc<Notify>,
-    pub(crate) task: Mutex<Option<JoinHandle<()>>>,
+    /// The shard that is asked first for the next association.
+    turn: AtomicUsize,
+    pub(crate) tasks: Mutex<Vec<JoinHandle<()>>>,
 }
+
+/// The nodes of all shards.
+type Nodes = Arc<[Arc<Shared<Node>>]>;
 
 impl Drop for Driver {
     fn drop(&mut self) {
@@ -42,51 +55,16 @@ impl Drop for Driver {
     }
 }
 
-/// An open socket.
-#[derive(Clone, Debug)]
-enum OpenCarrier {
-    Udp(Arc<Sockets<UdpCarrier>>),
-    RawIp(Arc<Sockets<RawCarrier>>),
-}
-
-impl OpenCarrier {
-    fn open(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<OpenCarrier, BindError> {
-        Ok(match options.carrier {
-            // Servers have no use for what ICMP says of their answers.
-            Carrier::Secure | Carrier::PlainUdp => {
-                OpenCarrier::Udp(Arc::new(match options.listen {
-                    true => Sockets::bind(addresses, UdpCarrier::bind)?,
-                    false => Sockets::bind(addresses, UdpCarrier::bind_with_icmp)?,
-                }))
-            }
-            Carrier::PlainRawIp => {
-                OpenCarrier::RawIp(Arc::new(Sockets::bind(addresses, RawCarrier::bind)?))
-            }
-        })
-    }
-
-    fn local_addrs(&self) -> Vec<SocketAddr> {
-        match self {
-            OpenCarrier::Udp(udp) => udp.local_addrs().collect(),
-            OpenCarrier::RawIp(raw) => raw.local_addrs().collect(),
+impl Driver {
+    /// Ends all tasks once all has been sent, the end of encrypted sessions included.
+    pub(crate) fn close(&self) {
+        for shard in self.shards() {
+            shard.post(|node, _| node.hang_up());
+            shard.close();
         }
     }
 
-    /// The addresses that peers are told of: those of several sockets.
-    fn named_addresses(&self) -> Vec<SocketAddr> {
-        let addresses = self.local_addrs();
-        if addresses.len() > 1 { addresses } else { Vec::new() }
-    }
-}
-
-impl Driver {
-    /// Ends the driver once all has been sent, the end of encrypted sessions included.
-    pub(crate) fn close(&self) {
-        self.shared.post(|node, _| node.hang_up());
-        self.shared.close();
-    }
-
-    /// Opens the sockets and runs the endpoint at them, in a task of its own.
+    /// Opens the sockets and runs the endpoint at them, in tasks of its own.
     ///
     /// # Errors
     /// As [`Endpoint::bind_all`](crate::Endpoint::bind_all).
@@ -94,61 +72,95 @@ impl Driver {
         addresses: &[SocketAddr],
         options: EndpointOptions,
     ) -> Result<Arc<Driver>, BindError> {
-        check_policy(addresses, &options)?;
-        check_limits(addresses, &options)?;
+        Driver::bind_grouped(addresses, options, io::can_group())
+    }
+
+    /// As [`Driver::bind`], with sockets of their own for each shard or one receiver for all.
+    pub(crate) fn bind_grouped(
+        addresses: &[SocketAddr],
+        options: EndpointOptions,
+        grouped: bool,
+    ) -> Result<Arc<Driver>, BindError> {
+        checks::check(addresses, &options)?;
         let clock = options.clock.unwrap_or_else(Clock::start);
-        let mut security = security(addresses, &options, clock)?;
-        let carrier = OpenCarrier::open(addresses, &options)?;
         let mut random = RandomStream::from_secret(secret());
+        let security = Security::of(addresses, &options, clock)?;
+        let carrier = OpenCarrier::open(addresses, &options, grouped)?;
         let sctp_port = options.sctp_port.unwrap_or_else(|| ephemeral_port(&mut random));
         let limits = Limits::of(&options);
-        let machine_options = sctp::EndpointOptions {
-            port: sctp_port,
-            listen: options.listen,
-            cookie_life: options.cookie_life.into(),
-            max_associations: options.max_associations,
-            max_per_peer: options.max_per_peer,
-            memory: options.memory,
-            addresses: carrier.named_addresses(),
-            accepted: limits.fit(options.accepted),
-            ..sctp::EndpointOptions::default()
-        };
+        let several = options.shards.get() > 1;
+        let one_receives = !carrier.is_of_several();
+        let common = several.then(|| Shards::new(options.shards, one_receives, &mut random));
         let (incoming, refused) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let own = carrier.local_addrs().first().copied().unwrap_or(NOWHERE);
-        let tap = options.tap.map(SharedTap::new);
-        if let (Some((_, sessions)), Some(tap)) = (&mut security, tap.clone()) {
-            sessions.watch(Box::new(move |packet, sealed| tap.lock().on_sealed(packet, sealed)));
-        }
-        let machine = Tapped::new(sctp::Endpoint::new(machine_options, random), tap, own);
-        let fingerprint = security.as_ref().map(|(fingerprint, _)| *fingerprint);
-        let stack = match security {
-            None => Stack::Plain(Box::new(machine)),
-            Some((_, sessions)) => Stack::Secure(Box::new(Secured { machine, sessions })),
-        };
+        let fingerprint = security.as_ref().map(|own| own.fingerprint);
         // A raw socket sees the packets for every SCTP port of its address.
         let shares_address = options.carrier == Carrier::PlainRawIp;
-        let signals = [Arc::clone(&incoming), Arc::clone(&refused)];
-        let node = Node::new(stack, signals, shares_address);
-        let shared = Shared::new(node, clock);
-        let hook = Dispatch;
-        let task = Mutex::new(Some(match &carrier {
-            OpenCarrier::Udp(udp) => {
-                spawn(drive(shared.clone(), udp.clone(), hook), own, sctp_port)
-            }
-            OpenCarrier::RawIp(raw) => {
-                spawn(drive(shared.clone(), raw.clone(), hook), own, sctp_port)
-            }
-        }));
+        let builder = Builder {
+            machine: sctp::EndpointOptions {
+                port: sctp_port,
+                listen: options.listen,
+                cookie_life: options.cookie_life.into(),
+                max_associations: options.max_associations,
+                max_per_peer: options.max_per_peer,
+                memory: limits.memory,
+                addresses: carrier.named_addresses(),
+                accepted: limits.fit(options.accepted),
+                ..sctp::EndpointOptions::default()
+            },
+            security,
+            tap: options.tap.map(SharedTap::new),
+            own: carrier.local_addr(),
+            signals: [Arc::clone(&incoming), Arc::clone(&refused)],
+            shares_address,
+            common: common.clone().map(|shards| (shards, Arc::default())),
+            clock,
+        };
+        let shards = 0..options.shards.get();
+        let shards: Nodes = shards.map(|index| builder.build(index, &mut random)).collect();
+        let tasks = (0..shards.len()).map(|index| spawn(&shards, index, &carrier, sctp_port));
+        let tasks = Mutex::new(tasks.collect());
+        let turn = AtomicUsize::new(0);
         Ok(Arc::new(Driver {
-            shared,
+            shards,
+            common,
             carrier,
             sctp_port,
             limits,
             fingerprint,
             incoming,
             refused,
-            task,
+            turn,
+            tasks,
         }))
+    }
+
+    /// All shards.
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Arc<Shared<Node>>> {
+        self.shards.iter()
+    }
+
+    /// All shards, each time beginning with another, so that each gets its turn.
+    pub(crate) fn shards_in_turn(&self) -> impl Iterator<Item = &Arc<Shared<Node>>> {
+        let first = match self.shards.len() {
+            1 => 0,
+            count => self.turn.fetch_add(1, Ordering::Relaxed) % count,
+        };
+        self.shards[first..].iter().chain(&self.shards[..first])
+    }
+
+    /// The shard for an association with a peer.
+    pub(crate) fn shard_for(&self, peer: &PeerAddress) -> &Arc<Shared<Node>> {
+        let first = &self.shards[0];
+        let (Some(common), Some(at)) = (&self.common, peer.first()) else { return first };
+        let is_with = |shard: &&Arc<Shared<Node>>| shard.inspect(|node| node.is_with(peer));
+        let port = if self.limits.secure { at.port() } else { peer.sctp_port };
+        let home = || self.shards.get(common.home((at.ip(), port))).unwrap_or(first);
+        self.shards().find(is_with).unwrap_or_else(home)
+    }
+
+    /// The clock of all shards.
+    pub(crate) fn clock(&self) -> Clock {
+        self.shards[0].clock()
     }
 
     /// Options of an association of this endpoint.
@@ -157,10 +169,7 @@ impl Driver {
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
-        match &self.carrier {
-            OpenCarrier::Udp(udp) => udp.local_addr(),
-            OpenCarrier::RawIp(raw) => raw.local_addr(),
-        }
+        self.carrier.local_addr()
     }
 
     pub(crate) fn local_addrs(&self) -> Vec<SocketAddr> {
@@ -168,20 +177,12 @@ impl Driver {
     }
 
     pub(crate) fn carrier_statistics(&self) -> CarrierStatistics {
-        match &self.carrier {
-            OpenCarrier::Udp(udp) => udp.statistics(),
-            OpenCarrier::RawIp(raw) => raw.statistics(),
-        }
+        let mut statistics = self.carrier.statistics();
+        let counts = self.common.as_ref().map(|common| common.counts());
+        (statistics.datagrams_handed_over, statistics.datagrams_not_handed_over) =
+            counts.unwrap_or_default();
+        statistics
     }
-}
-
-/// Whether the policy of accepted associations says nothing that SCTP has no use for.
-fn check_policy(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
-    if addresses.is_empty() {
-        return Ok(());
-    }
-    let checked = options.accepted.policy.check_for(Only::Sctp);
-    checked.map_err(|error| invalid(addresses, options.carrier, error.to_string()))
 }
 
 /// What an endpoint makes of the options of each of its associations.
@@ -191,6 +192,8 @@ struct Limits {
     /// For associations whose options name no other.
     dead_after: Option<base::Duration>,
     send_buffer: usize,
+    /// Of each shard.
+    memory: MemoryLimits,
 }
 
 impl Limits {
@@ -199,6 +202,10 @@ impl Limits {
             secure: options.carrier.is_secure(),
             dead_after: options.dead_after.map(base::Duration::from),
             send_buffer: options.send_buffer,
+            memory: MemoryLimits {
+                pressure: options.memory.pressure / options.shards,
+                limit: options.memory.limit / options.shards,
+            },
         }
     }
 
@@ -216,73 +223,27 @@ impl Limits {
     }
 }
 
-/// The fingerprint of this side's key, and the sessions that prove it; none in plain.
-fn security(
-    addresses: &[SocketAddr],
-    options: &EndpointOptions,
-    clock: Clock,
-) -> Result<Option<(Fingerprint, Sessions)>, BindError> {
-    if !options.carrier.is_secure() {
-        return Ok(None);
+/// Spawns the task of a shard.
+fn spawn(shards: &Nodes, index: usize, carrier: &OpenCarrier, _sctp_port: u16) -> JoinHandle<()> {
+    let _local = carrier.local_addr();
+    let nodes = Arc::clone(shards);
+    match carrier {
+        OpenCarrier::Udp(udp) => match udp.get(index) {
+            Some(own) => start(drive(nodes, index, Arc::clone(own)), _local, _sctp_port),
+            None => start(drive(nodes, index, send_only(&udp[0])), _local, _sctp_port),
+        },
+        OpenCarrier::RawIp(raw) => match index {
+            0 => start(drive(nodes, index, Arc::clone(raw)), _local, _sctp_port),
+            _ => start(drive(nodes, index, send_only(raw)), _local, _sctp_port),
+        },
     }
-    let identity = options.identity.clone().unwrap_or_else(new_identity);
-    let policy = &options.accepted.policy;
-    let first = policy.backoff.first_setup.unwrap_or(policy.rto.initial);
-    let first_retransmission = first.min(policy.rto.initial).max(base::Duration::from_millis(1));
-    let epoch = clock.since_epoch(Instant::ZERO);
-    let settings = Settings { first_retransmission, epoch, ..Settings::default() };
-    let context = Context::new(settings, &identity)
-        .map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
-    // A client that is refused an association has a session to be told of it.
-    let more = |places: usize| places.saturating_add(1024);
-    let per_peer = sctp::EndpointOptions {
-        max_associations: options.max_associations,
-        max_per_peer: options.max_per_peer,
-        ..sctp::EndpointOptions::default()
-    };
-    let limits = secure::Limits {
-        sessions: more(options.max_associations),
-        per_host: more(per_peer.per_peer()),
-        ..secure::Limits::default()
-    };
-    let random = RandomStream::from_secret(secret());
-    let mut sessions = Sessions::new(context, limits, Secrets::System, random);
-    sessions.accept(options.listen.then(|| options.clients.clone()));
-    Ok(Some((identity.fingerprint(), sessions)))
 }
 
-fn invalid(addresses: &[SocketAddr], carrier: Carrier, wrong: String) -> BindError {
-    let protocol = match carrier {
-        Carrier::Secure | Carrier::PlainUdp => "UDP",
-        Carrier::PlainRawIp => "raw IP",
-    };
-    let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, wrong);
-    BindError::new(protocol, addresses.first().copied().unwrap_or(NOWHERE), reason)
+fn send_only<T: io::Carrier>(carrier: &Arc<T>) -> Arc<SendOnly<T>> {
+    Arc::new(SendOnly(Arc::clone(carrier)))
 }
 
-/// Refuses limits with which nothing can work.
-fn check_limits(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
-    let wrong = if options.max_associations == 0 {
-        "max_associations is 0: it should be at least 1".to_owned()
-    } else if options.max_per_peer == Some(0) {
-        "max_per_peer is 0: it should be at least 1".to_owned()
-    } else if options.memory.limit < LEAST_MEMORY {
-        let limit = options.memory.limit;
-        format!("memory is {limit} bytes: it should be at least {LEAST_MEMORY}")
-    } else if options.accepted.zero_checksum.is_some() && !options.carrier.is_secure() {
-        "zero_checksum goes with Carrier::Secure alone: packets in plain need their checksum"
-            .to_owned()
-    } else {
-        return Ok(());
-    };
-    Err(invalid(addresses, options.carrier, wrong))
-}
-
-/// Bytes with which an endpoint can do anything.
-const LEAST_MEMORY: usize = 1 << 20;
-
-/// Spawns the driver of an endpoint.
-fn spawn(
+fn start(
     driver: impl Future<Output = ()> + Send + 'static,
     _local: SocketAddr,
     _sctp_port: u16,
@@ -295,18 +256,22 @@ fn spawn(
     tokio::spawn(driver)
 }
 
-/// Runs the driver, and tells all handles when its socket fails.
-async fn drive<T: io::Carrier>(shared: Arc<Shared<Node>>, carrier: Arc<T>, hook: Dispatch) {
-    if let Err(error) = io::run(shared.clone(), carrier, hook).await {
+/// Runs a shard, and ends all of them when its socket fails.
+async fn drive<T: io::Carrier>(shards: Nodes, index: usize, carrier: Arc<T>) {
+    let own = &shards[index];
+    if let Err(error) = io::run(Arc::clone(own), carrier, Dispatch).await {
         let text: Arc<str> = error.to_string().into();
         #[cfg(feature = "tracing")]
         crate::telemetry::on_socket_failed(&text);
-        shared.call(|node, _| {
-            node.refuse(EndpointError::Socket(text.clone()));
-            node.end_all(&AssociationError::Socket(text));
-        });
+        for shard in shards.iter() {
+            shard.call(|node, _| {
+                node.refuse(EndpointError::Socket(text.clone()));
+                node.end_all(&AssociationError::Socket(text.clone()));
+            });
+            shard.close();
+        }
     }
-    shared.call(|node, now| node.finish(now));
+    own.call(|node, now| node.finish(now));
 }
 
 /// The endpoint's part in the driver.
@@ -315,6 +280,10 @@ struct Dispatch;
 impl Hook<Node> for Dispatch {
     fn after_input(&mut self, node: &mut Node, now: Instant) {
         node.dispatch(now);
+    }
+
+    fn take_input(&mut self, node: &mut Node, now: Instant) -> bool {
+        node.take_parcel(now)
     }
 }
 

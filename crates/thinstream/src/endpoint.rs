@@ -36,7 +36,9 @@ struct Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.driver.shared.post(|node, _| node.refuse(EndpointError::Closed));
+        for shard in self.driver.shards() {
+            shard.post(|node, _| node.refuse(EndpointError::Closed));
+        }
     }
 }
 
@@ -60,8 +62,11 @@ impl Endpoint {
         addresses: &[SocketAddr],
         options: EndpointOptions,
     ) -> Result<Endpoint, BindError> {
-        let driver = Driver::bind(addresses, options)?;
-        Ok(Endpoint { listener: Arc::new(Listener { driver }) })
+        Ok(Endpoint::of(Driver::bind(addresses, options)?))
+    }
+
+    fn of(driver: Arc<Driver>) -> Endpoint {
+        Endpoint { listener: Arc::new(Listener { driver }) }
     }
 
     /// An endpoint for associations to `remote` and others of its address family: any address and port
@@ -160,15 +165,25 @@ impl Endpoint {
     /// When the endpoint does not listen, was closed, or its socket failed.
     pub fn try_accept(&self) -> Result<Option<Association>, EndpointError> {
         let driver = &self.listener.driver;
-        let accepted = driver.shared.look(|node| {
-            let ticket = node.accept()?;
-            Ok(ticket.map(|ticket| {
-                let remote = node.association(&ticket).map(sctp::Association::remote);
-                (ticket, remote.unwrap_or(self.local_addr()))
-            }))
-        })?;
-        let own = Arc::clone(driver);
-        Ok(accepted.map(|(ticket, remote)| Association::new(own, ticket, remote)))
+        let mut refusing = Ok(None);
+        for shard in driver.shards_in_turn() {
+            let accepted = shard.look(|node| {
+                let ticket = node.accept()?;
+                Ok(ticket.map(|ticket| {
+                    let remote = node.association(&ticket).map(sctp::Association::remote);
+                    (ticket, remote.unwrap_or(self.local_addr()))
+                }))
+            });
+            match accepted {
+                Ok(None) => {}
+                Ok(Some((ticket, remote))) => {
+                    let own = (Arc::clone(driver), Arc::clone(shard));
+                    return Ok(Some(Association::new(own, ticket, remote)));
+                }
+                Err(error) => refusing = Err(error),
+            }
+        }
+        refusing
     }
 
     /// Ends the endpoint: aborts what associations there are (shut them down first), and returns when
@@ -177,13 +192,16 @@ impl Endpoint {
     /// Dropping the future does not stop the end.
     pub async fn close(self) {
         let driver = &self.listener.driver;
-        driver.shared.call(|node, _| {
-            node.refuse(EndpointError::Closed);
-            node.end_all(&AssociationError::EndpointClosed);
-        });
+        for shard in driver.shards() {
+            shard.call(|node, _| {
+                node.refuse(EndpointError::Closed);
+                node.end_all(&AssociationError::EndpointClosed);
+            });
+        }
         driver.close();
-        let task = driver.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
+        let tasks =
+            std::mem::take(&mut *driver.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
             // A driver that panicked has ended as well.
             let _ = task.await;
         }
@@ -214,7 +232,8 @@ impl Endpoint {
             let refused = driver.refused.notified();
             tokio::pin!(refused);
             refused.as_mut().enable();
-            if let Some(client) = driver.shared.look(|node| node.poll_refused()) {
+            let mut shards = driver.shards_in_turn();
+            if let Some(client) = shards.find_map(|shard| shard.look(|node| node.poll_refused())) {
                 return client;
             }
             refused.await;
@@ -228,28 +247,35 @@ impl Endpoint {
 
     /// The clock that the endpoint lives by: its instants are those of events and stamps.
     pub fn clock(&self) -> Clock {
-        self.listener.driver.shared.clock()
+        self.listener.driver.clock()
     }
 
     /// Counters of packets that belonged to no association, and of associations that were refused or ended because of a
     /// limit.
     pub fn stats(&self) -> EndpointStats {
-        self.listener.driver.shared.inspect(|node| node.machine().stats())
+        let mut sum = EndpointStats::default();
+        self.of_shards(sctp::Endpoint::stats).for_each(|stats| sum += stats);
+        sum
     }
 
     /// Bytes that all associations hold together, of [`EndpointOptions::memory`].
     pub fn buffered_bytes(&self) -> usize {
-        self.listener.driver.shared.inspect(|node| node.machine().buffered_bytes())
+        self.of_shards(sctp::Endpoint::buffered_bytes).sum()
     }
 
-    /// How much memory is left for associations.
+    /// How much memory is left for associations, in the shard with the least.
     pub fn memory_state(&self) -> MemoryState {
-        self.listener.driver.shared.inspect(|node| node.machine().memory_state())
+        self.of_shards(sctp::Endpoint::memory_state).max().unwrap_or_default()
     }
 
     /// Associations that exist, those that are over but still have a handle included.
     pub fn association_count(&self) -> usize {
-        self.listener.driver.shared.inspect(|node| node.machine().association_count())
+        self.of_shards(sctp::Endpoint::association_count).sum()
+    }
+
+    /// What the machine of each shard says.
+    fn of_shards<R>(&self, ask: impl Fn(&sctp::Endpoint) -> R) -> impl Iterator<Item = R> {
+        self.listener.driver.shards().map(move |shard| shard.inspect(|node| ask(node.machine())))
     }
 
     /// What passed through the socket.
@@ -263,3 +289,6 @@ fn reaches(local: &[SocketAddr], remote: SocketAddr) -> bool {
     let takes_both = |own: &SocketAddr| own.is_ipv6() && own.ip().is_unspecified();
     local.iter().any(|own| own.is_ipv4() == remote.is_ipv4() || takes_both(own))
 }
+
+#[cfg(test)]
+mod tests;

@@ -160,6 +160,7 @@ mod notices;
 mod options;
 mod peer_address;
 mod reach;
+mod shards;
 mod stash;
 mod tap;
 #[cfg(feature = "tracing")]

@@ -4,6 +4,7 @@
 mod driven;
 mod entry;
 mod opening;
+mod place;
 mod stack;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -24,6 +25,7 @@ use entry::Entry;
 pub(crate) use entry::{Phase, Signals, Ticket};
 pub use opening::RefusedClient;
 use opening::Waiting;
+pub(crate) use place::Place;
 pub(crate) use stack::{Stack, Tapped};
 
 /// The SCTP machine and its associations' entries.
@@ -47,6 +49,8 @@ pub(crate) struct Node {
     shares_address: bool,
     /// The driver has ended: nothing is sent any more.
     finished: bool,
+    /// None where the endpoint is not divided.
+    place: Option<Box<Place>>,
 }
 
 impl Node {
@@ -68,6 +72,7 @@ impl Node {
             flushes: Vec::new(),
             shares_address,
             finished: false,
+            place: None,
         }
     }
 

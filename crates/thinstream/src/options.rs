@@ -1,6 +1,7 @@
 //! What can be chosen for an endpoint and for a message.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use base::RandomStream;
@@ -92,6 +93,12 @@ pub struct EndpointOptions {
     /// be received, and what the associations take themselves. Beyond it those that hold little go on, and those that
     /// hold much and get nowhere fail with [`Failure::OutOfResource`](sctp::Failure).
     pub memory: MemoryLimits,
+    /// Parts of an endpoint that listens, 1 to 256: each has associations of its own, with a socket, a lock and a task that the
+    /// runtime may run beside the others, so that the endpoint uses as many cores. 1 by default. To its peers and to the
+    /// application it is one endpoint. [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all
+    /// shards together, where one makes room for a new one of the same shard; of [`EndpointOptions::memory`] each has an equal
+    /// part, of 1 MiB at least. Verification tags have log2 of the number bits less of randomness.
+    pub shards: NonZeroUsize,
     /// How long a state cookie is good (Valid.Cookie.Life).
     pub cookie_life: Duration,
     /// The clock to live by; none starts one. Endpoints that share a clock have comparable times.
@@ -121,6 +128,7 @@ impl EndpointOptions {
             max_associations: defaults.max_associations,
             max_per_peer: defaults.max_per_peer,
             memory: defaults.memory,
+            shards: NonZeroUsize::MIN,
             cookie_life: defaults.cookie_life.into(),
             clock: None,
             tap: None,
@@ -134,6 +142,7 @@ impl fmt::Debug for EndpointOptions {
             .field("carrier", &self.carrier)
             .field("sctp_port", &self.sctp_port)
             .field("listen", &self.listen)
+            .field("shards", &self.shards)
             .field("tap", &self.tap.is_some())
             .finish_non_exhaustive()
     }

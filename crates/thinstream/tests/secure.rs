@@ -106,6 +106,24 @@ async fn each_side_knows_the_key_of_the_other() {
 }
 
 #[tokio::test]
+async fn a_client_that_comes_with_the_key_of_others_has_none_of_their_paths_probed() {
+    let (server, key) = (server(), new_identity());
+    let mut all = Vec::new();
+    for _ in 0..4 {
+        let endpoint = endpoint(&key);
+        let connecting = endpoint.connect(to(server.local_addr()), quick_options());
+        let (client, accepted) = within(async { tokio::join!(connecting, server.accept()) }).await;
+        all.push((client.unwrap(), accepted.unwrap()));
+    }
+    for (client, accepted) in all {
+        for end in [client, accepted] {
+            let paths = end.stats().unwrap().paths;
+            assert_eq!((paths.len(), paths[0].counters.heartbeats_sent), (1, 0));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_with_another_key_is_refused_and_gets_nothing() {
     let server = server();
     let other = new_identity().fingerprint();

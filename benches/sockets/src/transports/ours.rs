@@ -1,18 +1,19 @@
 //! thinstream, in plain and encrypting: a task for each association.
 
 use thinstream::{
-    Association, AssociationOptions, Transport, Endpoint, EndpointOptions, PeerAddress, SendOptions,
+    Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, SendOptions,
     StreamId,
 };
 
 use crate::Result;
+use crate::answers::Answers;
 use crate::probe::Probe;
 use crate::sender::Sender;
 
-pub async fn serve(probe: Probe, encrypted: bool, _threads: usize) -> Result<()> {
-    let transport = if encrypted { Transport::Secure } else { Transport::PlainUdp };
-    let options =
-        EndpointOptions { transport, max_per_peer: Some(1 << 16), ..EndpointOptions::server() };
+pub async fn serve(probe: Probe, encrypted: bool, threads: usize) -> Result<()> {
+    let carrier = if encrypted { Carrier::Secure } else { Carrier::PlainUdp };
+    let (max_per_peer, shards) = (Some(1 << 16), threads.try_into()?);
+    let options = EndpointOptions { carrier, max_per_peer, shards, ..EndpointOptions::server() };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, options)?;
     match endpoint.fingerprint() {
         Some(key) => println!("{} {key}", endpoint.local_addr()),
@@ -33,13 +34,13 @@ async fn answer(association: Association, probe: Probe) {
     }
 }
 
-pub async fn connect(server: String) -> Result<Sender> {
+pub async fn connect(server: String, mut answers: Answers) -> Result<Sender> {
     let (address, key) = match server.split_once(' ') {
         Some((address, key)) => (address, Some(key)),
         None => (&*server, None),
     };
-    let transport = if key.is_some() { Transport::Secure } else { Transport::PlainUdp };
-    let options = EndpointOptions { transport, ..EndpointOptions::client() };
+    let carrier = if key.is_some() { Carrier::Secure } else { Carrier::PlainUdp };
+    let options = EndpointOptions { carrier, ..EndpointOptions::client() };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, options)?;
     let mut peer = PeerAddress::from(address.parse::<std::net::SocketAddr>()?);
     if let Some(key) = key {
@@ -47,7 +48,11 @@ pub async fn connect(server: String) -> Result<Sender> {
     }
     let association = endpoint.connect(peer, AssociationOptions::default()).await?;
     let reading = association.clone();
-    tokio::spawn(async move { while let Ok(Some(_)) = reading.receive().await {} });
+    tokio::spawn(async move {
+        while let Ok(Some(message)) = reading.receive().await {
+            answers.on_received(&message.payload.into_bytes());
+        }
+    });
     Ok(Box::new(move |message| {
         association.try_send(StreamId(0), message.to_vec(), SendOptions::default())?;
         Ok(())

@@ -9,6 +9,7 @@ use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use quinn::{ClientConfig, Endpoint, ServerConfig};
 
+use crate::answers::Answers;
 use crate::probe::Probe;
 use crate::sender::Sender;
 use crate::{MESSAGE, Result};
@@ -55,6 +56,7 @@ impl Clients {
         &self,
         number: usize,
         server: String,
+        mut answers: Answers,
     ) -> impl Future<Output = Result<Sender>> + use<> {
         let endpoint = self.0[number % self.0.len()].clone();
         async move {
@@ -74,7 +76,9 @@ impl Clients {
             let (mut sending, mut receiving) = connection.open_bi().await?;
             tokio::spawn(async move {
                 let mut buffer = [0; MESSAGE];
-                while receiving.read_exact(&mut buffer).await.is_ok() {}
+                while receiving.read_exact(&mut buffer).await.is_ok() {
+                    answers.on_received(&buffer);
+                }
             });
             Ok(Box::new(move |message: &[u8; MESSAGE]| {
                 let _ = &connection;

@@ -3,6 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::answers::Answers;
 use crate::probe::Probe;
 use crate::sender::Sender;
 use crate::{MESSAGE, Result};
@@ -26,13 +27,15 @@ pub async fn serve(probe: Probe) -> Result<()> {
     }
 }
 
-pub async fn connect(server: String) -> Result<Sender> {
+pub async fn connect(server: String, mut answers: Answers) -> Result<Sender> {
     let stream = TcpStream::connect(server).await?;
     stream.set_nodelay(true)?;
     let (mut reading, writing) = stream.into_split();
     tokio::spawn(async move {
         let mut buffer = [0; MESSAGE];
-        while reading.read_exact(&mut buffer).await.is_ok() {}
+        while reading.read_exact(&mut buffer).await.is_ok() {
+            answers.on_received(&buffer);
+        }
     });
     Ok(Box::new(move |message| match writing.try_write(message)? {
         MESSAGE => Ok(()),

@@ -2,6 +2,7 @@
 
 use tokio::net::UdpSocket;
 
+use crate::answers::Answers;
 use crate::probe::Probe;
 use crate::sender::Sender;
 use crate::{MESSAGE, Result};
@@ -17,13 +18,15 @@ pub async fn serve(probe: Probe) -> Result<()> {
     }
 }
 
-pub async fn connect(server: String) -> Result<Sender> {
+pub async fn connect(server: String, mut answers: Answers) -> Result<Sender> {
     let socket = std::sync::Arc::new(UdpSocket::bind("127.0.0.1:0").await?);
     socket.connect(server).await?;
     let reading = socket.clone();
     tokio::spawn(async move {
         let mut buffer = [0; MESSAGE];
-        while reading.recv(&mut buffer).await.is_ok() {}
+        while reading.recv(&mut buffer).await.is_ok() {
+            answers.on_received(&buffer);
+        }
     });
     Ok(Box::new(move |message| {
         socket.try_send(message)?;

@@ -20,7 +20,7 @@ pub(crate) struct Browsers {
         long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1",
         conflicts_with_all = [
             "listen", "local", "sctp_port", "sink", "streams", "policy", "same_clock", "associations", "per_peer", "memory",
-            "duration", "authorised", "Security", "Paths", "Recording", "Overrides",
+            "shards", "duration", "authorised", "Security", "Paths", "Recording", "Overrides",
         ]
     )]
     webrtc: Option<LocalAddress>,

@@ -27,7 +27,7 @@ const UNDRAINED: usize = 64;
 pub struct Shared<M> {
     state: Mutex<State<M>>,
     clock: Clock,
-    wake: Notify,
+    wake: Arc<Notify>,
     closed: AtomicBool,
 }
 
@@ -87,6 +87,12 @@ impl<M> Drop for Running<'_, M> {
 impl<M: Machine> Shared<M> {
     /// Shares `machine`, whose time is that of `clock`.
     pub fn new(machine: M, clock: Clock) -> Arc<Shared<M>> {
+        Shared::woken_by(machine, clock, Arc::default())
+    }
+
+    /// As [`Shared::new`], with a driver that asks its hook for input once `wake` was notified
+    /// ([`Hook::take_input`]).
+    pub fn woken_by(machine: M, clock: Clock, wake: Arc<Notify>) -> Arc<Shared<M>> {
         Arc::new(Shared {
             state: Mutex::new(State {
                 machine,
@@ -97,7 +103,7 @@ impl<M: Machine> Shared<M> {
                 sent_at: Instant::ZERO,
             }),
             clock,
-            wake: Notify::new(),
+            wake,
             closed: AtomicBool::new(false),
         })
     }
@@ -200,7 +206,13 @@ impl<M: Machine> Shared<M> {
         if !state.drain(now) {
             return false;
         }
-        let any = state.feed(inbox, now);
+        let (mut any, left) = state.take_inputs(now);
+        if left {
+            self.wake.notify_one();
+        }
+        if state.drain(now) {
+            any |= state.feed(inbox, now);
+        }
         if any {
             state.run_hook(now);
         }
@@ -255,6 +267,21 @@ impl<M: Machine> State<M> {
         if let Some(driven) = &mut self.driven {
             driven.hook.after_input(&mut self.machine, now);
         }
+    }
+
+    /// Takes input that came by another way; whether there was any, and whether more may be left. The machine is drained
+    /// before each.
+    fn take_inputs(&mut self, now: Instant) -> (bool, bool) {
+        let Some(driven) = &mut self.driven else { return (false, false) };
+        for taken in 0..UNDRAINED {
+            if !driven.hook.take_input(&mut self.machine, now) {
+                return (taken > 0, false);
+            }
+            if !self.outbox.drain(&mut self.machine, now) {
+                break;
+            }
+        }
+        (true, true)
     }
 
     /// As [`Shared::feed`], with a drained machine.

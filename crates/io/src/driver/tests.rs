@@ -4,6 +4,8 @@ use std::time::Duration as StdDuration;
 use base::{DatagramMeta, Duration, Ecn, Instant, Transmit};
 use bytes::Bytes;
 
+use tokio::sync::Notify;
+
 use super::*;
 use crate::clock::Clock;
 use crate::udp::UdpCarrier;
@@ -303,4 +305,43 @@ fn datagrams_of_different_peers_are_answered_together_and_those_of_one_peer_in_t
     assert_eq!(sending.transmits.len(), 105);
     sending.clear();
     assert_eq!(shared.next(&mut sending), shared::Next::Wait);
+}
+
+/// Gives its machine what lies in a mailbox.
+struct Mail(Arc<std::sync::Mutex<Vec<SocketAddr>>>);
+
+impl Hook<Answering> for Mail {
+    fn after_input(&mut self, _: &mut Answering, _: Instant) {}
+
+    fn take_input(&mut self, machine: &mut Answering, now: Instant) -> bool {
+        let Some(remote) = self.0.lock().unwrap().pop() else { return false };
+        let meta = DatagramMeta { local: remote, remote, ecn: Ecn::NotEct, origin: None };
+        machine.handle_datagram(now, meta, Bytes::from_static(b"x").into());
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_driver_that_is_woken_takes_input_that_came_by_another_way_and_answers_each() {
+    const INPUTS: usize = 200;
+    let (mail, wake) = (Arc::<std::sync::Mutex<Vec<_>>>::default(), Arc::new(Notify::new()));
+    let shared = Shared::woken_by(Answering::default(), Clock::start(), Arc::clone(&wake));
+    let (transport, peer) = (loopback(), loopback());
+    let driving = tokio::spawn(run(shared.clone(), transport, Mail(Arc::clone(&mail))));
+    until_the_driver_waits(&shared).await;
+    // More than the driver takes in one go.
+    mail.lock().unwrap().extend([peer.local_addr(); INPUTS]);
+    wake.notify_one();
+    let mut batch = RecvBatch::new(4);
+    let mut answers = 0;
+    let wait = async {
+        while answers < INPUTS {
+            peer.recv(&mut batch).await.unwrap();
+            answers += batch.drain().count();
+        }
+    };
+    tokio::time::timeout(StdDuration::from_secs(20), wait).await.expect("answers are missing");
+    assert_eq!(shared.inspect(|machine| machine.waiting.clone()), [0; INPUTS]);
+    shared.close();
+    driving.await.unwrap().unwrap();
 }

@@ -51,6 +51,11 @@ impl Association {
     }
 
     /// The confirmed addresses of the peer, the primary first.
+    pub fn confirmed_addresses(&self) -> impl Iterator<Item = SocketAddr> + use<> {
+        self.confirmed_remotes().into_iter()
+    }
+
+    /// As [`Association::confirmed_addresses`], without a walk.
     pub(crate) fn confirmed_remotes(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
         let mut remotes = SmallVec::from_iter([self.remote()]);
         for (_, path) in self.paths.live().filter(|(_, path)| path.is_confirmed()) {
@@ -61,7 +66,15 @@ impl Association {
         remotes
     }
 
-    /// Whether the addresses by which packets find the association changed.
+    /// Where the paths lead, confirmed or not, if there are several; otherwise empty.
+    pub(crate) fn remotes_of_several(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
+        match self.paths.is_single() {
+            true => SmallVec::new(),
+            false => self.paths.live().map(|(_, path)| path.remote()).collect(),
+        }
+    }
+
+    /// Whether the addresses by which the association is found changed.
     pub(crate) fn is_readdressed(&self) -> bool {
         self.paths.is_readdressed()
     }

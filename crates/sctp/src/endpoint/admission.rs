@@ -40,26 +40,35 @@ impl Endpoint {
         false
     }
 
+    /// Takes a place for an association with a peer at `host`, and counts it there, unless it is refused.
     fn refusal(&mut self, now: Instant, host: Host) -> Option<Refusal> {
         // If one host may have every place, one of its own associations makes room.
         let may_have_all = self.options.per_peer() >= self.options.max_associations;
-        if self.population.is_full(host) && !may_have_all {
+        if !self.population.admit(host, may_have_all) {
             return Some(Refusal::PerPeer);
         }
-        if self.is_full() && !self.make_room(now, host) {
-            return Some(Refusal::Full);
+        let refusal = if !self.take_place(now, host) {
+            Some(Refusal::Full)
+        } else if !self.memory.budget().has_room_for_one() && !self.make_room(now, host) {
+            self.table.give_place();
+            Some(Refusal::Memory)
+        } else {
+            None
+        };
+        if refusal.is_some() {
+            self.population.dismiss(host);
         }
-        if !self.memory.budget().has_room_for_one() && !self.make_room(now, host) {
-            return Some(Refusal::Memory);
-        }
-        None
+        refusal
     }
 
-    /// Whether the maximum number of associations is reached. Ended ones whose last packet has not left do not
-    /// count, unless there are as many of them again.
-    pub(super) fn is_full(&self) -> bool {
-        let (max, all) = (self.options.max_associations, self.table.len());
-        all - self.table.leaving() >= max || all / 2 >= max
+    /// Takes a place for an association with a peer at `host`: a free one, or that of another that makes room.
+    pub(super) fn take_place(&mut self, now: Instant, host: Host) -> bool {
+        let max = self.options.max_associations;
+        if self.table.take_place(max) {
+            return true;
+        }
+        // Without other endpoints none can take the place in between, and an ended association in excess holds none up.
+        self.make_room(now, host) && (!self.table.is_joined() || self.table.take_place(max))
     }
 
     /// Aborts an association of a peer with a weaker claim to its place than a newcomer from `host`, or than one

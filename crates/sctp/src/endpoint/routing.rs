@@ -180,10 +180,7 @@ pub(super) fn first_but_auth(packet: &Packet) -> Option<Chunk<'_>> {
     }
 }
 
-const T_BIT: u8 = 1;
-
-/// Chunks that may carry the peer's own tag, reflected (section 8.5.1, rules B and C).
+/// Whether a chunk may carry the peer's own tag, reflected.
 pub(super) fn may_carry_reflected_tag(chunk: &RawChunk<'_>) -> bool {
-    matches!(chunk.chunk_type, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE)
-        && chunk.flags & T_BIT != 0
+    chunk.chunk_type.reflects_tag(chunk.flags)
 }

@@ -49,3 +49,49 @@ pub struct EndpointStats {
     /// Bytes received beyond missing TSNs and dropped for lack of memory (RFC 9260, section 6.2).
     pub pruned_bytes: u64,
 }
+
+impl core::ops::AddAssign for EndpointStats {
+    /// Adds the counters of another endpoint.
+    fn add_assign(&mut self, other: EndpointStats) {
+        let EndpointStats {
+            datagrams,
+            malformed,
+            out_of_the_blue,
+            wrong_tag,
+            inits,
+            icmp,
+            icmp_ignored,
+            zero_checksums,
+            cookies_refused,
+            answers_dropped,
+            refused_per_peer,
+            refused_full,
+            refused_memory,
+            unused_evicted,
+            idle_evicted,
+            stalled_aborted,
+            stuck_aborted,
+            closing_aborted,
+            pruned_bytes,
+        } = other;
+        self.datagrams += datagrams;
+        self.malformed += malformed;
+        self.out_of_the_blue += out_of_the_blue;
+        self.wrong_tag += wrong_tag;
+        self.inits += inits;
+        self.icmp += icmp;
+        self.icmp_ignored += icmp_ignored;
+        self.zero_checksums += zero_checksums;
+        self.cookies_refused += cookies_refused;
+        self.answers_dropped += answers_dropped;
+        self.refused_per_peer += refused_per_peer;
+        self.refused_full += refused_full;
+        self.refused_memory += refused_memory;
+        self.unused_evicted += unused_evicted;
+        self.idle_evicted += idle_evicted;
+        self.stalled_aborted += stalled_aborted;
+        self.stuck_aborted += stuck_aborted;
+        self.closing_aborted += closing_aborted;
+        self.pruned_bytes += pruned_bytes;
+    }
+}

@@ -1,8 +1,10 @@
 //! The endpoint's associations: by id, by verification tag, by peer.
 
 use core::net::{IpAddr, SocketAddr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use ::endpoint::census::Census;
 use ::endpoint::memory::{Account, Glance};
 use ::endpoint::population::Membership;
 use ::endpoint::table::{self, Name};
@@ -19,6 +21,9 @@ use crate::wire::VerificationTag;
 pub struct AssociationId(Name);
 
 impl AssociationId {
+    /// No other is less.
+    const FIRST: AssociationId = AssociationId(Name::FIRST);
+
     /// Row in the table.
     pub(super) fn row(self) -> u32 {
         self.0.row()
@@ -33,9 +38,8 @@ pub(super) struct Slot {
     pub(super) dirty: bool,
     /// The peer's address in the lookup, while the association is listed.
     listed: Option<Peer>,
-    /// Further addresses in the lookup.
-    #[expect(clippy::box_collection, reason = "one word while there are none")]
-    listed_further: Option<Box<Vec<Peer>>>,
+    /// Further addresses in the lookups; one word while there are none.
+    listed_further: Option<Box<Further>>,
     /// Whether the application has released it.
     released: bool,
     /// The peer's host at its creation.
@@ -86,6 +90,15 @@ impl Slot {
 /// only.
 type Peer = (IpAddr, u16, u16);
 
+/// What the lookups have of an association with several paths, beside its first address.
+#[derive(Debug, Default)]
+struct Further {
+    /// Confirmed addresses of the peer.
+    peers: Vec<Peer>,
+    /// Where its paths lead, confirmed or not.
+    paths: Vec<SocketAddr>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: table::Table<Slot>,
@@ -93,8 +106,12 @@ pub(super) struct Table {
     /// order of its rows does not matter.
     by_tag: HashTable<(VerificationTag, AssociationId)>,
     by_peer: BTreeMap<Peer, AssociationId>,
+    /// Associations with several paths, by where the paths lead.
+    by_path: BTreeSet<(SocketAddr, AssociationId)>,
     /// Number of released associations with data left to send.
     leaving: usize,
+    /// Counts places together with other endpoints: each association has one until it is released.
+    census: Option<Arc<dyn Census>>,
 }
 
 impl Table {
@@ -105,6 +122,34 @@ impl Table {
     /// Number of ended associations with a packet left to send.
     pub(super) fn leaving(&self) -> usize {
         self.leaving
+    }
+
+    /// Counts places together with other endpoints from now on; there is no association yet.
+    pub(super) fn join(&mut self, census: Arc<dyn Census>) {
+        self.census = Some(census);
+    }
+
+    /// Whether places are counted together with other endpoints.
+    pub(super) fn is_joined(&self) -> bool {
+        self.census.is_some()
+    }
+
+    /// Takes a place for an association that will be inserted, if fewer than `max` are taken. Ended ones whose last packet
+    /// has not left have none, unless there are as many of them again.
+    pub(super) fn take_place(&self, max: usize) -> bool {
+        let all = self.len();
+        all / 2 < max
+            && match &self.census {
+                None => all - self.leaving < max,
+                Some(census) => census.take_place(max),
+            }
+    }
+
+    /// Gives back the place of an association that is released, or was not inserted.
+    pub(super) fn give_place(&self) {
+        if let Some(census) = &self.census {
+            census.give_place();
+        }
     }
 
     /// All associations.
@@ -135,17 +180,20 @@ impl Table {
         slot.association.clear_readdressed();
         let tag = slot.association.local_tag();
         let peers = peers_of(&slot.association);
+        let paths = slot.association.remotes_of_several().to_vec();
         let by_tag = self.by_tag.entry(hash(tag), |(other, _)| *other == tag, rehash);
         by_tag.insert((tag, id));
         let mut listed = peers.into_iter();
         let first = listed.next().inspect(|peer| {
             self.by_peer.insert(*peer, id);
         });
-        let further: Vec<Peer> =
+        let peers: Vec<Peer> =
             listed.filter(|peer| *self.by_peer.entry(*peer).or_insert(id) == id).collect();
+        self.by_path.extend(paths.iter().map(|path| (*path, id)));
+        let is_single = peers.is_empty() && paths.is_empty();
         if let Some(slot) = self.slot_mut(id) {
             slot.listed = first;
-            slot.listed_further = (!further.is_empty()).then(|| Box::new(further));
+            slot.listed_further = (!is_single).then(|| Box::new(Further { peers, paths }));
         }
     }
 
@@ -166,7 +214,10 @@ impl Table {
         if let Ok(found) = self.by_tag.find_entry(hash(tag), |entry| *entry == (tag, id)) {
             found.remove();
         }
-        for peer in core::iter::once(first).chain(*further) {
+        for path in further.paths {
+            self.by_path.remove(&(path, id));
+        }
+        for peer in core::iter::once(first).chain(further.peers) {
             if self.by_peer.get(&peer) == Some(&id) {
                 self.by_peer.remove(&peer);
             }
@@ -175,8 +226,11 @@ impl Table {
 
     pub(super) fn remove(&mut self, id: AssociationId) {
         self.unlist(id);
-        let slot = self.slots.remove(id.0);
-        self.leaving -= usize::from(slot.is_some_and(|slot| slot.released));
+        match self.slots.remove(id.0) {
+            Some(slot) if slot.released => self.leaving -= 1,
+            Some(_) => self.give_place(),
+            None => {}
+        }
     }
 
     pub(super) fn mark_released(&mut self, id: AssociationId) {
@@ -184,6 +238,7 @@ impl Table {
             && !core::mem::replace(&mut slot.released, true)
         {
             self.leaving += 1;
+            self.give_place();
         }
     }
 
@@ -212,6 +267,12 @@ impl Table {
 
     pub(super) fn by_peer(&self, remote: SocketAddr, port: u16) -> Option<AssociationId> {
         self.by_peer.get(&key(remote, port)).copied()
+    }
+
+    /// Associations of several paths, one of which leads to `remote`.
+    pub(super) fn with_path_to(&self, remote: SocketAddr) -> impl Iterator<Item = AssociationId> {
+        let from = self.by_path.range((remote, AssociationId::FIRST)..);
+        from.take_while(move |(path, _)| *path == remote).map(|(_, id)| *id)
     }
 
     /// An association with SCTP port `port` of the host at `remote`, on any UDP port: the association of a packet

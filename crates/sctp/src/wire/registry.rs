@@ -95,6 +95,13 @@ impl ChunkType {
             ChunkType(number) => UnrecognizedAction::from_bits(number >> 6),
         }
     }
+
+    /// Whether a chunk with these flags comes with the tag of its own sender, as a reflection of the packet that it answers
+    /// (RFC 9260, section 8.5.1, rules B and C).
+    pub(crate) fn reflects_tag(self, flags: u8) -> bool {
+        const T_BIT: u8 = 1;
+        matches!(self, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE) && flags & T_BIT != 0
+    }
 }
 
 impl fmt::Display for ChunkType {

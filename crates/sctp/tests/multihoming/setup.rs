@@ -83,3 +83,28 @@ fn an_init_goes_to_each_named_address_in_turn_and_the_one_that_answers_becomes_p
     two.at(600);
     assert_eq!(two.data_sent(), [(500.0, 1, vec![0])]);
 }
+
+#[test]
+fn an_association_with_several_paths_is_found_by_the_address_of_each_until_it_is_over() {
+    let mut two = Two::new(&even(), options(plain()));
+    let found = |two: &mut Two, host, remote: &str| {
+        two.sim.with_host(host, |peer, _| {
+            peer.endpoint.with_path_to(address(remote)).collect::<Vec<_>>()
+        })
+    };
+    let (client, server, id) = (two.client, two.server, two.id);
+    assert_eq!(found(&mut two, client, SERVERS[0]), [], "the only path so far");
+    two.at(0);
+    for (host, remotes) in [(client, SERVERS), (server, CLIENTS)] {
+        assert!(remotes.iter().all(|remote| found(&mut two, host, remote).len() == 1));
+    }
+    assert_eq!(found(&mut two, client, SERVERS[1]), [id]);
+    assert_eq!(found(&mut two, client, CLIENTS[1]), []);
+    two.sim.with_host(client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now);
+    });
+    two.at(1_000);
+    for (host, remotes) in [(client, SERVERS), (server, CLIENTS)] {
+        assert!(remotes.iter().all(|remote| found(&mut two, host, remote).is_empty()));
+    }
+}

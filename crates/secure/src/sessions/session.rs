@@ -52,6 +52,8 @@ pub(super) struct Session {
     pub(super) moved: Option<(SocketAddr, Instant)>,
     /// A session that is to take its place is being set up.
     pub(super) renewing: bool,
+    /// How often it went to the sessions of another shard.
+    pub(super) migrations: u8,
     /// The host among whose open sessions it is counted.
     pub(super) counted: Option<Origin>,
     opening_taken: bool,
@@ -94,6 +96,7 @@ impl Session {
             round_trip: None,
             moved: None,
             renewing: false,
+            migrations: 0,
             counted: None,
             opening_taken: false,
             spoke: false,

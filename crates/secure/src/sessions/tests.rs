@@ -634,3 +634,44 @@ fn one_host_takes_no_more_than_its_share_of_open_sessions() {
     settle(&mut elsewhere, address(7), &mut server, at(1));
     assert_eq!(server.sessions.len(), 3);
 }
+
+#[test]
+fn an_open_session_goes_on_among_others_with_the_same_key_at_most_four_times() {
+    let (mut client, mut first, _) = open_pair();
+    let mut second = server(Limits::default());
+    let origin = identity(1).fingerprint().origin();
+    assert!(second.sessions.give_away(at(1), address(1), Some(SERVER)).is_none());
+    for _ in 0..4 {
+        let migrant = first.sessions.give_away(at(1), address(1), Some(SERVER)).unwrap();
+        assert_eq!((first.sessions.len(), first.sessions.sessions_with(origin)), (0, 0));
+        assert!(!first.sessions.is_at(address(1), None));
+        second.sessions.adopt(at(1), migrant);
+        core::mem::swap(&mut first, &mut second);
+        assert_eq!((first.sessions.len(), first.sessions.sessions_with(origin)), (1, 1));
+        assert!(first.sessions.is_at(address(1), Some(SERVER)));
+        let opened = std::iter::from_fn(|| first.sessions.poll_notice()).last();
+        assert!(matches!(opened, Some(Notice::Opened { remote, .. }) if remote == address(1)));
+        client.machine.outgoing.push_back((SERVER, b"on"));
+        carry(&mut client, address(1), &mut first, at(1));
+        first.machine.outgoing.push_back((address(1), b"back"));
+        carry(&mut first, SERVER, &mut client, at(1));
+    }
+    assert!(first.sessions.give_away(at(1), address(1), Some(SERVER)).is_none());
+    assert!(first.sessions.is_open(address(1)));
+    let packets = first.machine.received.len() + second.machine.received.len();
+    assert_eq!((packets, client.machine.received.len()), (5, 4));
+    assert!(first.poll_timeout().is_some(), "it ends when it is idle");
+    assert_eq!(second.poll_timeout(), None);
+}
+
+#[test]
+fn a_session_that_is_not_open_stays_where_it_is() {
+    let mut server = server(Limits::default());
+    let mut client = client(1);
+    carry(&mut client, address(1), &mut server, at(0));
+    carry(&mut server, SERVER, &mut client, at(0));
+    carry(&mut client, address(1), &mut server, at(0));
+    assert_eq!(server.sessions.half_open(), 1);
+    assert!(server.sessions.is_at(address(1), None));
+    assert!(server.sessions.give_away(at(0), address(1), None).is_none());
+}

@@ -32,7 +32,7 @@ pub struct EndpointStats {
     pub cookies_refused: u64,
     /// Challenge ACKs not sent because of their limit (RFC 5961, section 7).
     pub challenge_acks_limited: u64,
-    /// Answers without a connection that were dropped, since 256 were queued.
+    /// Answers without a connection that were dropped, since 8 MiB were queued.
     pub answers_dropped: u64,
     /// Segments that TIME-WAIT answered or dropped.
     pub time_wait: u64,

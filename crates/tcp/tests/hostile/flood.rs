@@ -44,9 +44,27 @@ fn answers_that_nobody_fetches_do_not_pile_up() {
             crowd.give(stranger(index + 5000), &syn(stranger(index + 5000), SeqNumber(index)));
         }
     });
-    assert!(used.bytes_current < 512 << 10, "{} bytes", used.bytes_current);
-    assert_eq!(crowd.drain(), 256);
+    assert!(used.bytes_current < 8 << 20, "{} bytes", used.bytes_current);
+    let (sent, dropped) = (crowd.drain(), crowd.endpoint.stats().answers_dropped);
+    assert!(dropped > 0 && sent as u64 + dropped == 50_000, "{sent} sent, {dropped} dropped");
     crowd.serves();
+}
+
+#[test]
+fn a_burst_of_ten_thousand_syns_is_answered_in_full_by_a_driver_that_drains_late() {
+    let mut crowd = flooded();
+    for index in 0..10_000 {
+        crowd.give(stranger(index + 5000), &syn(stranger(index + 5000), SeqNumber(index)));
+    }
+    assert_eq!((crowd.drain(), crowd.endpoint.stats().answers_dropped), (10_000, 0));
+    // Resets, too: nothing listens at that port.
+    let mut closed = Crowd::new(EndpointOptions::default(), ConnectionOptions::default());
+    for index in 0..10_000 {
+        let remote = stranger(index);
+        let stray = Segment { flags: Flags::ACK, ..Segment::new(remote.port(), 81) };
+        closed.give(remote, &stray);
+    }
+    assert_eq!((closed.drain(), closed.endpoint.stats().answers_dropped), (10_000, 0));
 }
 
 #[test]

@@ -82,25 +82,25 @@ impl Association {
         &self,
         mut take: impl FnMut(&mut Notices) -> Option<T>,
     ) -> Option<T> {
-        let Handle { driver, ticket, .. } = &*self.handle;
+        let Handle { shard, ticket, .. } = &*self.handle;
         // A call wakes the driver, which is in vain when nothing waits.
-        if !driver.shared.inspect(|node| node.has_notices(ticket)) {
+        if !shard.inspect(|node| node.has_notices(ticket)) {
             return None;
         }
-        driver.shared.call(|node, _| node.notices(ticket).and_then(&mut take))
+        shard.call(|node, _| node.notices(ticket).and_then(&mut take))
     }
 
     pub(super) async fn next_notice<T>(
         &self,
         mut take: impl FnMut(&mut Notices) -> Option<T>,
     ) -> Option<T> {
-        let Handle { driver, ticket, .. } = &*self.handle;
+        let Handle { shard, ticket, .. } = &*self.handle;
         loop {
             let noticed = ticket.signals.noticed.notified();
             tokio::pin!(noticed);
             noticed.as_mut().enable();
             // Before the notices, since the last of them come before the end.
-            let phase = driver.shared.inspect(|node| node.phase(ticket));
+            let phase = shard.inspect(|node| node.phase(ticket));
             let taken = self.take_notice(&mut take);
             if taken.is_some() || matches!(phase, Phase::Ended(_)) {
                 return taken;

@@ -52,6 +52,9 @@ impl Node {
                 let peer = self.stack.endpoint().association(id).map(sctp::Association::remote);
                 crate::telemetry::on_event(peer, &event);
             }
+            if self.place.is_some() && changes_addresses(&event) {
+                self.note_addresses(id);
+            }
             match event {
                 Event::Established => self.on_established(id),
                 Event::Restarted => self.on_restarted(id),
@@ -150,6 +153,17 @@ impl Node {
     }
 }
 
+/// Whether another address of the peer may be confirmed since.
+fn changes_addresses(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Established
+            | Event::Restarted
+            | Event::PathChanged { .. }
+            | Event::PeerAddressChanged { .. }
+    )
+}
+
 impl Machine for Node {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
         let own = self.stack.endpoint().options().port.to_be_bytes();
@@ -157,7 +171,7 @@ impl Machine for Node {
             // To answer it as out of the blue would abort associations of others.
             return;
         }
-        self.stack.handle_datagram(now, meta, datagram);
+        self.receive_datagram(now, meta, datagram, None);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {

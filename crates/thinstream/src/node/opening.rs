@@ -147,9 +147,10 @@ impl Node {
             return;
         }
         let endpoint = self.stack.endpoint_mut();
-        for id in self.entries.keys() {
-            if endpoint.association(*id).is_some_and(|own| own.origin() == Some(origin))
-                && let Some(mut own) = endpoint.association_mut(*id)
+        let with_path: Vec<AssociationId> = endpoint.with_path_to(remote).collect();
+        for id in with_path {
+            if endpoint.association(id).is_some_and(|own| own.origin() == Some(origin))
+                && let Some(mut own) = endpoint.association_mut(id)
             {
                 own.request_heartbeat(now, remote);
             }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use base::machine::Holder;
 use base::{Datagram, DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
+use sctp::Shard;
 use secure::{Secured, Sessions};
 
 use crate::tap::SharedTap;
@@ -30,6 +31,29 @@ impl Stack {
         match self {
             Stack::Plain(tapped) => &mut tapped.endpoint,
             Stack::Secure(secured) => &mut secured.machine.endpoint,
+        }
+    }
+
+    /// Packets with the tag of another shard than this one are put aside from now on, where sessions bring them.
+    pub(super) fn share_tags(&mut self, shard: Shard) {
+        if let Stack::Secure(secured) = self {
+            secured.machine.shard = Some(shard);
+        }
+    }
+
+    /// Packets that were put aside.
+    pub(super) fn take_strays(&mut self) -> Vec<(DatagramMeta, Datagram)> {
+        match self {
+            Stack::Plain(_) => Vec::new(),
+            Stack::Secure(secured) => core::mem::take(&mut secured.machine.strays),
+        }
+    }
+
+    /// Handles a packet that a session has opened.
+    pub(super) fn handle_opened(&mut self, now: Instant, meta: DatagramMeta, packet: Datagram) {
+        match self {
+            Stack::Plain(tapped) => tapped.handle_datagram(now, meta, packet),
+            Stack::Secure(secured) => secured.machine.handle_datagram(now, meta, packet),
         }
     }
 
@@ -72,6 +96,9 @@ pub(crate) struct Tapped {
     tap: Option<SharedTap>,
     /// The address of this side where a packet names none.
     local: SocketAddr,
+    /// Which shard this is, where packets of others may come.
+    shard: Option<Shard>,
+    strays: Vec<(DatagramMeta, Datagram)>,
 }
 
 impl Tapped {
@@ -80,7 +107,7 @@ impl Tapped {
         tap: Option<SharedTap>,
         local: SocketAddr,
     ) -> Tapped {
-        Tapped { endpoint, tap, local }
+        Tapped { endpoint, tap, local, shard: None, strays: Vec::new() }
     }
 }
 
@@ -92,6 +119,10 @@ impl fmt::Debug for Tapped {
 
 impl Machine for Tapped {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
+        if self.shard.is_some_and(|shard| shard.is_for_other(&datagram.head)) {
+            self.strays.push((meta, datagram));
+            return;
+        }
         if let Some(tap) = &self.tap {
             // What sockets and sessions give is in one piece.
             tap.lock().on_received(now, &meta, &datagram.head);

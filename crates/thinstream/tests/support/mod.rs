@@ -14,8 +14,14 @@ use thinstream::{
 pub const LOOPBACK: &str = "127.0.0.1:0";
 pub const ZERO: StreamId = StreamId(0);
 
-/// Whether packets travel in plain: in `tests/plain.rs`, which runs the other tests once more.
-pub const PLAIN: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"plain");
+/// Whether packets travel in plain: in `tests/plain.rs` and `tests/plain_shards.rs`, which run the other tests once more.
+pub const PLAIN: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"plain" | b"plain_shards");
+
+/// Shards of servers: several in `tests/plain_shards.rs` and `tests/secure_shards.rs`.
+const SHARDS: usize = match env!("CARGO_CRATE_NAME").as_bytes() {
+    b"plain_shards" | b"secure_shards" => 3,
+    _ => 1,
+};
 
 /// The key of all servers of a process.
 pub static KEY: LazyLock<Identity> = LazyLock::new(new_identity);
@@ -23,7 +29,8 @@ pub static KEY: LazyLock<Identity> = LazyLock::new(new_identity);
 /// Options of a server, encrypted with [`KEY`] or in plain.
 pub fn server_options() -> EndpointOptions {
     let identity = Some(KEY.clone());
-    EndpointOptions { carrier: carrier(), identity, ..EndpointOptions::server() }
+    let shards = SHARDS.try_into().unwrap();
+    EndpointOptions { carrier: carrier(), identity, shards, ..EndpointOptions::server() }
 }
 
 /// Options of an endpoint that accepts nothing, encrypted or in plain.

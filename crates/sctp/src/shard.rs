@@ -1,0 +1,149 @@
+//! Several endpoints that are one to their peers: each verification tag names the endpoint that drew it.
+
+use core::num::NonZeroU32;
+
+use base::RandomStream;
+
+use crate::wire::{ChunkType, CommonHeader, VerificationTag};
+
+/// One of the endpoints that share an address and an SCTP port, each with associations of its own.
+///
+/// The tags of shard `index` of `of` are those whose remainder by `of` is `index`, so that packets can be distributed
+/// without knowledge of the associations. A tag has log2(`of`) bits less of randomness then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    index: u32,
+    of: NonZeroU32,
+}
+
+impl Default for Shard {
+    /// An endpoint that shares nothing.
+    fn default() -> Shard {
+        Shard { index: 0, of: NonZeroU32::MIN }
+    }
+}
+
+/// The shard to which a packet belongs, as far as the packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// The packet has a tag that this shard drew, if any did.
+    Tagged {
+        /// Number of the shard.
+        shard: u32,
+        /// The tag, for [`Endpoint::has_tag`](crate::Endpoint::has_tag).
+        tag: VerificationTag,
+        /// The sender's SCTP port.
+        port: u16,
+    },
+    /// INIT, or a packet with the tag of its sender (RFC 9260, section 8.5.1): the shard that has an association with this
+    /// SCTP port of its sender, or any.
+    Untagged {
+        /// The sender's SCTP port.
+        port: u16,
+    },
+    /// No SCTP packet: any shard counts and drops it.
+    Malformed,
+}
+
+impl Shard {
+    /// Shard `index`, from 0, of `of`; none if there is no such one.
+    pub fn new(index: u32, of: NonZeroU32) -> Option<Shard> {
+        (index < of.get()).then_some(Shard { index, of })
+    }
+
+    /// Where a packet belongs, which is not verified: neither its checksum nor whether anybody has its tag.
+    pub fn destination(self, packet: &[u8]) -> Destination {
+        let Some(&[s0, s1, _, _, t0, t1, t2, t3, ..]) =
+            packet.first_chunk::<{ CommonHeader::LENGTH }>()
+        else {
+            return Destination::Malformed;
+        };
+        let port = u16::from_be_bytes([s0, s1]);
+        let tag = VerificationTag(u32::from_be_bytes([t0, t1, t2, t3]));
+        match tag.0 {
+            0 => Destination::Untagged { port },
+            _ if is_reflected(packet) => Destination::Untagged { port },
+            number => Destination::Tagged { shard: number % self.of, tag, port },
+        }
+    }
+
+    /// Whether a packet has a tag of another shard.
+    pub fn is_for_other(self, packet: &[u8]) -> bool {
+        let destination = self.destination(packet);
+        matches!(destination, Destination::Tagged { shard, .. } if shard != self.index)
+    }
+
+    /// Draws a random tag of this shard, other than 0.
+    pub(crate) fn draw_tag(self, random: &mut RandomStream) -> VerificationTag {
+        let (drawn, of) = (random.next_u32(), self.of.get());
+        let first = drawn - drawn % of;
+        let tag = first.checked_add(self.index).unwrap_or(first - of + self.index);
+        VerificationTag(if tag == 0 { of } else { tag })
+    }
+}
+
+/// Whether the first chunk of a packet, or the one after AUTH, carries the tag of the packet's sender.
+fn is_reflected(packet: &[u8]) -> bool {
+    let mut rest = packet.get(CommonHeader::LENGTH..).unwrap_or_default();
+    while let &[chunk_type, flags, high, low, ..] = rest {
+        let chunk_type = ChunkType(chunk_type);
+        if chunk_type != ChunkType::AUTH {
+            return chunk_type.reflects_tag(flags);
+        }
+        let length = usize::from(u16::from_be_bytes([high, low])).max(4);
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use base::Purpose;
+
+    use super::*;
+
+    fn shards(of: u32) -> impl Iterator<Item = Shard> {
+        (0..of).map(move |index| Shard::new(index, NonZeroU32::new(of).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn each_tag_names_the_shard_that_drew_it_and_none_is_zero() {
+        for of in [1, 2, 3, 7, 256, u32::MAX] {
+            for shard in
+                shards(of.min(256)).map(|shard| Shard { of: NonZeroU32::new(of).unwrap(), ..shard })
+            {
+                let mut random = RandomStream::new(1, Purpose("tags", of.into()));
+                for _ in 0..100 {
+                    let tag = shard.draw_tag(&mut random);
+                    assert!(tag.0 != 0 && tag.0 % of == shard.index, "{tag:?} of {shard:?}");
+                }
+            }
+        }
+        assert_eq!(Shard::new(2, NonZeroU32::new(2).unwrap()), None);
+    }
+
+    #[test]
+    fn a_packet_belongs_where_its_tag_says_unless_it_has_none_or_a_reflected_one() {
+        let shard = shards(3).next().unwrap();
+        let packet = |tag: u32, chunks: &[u8]| {
+            [&[0, 9, 0, 8][..], &tag.to_be_bytes(), &[0; 4], chunks].concat()
+        };
+        let tagged =
+            |tag| Destination::Tagged { shard: tag % 3, tag: VerificationTag(tag), port: 9 };
+        let (init, data, abort, reflected) =
+            ([1, 0, 0, 4], [0, 3, 0, 4], [6, 0, 0, 4], [6, 1, 0, 4]);
+        assert_eq!(shard.destination(&packet(7, &data)), tagged(7));
+        assert_eq!(shard.destination(&packet(8, &abort)), tagged(8));
+        assert_eq!(shard.destination(&packet(9, &[])), tagged(9));
+        for untagged in
+            [packet(0, &init), packet(8, &reflected), packet(8, &[15, 0, 0, 4, 6, 1, 0, 4])]
+        {
+            assert_eq!(shard.destination(&untagged), Destination::Untagged { port: 9 });
+        }
+        let whole = packet(7, &data);
+        for length in 0..whole.len() {
+            let expected = if length < 12 { Destination::Malformed } else { tagged(7) };
+            assert_eq!(shard.destination(&whole[..length]), expected, "{length} bytes");
+        }
+    }
+}

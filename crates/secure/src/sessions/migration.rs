@@ -1,0 +1,65 @@
+//! Sessions that go on among those of another [`Sessions`] with the same identity: of another shard of an endpoint.
+
+use core::fmt;
+use core::net::SocketAddr;
+
+use base::Instant;
+
+use super::session::{Route, Session};
+use super::{Known, Notice, Sessions};
+use crate::dtls::Role;
+
+/// Times that a session may migrate: a client with a path at each of two shards needs one.
+const MIGRATIONS: u8 = 4;
+
+/// An open session on its way to other sessions.
+pub struct Migrant(Box<Session>);
+
+impl fmt::Debug for Migrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Migrant").field("remote", &self.0.route.remote).finish_non_exhaustive()
+    }
+}
+
+impl Sessions {
+    /// Whether a session with the peer at `remote`, to which a datagram at `local` may belong, is open or under way.
+    pub fn is_at(&self, remote: SocketAddr, local: Option<SocketAddr>) -> bool {
+        !self.table.at(Route { remote, local }).is_empty()
+    }
+
+    /// Takes out the open session with the peer at `remote`, for [`Sessions::adopt`] of others. None if there is none, or it has
+    /// been taken out four times before.
+    pub fn give_away(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<SocketAddr>,
+    ) -> Option<Migrant> {
+        let at = self.table.at(Route { remote, local });
+        let may_go = |session: &Session| session.is_open() && session.migrations < MIGRATIONS;
+        let id = at.into_iter().find(|id| self.table.get(*id).is_some_and(may_go))?;
+        // What it has to send leaves from here.
+        self.settle(now, id);
+        let mut session = self.take_out(id)?;
+        (session.listed, session.counted) = (None, None);
+        session.migrations += 1;
+        Some(Migrant(Box::new(session)))
+    }
+
+    /// Goes on with a session that other sessions had; the application is told as of one that opens.
+    pub fn adopt(&mut self, now: Instant, migrant: Migrant) {
+        let Migrant(mut session) = migrant;
+        let Some(peer) = session.peer().cloned() else { return };
+        let (role, remote) = (session.role, session.route.remote);
+        let origin = peer.fingerprint.origin();
+        session.counted = Some(origin);
+        let dialled = session.round_trip.filter(|_| role == Role::Client);
+        let known = Known { peer: peer.clone(), sessions: 0, dialled: None };
+        let known = self.known.entry(origin).or_insert(known);
+        known.sessions += 1;
+        known.dialled = dialled.or(known.dialled);
+        let id = self.table.insert(*session);
+        self.note(Notice::Opened { remote, role, peer });
+        self.settle(now, id);
+    }
+}

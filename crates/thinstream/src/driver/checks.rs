@@ -1,0 +1,69 @@
+//! Options with which nothing can work, refused with what would.
+
+use std::net::SocketAddr;
+
+use io::BindError;
+use recovery::policy::Only;
+
+use super::NOWHERE;
+use crate::options::{Carrier, EndpointOptions};
+
+/// Bytes with which a shard can do anything.
+const LEAST_MEMORY: usize = 1 << 20;
+
+/// Shards of an endpoint at most.
+const MOST_SHARDS: usize = 256;
+
+/// Refuses what cannot work at these addresses.
+pub(super) fn check(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
+    if !addresses.is_empty() {
+        let checked = options.accepted.policy.check_for(Only::Sctp);
+        checked.map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
+    }
+    let wrong = wrong_limit(options).or_else(|| wrong_shards(options));
+    wrong.map_or(Ok(()), |wrong| Err(invalid(addresses, options.carrier, wrong)))
+}
+
+fn wrong_limit(options: &EndpointOptions) -> Option<String> {
+    let limit = options.memory.limit;
+    let least = LEAST_MEMORY.saturating_mul(options.shards.get());
+    Some(if options.max_associations == 0 {
+        "max_associations is 0: it should be at least 1".to_owned()
+    } else if options.max_per_peer == Some(0) {
+        "max_per_peer is 0: it should be at least 1".to_owned()
+    } else if limit < LEAST_MEMORY {
+        format!("memory is {limit} bytes: it should be at least {LEAST_MEMORY}")
+    } else if limit < least {
+        let shards = options.shards;
+        format!("memory is {limit} bytes: it should be at least {least} with {shards} shards")
+    } else if options.accepted.zero_checksum.is_some() && !options.carrier.is_secure() {
+        "zero_checksum goes with Carrier::Secure alone: packets in plain need their checksum"
+            .to_owned()
+    } else {
+        return None;
+    })
+}
+
+fn wrong_shards(options: &EndpointOptions) -> Option<String> {
+    let shards = options.shards.get();
+    if shards == 1 {
+        return None;
+    }
+    Some(if shards > MOST_SHARDS {
+        format!("shards is {shards}: it should be at most {MOST_SHARDS}")
+    } else if !options.listen {
+        format!("shards is {shards}: it should be 1 where the endpoint does not listen")
+    } else {
+        return None;
+    })
+}
+
+/// The error for an option that is wrong.
+pub(super) fn invalid(addresses: &[SocketAddr], carrier: Carrier, wrong: String) -> BindError {
+    let protocol = match carrier {
+        Carrier::Secure | Carrier::PlainUdp => "UDP",
+        Carrier::PlainRawIp => "raw IP",
+    };
+    let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, wrong);
+    BindError::new(protocol, addresses.first().copied().unwrap_or(NOWHERE), reason)
+}

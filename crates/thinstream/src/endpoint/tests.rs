@@ -1,0 +1,466 @@
+//! Endpoints of several shards.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::net::Ipv4Addr;
+use std::num::NonZeroUsize;
+use std::sync::{LazyLock, mpsc};
+
+use base::Probability;
+use io::{Emulator, EmulatorConfig};
+use netsim::{Link, LinkConfig, LossModel};
+use sctp::{Failure, StreamId};
+use tokio::runtime::Runtime;
+
+use super::*;
+use crate::{Carrier, MemoryLimits, PeerAddress};
+
+const ZERO: StreamId = StreamId(0);
+
+/// Out of Resource (RFC 9260, section 3.3.10.4).
+const OUT_OF_RESOURCE: u16 = 4;
+
+fn loopback() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+const BOTH: [Carrier; 2] = [Carrier::PlainUdp, Carrier::Secure];
+
+fn options(carrier: Carrier, shards: usize) -> EndpointOptions {
+    let shards = NonZeroUsize::new(shards).unwrap();
+    EndpointOptions { carrier, shards, ..EndpointOptions::server() }
+}
+
+fn server(carrier: Carrier, shards: usize) -> Endpoint {
+    Endpoint::bind(loopback(), options(carrier, shards)).unwrap()
+}
+
+fn client(carrier: Carrier) -> Endpoint {
+    let options = EndpointOptions { carrier, ..EndpointOptions::client() };
+    Endpoint::bind(loopback(), options).unwrap()
+}
+
+/// The address of a server, with its key.
+fn to(server: &Endpoint) -> PeerAddress {
+    let peer = PeerAddress::new(server.local_addr(), server.sctp_port());
+    match server.fingerprint() {
+        Some(key) => peer.trusting(key),
+        None => peer,
+    }
+}
+
+/// The result of `future`, which has 30 s.
+async fn within<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(30), future).await.expect("took too long")
+}
+
+/// An association with the server from an endpoint of its own.
+async fn connect(server: &Endpoint) -> Result<Association, ConnectError> {
+    let carrier = if server.fingerprint().is_some() { Carrier::Secure } else { Carrier::PlainUdp };
+    within(client(carrier).connect(to(server), AssociationOptions::default())).await
+}
+
+async fn pair(server: &Endpoint) -> (Association, Association) {
+    let (client, accepted) = tokio::join!(connect(server), within(server.accept()));
+    (client.unwrap(), accepted.unwrap())
+}
+
+/// Sends everything back until the association ends.
+async fn echo(association: Association) {
+    while let Ok(Some(message)) = association.receive().await {
+        if association.send(message.stream, message.payload.into_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn echoed(association: &Association, text: String) {
+    association.send(ZERO, text.clone()).await.unwrap();
+    let back = within(association.receive()).await.unwrap().unwrap();
+    assert_eq!(back.payload.into_bytes(), text);
+}
+
+/// Associations of each shard.
+fn counts(server: &Endpoint) -> Vec<usize> {
+    server.of_shards(sctp::Endpoint::association_count).collect()
+}
+
+/// The shard of an association.
+fn shard_of(server: &Endpoint, accepted: &Association) -> usize {
+    let own = |shard: &Arc<io::Shared<crate::node::Node>>| accepted.is_of(shard);
+    server.listener.driver.shards().position(own).unwrap()
+}
+
+/// Two clients at different shards, and their accepted ends.
+async fn at_both_shards(server: &Endpoint) -> [(Association, Association); 2] {
+    let mut found = [None, None];
+    while found.iter().any(Option::is_none) {
+        let pair = pair(server).await;
+        let shard = shard_of(server, &pair.1);
+        found[shard] = Some(pair);
+    }
+    found.map(Option::unwrap)
+}
+
+#[tokio::test]
+async fn clients_spread_over_the_shards_and_their_packets_find_them_without_being_handed_over() {
+    for carrier in BOTH {
+        let server = server(carrier, 2);
+        let mut clients = Vec::new();
+        // A fair coin shows one side 64 times in a row once in 10^19 tests.
+        for _ in 0..64 {
+            let (client, accepted) = pair(&server).await;
+            tokio::spawn(echo(accepted));
+            clients.push(client);
+        }
+        let counts = counts(&server);
+        assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
+        assert_eq!((counts.iter().sum::<usize>(), server.association_count()), (64, 64));
+        let before = server.carrier_statistics();
+        assert!(before.datagrams_handed_over <= 64, "INITs alone: {before:?}");
+        for round in 0..3 {
+            for (index, client) in clients.iter().enumerate() {
+                echoed(client, format!("{index} of round {round}")).await;
+            }
+        }
+        let after = server.carrier_statistics();
+        assert!(after.datagrams_received >= before.datagrams_received + 192);
+        if io::can_group() {
+            assert_eq!(after.datagrams_handed_over, before.datagrams_handed_over);
+        }
+        assert_eq!(server.stats().inits, 64);
+        assert_eq!((server.stats().out_of_the_blue, server.stats().wrong_tag), (0, 0));
+        assert!(server.buffered_bytes() > 0);
+    }
+}
+
+#[tokio::test]
+async fn one_receiver_serves_all_shards_where_the_system_does_not_distribute() {
+    for carrier in BOTH {
+        let driver = Driver::bind_grouped(&[loopback()], options(carrier, 3), false).unwrap();
+        let server = Endpoint::of(driver);
+        let mut clients = Vec::new();
+        for _ in 0..64 {
+            let (client, accepted) = pair(&server).await;
+            tokio::spawn(echo(accepted));
+            clients.push(client);
+        }
+        let counts = counts(&server);
+        assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
+        for (index, client) in clients.iter().enumerate() {
+            echoed(client, format!("{index}")).await;
+        }
+        let statistics = server.carrier_statistics();
+        assert!(statistics.datagrams_handed_over > 64, "{statistics:?}");
+        assert_eq!(statistics.datagrams_not_handed_over, 0);
+        for client in clients {
+            within(client.shutdown()).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_close_ends_the_associations_of_all_shards_and_the_accepting() {
+    for carrier in BOTH {
+        let server = server(carrier, 2);
+        let pairs = at_both_shards(&server).await;
+        let other = server.clone();
+        let accepting = tokio::spawn(async move { other.accept().await.map(|_| ()) });
+        tokio::task::yield_now().await;
+        within(server.close()).await;
+        assert_eq!(within(accepting).await.unwrap(), Err(EndpointError::Closed));
+        for (client, accepted) in pairs {
+            let gone = within(client.ended()).await;
+            assert!(
+                matches!(gone, AssociationError::Failed(Failure::AbortedByPeer { .. })),
+                "{gone}"
+            );
+            assert_eq!(within(accepted.ended()).await, AssociationError::EndpointClosed);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_host_has_no_more_associations_than_it_may_over_all_shards() {
+    for carrier in BOTH {
+        let per_peer = EndpointOptions { max_per_peer: Some(5), ..options(carrier, 2) };
+        let server = Endpoint::bind(loopback(), per_peer).unwrap();
+        let mut pairs = Vec::new();
+        for _ in 0..5 {
+            pairs.push(pair(&server).await);
+        }
+        for _ in 0..4 {
+            let refused = connect(&server).await.unwrap_err();
+            assert!(
+                matches!(refused, ConnectError::Refused { code: OUT_OF_RESOURCE, .. }),
+                "{refused}"
+            );
+        }
+        assert_eq!(server.association_count(), 5);
+        assert!(server.stats().refused_per_peer >= 4);
+        // One that goes leaves its place, at whichever shard.
+        let (client, accepted) = pairs.pop().unwrap();
+        within(client.shutdown()).await.unwrap();
+        drop((client, accepted));
+        pairs.push(pair(&server).await);
+        assert_eq!(server.association_count(), 5);
+    }
+}
+
+#[tokio::test]
+async fn there_are_no_more_associations_than_there_may_be_over_all_shards() {
+    for carrier in BOTH {
+        let few =
+            EndpointOptions { max_associations: 6, max_per_peer: Some(6), ..options(carrier, 2) };
+        let server = Endpoint::bind(loopback(), few).unwrap();
+        let mut used = Vec::new();
+        while used.len() < 6 {
+            let (client, accepted) = pair(&server).await;
+            tokio::spawn(echo(accepted));
+            echoed(&client, "in use".to_owned()).await;
+            used.push(client);
+        }
+        for _ in 0..6 {
+            let refused = connect(&server).await.unwrap_err();
+            assert!(
+                matches!(refused, ConnectError::Refused { code: OUT_OF_RESOURCE, .. }),
+                "{refused}"
+            );
+            assert_eq!(server.association_count(), 6);
+        }
+        assert!(server.stats().refused_full >= 6, "{:?}", server.stats());
+        for client in &used {
+            echoed(client, "still in use".to_owned()).await;
+        }
+        within(used.pop().unwrap().shutdown()).await.unwrap();
+        within(async {
+            while server.association_count() > 5 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        pair(&server).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_application_that_blocks_its_thread_holds_up_no_other_shard() {
+    for carrier in BOTH {
+        let server = server(carrier, 2);
+        let [(blocked, blocking), (client, accepted)] = at_both_shards(&server).await;
+        tokio::spawn(echo(accepted));
+        let (go_on, wait) = mpsc::channel();
+        let (is_blocked, blocks) = tokio::sync::oneshot::channel();
+        let handler = tokio::spawn(async move {
+            let message = blocking.receive().await.unwrap().unwrap();
+            is_blocked.send(()).unwrap();
+            // Until the other association has done its work: if this held it up, both would wait for ever.
+            wait.recv().unwrap();
+            blocking.send(ZERO, message.payload.into_bytes()).await.unwrap();
+            blocking
+        });
+        blocked.send(ZERO, "block").await.unwrap();
+        within(blocks).await.unwrap();
+        for number in 0..50 {
+            echoed(&client, format!("{number}")).await;
+        }
+        go_on.send(()).unwrap();
+        let blocking = within(handler).await.unwrap();
+        assert!(within(blocked.receive()).await.unwrap().is_some());
+        drop(blocking);
+    }
+}
+
+/// The key of clients that restart.
+static KEY: LazyLock<crate::Identity> = LazyLock::new(crate::new_identity);
+
+/// A client at an address and an SCTP port of its own, that goes without a word.
+struct Client {
+    runtime: Runtime,
+    association: Association,
+}
+
+impl Client {
+    fn at(own: SocketAddr, sctp_port: u16, carrier: Carrier, server: PeerAddress) -> Client {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let association = runtime.block_on(async {
+            let sctp_port = Some(sctp_port);
+            let identity = Some(KEY.clone());
+            let client =
+                EndpointOptions { carrier, sctp_port, identity, ..EndpointOptions::client() };
+            let client = Endpoint::bind(own, client).unwrap();
+            within(client.connect(server, AssociationOptions::default())).await.unwrap()
+        });
+        Client { runtime, association }
+    }
+
+    fn kill(self) {
+        self.runtime.shutdown_timeout(Duration::from_secs(5));
+        drop(self.association);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_restarts_is_known_at_whichever_shard_it_is() {
+    for carrier in BOTH {
+        let server = server(carrier, 4);
+        let address = to(&server);
+        let mut shards = std::collections::BTreeSet::new();
+        for sctp_port in 6000..6012 {
+            let own = std::net::UdpSocket::bind(loopback()).unwrap().local_addr().unwrap();
+            let address = address.clone();
+            let client = move || Client::at(own, sctp_port, carrier, address.clone());
+            let first = tokio::task::spawn_blocking(client.clone()).await.unwrap();
+            let accepted = within(server.accept()).await.unwrap();
+            shards.insert(shard_of(&server, &accepted));
+            tokio::task::spawn_blocking(move || first.kill()).await.unwrap();
+            let second = tokio::task::spawn_blocking(client).await.unwrap();
+            assert_eq!(within(accepted.receive()).await.unwrap_err(), AssociationError::Restarted);
+            let anew = within(server.accept()).await.unwrap();
+            assert_eq!(shard_of(&server, &anew), shard_of(&server, &accepted));
+            drop(accepted);
+            assert_eq!(server.association_count(), 1);
+            within(second.association.shutdown()).await.unwrap();
+            tokio::task::spawn_blocking(move || second.kill()).await.unwrap();
+            drop(anew);
+            within(async {
+                while server.association_count() > 0 {
+                    tokio::task::yield_now().await;
+                }
+            })
+            .await;
+        }
+        assert!(shards.len() > 1, "{shards:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_of_several_shards_opens_associations_too_and_one_to_each_peer() {
+    for carrier in BOTH {
+        let [here, there] = [server(carrier, 3), server(carrier, 3)];
+        let mut shards = std::collections::BTreeSet::new();
+        for number in 0..16 {
+            let options = EndpointOptions { sctp_port: Some(7000 + number), ..options(carrier, 1) };
+            let peer = Endpoint::bind(loopback(), options).unwrap();
+            let at = to(&peer);
+            let connect = here.connect(at.clone(), AssociationOptions::default());
+            let (own, accepted) = within(async { tokio::join!(connect, peer.accept()) }).await;
+            let own = own.unwrap();
+            shards.insert(shard_of(&here, &own));
+            tokio::spawn(echo(accepted.unwrap()));
+            echoed(&own, format!("{number}")).await;
+            let again = within(here.connect(at, AssociationOptions::default())).await;
+            assert!(matches!(again, Err(ConnectError::Exists(_))));
+            std::mem::forget(own);
+        }
+        assert!(shards.len() > 1, "{shards:?}");
+        let connect = here.connect(to(&there), AssociationOptions::default());
+        let (own, accepted) = within(async { tokio::join!(connect, there.accept()) }).await;
+        tokio::spawn(echo(accepted.unwrap()));
+        echoed(&own.unwrap(), "shards at both ends".to_owned()).await;
+    }
+}
+
+#[tokio::test]
+async fn shards_that_cannot_be_had_are_refused_with_what_can() {
+    type Change = fn(&mut EndpointOptions);
+    let cases: [(Change, &str); 3] = [
+        (|own| own.shards = 257.try_into().unwrap(), "shards is 257: it should be at most 256"),
+        (
+            |own| own.listen = false,
+            "shards is 2: it should be 1 where the endpoint does not listen",
+        ),
+        (
+            |own| own.memory = MemoryLimits::of(1 << 20),
+            "memory is 1048576 bytes: it should be at least 2097152 with 2 shards",
+        ),
+    ];
+    for (change, wanted) in cases {
+        let mut options = options(Carrier::PlainUdp, 2);
+        change(&mut options);
+        let error = Endpoint::bind(loopback(), options).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_paths_of_an_association_meet_at_one_shard() {
+    let two = [loopback(), (Ipv4Addr::new(127, 0, 0, 2), 0).into()];
+    for carrier in BOTH {
+        let server = Endpoint::bind_all(&two, options(carrier, 4)).unwrap();
+        let peer = PeerAddress::from(server.local_addrs());
+        let peer = match server.fingerprint() {
+            Some(key) => peer.trusting(key),
+            None => peer,
+        };
+        for _ in 0..6 {
+            let client = EndpointOptions { carrier, ..EndpointOptions::client() };
+            let client = Endpoint::bind_all(&two, client).unwrap();
+            let connect = client.connect(peer.clone(), AssociationOptions::default());
+            let (own, accepted) = within(async { tokio::join!(connect, server.accept()) }).await;
+            let (own, accepted) = (own.unwrap(), accepted.unwrap());
+            within(async {
+                for end in [&own, &accepted] {
+                    let confirmed =
+                        || end.stats().unwrap().paths.iter().filter(|path| path.confirmed).count();
+                    while confirmed() < 2 {
+                        end.path_event().await.unwrap();
+                    }
+                }
+            })
+            .await;
+            tokio::spawn(echo(accepted));
+            for path in server.local_addrs() {
+                assert!(own.set_primary(path));
+                echoed(&own, format!("by {path}")).await;
+            }
+            within(own.shutdown()).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_message_of_many_clients_survives_a_network_that_loses_a_twentieth_each_way() {
+    let link = |seed, index| {
+        let mut config = LinkConfig::with_delay(base::Duration::from_millis(3));
+        config.loss = LossModel::Bernoulli(Probability::from_ratio(1, 20));
+        Link::new(config, seed, index).unwrap()
+    };
+    for (carrier, seed) in BOTH.into_iter().zip([1, 2]) {
+        let server = server(carrier, 2);
+        let to_server = EmulatorConfig::new(loopback(), server.local_addr());
+        let (up, down) = (link(seed, 0), link(seed, 1));
+        let emulator = Emulator::start(to_server, up, down, Clock::start()).unwrap();
+        let mut peer = PeerAddress::new(emulator.local_addr(), server.sctp_port());
+        if let Some(key) = server.fingerprint() {
+            peer = peer.trusting(key);
+        }
+        let accepting = server.clone();
+        tokio::spawn(async move {
+            while let Ok(association) = accepting.accept().await {
+                tokio::spawn(echo(association));
+            }
+        });
+        let clients = (0..16).map(|number| {
+            let peer = peer.clone();
+            tokio::spawn(async move {
+                let client = client(carrier);
+                let connect = client.connect(peer, AssociationOptions::default());
+                let own = within(connect).await.unwrap();
+                for round in 0..30 {
+                    echoed(&own, format!("{round} of {number}: {}", "x".repeat(round * 100))).await;
+                }
+                within(own.shutdown()).await.unwrap();
+            })
+        });
+        for client in clients.collect::<Vec<_>>() {
+            client.await.unwrap();
+        }
+        let lost = emulator.statistics().up.link.dropped_by_loss.packets;
+        assert!(lost > 10, "{lost}");
+        assert_eq!(server.carrier_statistics().datagrams_not_handed_over, 0);
+    }
+}

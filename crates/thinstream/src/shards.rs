@@ -1,0 +1,181 @@
+//! What the shards of an endpoint share. Each shard has associations of its own, with its sockets, its lock and its driver; the
+//! system leads a packet to the shard that its verification tag names, or by a hash of addresses.
+//!
+//! What comes to a wrong shard nevertheless is handed to the right one by its mailbox. A packet without a tag belongs to the
+//! *home* of its sender, a shard that a keyed hash of IP address and port chooses, so that two INITs of one peer meet. Peers
+//! at other shards than their homes are *detours*: further addresses of a peer, and clients that have moved.
+//!
+//! Records of DTLS show no tag. They belong to the shard to which the system leads their sender's address, where the session is;
+//! a record for which there is none goes from shard to shard until one knows it, which is a detour from then on. A session
+//! migrates to the shard that the tag of a packet in it names: a client with several addresses has several sessions.
+
+mod census;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base::{Datagram, DatagramMeta, HashKey, RandomStream};
+use secure::Migrant;
+use tokio::sync::Notify;
+
+pub(crate) use self::census::Commons;
+
+/// Datagrams that wait for a shard at most; more are dropped, as a socket drops what its buffer does not hold.
+const MAILBOX: usize = 4096;
+
+/// A peer: its IP address, and its SCTP port in plain, its UDP port where packets are encrypted.
+pub(crate) type Whom = (IpAddr, u16);
+
+/// How a datagram came to the mailbox of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leg {
+    /// The packet's tag names the shard, which knows best whether there is such a tag.
+    ByTag,
+    /// The address of its sender names the shard, which should have its session.
+    ByAddress,
+    /// Some shard may have its session; the number of shards that are still to be asked, this one included.
+    Search(usize),
+    /// Nowhere else.
+    Last,
+}
+
+/// What a shard hands to another.
+#[derive(Debug)]
+pub(crate) enum Parcel {
+    /// As the socket had it.
+    Datagram { meta: DatagramMeta, datagram: Datagram, leg: Leg },
+    /// An SCTP packet that came in a session, and the session if it migrates with it.
+    Opened { meta: DatagramMeta, packet: Datagram, session: Option<Migrant> },
+}
+
+impl Parcel {
+    /// Whether it may leave others no room.
+    fn is_urgent(&self) -> bool {
+        !matches!(self, Parcel::Datagram { leg: Leg::Search(_), .. })
+    }
+}
+
+/// What waits for a shard.
+#[derive(Debug, Default)]
+struct Mailbox {
+    parcels: Mutex<VecDeque<Parcel>>,
+    /// Wakes the shard's driver.
+    wake: Arc<Notify>,
+}
+
+/// What the shards of an endpoint share, but for the limits that [`Commons`] has.
+#[derive(Debug)]
+pub(crate) struct Shards {
+    mailboxes: Box<[Mailbox]>,
+    key: HashKey,
+    /// Whether the first shard receives for all.
+    one_receives: bool,
+    detours: Mutex<BTreeMap<Whom, usize>>,
+    /// Detours, to be read without the lock.
+    detour_count: AtomicUsize,
+    handed_over: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl Shards {
+    /// `count` shards, of which each receives what the system leads to it, or the first for all.
+    pub(crate) fn new(
+        count: NonZeroUsize,
+        one_receives: bool,
+        random: &mut RandomStream,
+    ) -> Arc<Shards> {
+        Arc::new(Shards {
+            mailboxes: (0..count.get()).map(|_| Mailbox::default()).collect(),
+            key: HashKey::draw(random),
+            one_receives,
+            detours: Mutex::default(),
+            detour_count: AtomicUsize::new(0),
+            handed_over: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+        })
+    }
+
+    /// Shards of the endpoint.
+    pub(crate) fn len(&self) -> usize {
+        self.mailboxes.len()
+    }
+
+    /// Wakes the driver of a shard.
+    pub(crate) fn wake(&self, shard: usize) -> Arc<Notify> {
+        Arc::clone(&self.mailboxes[shard].wake)
+    }
+
+    /// The shard of a peer, unless it made a detour.
+    pub(crate) fn home(&self, (ip, port): Whom) -> usize {
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        let hash = self.key.hash_addresses(SocketAddr::new(ip, port), nowhere, 0);
+        (hash % self.mailboxes.len() as u64) as usize
+    }
+
+    /// The shard of a peer with whom there may be a session, unless it made a detour, where `shard` has received from it.
+    pub(crate) fn of_sealed(&self, whom: Whom, shard: usize) -> usize {
+        if self.one_receives { self.home(whom) } else { shard }
+    }
+
+    /// The shard of a peer that made a detour.
+    pub(crate) fn detour(&self, whom: Whom) -> Option<usize> {
+        match self.detour_count.load(Ordering::Acquire) {
+            0 => None,
+            _ => self.detours().get(&whom).copied(),
+        }
+    }
+
+    /// What this peer sends is for `shard` from now on.
+    pub(crate) fn add_detour(&self, whom: Whom, shard: usize) {
+        let mut detours = self.detours();
+        detours.insert(whom, shard);
+        self.detour_count.store(detours.len(), Ordering::Release);
+    }
+
+    /// This peer is no more at `shard`.
+    pub(crate) fn remove_detour(&self, whom: Whom, shard: usize) {
+        let mut detours = self.detours();
+        if detours.get(&whom) == Some(&shard) {
+            detours.remove(&whom);
+            self.detour_count.store(detours.len(), Ordering::Release);
+        }
+    }
+
+    fn detours(&self) -> MutexGuard<'_, BTreeMap<Whom, usize>> {
+        self.detours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a parcel to a shard.
+    pub(crate) fn post(&self, shard: usize, parcel: Parcel) {
+        let Some(mailbox) = self.mailboxes.get(shard) else { return };
+        {
+            let mut parcels = mailbox.parcels.lock().unwrap_or_else(PoisonError::into_inner);
+            // Anybody can send what has to be sought.
+            let most = if parcel.is_urgent() { MAILBOX } else { MAILBOX / 2 };
+            if parcels.len() >= most {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            parcels.push_back(parcel);
+        }
+        self.handed_over.fetch_add(1, Ordering::Relaxed);
+        mailbox.wake.notify_one();
+    }
+
+    /// The next parcel for a shard.
+    pub(crate) fn collect(&self, shard: usize) -> Option<Parcel> {
+        let mailbox = self.mailboxes.get(shard)?;
+        mailbox.parcels.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Parcels handed over so far, and those that were dropped since too many waited.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.handed_over.load(Ordering::Relaxed), self.dropped.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests;
