@@ -1,7 +1,7 @@
 //! thinstream, in plain and encrypting: a task for each association.
 
 use thinstream::{
-    Association, AssociationOptions, Transport, Endpoint, EndpointOptions, PeerAddress, SendOptions,
+    Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, SendOptions,
     StreamId,
 };
 
@@ -10,9 +10,9 @@ use crate::probe::Probe;
 use crate::sender::Sender;
 
 pub async fn serve(probe: Probe, encrypted: bool, _threads: usize) -> Result<()> {
-    let transport = if encrypted { Transport::Secure } else { Transport::PlainUdp };
+    let carrier = if encrypted { Carrier::Secure } else { Carrier::PlainUdp };
     let options =
-        EndpointOptions { transport, max_per_peer: Some(1 << 16), ..EndpointOptions::server() };
+        EndpointOptions { carrier, max_per_peer: Some(1 << 16), ..EndpointOptions::server() };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, options)?;
     match endpoint.fingerprint() {
         Some(key) => println!("{} {key}", endpoint.local_addr()),
@@ -38,8 +38,8 @@ pub async fn connect(server: String) -> Result<Sender> {
         Some((address, key)) => (address, Some(key)),
         None => (&*server, None),
     };
-    let transport = if key.is_some() { Transport::Secure } else { Transport::PlainUdp };
-    let options = EndpointOptions { transport, ..EndpointOptions::client() };
+    let carrier = if key.is_some() { Carrier::Secure } else { Carrier::PlainUdp };
+    let options = EndpointOptions { carrier, ..EndpointOptions::client() };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, options)?;
     let mut peer = PeerAddress::from(address.parse::<std::net::SocketAddr>()?);
     if let Some(key) = key {
