@@ -3,7 +3,7 @@
 use base::{Duration, Instant};
 
 use super::{
-    AgainAcked, BundleReport, DeliveredBundle, Flight, InFlight, Ledger, PacketNumber, PacketState,
+    AgainAcked, BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState,
     RESENT_MEMORY, Resent, Traits, Trip, UnitState,
 };
 use crate::feedback::{Feedback, Silence};
@@ -137,8 +137,12 @@ impl Ledger {
     }
 
     fn new_report(&self) -> AckReport {
-        let news = |path: &InFlight| PathAck { flight_before: path.flight, ..PathAck::default() };
-        AckReport { paths: self.paths.values().map(news).collect(), ..AckReport::default() }
+        let mut report = AckReport::default();
+        for path in self.paths.values() {
+            let flight_before = path.flight;
+            report.paths.push(PathAck { flight_before, ..PathAck::default() });
+        }
+        report
     }
 
     /// Handles a timed packet that was copied into later packets and is acknowledged together with one of them:

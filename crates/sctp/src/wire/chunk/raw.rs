@@ -13,7 +13,7 @@ pub(super) const T_BIT: u8 = 0x01;
 /// A chunk as on the wire, without padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawChunk<'a> {
-    /// Type of the chunk.
+    /// What the chunk means, and what to do if that is unknown.
     pub chunk_type: ChunkType,
     /// Flags, whose meaning depends on the type.
     pub flags: u8,
