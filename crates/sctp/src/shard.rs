@@ -77,7 +77,7 @@ impl Shard {
     pub(crate) fn draw_tag(self, random: &mut RandomStream) -> VerificationTag {
         let (drawn, of) = (random.next_u32(), self.of.get());
         let first = drawn - drawn % of;
-        let tag = first.checked_add(self.index).unwrap_or(first - of + self.index);
+        let tag = first.checked_add(self.index).unwrap_or_else(|| first - of + self.index);
         VerificationTag(if tag == 0 { of } else { tag })
     }
 }
