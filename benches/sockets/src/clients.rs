@@ -1,5 +1,6 @@
 //! The client process: opens the connections, says so, and sends until it is told to stop.
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +15,8 @@ use crate::probe::message;
 /// How long the last answers may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Drives the connections until a line is read; then waits for the answers, prints how many messages and answers there were and
-/// how many answers were misplaced, and ends with the input.
+/// Drives the connections until a line is read; then waits for the answers, prints how many messages and answers there were, how
+/// many answers were misplaced and how many connections refused a message, and ends with the input.
 pub fn run(transport: Transport, server: &str, connections: usize, interval_ms: u64) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let stopped = Arc::new(AtomicBool::new(false));
@@ -32,11 +33,14 @@ pub fn run(transport: Transport, server: &str, connections: usize, interval_ms: 
         let answers = Answers::default();
         let mut senders = transport.connect(server, connections, &answers).await?;
         println!("connected");
-        let mut sent = vec![0_u64; connections];
+        let (mut sent, mut refusing) = (vec![0_u64; connections], BTreeSet::new());
         pace(connections, interval_ms, |index| {
             match senders[index](&message(sent[index])) {
                 Ok(()) => sent[index] += 1,
-                Err(error) => eprintln!("cannot send: {error}"),
+                Err(error) if refusing.insert(index) => {
+                    eprintln!("cannot send on connection {index}: {error}");
+                }
+                Err(_) => {}
             }
             !stopped.load(Ordering::Relaxed)
         })
@@ -45,7 +49,7 @@ pub fn run(transport: Transport, server: &str, connections: usize, interval_ms: 
         while answers.arrived() < sent && start.elapsed() < PATIENCE {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        println!("{sent} {} {}", answers.arrived(), answers.misplaced());
+        println!("{sent} {} {} {}", answers.arrived(), answers.misplaced(), refusing.len());
         std::future::pending().await
     })
 }

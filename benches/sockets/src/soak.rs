@@ -38,22 +38,25 @@ struct Counts {
     sent: u64,
     answered: u64,
     misplaced: u64,
+    /// Associations that refused a message.
+    refusing: u64,
 }
 
 impl Counts {
     fn parse(line: &str) -> Option<Counts> {
         let mut numbers = line.split(' ').map(str::parse);
         let mut next = || numbers.next()?.ok();
-        Some(Counts { sent: next()?, answered: next()?, misplaced: next()? })
+        Some(Counts { sent: next()?, answered: next()?, misplaced: next()?, refusing: next()? })
     }
 
     /// Fails unless each message was answered once and in order, which shows that both ways delivered it so.
     fn check(&self) -> Result<()> {
-        let Counts { sent, answered, misplaced } = self;
-        match sent == answered && *misplaced == 0 && *sent > 0 {
+        let Counts { sent, answered, misplaced, refusing } = self;
+        match sent == answered && [*misplaced, *refusing] == [0, 0] && *sent > 0 {
             true => Ok(()),
             false => Err(format!(
-                "{sent} messages were sent, {answered} answered, and {misplaced} answers came again, too early or too late"
+                "{sent} messages were sent and {answered} answered, {misplaced} answers came again, too early or too late, and \
+                 {refusing} associations failed"
             )
             .into()),
         }
@@ -94,7 +97,9 @@ pub fn run(plan: &Plan) -> Result<()> {
     println!("Memory of the server with {associations} associations: {:.1} MB", first as f64 / 1e6);
     let last = watch(plan, &mut server)?;
     let counts = clients.ask()?;
-    println!("\nMessages sent, answered, and answers out of their place: {counts}");
+    println!(
+        "\nMessages sent, answered, answers out of their place, associations that failed: {counts}"
+    );
     Counts::parse(&counts).ok_or_else(|| format!("the clients said {counts:?}"))?.check()?;
     match last {
         Some([first, last]) if !is_flat(first, last) => {
@@ -138,8 +143,17 @@ mod tests {
     #[test]
     fn a_lost_a_repeated_and_a_misplaced_message_fail_the_soak() {
         let checked = |line: &str| Counts::parse(line).is_some_and(|own| own.check().is_ok());
-        assert!(checked("100 100 0"));
-        for wrong in ["100 99 0", "100 101 0", "100 100 1", "0 0 0", "100 100", "", "a b c"] {
+        assert!(checked("100 100 0 0"));
+        for wrong in [
+            "100 99 0 0",
+            "100 101 0 0",
+            "100 100 1 0",
+            "100 100 0 1",
+            "0 0 0 0",
+            "100 100 0",
+            "",
+            "a b c d",
+        ] {
             assert!(!checked(wrong), "{wrong:?}");
         }
     }

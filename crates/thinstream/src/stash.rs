@@ -7,9 +7,13 @@ use sctp::{Message, StreamId};
 /// Reader of a message: that of its stream, or that of the association.
 pub(crate) type Reader = Option<StreamId>;
 
-/// Messages by reader. Empty, and without memory, until a stream gets a reader of its own.
+/// Messages by reader. One word, without memory elsewhere, until a stream gets a reader of its own: most associations have one
+/// reader.
 #[derive(Debug, Default)]
-pub(crate) struct Stash {
+pub(crate) struct Stash(Option<Box<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
     claimed: BTreeMap<StreamId, VecDeque<Message>>,
     others: VecDeque<Message>,
     bytes: usize,
@@ -22,63 +26,71 @@ const MESSAGE_COST: usize = size_of::<Message>() * 4 / 3 + 64;
 impl Stash {
     /// From now on messages of `stream` are for its own reader, those that wait already included.
     pub(crate) fn claim(&mut self, stream: StreamId) {
-        if self.claimed.contains_key(&stream) {
+        let kept = self.0.get_or_insert_default();
+        if kept.claimed.contains_key(&stream) {
             return;
         }
-        let (mine, others) = self.others.drain(..).partition(|message| message.stream == stream);
-        self.others = others;
-        self.claimed.insert(stream, mine);
+        let (mine, others) = kept.others.drain(..).partition(|message| message.stream == stream);
+        kept.others = others;
+        kept.claimed.insert(stream, mine);
     }
 
     /// Reader of the messages of `stream`.
     pub(crate) fn reader_of(&self, stream: StreamId) -> Reader {
-        Some(stream).filter(|stream| self.claimed.contains_key(stream))
+        let kept = self.0.as_ref()?;
+        kept.claimed.contains_key(&stream).then_some(stream)
     }
 
     /// The oldest message for `reader`.
     pub(crate) fn pop(&mut self, reader: Reader) -> Option<Message> {
-        let message = self.queue(reader)?.pop_front()?;
-        self.bytes -= message.payload.len();
-        self.count -= 1;
+        let kept = self.0.as_mut()?;
+        let message = kept.queue(reader)?.pop_front()?;
+        kept.bytes -= message.payload.len();
+        kept.count -= 1;
         Some(message)
     }
 
     /// Keeps a message for its reader.
     pub(crate) fn push(&mut self, message: Message) {
         let (reader, length) = (self.reader_of(message.stream), message.payload.len());
-        if let Some(queue) = self.queue(reader) {
+        let kept = self.0.get_or_insert_default();
+        if let Some(queue) = kept.queue(reader) {
             queue.push_back(message);
-            self.bytes += length;
-            self.count += 1;
+            kept.bytes += length;
+            kept.count += 1;
         }
     }
 
     /// Whether there is a message for `reader`.
     pub(crate) fn has(&self, reader: Reader) -> bool {
+        let Some(kept) = &self.0 else { return false };
         let queue = match reader {
-            None => Some(&self.others),
-            Some(stream) => self.claimed.get(&stream),
+            None => Some(&kept.others),
+            Some(stream) => kept.claimed.get(&stream),
         };
         queue.is_some_and(|queue| !queue.is_empty())
     }
 
     /// All unclaimed messages; those of a stream in their order.
     pub(crate) fn for_anyone(mut self) -> Stash {
-        self.others.extend(self.claimed.into_values().flatten());
-        let Stash { others, bytes, count, .. } = self;
-        Stash { claimed: BTreeMap::new(), others, bytes, count }
+        if let Some(kept) = &mut self.0 {
+            kept.others.extend(std::mem::take(&mut kept.claimed).into_values().flatten());
+        }
+        self
     }
 
     /// Bytes of the messages kept.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.0.as_ref().map_or(0, |kept| kept.bytes)
     }
 
     /// Bytes that keeping the messages takes, their own included.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes + self.count * MESSAGE_COST
+        self.0.as_ref().map_or(0, |kept| size_of::<Kept>() + kept.bytes + kept.count * MESSAGE_COST)
     }
+}
 
+impl Kept {
     fn queue(&mut self, reader: Reader) -> Option<&mut VecDeque<Message>> {
         match reader {
             None => Some(&mut self.others),
@@ -133,11 +145,18 @@ mod tests {
             stash.push(message(stream, text));
         }
         let mut anyone = stash.for_anyone();
-        assert_eq!((anyone.bytes(), anyone.memory()), (4, 4 + 3 * MESSAGE_COST));
+        let own = size_of::<Kept>();
+        assert_eq!((anyone.bytes(), anyone.memory()), (4, own + 4 + 3 * MESSAGE_COST));
         let texts: Vec<_> = std::iter::from_fn(|| anyone.pop(None))
             .map(|message| message.payload.into_bytes())
             .collect();
         assert_eq!(texts, ["b", "a", "cc"]);
-        assert_eq!(anyone.memory(), 0);
+        assert_eq!(anyone.memory(), own);
+    }
+
+    #[test]
+    fn a_stash_that_nothing_was_put_in_is_one_word() {
+        assert_eq!(size_of::<Stash>(), size_of::<usize>());
+        assert_eq!(Stash::default().memory(), 0);
     }
 }
