@@ -156,6 +156,7 @@ fn source_folders() -> Vec<String> {
         folders_in("crates").into_iter().map(|room| format!("crates/{room}")).collect();
     let others = [
         "benches/peers",
+        "benches/set-up",
         "benches/sockets",
         "bindings/python",
         "fuzz/harness",
