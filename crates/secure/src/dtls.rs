@@ -121,6 +121,12 @@ impl Dtls {
         Ok(session)
     }
 
+    /// What [`Sealer::poll_transmit`] gave leaves only now: the time to its retransmission begins.
+    pub fn note_held_up(&mut self, now: Instant) {
+        self.clock.note_held_up(now);
+        self.drive(now, |_| Ok(()));
+    }
+
     /// Whether [`Sealer::poll_opened`] has something.
     pub(crate) fn has_opened(&self) -> bool {
         !self.opened.is_empty()

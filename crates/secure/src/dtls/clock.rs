@@ -22,8 +22,9 @@ const IDLE: Duration = Duration::from_secs(365 * 86_400);
 pub(super) struct EngineClock {
     /// Doublings beyond [`LINEAR`] that are left out.
     linear: u8,
-    /// How far the engine's clock is ahead.
+    /// How far the engine's clock is ahead, and how long it has stood still.
     ahead: Duration,
+    stood: Duration,
     /// When the last datagram left, or the last timeout came.
     sent: Instant,
     /// Time that the engine waits for, by its clock.
@@ -32,11 +33,12 @@ pub(super) struct EngineClock {
 
 impl EngineClock {
     pub(super) fn new(linear: u8, now: Instant) -> EngineClock {
-        EngineClock { linear, ahead: Duration::ZERO, sent: now, asked: Duration::ZERO }
+        let none = Duration::ZERO;
+        EngineClock { linear, ahead: none, stood: none, sent: now, asked: none }
     }
 
     fn since_origin(&self, now: Instant) -> Duration {
-        now.since(Instant::ZERO) + self.ahead
+        (now.since(Instant::ZERO) + self.ahead).saturating_sub(self.stood)
     }
 
     /// What the engine is told for `now`.
@@ -47,6 +49,12 @@ impl EngineClock {
 
     /// A datagram left.
     pub(super) fn note_sent(&mut self, now: Instant) {
+        self.sent = now;
+    }
+
+    /// What the engine had to send leaves only now: its wait begins.
+    pub(super) fn note_held_up(&mut self, now: Instant) {
+        self.stood = self.stood + now.since(self.sent);
         self.sent = now;
     }
 
@@ -100,6 +108,16 @@ mod tests {
         assert_eq!(retransmissions(4, 200), linear);
         // As INIT's: docs/policies.md, `linear_setup`.
         assert_eq!(retransmissions(4, 1000)[..7], [1000, 2000, 3000, 4000, 5000, 7000, 11_000]);
+    }
+
+    #[test]
+    fn the_wait_of_what_was_held_up_begins_when_it_leaves() {
+        let mut clock = EngineClock::new(4, Instant::ZERO);
+        let at = clock.read(Instant::ZERO) + core::time::Duration::from_millis(200);
+        assert_eq!(clock.ask(Instant::ZERO, at), Some(Instant::from_millis(200)));
+        let late = Instant::from_millis(3_000);
+        clock.note_held_up(late);
+        assert_eq!(clock.ask(late, at), Some(Instant::from_millis(3_200)));
     }
 
     #[test]
