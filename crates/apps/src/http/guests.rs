@@ -1,4 +1,4 @@
-//! Who has a connection: a host with many gives its oldest up for the next one, so that others always get theirs.
+//! Places of connections, by host: a host with many gives its oldest up for the next one, so that others always get theirs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;

@@ -17,7 +17,7 @@ struct Slot {
     peer: Peer<IceLite>,
     /// Where its offer came from, if that is known.
     host: Option<Host>,
-    /// It has not connected yet.
+    /// Whether the peer has not connected yet.
     waits: bool,
     /// The instant under which the deadlines list the peer.
     listed: Option<Instant>,

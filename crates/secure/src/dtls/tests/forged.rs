@@ -1,4 +1,4 @@
-//! Handshakes while somebody forges what has no keys yet, and peers that keep to the protocol to its edge.
+//! Handshakes while an attacker forges what has no keys yet, and peers that keep to the protocol to its edge.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn record(kind: u8, number: u8, content: &[u8]) -> Vec<u8> {
     [&[kind, 254, 253, 0, 0, 0, 0, 0, 0, 0, number, high, low], content].concat()
 }
 
-/// What somebody might forge who knows the addresses and has not seen a packet: fragments of messages of any length without the
+/// Messages of an attacker who knows the addresses and has not seen a packet: fragments of messages of any length without the
 /// rest, messages out of their place, alerts, acknowledgements.
 fn forgeries() -> Vec<Vec<u8>> {
     let mut all = Vec::new();
