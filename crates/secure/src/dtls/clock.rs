@@ -54,7 +54,7 @@ impl EngineClock {
 
     /// What the engine had to send leaves only now: its wait begins.
     pub(super) fn note_held_up(&mut self, now: Instant) {
-        self.stood = self.stood + now.since(self.sent);
+        self.stood += now.since(self.sent);
         self.sent = now;
     }
 
@@ -75,7 +75,7 @@ impl EngineClock {
 
     /// What the engine waits for comes to be now.
     pub(super) fn expire(&mut self, now: Instant) {
-        self.ahead = self.ahead + self.left(now);
+        self.ahead += self.left(now);
         self.sent = now;
     }
 }
