@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-tcp bench-browser attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark release
+.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -81,6 +81,9 @@ bench-tcp:       ## TCP beside the kernel's: bulk, idle connections, a thin stre
 
 bench-browser:   ## servers of data channels beside each other, ours, str0m, webrtc-rs and pion, to Chromium over loss (root; twelve minutes); belongs in docs/webrtc.md
 	$(CARGO) run --release --locked -p interop --example fidelity -- browser $(ARGS)
+
+bench-set-up:    ## time to the first message: SCTP in plain and encrypted, QUIC and TLS over TCP, in virtual time; belongs in docs/secure.md
+	cd benches/set-up && $(CARGO) run --release --locked --target-dir ../../target/set-up
 
 attacks:         ## hostile clients of `serve` and `edge`, and the memory of the process (root; six minutes); belongs in docs/limits.md and docs/edge.md
 	$(CARGO) build --release --locked -p thinstream-cli --bin thinstream

@@ -41,6 +41,7 @@ enum Kind {
 pub struct Browser {
     kind: Kind,
     program: PathBuf,
+    flags: Vec<&'static str>,
 }
 
 /// A page that is open; dropping it ends the browser and all of its processes.
@@ -82,7 +83,16 @@ impl Browser {
     fn find(kind: Kind, name: &str, package: &str) -> Result<Browser, Missing> {
         Namespace::find()?;
         let program = missing::program(name, package)?;
-        Ok(Browser { kind, program })
+        Ok(Browser { kind, program, flags: Vec::new() })
+    }
+
+    /// Chromium as it is, but that its offers carry SCTP's set-up: what an origin trial would have it do for a page.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn chromium_signalling_init() -> Result<Browser, Missing> {
+        let browser = Browser::chromium()?;
+        Ok(Browser { flags: vec!["--enable-features=WebRtcSctpSnap"], ..browser })
     }
 
     /// A namespace in which a browser finds candidates: an interface besides loopback, with the default route.
@@ -114,7 +124,7 @@ impl Browser {
             Kind::Chromium => chromium(&mut command, profile.path()),
             Kind::Firefox => firefox(&mut command, profile.path())?,
         }
-        command.arg(url);
+        command.args(&self.flags).arg(url);
         let process = Process::start_tree(Some(namespace), command)?;
         Ok(Page { process, _profile: profile })
     }

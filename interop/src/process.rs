@@ -208,6 +208,7 @@ fn lock(shared: &Shared) -> MutexGuard<'_, State> {
 fn tied(tie: &[&str], command: &Command) -> Command {
     let mut tied = Command::new(tie[0]);
     tied.args(&tie[1..]).arg(command.get_program()).args(command.get_args());
+    command.get_current_dir().map(|folder| tied.current_dir(folder));
     tied.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     tied
 }
@@ -255,12 +256,13 @@ mod tests {
 
     fn shell(script: &str) -> Process {
         let mut command = Command::new("sh");
-        command.args(["-c", script]);
+        command.args(["-c", script]).current_dir("/usr");
         Process::start(None, command).unwrap()
     }
 
     #[test]
     fn output_and_status_are_kept() {
+        assert_eq!(shell("pwd").wait_for_line("", Duration::from_secs(5)).unwrap(), "/usr");
         let process = shell("echo one; echo two >&2; exit 3");
         assert_eq!(process.wait_for_line("two", Duration::from_secs(5)).unwrap(), "two");
         assert_eq!(process.wait(Duration::from_secs(5)).unwrap().code(), Some(3));

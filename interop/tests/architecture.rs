@@ -156,6 +156,7 @@ fn source_folders() -> Vec<String> {
         folders_in("crates").into_iter().map(|room| format!("crates/{room}")).collect();
     let others = [
         "benches/peers",
+        "benches/set-up",
         "benches/sockets",
         "bindings/python",
         "fuzz/harness",
@@ -394,13 +395,19 @@ fn is_of_one_protocol(name: &str) -> bool {
 /// Folders of what is built, found or installed, which are no sources.
 const BUILT: [&str; 6] = ["target", "node_modules", "corpus", "artifacts", "dist", ".venv"];
 
+/// Whether a folder has what is built, found or installed: the peers of `interop` are, too.
+fn is_built(folder: &Path) -> bool {
+    let named = |name: &&str| folder.file_name().is_some_and(|own| own == *name);
+    BUILT.iter().any(|name| named(&name)) || folder == root().join("interop/build")
+}
+
 /// The files below a folder whose names have one of the endings.
 fn sources(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            if !BUILT.contains(&name.as_str()) {
+            if !is_built(&path) {
                 sources(&path, endings, found);
             }
         } else if name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending)) {

@@ -21,7 +21,7 @@ mod visit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use thinstream::webrtc::{ListenError, Listener, ListenerOptions, candidates};
+use thinstream::webrtc::{ListenError, Listener, ListenerOptions, ServerOptions, candidates};
 use tokio::net::TcpListener;
 
 pub use self::link::LinkError;
@@ -69,7 +69,7 @@ pub async fn browsers_until(
     let tcp = TcpListener::bind(options.listen).await.map_err(page)?;
     let local = tcp.local_addr().map_err(page)?;
     let behind = SocketAddr::new(behind_the_link(local.ip()), 0);
-    let listener = Listener::bind(behind, ListenerOptions::default())?;
+    let listener = Listener::bind(behind, options_of_visitors())?;
     let any: IpAddr = match local {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -83,6 +83,19 @@ pub async fn browsers_until(
         () = stop => {}
     }
     Ok(())
+}
+
+/// What a page may hold here: it sends where its pointer is, and gets small messages.
+fn options_of_visitors() -> ListenerOptions {
+    const MESSAGE: usize = 16 << 10;
+    const WINDOW: usize = 64 << 10;
+    let mut server = ServerOptions::new(Vec::new());
+    server.association.max_message_size = MESSAGE;
+    server.association.receive_buffer = WINDOW as u32;
+    server.association.send_buffer = 4 * WINDOW;
+    server.unread = WINDOW;
+    server.max_channels = 16;
+    ListenerOptions { server: Some(server), ..ListenerOptions::default() }
 }
 
 /// Where the listener is behind the link, for a page served at `page`. Firefox takes no answer to its checks that tells it a

@@ -1,8 +1,9 @@
 //! Pages over HTTP/1.1: connections, their limits, and answers.
 
+mod guests;
+
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -10,32 +11,29 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 
-/// Connections at once.
-const CONNECTIONS: usize = 128;
+use self::guests::Guests;
+
 /// Time in which the head of a request arrives, and a request is answered.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// Time of a connection in all: a browser that takes no answer would otherwise keep it for ever.
+const LIFE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Answers requests until the process ends. `answer` gets a request and the addresses of the browser and of this side.
 pub(crate) async fn serve<F, A>(tcp: TcpListener, answer: F)
 where
     F: Fn(Request<Incoming>, (SocketAddr, SocketAddr)) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Response<Full<Bytes>>> + Send,
+    A: Future<Output = Response<Full<Bytes>>> + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let guests = Guests::default();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((stream, remote)) = tcp.accept().await else {
             // A shortage of descriptors passes.
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             continue;
         };
-        let answer = answer.clone();
-        tokio::spawn(async move {
-            let _place = place;
-            converse(stream, remote, answer).await;
-        });
+        let conversation = tokio::time::timeout(LIFE, converse(stream, remote, answer.clone()));
+        guests.seat(remote.ip(), async move { drop(conversation.await) });
     }
 }
 

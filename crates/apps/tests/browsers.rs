@@ -158,14 +158,14 @@ async fn answer_to_a_slow_client(sent: &str) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_ends_its_request_is_let_go() {
     assert_eq!(answer_to_a_slow_client("").await, "");
-    assert_eq!(answer_to_a_slow_client("GET / HTTP/1.1\r\nHost: x\r\n").await, "");
+    assert_eq!(answer_to_a_slow_client("GET / HTTP/1.1\r\nHost: localhost\r\n").await, "");
     let head = format!(
-        "POST /offer HTTP/1.1\r\nHost: x\r\nContent-Type: {SDP}\r\nContent-Length: 100\r\n\r\nv=0"
+        "POST /offer HTTP/1.1\r\nHost: localhost\r\nContent-Type: {SDP}\r\nContent-Length: 100\r\n\r\nv=0"
     );
     let late = answer_to_a_slow_client(&head).await;
     assert!(late.starts_with("HTTP/1.1 408 "), "{late}");
     // One that keeps its connection after an answer is let go, too.
-    let kept = answer_to_a_slow_client("GET /setting HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let kept = answer_to_a_slow_client("GET /setting HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     assert!(kept.starts_with("HTTP/1.1 200 "), "{kept}");
 }
 
@@ -195,4 +195,175 @@ async fn clients_that_say_nothing_make_room_for_the_next_one() {
         silent.push(TcpStream::connect(server).await.unwrap());
     }
     assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_ask_and_never_read_are_let_go() {
+    let server = server().await;
+    let asked = "GET /main.js HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
+    let mut deaf = Vec::new();
+    for _ in 0..200 {
+        let mut stream = TcpStream::connect(server).await.unwrap();
+        // As much as the system takes.
+        for _ in 0..50 {
+            let written = stream.write_all(asked.as_bytes());
+            let limit = std::time::Duration::from_millis(1);
+            if tokio::time::timeout(limit, written).await.is_err() {
+                break;
+            }
+        }
+        deaf.push(stream);
+    }
+    assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
+    tokio::time::sleep(std::time::Duration::from_secs(70)).await;
+    for mut stream in deaf {
+        // What was on the way is all that comes.
+        let mut rest = Vec::new();
+        let limit = std::time::Duration::from_secs(1);
+        let ended = tokio::time::timeout(limit, stream.read_to_end(&mut rest)).await;
+        assert!(ended.is_ok(), "the connection is still there");
+    }
+    assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
+}
+
+#[tokio::test]
+async fn requests_smuggled_into_others_are_refused_and_nothing_is_upgraded() {
+    let server = server().await;
+    let inner = "GET /setting HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let length = inner.len();
+    let post = format!("POST /offer HTTP/1.1\r\nHost: localhost\r\nContent-Type: {SDP}\r\n");
+    let sent = [
+        // Two lengths; a length and chunks; chunks under other names, of wrong sizes, with more behind.
+        format!("{post}Content-Length: 0\r\nContent-Length: {length}\r\n\r\n{inner}"),
+        format!("{post}Content-Length: 0, {length}\r\n\r\n{inner}"),
+        format!("{post}Content-Length: +0\r\n\r\n{inner}"),
+        format!(
+            "{post}Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{inner}"
+        ),
+        format!("{post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n{inner}"),
+        format!("{post}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n{inner}"),
+        format!("{post}Transfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n{inner}"),
+        format!("{post}Transfer-Encoding: chunked\r\n\r\n-1\r\n{inner}"),
+        format!("{post}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n{inner}"),
+        format!("{post} Folded: x\r\nContent-Length: 0\r\n\r\n{inner}"),
+        format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: a\rb\r\n\r\n{inner}"),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
+    ];
+    for sent in sent {
+        let answer = answers(server, &sent).await;
+        let heads = answer.matches("HTTP/1.1 ").count();
+        assert!(heads <= 1 && !answer.contains("interval_ms"), "{sent}\n{answer}");
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{sent}\n{answer}");
+    }
+    for upgrade in ["websocket", "h2c"] {
+        let sent = format!(
+            "GET /setting HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: {upgrade}\r\n\
+             Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        );
+        let answer = answers(server, &sent).await;
+        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("interval_ms"), "{answer}");
+    }
+    let tunnel = "CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1:22\r\n\r\n";
+    assert!(answers(server, tunnel).await.starts_with("HTTP/1.1 404 "));
+    assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
+}
+
+#[tokio::test]
+async fn a_page_whose_name_was_made_to_lead_here_is_no_page_of_this_server() {
+    let server = server().await;
+    for (host, status) in [
+        ("localhost", 200),
+        ("LOCALHOST:8080", 200),
+        ("127.0.0.1:8080", 200),
+        ("[::1]:8080", 200),
+        ("evil.example", 421),
+        ("evil.example:8080", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example:80", 421),
+        ("", 421),
+    ] {
+        let sent = format!("GET /setting HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let answer = answers(server, &sent).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+    }
+}
+
+/// All that a server says to a client that sends this and ends.
+async fn answers(server: SocketAddr, sent: &str) -> String {
+    let mut stream = TcpStream::connect(server).await.unwrap();
+    let _ = stream.write_all(sent.as_bytes()).await;
+    let _ = stream.shutdown().await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8(answer).unwrap()
+}
+
+/// Requests of all kinds, of which the seed drops, doubles, swaps and changes bytes and lines.
+#[tokio::test]
+async fn damaged_requests_get_an_answer_or_none_and_the_next_one_is_served() {
+    let server = server().await;
+    let body = set(50, "5.0", 30);
+    let whole = [
+        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(),
+        format!(
+            "POST /offer?policy=rfc HTTP/1.1\r\nHost: localhost\r\nContent-Type: {SDP}\r\nContent-Length: {}\r\n\r\n{OFFER}",
+            OFFER.len()
+        ),
+        format!(
+            "POST /setting HTTP/1.1\r\nHost: localhost\r\nContent-Type: {JSON}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ),
+    ];
+    let mut random = base::RandomStream::new(1, base::Purpose("requests", 0));
+    let mut answered = 0;
+    for round in 0..600 {
+        let mut bytes = whole[round % 3].clone().into_bytes();
+        for _ in 0..random.below(4) {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = random.below(bytes.len() as u64) as usize;
+            let other = random.below(bytes.len() as u64) as usize;
+            match random.below(6) {
+                0 => bytes[at] = random.below(256) as u8,
+                1 => bytes.truncate(at.max(1)),
+                2 => bytes.swap(at, other),
+                3 => bytes.splice(at..at, *b"\r\n").for_each(drop),
+                4 => drop(bytes.remove(at)),
+                _ => bytes.extend_from_within(at.min(other)..at.max(other)),
+            }
+        }
+        let mut stream = TcpStream::connect(server).await.unwrap();
+        let _ = stream.write_all(&bytes).await;
+        let _ = stream.shutdown().await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        answered += usize::from(answer.starts_with(b"HTTP/1."));
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1."), "{answer:?}");
+    }
+    assert!(answered > 300, "{answered}");
+    assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
+}
+
+/// Offers at the edge of what is taken: as long as may be, with as many lines, attributes and candidates as fit.
+#[tokio::test]
+async fn giant_offers_are_answered_or_refused_and_cost_no_more_than_they_are_long() {
+    let server = server().await;
+    let fill = |line: &str| {
+        let room = (65_536 - OFFER.len()) / line.len();
+        OFFER.to_owned() + &line.repeat(room)
+    };
+    for (line, wanted) in [
+        ("a=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n", 201),
+        ("a=x\r\n", 201),
+        ("a=fingerprint:sha-256 00\r\n", 400),
+        ("m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n", 400),
+        ("\r\n", 201),
+    ] {
+        let (status, answer) = ask(server, "POST /offer", SDP, &fill(line)).await;
+        assert_eq!(status, wanted, "{line}: {answer}");
+        assert!(answer.len() < 4_096, "{line}: {} bytes", answer.len());
+    }
+    let one_line = format!("{OFFER}a=x:{}\r\n", "y".repeat(60_000));
+    assert_eq!(ask(server, "POST /offer", SDP, &one_line).await.0, 201);
 }

@@ -7,8 +7,11 @@
 #[path = "../tests/world/mod.rs"]
 mod world;
 
-use base::Duration;
-use world::{World, link};
+use std::net::SocketAddr;
+
+use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
+use secure::{Context, Limits, Secrets, Secured, Sessions, Settings, Trust};
+use world::{World, identity, link};
 
 const MESSAGES: u32 = 20_000;
 
@@ -37,6 +40,40 @@ fn main() {
     };
     let (plain, secure) = (set_up(None), set_up(Some([2, 1])));
     println!("{:<26} {plain:>12.0} {secure:>12.0} {:>12.0}", "set-up", secure - plain);
+    let hello = microseconds_a_stranger();
+    println!("{:<26} {:>12} {hello:>12.1}", "hello of a stranger", "");
+}
+
+/// What the server spends on a ClientHello that has no cookie yet.
+fn microseconds_a_stranger() -> f64 {
+    const HELLOS: u32 = 5_000;
+    let context = |seed| Context::new(Settings::default(), &identity(seed)).expect("good settings");
+    let sessions = |seed| {
+        let random = RandomStream::new(seed, Purpose("sessions", 0));
+        Sessions::new(context(seed), Limits::default(), Secrets::System, random)
+    };
+    let at = |host: u32| SocketAddr::from((host.to_be_bytes(), 5000));
+    let mut client = Secured { machine: machine(1), sessions: sessions(1) };
+    let patience = Settings::default().patience();
+    let trust = Trust::from(identity(2).fingerprint());
+    client.sessions.connect(Instant::ZERO, (at(1), None), trust, patience).expect("good settings");
+    let mut hello = Vec::new();
+    assert!(client.poll_transmit(Instant::ZERO, &mut hello).is_some());
+    let mut server = Secured { machine: machine(2), sessions: sessions(2) };
+    server.sessions.accept(Some(Trust::Any));
+    let began = std::time::Instant::now();
+    for host in 0..HELLOS {
+        let (local, remote) = (at(1), at(1 << 24 | host));
+        let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };
+        server.handle_datagram(Instant::ZERO, meta, hello.clone().into());
+        assert!(server.poll_transmit(Instant::ZERO, &mut Vec::new()).is_some());
+    }
+    began.elapsed().as_secs_f64() * 1e6 / f64::from(HELLOS)
+}
+
+fn machine(seed: u64) -> sctp::Endpoint {
+    let random = RandomStream::new(seed, Purpose("endpoint", 0));
+    sctp::Endpoint::new(sctp::EndpointOptions::default(), random)
 }
 
 fn microseconds_a_message(keys: Option<[u64; 2]>, size: usize, interval: Duration) -> f64 {

@@ -12,6 +12,7 @@ use dimpl::crypto::rust_crypto::default_provider;
 use dimpl::crypto::{CryptoProvider, HashAlgorithm, HmacProvider};
 
 use crate::hello::{ClientHello, Padding};
+use crate::signing::LateKeys;
 
 /// Bytes of a cookie.
 const COOKIE: usize = 32;
@@ -120,9 +121,9 @@ pub(crate) fn bind<T>(binding: Binding, call: impl FnOnce() -> T) -> T {
     result
 }
 
-/// RustCrypto's cryptography, with cookies that can be bound to an address.
+/// RustCrypto's cryptography, with cookies that can be bound to an address, and keys that are read late.
 pub(crate) fn provider() -> CryptoProvider {
-    CryptoProvider { hmac_provider: &BoundHmac, ..default_provider() }
+    CryptoProvider { hmac_provider: &BoundHmac, key_provider: &LateKeys, ..default_provider() }
 }
 
 /// HMAC of the DTLS crate, which makes cookies of the binding if there is one. The crate calls `hmac_sha256` for cookies

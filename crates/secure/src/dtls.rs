@@ -1,17 +1,23 @@
 //! DTLS as a [`Sealer`], over the crate that docs/secure.md judges.
 
+mod clock;
+mod context;
+mod plaintext;
+
 use std::collections::VecDeque;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
-use dimpl::{Config, DtlsCertificate, Output};
+use dimpl::Output;
 
-use crate::cookie::{Binding, bind, provider};
+use self::clock::EngineClock;
+pub use self::context::{Context, Patience, Role, Settings, SettingsError, Versions};
+use self::context::{HANDSHAKE_DATAGRAM, HANDSHAKE_QUEUE, RECORD_OVERHEAD};
+use crate::cookie::{Binding, bind};
 use crate::fingerprint::Fingerprint;
 use crate::hello::ClientHello;
-use crate::identity::Identity;
-use crate::randomness::{Randomness, key_exchanges, lend, seeded_provider};
+use crate::randomness::{Randomness, lend};
 use crate::sealer::{Failure, NotSealed, Peer, Sealer, State};
 use crate::trust::Trust;
 
@@ -20,205 +26,14 @@ mod tests;
 
 /// Bytes of plaintext in a record (RFC 9147, section 4; RFC 8446, section 5.1).
 const RECORD: usize = 1 << 14;
-/// Bytes that a record adds at most, in either version, and in DTLS 1.3.
-const RECORD_OVERHEAD: usize = 37;
-const RECORD_OVERHEAD_13: usize = 22;
-/// Bytes of a datagram of the handshake that are taken: any Ethernet frame's.
-const HANDSHAKE_DATAGRAM: usize = 2048;
-/// Datagrams of the handshake that are kept until their fragments are complete.
-const HANDSHAKE_QUEUE: usize = 30;
-/// Least time to the next timeout. The engine, when fragments of one message arrive out of order, may ask for a timeout now,
-/// acknowledge, and ask for the same again: a driver that obeyed would never stop sending.
-const LEAST_WAIT: Duration = Duration::from_millis(10);
-/// First byte of an alert's record in plaintext (RFC 9147, section 4.1).
-const PLAIN_ALERT: u8 = 21;
+/// Time after which a client that is not through begins anew, and attempts of it that an error may end: an attacker may have forged
+/// a message of the handshake in plaintext, after which the honest ones are not understood.
+const ATTEMPT: Duration = Duration::from_secs(10);
+const ERRORS: u8 = 4;
 
-/// The crate counts time in the standard library's instants, and only their differences: the first one is arbitrary.
-#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
-static ORIGIN: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
-
-/// Versions of DTLS that a session accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Versions {
-    /// DTLS 1.3 only (RFC 9147). No attacker can talk two such ends down.
-    #[default]
-    Only13,
-    /// DTLS 1.2 only (RFC 6347), for peers that have nothing else.
-    Only12,
-    /// DTLS 1.3, or 1.2 if the peer does not offer it.
-    Either,
-}
-
-/// Settings of a handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Versions to offer and to accept.
-    pub versions: Versions,
-    /// Bytes of a datagram of the handshake, without UDP and IP headers, 64 to 2,048. Sealed packets are not split.
-    pub mtu: usize,
-    /// Time from a flight to its first retransmission; doubles with each, and varies by 25 % either way. RFC 9147, section
-    /// 5.8.2, has 1 s where nothing is known of the path.
-    pub first_retransmission: Duration,
-    /// Time from the first ClientHello to [`Failure::TimedOut`]; longer than zero, at most ten years.
-    pub handshake_timeout: Duration,
-    /// Time since 1970 (UTC) at [`Instant::ZERO`], for the validity of certificates that an authority signed. Nothing else asks
-    /// for it.
-    pub epoch: Duration,
-}
-
-impl Default for Settings {
-    /// DTLS 1.3, datagrams of 1,150 bytes, first retransmission after a second, 30 s in all; the clock begins in 1970.
-    fn default() -> Settings {
-        Settings {
-            versions: Versions::Only13,
-            mtu: 1150,
-            first_retransmission: Duration::from_secs(1),
-            handshake_timeout: Duration::from_secs(30),
-            epoch: Duration::ZERO,
-        }
-    }
-}
-
-/// How long a client's attempt to set a session up waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// As [`Settings::first_retransmission`].
-    pub first_retransmission: Duration,
-    /// As [`Settings::handshake_timeout`].
-    pub handshake_timeout: Duration,
-}
-
-impl Settings {
-    /// Bytes that a record adds to a packet at most.
-    pub fn record_overhead(&self) -> usize {
-        match self.versions {
-            Versions::Only13 => RECORD_OVERHEAD_13,
-            Versions::Only12 | Versions::Either => RECORD_OVERHEAD,
-        }
-    }
-
-    /// The times of an attempt.
-    pub fn patience(&self) -> Patience {
-        Patience {
-            first_retransmission: self.first_retransmission,
-            handshake_timeout: self.handshake_timeout,
-        }
-    }
-}
-
-/// Settings or an identity with which no session can begin; the text says which.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsError(pub String);
-
-impl core::fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for SettingsError {}
-
-/// Settings and identity that the sessions of a host share.
-#[derive(Clone)]
-pub struct Context {
-    settings: Settings,
-    certificate: DtlsCertificate,
-    /// Whether servers ask for a cookie.
-    cookies: bool,
-    config: Arc<Config>,
-}
-
-impl core::fmt::Debug for Context {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Context").field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
-
-impl Context {
-    /// Sessions with `settings` that prove `identity`.
-    pub fn new(settings: Settings, identity: &Identity) -> Result<Context, SettingsError> {
-        Context::with_cookies(settings, identity, true)
-    }
-
-    /// As [`Context::new`], for servers whose clients have proved their address by other means, such as the checks of ICE:
-    /// they ask for no cookie, which saves a round trip. [`Sessions`](crate::Sessions) with this context accept no client.
-    pub fn without_cookies(
-        settings: Settings,
-        identity: &Identity,
-    ) -> Result<Context, SettingsError> {
-        Context::with_cookies(settings, identity, false)
-    }
-
-    fn with_cookies(
-        settings: Settings,
-        identity: &Identity,
-        cookies: bool,
-    ) -> Result<Context, SettingsError> {
-        if !(64..=HANDSHAKE_DATAGRAM).contains(&settings.mtu) {
-            return Err(SettingsError(format!(
-                "mtu: {} bytes, expected 64 to {HANDSHAKE_DATAGRAM}",
-                settings.mtu
-            )));
-        }
-        let private_key = identity.key_der().map_err(|error| SettingsError(error.to_string()))?;
-        let certificate =
-            DtlsCertificate { certificate: identity.certificate().to_vec(), private_key };
-        let config = config(&settings, cookies, None)?;
-        Ok(Context { settings, certificate, cookies, config })
-    }
-
-    /// What the sessions are set to.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// A copy for sessions with other times.
-    pub(crate) fn with_patience(&self, patience: Patience) -> Result<Context, SettingsError> {
-        let Patience { first_retransmission, handshake_timeout } = patience;
-        let settings = Settings { first_retransmission, handshake_timeout, ..self.settings };
-        let config = config(&settings, self.cookies, None)?;
-        Ok(Context {
-            settings,
-            config,
-            certificate: self.certificate.clone(),
-            cookies: self.cookies,
-        })
-    }
-}
-
-/// The crate's form of `settings`.
-fn config(
-    settings: &Settings,
-    cookies: bool,
-    seed: Option<u64>,
-) -> Result<Arc<Config>, SettingsError> {
-    let builder = Config::builder()
-        .mtu(settings.mtu)
-        .max_queue_rx(HANDSHAKE_QUEUE)
-        .flight_start_rto(settings.first_retransmission.into())
-        // The time of the handshake is the limit: doubling from a millisecond, 40 retransmissions take 34 years.
-        .flight_retries(40)
-        .handshake_timeout(settings.handshake_timeout.into())
-        .use_server_cookie(cookies)
-        .require_client_certificate(true);
-    let built = match seed {
-        None => builder.with_crypto_provider(provider()).build(),
-        // The crate tries its key exchange out when it is configured, with a stream that is thrown away.
-        Some(seed) => lend(&mut Some(key_exchanges(seed)), || {
-            builder.with_crypto_provider(seeded_provider()).dangerously_set_rng_seed(seed).build()
-        }),
-    };
-    built.map(Arc::new).map_err(|error| SettingsError(error.to_string()))
-}
-
-/// Which end begins the handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Sends the ClientHello.
-    Client,
-    /// Waits for it.
-    Server,
-}
+/// Packets that wait in the engine for the end of the handshake, if they overtake it. It keeps them in the queue of the handshake's
+/// datagrams, and fails when that is full.
+const EARLY: u8 = 8;
 
 /// Answer of a server to a stranger's ClientHello.
 pub(crate) enum Accepted {
@@ -230,20 +45,39 @@ pub(crate) enum Accepted {
 
 /// A DTLS session of one path.
 pub struct Dtls {
-    /// None once the session is over.
+    /// None once the session is over, or until a client begins anew.
     engine: Option<dimpl::Dtls>,
+    context: Context,
+    role: Role,
+    randomness: Randomness,
     trust: Arc<Trust>,
-    /// As [`Settings::epoch`].
-    epoch: Duration,
+    clock: EngineClock,
     /// The stream of key exchanges of a seeded session.
     stream: Option<RandomStream>,
     state: State,
     /// Presented by the peer and accepted; not yet proved while the session is handshaking.
     presented: Option<Peer>,
     started: Instant,
+    attempt: Attempt,
+    /// The end of the handshake, from its first datagram on.
+    deadline: Option<Instant>,
     timeout: Option<Instant>,
+    /// A server has answered a whole ClientHello, and when it did so last.
+    greeted: Option<Instant>,
+    /// Packets that overtook the handshake.
+    early: u8,
     outgoing: VecDeque<Bytes>,
     opened: VecDeque<Bytes>,
+}
+
+/// A client's attempts to get a handshake through.
+#[derive(Debug)]
+struct Attempt {
+    number: u8,
+    begun: Instant,
+    errors: u8,
+    /// Error that ended the latest one.
+    error: Option<String>,
 }
 
 impl core::fmt::Debug for Dtls {
@@ -262,37 +96,35 @@ impl Dtls {
         randomness: Randomness,
         now: Instant,
     ) -> Result<Dtls, SettingsError> {
-        let (config, mut stream) = match randomness {
-            Randomness::System => (context.config.clone(), None),
-            Randomness::Seeded(seed) => {
-                (config(&context.settings, context.cookies, Some(seed))?, Some(key_exchanges(seed)))
-            }
-        };
-        let certificate = context.certificate.clone();
-        let engine = lend(&mut stream, || {
-            let new = match context.settings.versions {
-                Versions::Only13 => dimpl::Dtls::new_13,
-                Versions::Only12 => dimpl::Dtls::new_12,
-                Versions::Either => dimpl::Dtls::new_auto,
-            };
-            let mut engine = new(config, certificate, to_std(now));
-            engine.set_active(role == Role::Client);
-            engine
-        });
+        let clock = EngineClock::new(context.settings().linear_retransmissions, now);
+        let (engine, stream) = context.engine(role, randomness, 0, clock.read(now))?;
         let mut session = Dtls {
             engine: Some(engine),
+            context: context.clone(),
+            role,
+            randomness,
             trust: trust.into(),
-            epoch: context.settings.epoch,
+            clock,
             stream,
             state: State::Handshaking,
             presented: None,
             started: now,
+            attempt: Attempt { number: 0, begun: now, errors: 0, error: None },
+            deadline: None,
             timeout: None,
+            greeted: None,
+            early: 0,
             outgoing: VecDeque::new(),
             opened: VecDeque::new(),
         };
         session.handle_timeout(now);
         Ok(session)
+    }
+
+    /// What [`Sealer::poll_transmit`] gave leaves only now: the time to its retransmission begins.
+    pub fn note_held_up(&mut self, now: Instant) {
+        self.clock.note_held_up(now);
+        self.drive(now, |_| Ok(()));
     }
 
     /// Whether [`Sealer::poll_opened`] has something.
@@ -327,6 +159,7 @@ impl Dtls {
             return None;
         }
         bind(binding, || session.handle_datagram(now, datagram));
+        session.greeted = Some(now);
         let goes_on = session.state == State::Handshaking && !session.outgoing.is_empty();
         goes_on.then(|| Accepted::Session(Box::new(session)))
     }
@@ -345,6 +178,11 @@ impl Dtls {
         self.stream = stream;
         match ended {
             Ok(()) => self.engine = Some(engine),
+            Err(Failure::Protocol(error)) if self.may_begin_anew(now) => {
+                self.attempt.errors += 1;
+                self.attempt.error = Some(error);
+                self.timeout = Some(now + self.context.settings().first_retransmission);
+            }
             Err(failure) => self.end(State::Failed(failure)),
         }
         if self.state == State::Closed {
@@ -369,7 +207,7 @@ impl Dtls {
                 Output::Packet(packet) => outgoing.push(Bytes::copy_from_slice(packet)),
                 Output::PeerCert(certificate) => {
                     let fingerprint = Fingerprint::of_certificate(certificate);
-                    let since_epoch = self.epoch + now.since(Instant::ZERO);
+                    let since_epoch = self.context.settings().epoch + now.since(Instant::ZERO);
                     let judged = self.trust.judge_certificate(certificate, since_epoch);
                     let line_to_add = judged.map_err(Failure::Refused)?;
                     let certificate = Bytes::copy_from_slice(certificate);
@@ -386,14 +224,70 @@ impl Dtls {
                 Output::CloseNotify => self.state = State::Closed,
                 Output::BufferTooSmall { needed } => large.resize(needed, 0),
                 Output::Timeout(at) => {
-                    self.timeout = Some(from_std(at).max(now + LEAST_WAIT));
+                    self.timeout = self.clock.ask(now, at);
                     break;
                 }
                 _ => {}
             }
         }
+        if !outgoing.is_empty() {
+            self.clock.note_sent(now);
+            let settings = self.context.settings();
+            self.deadline.get_or_insert(now + settings.handshake_timeout);
+        }
         self.outgoing.extend(outgoing);
         Ok(())
+    }
+
+    /// Whether this end may send another first ClientHello. A server of ours takes it; others may not.
+    fn is_beginner(&self) -> bool {
+        self.role == Role::Client
+            && self.state == State::Handshaking
+            && self.context.settings().versions == Versions::Only13
+    }
+
+    /// Whether an error costs the handshake no more than time.
+    fn may_begin_anew(&self, now: Instant) -> bool {
+        self.is_beginner()
+            && self.attempt.errors < ERRORS
+            && self.deadline.is_some_and(|deadline| now < deadline)
+    }
+
+    /// A client begins another attempt.
+    fn begin_anew(&mut self, now: Instant) {
+        let number = self.attempt.number.saturating_add(1);
+        self.clock = EngineClock::new(self.context.settings().linear_retransmissions, now);
+        let engine = self.context.engine(self.role, self.randomness, number, self.clock.read(now));
+        // The same settings were good for the first one.
+        let Ok((engine, stream)) = engine else { return };
+        (self.engine, self.stream) = (Some(engine), stream);
+        (self.attempt.number, self.attempt.begun, self.presented) = (number, now, None);
+    }
+
+    /// Whether a client's attempt has lasted so long that another one is better.
+    fn is_stuck(&self, now: Instant) -> bool {
+        self.is_beginner() && now.since(self.attempt.begun) >= ATTEMPT
+    }
+
+    /// A record in plaintext can be forged: true for those with which an engine may be trusted.
+    fn takes(&self, now: Instant, datagram: &[u8]) -> bool {
+        let handshaking = self.state == State::Handshaking;
+        if self.context.settings().versions != Versions::Only13 {
+            return !(handshaking && plaintext::holds_alert(datagram));
+        }
+        let Some(greeted) = self.greeted else {
+            return if handshaking {
+                plaintext::holds_hellos_alone(datagram, self.role)
+            } else {
+                !plaintext::holds_any(datagram)
+            };
+        };
+        // The ClientHello again, whose answer was lost. Each copy has the whole flight sent again.
+        let pause =
+            Duration::from_nanos(self.context.settings().first_retransmission.as_nanos() / 2);
+        let again =
+            || handshaking && now >= greeted + pause && ClientHello::parse(datagram).is_some();
+        !plaintext::holds_any(datagram) || again()
     }
 
     /// Forgets the engine and its keys.
@@ -406,8 +300,15 @@ impl Dtls {
 
     fn failure(&self, now: Instant, error: dimpl::Error) -> Failure {
         match error {
-            dimpl::Error::Timeout(_) => Failure::TimedOut(now.since(self.started)),
+            dimpl::Error::Timeout(_) => self.late(now),
             error => Failure::Protocol(error.to_string()),
+        }
+    }
+
+    fn late(&self, now: Instant) -> Failure {
+        match &self.attempt.error {
+            Some(error) => Failure::Protocol(error.clone()),
+            None => Failure::TimedOut(now.since(self.started)),
         }
     }
 }
@@ -418,17 +319,39 @@ impl Sealer for Dtls {
         let limit = if handshaking { HANDSHAKE_DATAGRAM } else { RECORD + RECORD_OVERHEAD };
         // Bytes 20 to 63 begin DTLS records (RFC 7983, section 7).
         let begins_record = datagram.first().is_some_and(|first| (20..=63).contains(first));
-        if !begins_record || datagram.len() > limit || handshaking && holds_plain_alert(datagram) {
+        if !begins_record || datagram.len() > limit || !self.takes(now, datagram) {
             return;
         }
+        if self.greeted.is_some() && plaintext::holds_any(datagram) {
+            self.greeted = Some(now);
+        }
+        if handshaking && holds_packet(datagram) {
+            if self.early == EARLY {
+                return;
+            }
+            self.early += 1;
+        }
+        let engine_now = self.clock.read(now);
         self.drive(now, |engine| {
-            engine.handle_timeout(to_std(now))?;
+            engine.handle_timeout(engine_now)?;
             engine.handle_packet(datagram)
         });
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.drive(now, |engine| engine.handle_timeout(to_std(now)));
+        let handshaking = self.state == State::Handshaking;
+        if handshaking && self.deadline.is_some_and(|deadline| deadline <= now) {
+            return self.end(State::Failed(self.late(now)));
+        }
+        if self.timeout.is_some_and(|due| due <= now) {
+            if self.engine.is_none() || self.is_stuck(now) {
+                self.begin_anew(now);
+            } else {
+                self.clock.expire(now);
+            }
+        }
+        let engine_now = self.clock.read(now);
+        self.drive(now, |engine| engine.handle_timeout(engine_now));
     }
 
     fn poll_transmit(&mut self) -> Option<Bytes> {
@@ -440,7 +363,8 @@ impl Sealer for Dtls {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.timeout
+        let deadline = self.deadline.filter(|_| self.state == State::Handshaking);
+        self.timeout.into_iter().chain(deadline).min()
     }
 
     fn seal(&mut self, now: Instant, packet: &[u8]) -> Result<(), NotSealed> {
@@ -467,29 +391,7 @@ impl Sealer for Dtls {
     }
 }
 
-/// Whether one of the plaintext records of a datagram is an alert. Anybody can forge one, and to believe it would end the
-/// handshake; neither end of ours sends any.
-fn holds_plain_alert(mut datagram: &[u8]) -> bool {
-    // A record's type, version, epoch and number, then its length (RFC 9147, section 4).
-    while let [kind @ 20..=26, _, _, epoch @ .., _, _, _, _, _, _, high, low] =
-        datagram.get(..13).unwrap_or_default()
-    {
-        if *kind == PLAIN_ALERT && epoch == [0, 0] {
-            return true;
-        }
-        datagram =
-            datagram.get(13 + usize::from(u16::from_be_bytes([*high, *low]))..).unwrap_or_default();
-    }
-    false
-}
-
-#[allow(clippy::disallowed_types)]
-fn to_std(now: Instant) -> std::time::Instant {
-    let since = core::time::Duration::from_nanos(now.as_nanos());
-    ORIGIN.checked_add(since).unwrap_or(*ORIGIN)
-}
-
-#[allow(clippy::disallowed_types)]
-fn from_std(at: std::time::Instant) -> Instant {
-    Instant::ZERO + Duration::from(at.saturating_duration_since(*ORIGIN))
+/// Whether a datagram begins with a record that has the keys of packets: those of epoch 3 in DTLS 1.3, content type 23 in 1.2.
+fn holds_packet(datagram: &[u8]) -> bool {
+    matches!(datagram, [first, ..] if *first == 23 || *first & 0xe3 == 0x23)
 }

@@ -19,6 +19,7 @@ mod randomness;
 mod sealer;
 mod secured;
 mod sessions;
+mod signing;
 mod trust;
 
 pub use authority::{Authority, AuthorityError};

@@ -46,6 +46,25 @@ fn messages_survive_loss_reordering_and_duplication_once_and_in_order() {
     }
 }
 
+/// How many of 200 clients have no association after ten seconds, over a path that loses 30 % each way.
+fn not_set_up(expected: Option<[u64; 2]>) -> usize {
+    let waits = |seed: &u64| {
+        let mut world =
+            World::with_retransmission(link(30), *seed, expected, Duration::from_millis(250));
+        world.send("hello");
+        world.run_for(Duration::from_secs(10));
+        !world.is_set_up()
+    };
+    (0..200).filter(waits).count()
+}
+
+#[test]
+fn at_30_percent_loss_each_way_few_clients_wait_for_longer_than_ten_seconds() {
+    let [plain, secure] = [None, Some([2, 1])].map(not_set_up);
+    println!("of 200 clients {plain} in plain and {secure} over DTLS are not set up after 10 s");
+    assert!(plain <= 10 && secure <= 10, "{plain}, {secure}");
+}
+
 #[test]
 fn equal_seeds_give_equal_runs() {
     let run = |seed| {

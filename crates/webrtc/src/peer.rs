@@ -45,7 +45,8 @@ pub struct Peer<I> {
     /// Events of the association that the channels have not been told, since messages before them wait to be read.
     held: VecDeque<Event>,
     budget: Budget,
-    /// A datagram of DTLS that the budget does not afford yet.
+    /// A datagram of DTLS that the budget does not afford yet, or for which there is no path. Retransmissions of it would only queue
+    /// behind it, and then spend the budget.
     waiting: Option<Bytes>,
     connected: Option<PeerEvent>,
     deadline: Option<Instant>,
@@ -59,6 +60,8 @@ impl<I> core::fmt::Debug for Peer<I> {
         f.debug_struct("Peer")
             .field("role", &self.role)
             .field("dtls", &self.dtls)
+            .field("budget", &self.budget)
+            .field("waiting", &self.waiting.as_ref().map(Bytes::len))
             .field("ended", &self.ended)
             .finish_non_exhaustive()
     }

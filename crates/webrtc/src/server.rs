@@ -10,7 +10,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::{Datagram, DatagramMeta, Duration, Host, Icmp, Instant, Machine, RandomStream};
 use base::{Transmit, TransmitBuffer};
-use secure::{Context, Identity, SettingsError, Trust};
+use secure::{Context, Identity, Role, Settings, SettingsError, Trust};
 
 pub use self::options::{AcceptError, ServerLimits, ServerOptions, ServerStats};
 pub use self::peers::PeerId;
@@ -25,6 +25,9 @@ use crate::stun::Request;
 /// Time since its last check within which a peer counts as alive at its address: browsers check every few seconds.
 const ALIVE: Duration = Duration::from_secs(10);
 
+/// Bytes of this side's ClientHello, if it begins the handshake.
+const HELLO: usize = 500;
+
 /// A server of data channels for browsers.
 ///
 /// The owner drives it as any [`Machine`] and drains [`Server::poll_event`] after each input. Every peer has the credentials
@@ -34,6 +37,8 @@ pub struct Server {
     options: ServerOptions,
     identity: Identity,
     context: Context,
+    /// As `context`, for the end of DTLS that begins.
+    beginning: Context,
     random: RandomStream,
     peers: Peers,
     routes: Routes,
@@ -52,10 +57,14 @@ impl Server {
         random: RandomStream,
     ) -> Result<Server, SettingsError> {
         let context = Context::without_cookies(options.handshake, &identity)?;
+        // A ClientHello is padded to the size of a datagram, and few bytes may leave before the peer has shown to receive.
+        let small = Settings { mtu: options.handshake.mtu.min(HELLO), ..options.handshake };
+        let beginning = Context::without_cookies(small, &identity).unwrap_or(context.clone());
         Ok(Server {
             options,
             identity,
             context,
+            beginning,
             random,
             peers: Peers::default(),
             routes: Routes::default(),
@@ -128,7 +137,7 @@ impl Server {
             now,
             ice,
             (role, Trust::Listed(offer.fingerprints.clone())),
-            PeerOptions { offer: bytes, ..self.peer_options(&offer) },
+            PeerOptions { offer: bytes, ..self.peer_options(&offer, role) },
             RandomStream::from_secret(seed),
         );
         let mut peer = peer.map_err(AcceptError::Settings)?;
@@ -144,7 +153,11 @@ impl Server {
         Ok((id, answer))
     }
 
-    fn peer_options(&self, offer: &Description) -> PeerOptions {
+    fn peer_options(&self, offer: &Description, role: Role) -> PeerOptions {
+        let context = match role {
+            Role::Client => &self.beginning,
+            Role::Server => &self.context,
+        };
         PeerOptions {
             secrets: self.options.secrets,
             port: self.options.port,
@@ -155,7 +168,7 @@ impl Server {
             max_channels: self.options.max_channels,
             peer_max_message: offer.max_message,
             unread: self.options.unread,
-            ..PeerOptions::new(self.context.clone())
+            ..PeerOptions::new(context.clone())
         }
     }
 

@@ -111,7 +111,11 @@ func exercise(server string) error {
 		}
 		found.Volleys[names[at]] = len(seen)
 	}
-	found.FromServer = <-fromServer
+	select {
+	case found.FromServer = <-fromServer:
+	case <-time.After(patience):
+		return fmt.Errorf("no channel of the server")
+	}
 	if err := channels[1].SendText("close"); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 //! Runs the interop matrix: `cargo run -p interop --bin matrix -- [--markdown FILE] [--quick] [--only TEXT]... [--data-channels]`.
 //!
-//! `--only` keeps the runs whose title contains the text, and leaves data channels out; `--data-channels` runs those alone. Exit codes: 0 all passed, 1 some failed, 2 wrong usage.
+//! `--only` keeps the runs whose title contains the text, and leaves data channels out; `--data-channels` runs those alone, with `--only`
+//! those of peers whose name contains the text. Exit codes: 0 all passed, 1 some failed, 2 wrong usage.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -106,8 +107,8 @@ mod linux {
             failed += table.counts().1;
             page = table.markdown();
         }
-        if arguments.only.is_empty() && !arguments.quick {
-            let table = DataChannelTable::run(|line| println!("{line}"));
+        if arguments.data_channels || arguments.only.is_empty() && !arguments.quick {
+            let table = DataChannelTable::run(&arguments.only, |line| println!("{line}"));
             failed += table.failures().len();
             let above = page.split(DATA_CHANNELS).next().unwrap_or_default().trim_end();
             page = format!("{above}\n\n{}", table.markdown());

@@ -27,6 +27,12 @@ const LIMIT: Duration = Duration::from_secs(180);
 const RUNS: [(Role, u64); 4] =
     [(Role::Server, 0), (Role::Client, 0), (Role::Server, 5), (Role::Client, 5)];
 
+/// Chromium with the flag for SCTP's set-up in its offers.
+const WITH_INIT: &str = "Chromium, SCTP's set-up in the offer";
+
+/// Looks for a peer.
+type Find = fn() -> Result<Peer, Missing>;
+
 enum Peer {
     Browser(Browser),
     Program(DataChannelClient),
@@ -41,20 +47,24 @@ pub struct DataChannelTable {
 }
 
 impl DataChannelTable {
-    /// Lets all peers do their exercises; `tell` hears of each run.
-    pub fn run(mut tell: impl FnMut(&str)) -> DataChannelTable {
+    /// Lets the peers do their exercises whose names contain all texts of `only`; `tell` hears of each run.
+    pub fn run(only: &[String], mut tell: impl FnMut(&str)) -> DataChannelTable {
         let mut table = DataChannelTable::default();
-        let peers: [(&str, Result<Peer, Missing>); 7] = [
-            ("Chromium", Browser::chromium().map(Peer::Browser)),
-            ("Firefox", Browser::firefox().map(Peer::Browser)),
-            ("pion", DataChannelClient::pion().map(Peer::Program)),
-            ("str0m", DataChannelClient::str0m().map(Peer::Program)),
-            ("webrtc-rs", DataChannelClient::webrtc_rs().map(Peer::Program)),
-            ("aiortc", DataChannelClient::aiortc().map(Peer::Program)),
-            ("libdatachannel", DataChannelClient::libdatachannel().map(Peer::Program)),
+        let peers: [(&str, Find); 8] = [
+            ("Chromium", || Browser::chromium().map(Peer::Browser)),
+            (WITH_INIT, || Browser::chromium_signalling_init().map(Peer::Browser)),
+            ("Firefox", || Browser::firefox().map(Peer::Browser)),
+            ("pion", || DataChannelClient::pion().map(Peer::Program)),
+            ("str0m", || DataChannelClient::str0m().map(Peer::Program)),
+            ("webrtc-rs", || DataChannelClient::webrtc_rs().map(Peer::Program)),
+            ("aiortc", || DataChannelClient::aiortc().map(Peer::Program)),
+            ("libdatachannel", || DataChannelClient::libdatachannel().map(Peer::Program)),
         ];
-        for (name, peer) in peers {
-            match peer {
+        for (name, find) in peers {
+            if !only.iter().all(|text| name.contains(text.as_str())) {
+                continue;
+            }
+            match find() {
                 Ok(peer) => table.add(name, &peer, &mut tell),
                 Err(missing) => {
                     tell(&format!("{name}: not there: {missing}"));
@@ -67,7 +77,10 @@ impl DataChannelTable {
 
     fn add(&mut self, name: &str, peer: &Peer, tell: &mut impl FnMut(&str)) {
         let title = match peer {
-            Peer::Browser(browser) => browser.version().unwrap_or_else(|_| name.to_owned()),
+            Peer::Browser(browser) => {
+                let version = browser.version().unwrap_or_else(|_| name.to_owned());
+                if name == WITH_INIT { format!("{version}, `WebRtcSctpSnap`") } else { version }
+            }
             Peer::Program(client) => client.title(),
         };
         let mut cells = vec![];
@@ -173,7 +186,7 @@ Our side is `thinstream::webrtc` with its defaults, which answers offers; the pe
 opens channels of all kinds (ordered, unordered, `maxRetransmits`, `maxPacketLifeTime`), sends messages of 1 B to 64 KiB (browsers to
 256 KiB, text, and nothing) and compares what comes back, sends 30 messages on each channel, takes a channel that our side opens, and lets
 our side close one; browsers do the exercises of [webrtc.md](webrtc.md#with-a-real-browser), the others those of `interop/peers`, over a link
-of 10 ms one way.
+of 10 ms one way. With the flag `WebRtcSctpSnap` Chromium's offer carries SCTP's set-up.
 `cargo run -p interop --bin matrix -- --data-channels --markdown docs/interop.md` writes this section alone.
 
 ";

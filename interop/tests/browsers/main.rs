@@ -61,7 +61,7 @@ fn closed(events: &[PeerEvent]) -> usize {
     events.iter().filter(by_page).count()
 }
 
-fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>) {
+fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>, signals_init: bool) {
     let Some(browser) = available(found) else { return };
     println!("{}", browser.version().unwrap());
     for role in [secure::Role::Server, secure::Role::Client] {
@@ -74,6 +74,7 @@ fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>) {
             matches!(event, PeerEvent::Channel(ChannelEvent::Closing { fault: Some(_), .. }))
         };
         assert!(!events.iter().any(faults), "{events:?}");
+        assert_eq!(results[0]["init_signalled"], serde_json::json!([signals_init, signals_init]));
     }
 }
 
@@ -131,12 +132,17 @@ fn the_page_of_the_command_counts_on_both_lanes(found: Result<Browser, Missing>)
 
 #[test]
 fn chromium_does_all_exercises_with_ten_channels_whichever_end_of_dtls_it_is() {
-    all_exercises_at_either_end_of_dtls(Browser::chromium());
+    all_exercises_at_either_end_of_dtls(Browser::chromium(), false);
+}
+
+#[test]
+fn chromium_does_all_exercises_where_the_descriptions_make_the_association() {
+    all_exercises_at_either_end_of_dtls(Browser::chromium_signalling_init(), true);
 }
 
 #[test]
 fn firefox_does_all_exercises_with_ten_channels_whichever_end_of_dtls_it_is() {
-    all_exercises_at_either_end_of_dtls(Browser::firefox());
+    all_exercises_at_either_end_of_dtls(Browser::firefox(), false);
 }
 
 #[test]

@@ -9,13 +9,13 @@
 //!
 //! Both POSTs have a type of content that no page of another origin may send without being asked, and nothing here asks.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use base::{Duration, Probability};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -59,6 +59,10 @@ async fn answer(
     between: (SocketAddr, SocketAddr),
     pages: &Pages,
 ) -> Response<Full<Bytes>> {
+    if let Some(other) = other_site(&request, between.1) {
+        let why = format!("host {other:?}: expected localhost or an address of this machine");
+        return text(StatusCode::MISDIRECTED_REQUEST, &why);
+    }
     let path = request.uri().path().to_owned();
     if let Some((_, content, body)) = FILES.iter().find(|(name, ..)| *name == path) {
         return match *request.method() {
@@ -75,6 +79,19 @@ async fn answer(
         _ => Ok(text(StatusCode::NOT_FOUND, "there are /, /offer and /setting")),
     };
     answered.unwrap_or_else(|refusal| *refusal)
+}
+
+/// The host that a request names, if it reached a loopback address under the name of another machine: a page of that name has had
+/// its name lead here (DNS rebinding), and the browser takes this server for the page's own.
+fn other_site(request: &Request<Incoming>, local: SocketAddr) -> Option<String> {
+    let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or_default())?;
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    let own = name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok();
+    (local.ip().is_loopback() && !own).then(|| host.to_owned())
 }
 
 async fn answer_offer(

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use base::{Probability, Purpose};
 
 use super::*;
+use crate::identity::Identity;
 use crate::trust::{PeerList, Refusal};
+
+mod forged;
 
 fn identity(seed: u64) -> Identity {
     Identity::generate(&mut RandomStream::new(seed, Purpose("identity", 0)))
@@ -312,8 +315,10 @@ fn a_certificate_of_any_size_does_not_panic() {
     for size in [1_500, 3_000, 8_000, 20_000, 30_000] {
         let large = client.with_common_name(&"x".repeat(size));
         let settings = Settings { mtu: HANDSHAKE_DATAGRAM, ..fast() };
+        let context = Context::unchecked(settings, &large, true).unwrap();
+        let trust = listed(&[&server]);
         let mut pipe = Pipe::clean([
-            session(settings, Role::Client, &large, listed(&[&server]), 1),
+            Dtls::new(&context, Role::Client, trust, Randomness::Seeded(1), Instant::ZERO).unwrap(),
             session(settings, Role::Server, &server, listed(&[&client]), 2),
         ]);
         pipe.run(60);

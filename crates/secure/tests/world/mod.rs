@@ -57,6 +57,8 @@ pub(crate) struct End {
     pub(crate) received: Vec<(Instant, Bytes)>,
     /// Whether an association, or the session that it waits for, failed.
     pub(crate) failed: bool,
+    /// Whether an association was set up.
+    established: bool,
     /// The association that waits for a session.
     waiting: Option<AssociationId>,
     /// What its sessions told.
@@ -93,6 +95,7 @@ impl Host for End {
         }
         while let Some((id, event)) = self.stack.endpoint().poll_event() {
             self.failed |= matches!(event, Event::Failed(_));
+            self.established |= matches!(event, Event::Established);
             let Some(mut own) = self.stack.endpoint().association_mut(id) else { continue };
             while let Some(message) = own.receive(now) {
                 self.received.push((now, message.payload.into_bytes()));
@@ -138,7 +141,9 @@ fn end(seed: u64, host: u8, keys: Option<[u64; 2]>, first_retransmission: Durati
     let stack = match keys {
         None => Stack::Plain(Box::new(endpoint)),
         Some([own, peer]) => {
-            let settings = Settings { first_retransmission, ..Settings::default() };
+            // As the default policy has it for INIT.
+            let settings =
+                Settings { first_retransmission, linear_retransmissions: 4, ..Settings::default() };
             let context = Context::new(settings, &identity(own)).unwrap();
             let random = RandomStream::new(seed, Purpose("sessions", host.into()));
             let limits = Limits::default();
@@ -154,7 +159,14 @@ fn end(seed: u64, host: u8, keys: Option<[u64; 2]>, first_retransmission: Durati
             Stack::Secure(Box::new(Secured { machine: endpoint, sessions }))
         }
     };
-    End { stack, received: Vec::new(), failed: false, waiting: None, notices: Vec::new() }
+    End {
+        stack,
+        received: Vec::new(),
+        failed: false,
+        established: false,
+        waiting: None,
+        notices: Vec::new(),
+    }
 }
 
 impl World {
@@ -206,6 +218,11 @@ impl World {
     pub(crate) fn run_for(&mut self, span: Duration) {
         let until = self.simulation.now() + span;
         self.simulation.run_until(until).unwrap();
+    }
+
+    /// Whether the client has its association.
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.simulation.host(self.client).established
     }
 
     /// What arrived at the server, and when.

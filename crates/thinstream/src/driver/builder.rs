@@ -89,7 +89,9 @@ impl Security {
         let first_retransmission =
             first.min(policy.rto.initial).max(base::Duration::from_millis(1));
         let epoch = clock.since_epoch(Instant::ZERO);
-        let settings = Settings { first_retransmission, epoch, ..Settings::default() };
+        let linear_retransmissions = policy.backoff.linear_setup;
+        let settings =
+            Settings { first_retransmission, linear_retransmissions, epoch, ..Settings::default() };
         let context = Context::new(settings, &identity)
             .map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
         // A client that is refused an association has a session to be told of it.

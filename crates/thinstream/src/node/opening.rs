@@ -213,6 +213,7 @@ fn patience(options: &AssociationOptions) -> Patience {
     const MOST: Duration = Duration::from_secs(3600);
     Patience {
         first_retransmission: first.max(LEAST).min(MOST),
+        linear_retransmissions: options.policy.backoff.linear_setup,
         handshake_timeout: all.max(LEAST).min(MOST),
     }
 }

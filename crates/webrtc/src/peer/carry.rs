@@ -47,7 +47,7 @@ impl<I: Ice> Machine for Peer<I> {
         if is_due(self.ice.poll_timeout()) {
             self.ice.handle_timeout(now);
         }
-        if is_due(self.dtls.poll_timeout()) {
+        if is_due(self.dtls_timeout()) {
             self.dtls.handle_timeout(now);
         }
         if is_due(self.endpoint.poll_timeout()) {
@@ -67,10 +67,17 @@ impl<I: Ice> Machine for Peer<I> {
         }
         // An application that has read may have made room.
         self.carry(now);
-        let pair = self.ice.selected()?;
+        let held_up = self.waiting.is_some();
+        let Some(pair) = self.ice.selected() else {
+            self.waiting = self.waiting.take().or_else(|| self.dtls.poll_transmit());
+            return None;
+        };
         loop {
             if let Some(datagram) = self.waiting.take().or_else(|| self.dtls.poll_transmit()) {
                 if self.budget.affords(datagram.len()) {
+                    if held_up {
+                        self.dtls.note_held_up(now);
+                    }
                     return Some(self.emit(pair, &datagram, buffer));
                 }
                 self.waiting = Some(datagram);
@@ -91,12 +98,17 @@ impl<I: Ice> Machine for Peer<I> {
         if self.is_over() {
             return None;
         }
-        let own = [self.ice.poll_timeout(), self.dtls.poll_timeout(), self.deadline];
+        let own = [self.ice.poll_timeout(), self.dtls_timeout(), self.deadline];
         own.into_iter().flatten().chain(self.endpoint.poll_timeout()).min()
     }
 }
 
 impl<I: Ice> Peer<I> {
+    /// When DTLS wants to be called.
+    fn dtls_timeout(&self) -> Option<Instant> {
+        self.dtls.poll_timeout().filter(|_| self.waiting.is_none())
+    }
+
     fn note_received(&mut self, meta: DatagramMeta, bytes: usize) {
         let selected = self.ice.selected().map(|pair| pair.remote);
         self.budget.note_received(selected, meta.remote, bytes);

@@ -43,7 +43,7 @@ pub struct ServerOptions {
 
 impl ServerOptions {
     /// The defaults for a server at `addresses`: DTLS 1.3, or 1.2 for browsers without it; first retransmission of a
-    /// handshake after 200 ms.
+    /// handshake after 200 ms, and none after more than a second before the eighth.
     pub fn new(addresses: Vec<SocketAddr>) -> ServerOptions {
         ServerOptions {
             addresses,
@@ -51,6 +51,7 @@ impl ServerOptions {
             handshake: Settings {
                 versions: Versions::Either,
                 first_retransmission: Duration::from_millis(200),
+                linear_retransmissions: 4,
                 ..Settings::default()
             },
             secrets: Secrets::System,
@@ -71,6 +72,8 @@ impl ServerOptions {
 pub struct ServerLimits {
     /// Peers that may exist at once.
     pub peers: usize,
+    /// Peers among them whose offers came from one host (an IPv4 address, 64 bits of IPv6).
+    pub per_host: usize,
     /// Peers among them that have not connected yet.
     pub waiting: usize,
     /// Peers among those whose offers came from one host (an IPv4 address, 64 bits of IPv6).
@@ -79,7 +82,7 @@ pub struct ServerLimits {
 
 impl Default for ServerLimits {
     fn default() -> ServerLimits {
-        ServerLimits { peers: 1024, waiting: 256, waiting_per_host: 16 }
+        ServerLimits { peers: 1024, per_host: 256, waiting: 256, waiting_per_host: 16 }
     }
 }
 
@@ -103,6 +106,8 @@ pub enum AcceptError {
     TooMany,
     /// As many offers of this host wait for their peers to connect as may.
     TooManyOfHost,
+    /// This host has as many peers as it may.
+    HostFull,
     /// The settings of DTLS are wrong.
     Settings(SettingsError),
 }
@@ -110,7 +115,7 @@ pub enum AcceptError {
 impl AcceptError {
     /// Whether the offer may be taken later: nothing is wrong with it.
     pub fn is_shortage(&self) -> bool {
-        matches!(self, AcceptError::TooMany | AcceptError::TooManyOfHost)
+        matches!(self, AcceptError::TooMany | AcceptError::TooManyOfHost | AcceptError::HostFull)
     }
 }
 
@@ -125,6 +130,7 @@ impl fmt::Display for AcceptError {
             AcceptError::TooManyOfHost => {
                 f.write_str("too many offers of this host wait for their peers to connect")
             }
+            AcceptError::HostFull => f.write_str("this host has as many peers as it may"),
             AcceptError::Settings(error) => error.fmt(f),
         }
     }

@@ -15,8 +15,10 @@ pub struct PeerId(u64);
 #[derive(Debug)]
 struct Slot {
     peer: Peer<IceLite>,
-    /// Where its offer came from, until it has connected.
-    waits_at: Option<Option<Host>>,
+    /// Where its offer came from, if that is known.
+    host: Option<Host>,
+    /// Whether the peer has not connected yet.
+    waits: bool,
     /// The instant under which the deadlines list the peer.
     listed: Option<Instant>,
     in_turns: bool,
@@ -47,15 +49,17 @@ impl Peers {
         host: Option<Host>,
         limits: &ServerLimits,
     ) -> Result<(), AcceptError> {
-        let waiting = self.slots.values().filter_map(|slot| slot.waits_at.as_ref());
-        let (all, of_host) = waiting.fold((0, 0), |(all, of_host), at| {
-            (all + 1, of_host + usize::from(host.is_some() && *at == host))
-        });
-        if self.slots.len() >= limits.peers || all >= limits.waiting {
+        let waiting = |slot: &&Slot| slot.waits;
+        let of_host = |slot: &&Slot| host.is_some() && slot.host == host;
+        let slots = || self.slots.values();
+        if slots().len() >= limits.peers || slots().filter(waiting).count() >= limits.waiting {
             return Err(AcceptError::TooMany);
         }
-        if of_host >= limits.waiting_per_host {
+        if slots().filter(of_host).filter(waiting).count() >= limits.waiting_per_host {
             return Err(AcceptError::TooManyOfHost);
+        }
+        if slots().filter(of_host).count() >= limits.per_host {
+            return Err(AcceptError::HostFull);
         }
         Ok(())
     }
@@ -65,7 +69,8 @@ impl Peers {
         let id = PeerId(self.last);
         let slot = Slot {
             peer,
-            waits_at: Some(host),
+            host,
+            waits: true,
             listed: None,
             in_turns: false,
             in_eventful: false,
@@ -176,7 +181,7 @@ impl Peers {
         let slot = self.slots.get_mut(&id)?;
         let event = slot.peer.poll_event()?;
         match event {
-            PeerEvent::Connected => slot.waits_at = None,
+            PeerEvent::Connected => slot.waits = false,
             PeerEvent::Ended(_) => slot.told = true,
             PeerEvent::Channel(_) => {}
         }

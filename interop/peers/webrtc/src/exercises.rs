@@ -61,14 +61,15 @@ pub async fn answered(server: SocketAddr, offer: &str) -> Result<String> {
 pub async fn exercise(send: UnboundedSender<Message>, told: UnboundedReceiver<Told>) -> Result<()> {
     let mut client = Client { send, told, opened: BTreeSet::new(), from_server: None };
     while client.opened.len() < KINDS.len() {
-        let next = client.next(PATIENCE).await?;
+        let opened = format!("channels that opened: {:?}", client.opened);
+        let next = client.next(PATIENCE).await.context(opened)?;
         ensure!(matches!(next, Told::Opened(_) | Told::FromServer(_)), "{next:?}");
     }
     let mut sizes = vec![];
     for size in SIZES {
         let data: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
         client.send(0, true, data.clone())?;
-        let back = client.answer(0, PATIENCE).await?;
+        let back = client.answer(0, PATIENCE).await.with_context(|| format!("{size} bytes"))?;
         sizes.push(format!("\"{size}\": {}", back == data));
     }
     let mut volleys = vec![];
@@ -78,7 +79,7 @@ pub async fn exercise(send: UnboundedSender<Message>, told: UnboundedReceiver<To
         volleys.push(format!("\"{}\": {}", kind.label, client.volley(channel, patience).await?));
     }
     client.send(1, false, b"close".to_vec())?;
-    while !matches!(client.next(PATIENCE).await?, Told::Closed(1)) {}
+    while !matches!(client.next(PATIENCE).await.context("no close")?, Told::Closed(1)) {}
     let from_server = client.from_server.context("no channel of the server")?;
     let (sizes, volleys) = (sizes.join(", "), volleys.join(", "));
     println!(

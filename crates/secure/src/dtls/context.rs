@@ -1,0 +1,294 @@
+//! Settings of DTLS, and what the sessions of a host share.
+
+use std::sync::Arc;
+
+use base::{Duration, RandomStream};
+use dimpl::{Config, DtlsCertificate};
+
+use crate::cookie::provider;
+use crate::identity::Identity;
+use crate::randomness::{Randomness, key_exchanges, lend, seeded_provider};
+
+/// Bytes that a record adds at most, in either version, and in DTLS 1.3.
+pub(super) const RECORD_OVERHEAD: usize = 37;
+const RECORD_OVERHEAD_13: usize = 22;
+/// Bytes of a datagram of the handshake that are taken: any Ethernet frame's.
+pub(super) const HANDSHAKE_DATAGRAM: usize = 2048;
+/// Datagrams of the handshake that are kept until their fragments are complete.
+pub(super) const HANDSHAKE_QUEUE: usize = 30;
+
+/// Which end begins the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends the ClientHello.
+    Client,
+    /// Waits for it.
+    Server,
+}
+
+/// Versions of DTLS that a session accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Versions {
+    /// DTLS 1.3 only (RFC 9147). No attacker can talk two such ends down.
+    #[default]
+    Only13,
+    /// DTLS 1.2 only (RFC 6347), for peers that have nothing else.
+    Only12,
+    /// DTLS 1.3, or 1.2 if the peer does not offer it.
+    Either,
+}
+
+/// The longest time of a handshake that can be set.
+const LONGEST_HANDSHAKE: Duration = Duration::from_secs(365 * 86_400);
+
+/// Settings of a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Versions to offer and to accept.
+    pub versions: Versions,
+    /// Bytes of a datagram of the handshake, without UDP and IP headers, 64 to 2,048. Sealed packets are not split.
+    pub mtu: usize,
+    /// Time from a flight to its first retransmission; doubles with each, and varies by 25 % either way. RFC 9147, section
+    /// 5.8.2, has 1 s where nothing is known of the path.
+    pub first_retransmission: Duration,
+    /// Doublings that leave the time at a second, once it would be longer; further ones count again. Where many packets are
+    /// lost, a handshake of several flights otherwise waits most of the time. RFC 9147 has none.
+    pub linear_retransmissions: u8,
+    /// Time from the first ClientHello to [`Failure::TimedOut`](crate::Failure::TimedOut); longer than zero, at most a year.
+    pub handshake_timeout: Duration,
+    /// Time since 1970 (UTC) at [`Instant::ZERO`], for the validity of certificates that an authority signed. Nothing else asks
+    /// for it.
+    pub epoch: Duration,
+}
+
+impl Default for Settings {
+    /// DTLS 1.3, datagrams of 1,150 bytes, first retransmission after a second, 30 s in all; the clock begins in 1970.
+    fn default() -> Settings {
+        Settings {
+            versions: Versions::Only13,
+            mtu: 1150,
+            first_retransmission: Duration::from_secs(1),
+            linear_retransmissions: 0,
+            handshake_timeout: Duration::from_secs(30),
+            epoch: Duration::ZERO,
+        }
+    }
+}
+
+/// How long a client's attempt to set a session up waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// As [`Settings::first_retransmission`].
+    pub first_retransmission: Duration,
+    /// As [`Settings::linear_retransmissions`].
+    pub linear_retransmissions: u8,
+    /// As [`Settings::handshake_timeout`].
+    pub handshake_timeout: Duration,
+}
+
+impl Settings {
+    /// Bytes that a record adds to a packet at most.
+    pub fn record_overhead(&self) -> usize {
+        match self.versions {
+            Versions::Only13 => RECORD_OVERHEAD_13,
+            Versions::Only12 | Versions::Either => RECORD_OVERHEAD,
+        }
+    }
+
+    /// The times of an attempt.
+    pub fn patience(&self) -> Patience {
+        Patience {
+            first_retransmission: self.first_retransmission,
+            linear_retransmissions: self.linear_retransmissions,
+            handshake_timeout: self.handshake_timeout,
+        }
+    }
+}
+
+/// Settings or an identity with which no session can begin; the text says which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsError(pub String);
+
+impl core::fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for SettingsError {}
+
+/// Settings and identity that the sessions of a host share.
+#[derive(Clone)]
+pub struct Context {
+    settings: Settings,
+    certificate: Arc<DtlsCertificate>,
+    /// Whether servers ask for a cookie.
+    pub(super) cookies: bool,
+    config: Arc<Config>,
+}
+
+/// A session of the DTLS crate, and the stream of its key exchanges if it is seeded.
+pub(super) type Engine = (dimpl::Dtls, Option<RandomStream>);
+
+impl core::fmt::Debug for Context {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Context").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    /// Sessions with `settings` that prove `identity`.
+    pub fn new(settings: Settings, identity: &Identity) -> Result<Context, SettingsError> {
+        Context::with_cookies(settings, identity, true)
+    }
+
+    /// As [`Context::new`], for servers whose clients have proved their address by other means, such as the checks of ICE:
+    /// they ask for no cookie, which saves a round trip. [`Sessions`](crate::Sessions) with this context accept no client.
+    pub fn without_cookies(
+        settings: Settings,
+        identity: &Identity,
+    ) -> Result<Context, SettingsError> {
+        Context::with_cookies(settings, identity, false)
+    }
+
+    /// A session of the DTLS crate, for which it is `now`. A further `attempt` with the same seed differs.
+    #[allow(clippy::disallowed_types)]
+    pub(super) fn engine(
+        &self,
+        role: Role,
+        randomness: Randomness,
+        attempt: u8,
+        now: std::time::Instant,
+    ) -> Result<Engine, SettingsError> {
+        let (config, mut stream) = match randomness {
+            Randomness::System => (self.config.clone(), None),
+            Randomness::Seeded(seed) => {
+                let seed = seed ^ u64::from(attempt) << 56;
+                (config(&self.settings, self.cookies, Some(seed))?, Some(key_exchanges(seed)))
+            }
+        };
+        let engine = lend(&mut stream, || {
+            let new = match self.settings.versions {
+                Versions::Only13 => dimpl::Dtls::new_13,
+                Versions::Only12 => dimpl::Dtls::new_12,
+                Versions::Either => dimpl::Dtls::new_auto,
+            };
+            let mut engine = new(config, (*self.certificate).clone(), now);
+            engine.set_active(role == Role::Client);
+            engine
+        });
+        Ok((engine, stream))
+    }
+
+    /// A client's session of the DTLS crate that changes its keys every few records.
+    #[cfg(test)]
+    pub(super) fn engine_that_changes_keys(
+        &self,
+        clock: &super::clock::EngineClock,
+    ) -> dimpl::Dtls {
+        let config = Config::builder()
+            .with_crypto_provider(provider())
+            .aead_encryption_limit(4)
+            .require_client_certificate(true)
+            .build();
+        let certificate = (*self.certificate).clone();
+        let now = clock.read(base::Instant::ZERO);
+        let mut engine =
+            dimpl::Dtls::new_13(Arc::new(config.expect("good settings")), certificate, now);
+        engine.set_active(true);
+        engine
+    }
+
+    fn with_cookies(
+        settings: Settings,
+        identity: &Identity,
+        cookies: bool,
+    ) -> Result<Context, SettingsError> {
+        if !(64..=HANDSHAKE_DATAGRAM).contains(&settings.mtu) {
+            return Err(SettingsError(format!(
+                "mtu: {} bytes, expected 64 to {HANDSHAKE_DATAGRAM}",
+                settings.mtu
+            )));
+        }
+        if !(Duration::from_nanos(1)..=LONGEST_HANDSHAKE).contains(&settings.handshake_timeout) {
+            let why = "handshake_timeout: expected more than zero and a year at most";
+            return Err(SettingsError(why.to_owned()));
+        }
+        let most = most_certificate(settings.mtu);
+        if identity.certificate().len() > most {
+            return Err(SettingsError(format!(
+                "certificate: {} bytes, expected {most} at most with an mtu of {}",
+                identity.certificate().len(),
+                settings.mtu
+            )));
+        }
+        Context::unchecked(settings, identity, cookies)
+    }
+
+    /// A context with a certificate of any size.
+    pub(super) fn unchecked(
+        settings: Settings,
+        identity: &Identity,
+        cookies: bool,
+    ) -> Result<Context, SettingsError> {
+        let private_key = identity.key_der().map_err(|error| SettingsError(error.to_string()))?;
+        let certificate = identity.certificate().to_vec();
+        let certificate = Arc::new(DtlsCertificate { certificate, private_key });
+        let config = config(&settings, cookies, None)?;
+        Ok(Context { settings, certificate, cookies, config })
+    }
+
+    /// What the sessions are set to.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// A copy for sessions with other times.
+    pub(crate) fn with_patience(&self, patience: Patience) -> Result<Context, SettingsError> {
+        let Patience { first_retransmission, linear_retransmissions, handshake_timeout } = patience;
+        let settings = Settings {
+            first_retransmission,
+            linear_retransmissions,
+            handshake_timeout,
+            ..self.settings
+        };
+        let config = config(&settings, self.cookies, None)?;
+        Ok(Context {
+            settings,
+            config,
+            certificate: self.certificate.clone(),
+            cookies: self.cookies,
+        })
+    }
+}
+
+/// Bytes of the longest certificate with which a flight of datagrams of `mtu` bytes fits what the engine keeps of it: twelve records
+/// and ten datagrams. It panics beyond the former.
+fn most_certificate(mtu: usize) -> usize {
+    (4 * mtu).saturating_sub(200)
+}
+
+/// The crate's form of `settings`.
+fn config(
+    settings: &Settings,
+    cookies: bool,
+    seed: Option<u64>,
+) -> Result<Arc<Config>, SettingsError> {
+    let builder = Config::builder()
+        .mtu(settings.mtu)
+        .max_queue_rx(HANDSHAKE_QUEUE)
+        .flight_start_rto(settings.first_retransmission.into())
+        // The time of the handshake, which the session keeps, is the limit.
+        .flight_retries(1000)
+        .handshake_timeout((LONGEST_HANDSHAKE * 2).into())
+        .use_server_cookie(cookies)
+        .require_client_certificate(true);
+    let built = match seed {
+        None => builder.with_crypto_provider(provider()).build(),
+        // The crate tries its key exchange out when it is configured, with a stream that is thrown away.
+        Some(seed) => lend(&mut Some(key_exchanges(seed)), || {
+            builder.with_crypto_provider(seeded_provider()).dangerously_set_rng_seed(seed).build()
+        }),
+    };
+    built.map(Arc::new).map_err(|error| SettingsError(error.to_string()))
+}
