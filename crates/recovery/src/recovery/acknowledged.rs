@@ -11,6 +11,7 @@ use crate::episode::Exempt;
 use crate::event::Event;
 use crate::feedback::{Feedback, Silence};
 use crate::ledger::{AckReport, PathAck, PathIndex};
+use crate::loss::carried::Delivered;
 use crate::path::{PathRecovery, RoundTrip};
 use crate::policy::ImmediateRequest;
 use crate::stats::Cause;
@@ -80,6 +81,13 @@ impl Recovery {
         for ((index, news), before) in report.paths.iter().enumerate().zip(before) {
             let path = index as PathIndex;
             let Before { was_recovering, was_heard } = before;
+            let clean = news.largest_sent_at.filter(|_| !news.largest_resent);
+            let delivered = Delivered {
+                bytes: self.delivered(path, news),
+                round_trip: clean.map(|sent_at| now.since(sent_at)),
+                waits: unsent_packets > 0,
+            };
+            self.paths[index].on_delivered(now, delivered, &self.policy);
             self.judge(now, path, news, context);
             let flight_before = self.counted(path, news.flight_before);
             let evidence = Evidence { context, is_duplicate, was_recovering, flight_before };
