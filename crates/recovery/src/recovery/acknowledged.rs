@@ -162,6 +162,13 @@ impl Recovery {
         let known = self.paths[usize::from(path)].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get());
         let rtt = least.map_or(rtt, |least| rtt.max(least));
+        // The first transmission arrived, and the peer may have delayed its acknowledgement beyond the timeout.
+        let tick = TIMESTAMP_TICK;
+        let first = report.again.latest.filter(|again| rtt > now.since(again.again_at) + tick);
+        if first.is_some_and(|first| self.is_excused(now, path, first.first_at)) {
+            self.paths[usize::from(path)].backoff.on_sample();
+            return true;
+        }
         let copied = report.again.ahead.map(|ahead| self.copy_trip(now, path, ahead, feedback));
         let rtt = match copied {
             None => rtt,
