@@ -29,6 +29,9 @@ const LEAST_DELAY: Duration = Duration::from_millis(5);
 /// the peer is believed to wait for a second one: of one that does not, one acknowledgement may have been lost.
 const BELIEVED: u8 = 2;
 
+/// Round trips between the messages of a stream that cannot fill a queue.
+const APART: u64 = 4;
+
 /// Knowledge of a peer's acknowledgement delay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckDelay {
@@ -51,6 +54,9 @@ pub(crate) struct AckDelay {
     pairs: u8,
     /// Requests for acknowledgements that are not delayed.
     pub(crate) requests: AckRequests,
+    /// Last transmission of new data, and the mean time between two.
+    last: Option<Instant>,
+    gap: Duration,
 }
 
 impl AckDelay {
@@ -61,6 +67,20 @@ impl AckDelay {
             delay.base.on_sample(now, handshake);
         }
         delay
+    }
+
+    /// New data left at `now`.
+    pub(crate) fn on_sent(&mut self, now: Instant) {
+        if let Some(last) = self.last.replace(now) {
+            let gap = now.since(last);
+            self.gap = if self.gap.is_zero() { gap } else { (self.gap * 7 + gap) / 8 };
+        }
+    }
+
+    /// Whether messages are so far apart that each finds the path empty of the ones before and of their requests.
+    pub(crate) fn is_slow(&self) -> bool {
+        let trip = self.requests.prompt().or(self.base.get());
+        trip.is_some_and(|trip| self.gap >= trip * APART)
     }
 
     /// Records the round trip of a packet that was sent once. `alone`: no other packet followed before its

@@ -4,18 +4,25 @@
 //!
 //! Receivers differ: one delays each acknowledgement, another acknowledges the next sixteen packets at once after a
 //! duplicate, a third delays none. After each run of requests one packet travels without. If its acknowledgement is
-//! late, the next run is twice as long; otherwise requests stop until an acknowledgement is late. While requested
-//! acknowledgements take half as long again as the shortest round trip, and are milliseconds late, the path has a
-//! queue, and few are requested.
+//! late, the next run is twice as long; otherwise requests stop until an acknowledgement is late. If the shortest of
+//! eight requested round trips is a quarter longer than the path's shortest, and milliseconds, the path has a
+//! standing queue, and requests stop for a while; jitter alone leaves some of the eight short.
 
 use base::Duration;
 
 /// Longest run of requests, in packets.
 const LONGEST_RUN: u8 = 64;
+/// Number of requested round trips whose shortest shows whether there is a queue.
+const JUDGED: u8 = 8;
+/// Least and most packets that travel without a request once there is a queue.
+const LEAST_PAUSE: u16 = 16;
+const LONGEST_PAUSE: u16 = 512;
 /// Least lateness of an unrequested acknowledgement, compared with requested ones, that counts as a delay.
 const LATE: Duration = Duration::from_millis(4);
 /// Least lateness before any acknowledgement was requested: less than the delay of any receiver that delays.
 const LATE_AT_FIRST: Duration = Duration::from_millis(20);
+/// Least excess of the shortest requested round trips that counts as a queue (CoDel's target, RFC 8289, section 3.2).
+const QUEUE: Duration = Duration::from_millis(5);
 
 /// State of the requests on one path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +32,12 @@ pub(crate) struct AckRequests {
     /// Requests left in this run, and its length.
     left: u8,
     run: u8,
+    /// Number and shortest of the latest requested round trips.
+    judged: u8,
+    shortest: Option<Duration>,
+    /// Packets that travel without a request from now on because of a queue, and their number at the last queue.
+    pause: u16,
+    paused: u16,
     /// Whether the last requested acknowledgement was late nevertheless.
     was_in_vain: bool,
 }
@@ -39,6 +52,7 @@ impl AckRequests {
     pub(crate) fn on_round_trip(&mut self, asked: bool, measured: Duration, least: Duration) {
         if asked {
             self.left = self.left.saturating_sub(1);
+            self.judge(measured, least);
             // If the acknowledgement is late nevertheless, the request was lost.
             if self.was_lost(measured) {
                 return;
@@ -46,18 +60,30 @@ impl AckRequests {
             let (mean, distance) = self.prompt.unwrap_or((measured, Duration::ZERO));
             let off = measured.saturating_sub(mean) + mean.saturating_sub(measured);
             self.prompt = Some(((mean * 7 + measured) / 8, (distance * 7 + off) / 8));
-            return;
-        }
-        if !self.is_late(measured, least) {
-            (self.run, self.left) = (0, 0);
-        } else if self.prompt.is_some_and(|(mean, _)| mean > least + (least / 2).max(LATE)) {
-            // The path has a queue, where an additional packet per packet is too much: one request now and then
-            // tells whether the queue has gone.
-            self.run = (self.run + 1) % LONGEST_RUN;
-            self.left = u8::from(self.run == 0);
-        } else {
+        } else if self.pause > 0 {
+            self.pause -= 1;
+        } else if self.is_late(measured, least) {
             self.run = (self.run * 2).clamp(1, LONGEST_RUN);
             self.left = self.run;
+        } else {
+            (self.run, self.left) = (0, 0);
+        }
+    }
+
+    /// Stops requests for a while if the path has a standing queue.
+    fn judge(&mut self, measured: Duration, least: Duration) {
+        let shortest = self.shortest.map_or(measured, |shortest| shortest.min(measured));
+        self.judged += 1;
+        if self.judged < JUDGED {
+            self.shortest = Some(shortest);
+            return;
+        }
+        (self.judged, self.shortest) = (0, None);
+        if shortest > least + (least / 4).max(QUEUE) {
+            self.paused = (self.paused * 2).clamp(LEAST_PAUSE, LONGEST_PAUSE);
+            (self.pause, self.run, self.left) = (self.paused, 0, 0);
+        } else {
+            self.paused /= 2;
         }
     }
 
@@ -83,6 +109,11 @@ impl AckRequests {
     /// lost.
     pub(crate) fn is_late_in_vain(self, measured: Duration) -> bool {
         self.longest_prompt().is_some_and(|prompt| measured > prompt + LATE_AT_FIRST)
+    }
+
+    /// Mean round trip of the packets that a request followed.
+    pub(crate) fn prompt(self) -> Option<Duration> {
+        self.prompt.map(|(mean, _)| mean)
     }
 
     fn longest_prompt(self) -> Option<Duration> {
@@ -138,9 +169,18 @@ mod tests {
     }
 
     #[test]
-    fn while_there_is_a_queue_one_packet_in_sixty_four_is_asked_for() {
-        let asked = asked(2000, |_| 40, |packet| if packet > 100 { 80 } else { 0 });
-        assert!((120..200).contains(&asked), "{asked}");
+    fn a_queue_ends_requests_for_longer_and_longer_and_its_end_lets_them_begin_again() {
+        let delay = |_| 40;
+        let few = asked(2000, delay, |packet| if packet > 100 { 30 } else { 0 });
+        assert!((120..170).contains(&few), "{few}");
+        let again = asked(2000, delay, |packet| if (100..200).contains(&packet) { 30 } else { 0 });
+        assert!((1700..1950).contains(&again), "{again}");
+    }
+
+    #[test]
+    fn jitter_alone_is_no_queue() {
+        let asked = asked(1000, |_| 40, |packet| packet * 37 % 61);
+        assert!((900..985).contains(&asked), "{asked}");
     }
 
     #[test]

@@ -291,6 +291,22 @@ impl Congestion {
         }
     }
 
+    /// After the window fell from `before` bytes: keeps `least` of it, or as much as it was.
+    pub fn keep(&mut self, least: u64, before: u64) {
+        let least = least.min(before);
+        let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh());
+        if cwnd < least || ssthresh < least {
+            self.set_windows(cwnd.max(least), ssthresh.max(least));
+        }
+    }
+
+    /// After a timeout: slow start leads to `least` bytes at least.
+    pub fn keep_threshold(&mut self, least: u64) {
+        if self.ssthresh() < least {
+            self.set_windows(self.cwnd(), least);
+        }
+    }
+
     /// Limits the window to at most `cwnd` bytes.
     pub fn cap(&mut self, cwnd: u64) {
         if cwnd < self.cwnd() {

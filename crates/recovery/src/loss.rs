@@ -2,6 +2,7 @@
 
 #[macro_use]
 mod mechanism;
+pub(crate) mod carried;
 pub(crate) mod copies;
 pub(crate) mod doubts;
 pub(crate) mod fallen;
@@ -14,6 +15,7 @@ pub mod undo;
 
 use base::{Duration, Instant};
 
+use self::carried::Carried;
 use self::copies::Copies;
 use self::doubts::Doubts;
 use self::fine_grained::FineGrained;
@@ -36,6 +38,8 @@ mechanisms! {
     doubts: Doubts,
     /// Copies in packets of their own.
     copies: Copies,
+    /// Data that the path carries.
+    carried: Carried,
 }
 
 /// Number of miss indications that mean loss at present (RFC 9260, section 7.2.4; Petlund et al. 2009, section

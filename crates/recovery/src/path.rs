@@ -14,7 +14,8 @@ use crate::ack_delay::AckDelay;
 use crate::congestion::Congestion;
 use crate::episode::Episode;
 use crate::ledger::PacketNumber;
-use crate::loss::MechanismStates;
+use crate::loss::carried::{Carried, Delivered};
+use crate::loss::{Mechanism, MechanismStates};
 use crate::margin::Margin;
 use crate::path_id::PathId;
 use crate::policy::{RecoveryPolicy, RtoMargin, RtoPolicy};
@@ -182,6 +183,26 @@ impl PathRecovery {
         if let Some(mechanisms) = &mut self.mechanisms {
             mechanisms.set_policy(policy);
         }
+    }
+
+    /// The path carried data.
+    pub(crate) fn on_delivered(
+        &mut self,
+        now: Instant,
+        delivered: Delivered,
+        policy: &RecoveryPolicy,
+    ) {
+        let (srtt, mechanisms) = (self.rtt.srtt(), self.mechanisms.as_deref_mut());
+        let Some(mechanisms) = mechanisms.filter(|_| Carried::is_wanted(policy)) else { return };
+        if let Some(least) = mechanisms.min_rtt.get().or(srtt) {
+            mechanisms.carried.on_delivered(now, delivered, least);
+        }
+    }
+
+    /// Bytes that the window keeps at a loss, since the path was seen to carry them; 0 if the policy keeps none.
+    pub(crate) fn carried(&self) -> u64 {
+        let mss = self.congestion.mss();
+        self.mechanisms.as_deref().map_or(0, |mechanisms| mechanisms.carried.window(mss))
     }
 
     /// Bytes that may be in flight.

@@ -401,6 +401,8 @@ pub struct CongestionPolicy {
     pub undo: bool,
     /// Effect on the window of an early retransmission, by the fine-grained timer or RFC 5827.
     pub early_window: EarlyWindow,
+    /// Least window after a loss, and least slow start threshold after a timeout.
+    pub least_window: LeastWindow,
 }
 
 /// Unit in which the congestion window counts packets.
@@ -421,6 +423,16 @@ pub enum EarlyWindow {
     /// Half the window; a window of fewer than four packets becomes two packets, inflated by two until recovery
     /// ends (Yin et al., algorithm 1).
     TcpEr,
+}
+
+/// Least window after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeastWindow {
+    /// The controller's: two packets (RFC 5681), or four (RFC 9260).
+    Controller,
+    /// Twice the data that a round trip was seen to deliver while the window had room, ten packets at most, and no more than the
+    /// window was before the loss: random losses leave a stream that fills no queue what it needs (after TCP Westwood).
+    Carried,
 }
 
 /// The window when data is sent after more than one RTO without data.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::{Ecn, Transmit};
 
 use super::*;
-use crate::carrier::{RecvBatch, Carrier};
+use crate::carrier::{Carrier, RecvBatch};
 
 fn count(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).unwrap()

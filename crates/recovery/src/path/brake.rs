@@ -40,6 +40,10 @@ const LONGEST_HOLD: Duration = Duration::from_secs(960);
 const LONGER_HOLD: u64 = 8;
 const MUCH_LONGER_HOLD: u64 = 32;
 
+/// Least excess that counts as a queue, as CoDel's target (RFC 8289, section 3.2): a shorter one does no harm, and
+/// on a short path it is jitter.
+const STANDING: Duration = Duration::from_millis(5);
+
 /// Facts of an acknowledgement about the round trip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrip {
@@ -203,7 +207,7 @@ impl Brake {
         }
         let Some(base) = self.base.get() else { return };
         let last = (EACH - 1).saturating_add(furthest).min(LAST);
-        let most = share.of(base);
+        let most = share.of(base).max(STANDING);
         let (mut late, mut dear) = (false, false);
         if let Some(RoundTrip { measured, delay: Duration::ZERO }) = round_trip {
             self.judge(measured, most);

@@ -5,9 +5,9 @@ use base::{Duration, ParseQuantityError};
 use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switch, Time, Words};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, ProbeSizes, RecoveryPolicy,
-    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples, ThinBackoff,
-    ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PartialAck, ProbeSizes,
+    RecoveryPolicy, ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples,
+    ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -315,6 +315,8 @@ pub static FIELDS: &[Field] = &[
         "Give the window back when nothing had been lost (RFC 3708, 3522)."),
     field!(Congestion, None, "early-window", Words, EarlyWindow, congestion.early_window,
         "The window after an early retransmission: the controller's, or that of tcp-er (Yin et al.)."),
+    field!(Congestion, None, "least-window", Words, LeastWindow, congestion.least_window,
+        "The least window after a loss: the controller's, or twice what a round trip carried (carried)."),
     field!(Redundancy, None, "bundling", Bundling, MaybeBundling, redundancy.bundling,
         "Copies of what is in flight that ride along: all that fits (paper), or one packet's (linux)."),
     detail!("bundling-packets", Number, u8, packets,

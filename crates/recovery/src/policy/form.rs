@@ -4,9 +4,9 @@ use base::{ByteCount, Duration};
 
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, PartialAck, ProbeSizes, ReorderingWindow,
-    RepeatFast, RetransmissionPath, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
-    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PartialAck, ProbeSizes,
+    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples, ThinBackoff,
+    ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -232,6 +232,8 @@ words!(IdleRestart, "keep|initial-window|halve", "keep, initial-window or halve"
     "keep" => Keep, "initial-window" => InitialWindow, "halve" => Halve);
 words!(WindowCounts, "bytes|packets", "bytes or packets",
     "bytes" => Bytes, "packets" => Packets);
+words!(LeastWindow, "controller|carried", "controller or carried",
+    "controller" => Controller, "carried" => Carried);
 words!(EarlyWindow, "controller|tcp-er", "controller or tcp-er",
     "controller" => Controller, "tcp-er" => TcpEr);
 words!(FineGrainedTimer, "off|on|robust", "off, on or robust",

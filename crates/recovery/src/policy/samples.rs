@@ -64,6 +64,7 @@ const SAMPLES: &[&str] = &[
     "initial-window",
     "halve",
     "controller",
+    "carried",
     "tcp-er",
     "halving",
     "common",

@@ -4,10 +4,10 @@ use base::Duration;
 
 use super::{
     AcknowledgementPolicy, BackoffEnd, BackoffPolicy, BundlingPolicy, CongestionPolicy, Controller,
-    EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LossPolicy,
-    PartialAck, PathMtuPolicy, RecoveryPolicy, RedundancyPolicy, ReorderingWindow, RepeatFast,
-    RetransmissionPath, RtoMargin, RtoPolicy, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
-    TimeoutResends, TimerRestart, WindowCounts,
+    EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow,
+    LossPolicy, PartialAck, PathMtuPolicy, RecoveryPolicy, RedundancyPolicy, ReorderingWindow,
+    RepeatFast, RetransmissionPath, RtoMargin, RtoPolicy, RttSamples, ThinBackoff, ThinDetector,
+    ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -63,6 +63,10 @@ pub(super) const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
 /// A stream that waits for a lost packet has more packets in flight than before, and is still thin.
 pub(super) const FEW_OR_SLOW: ThinDetector =
     ThinDetector::FewOrSlow { least: Duration::from_millis(5) };
+
+/// Window of an unused path, as TCP's of ten segments (RFC 6928), where RFC 9260, section 7.2.1, has three packets:
+/// a stream of some packets a round trip never waits for its window to open.
+const INITIAL_WINDOW: u32 = 14_600;
 
 /// Expiries of the timer during set-up at which the timeout does not double, as in Linux
 /// (`tcp_syn_linear_timeouts`).
@@ -127,6 +131,7 @@ impl RecoveryPolicy {
                 prr: false,
                 undo: false,
                 early_window: EarlyWindow::Controller,
+                least_window: LeastWindow::Controller,
             },
             acknowledgement: AcknowledgementPolicy {
                 delay: Some(Duration::from_millis(200)),
@@ -208,6 +213,8 @@ impl RecoveryPolicy {
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.backoff.linear_step = LINEAR_STEP;
         policy.backoff.outage_data = LINEAR_STEP;
+        policy.congestion.least_window = LeastWindow::Carried;
+        policy.congestion.initial_window = Some(INITIAL_WINDOW);
         policy.backoff.first_setup = Some(FIRST_SETUP);
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
         policy
@@ -220,6 +227,8 @@ impl RecoveryPolicy {
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.backoff.linear_step = LINEAR_STEP;
         policy.backoff.outage_data = LINEAR_STEP;
+        policy.congestion.least_window = LeastWindow::Carried;
+        policy.congestion.initial_window = Some(INITIAL_WINDOW);
         policy.backoff.first_setup = Some(FIRST_SETUP);
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: u8::MAX };
         policy.acknowledgement.request_immediate = ImmediateRequest::Always;

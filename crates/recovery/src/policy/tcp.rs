@@ -8,7 +8,7 @@ use super::sctp::{
 };
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, PathMtuPolicy, RecoveryPolicy,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PathMtuPolicy, RecoveryPolicy,
     ReorderingWindow, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
     TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
@@ -148,6 +148,8 @@ impl RecoveryPolicy {
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.backoff.linear_step = LINEAR_STEP;
         policy.backoff.outage_data = LINEAR_STEP;
+        policy.congestion.least_window = LeastWindow::Carried;
+        policy.path_mtu = PathMtuPolicy::TCP_LATENCY;
         policy.rto.samples = RttSamples::Proven;
         policy.rto.margin = RtoMargin::Learned;
         policy.timeout_resends = TimeoutResends::ByRack;

@@ -11,6 +11,7 @@ use crate::episode::Exempt;
 use crate::event::Event;
 use crate::feedback::{Feedback, Silence};
 use crate::ledger::{AckReport, PathAck};
+use crate::loss::carried::Delivered;
 use crate::path::{PathRecovery, RoundTrip};
 use crate::path_id::PathId;
 use crate::policy::ImmediateRequest;
@@ -80,6 +81,13 @@ impl Recovery {
         let context = AckContext { advanced, echo_age: feedback.echo.or(original), unsent_packets };
         for ((path, news), before) in report.paths.iter().zip(before) {
             let Before { was_recovering, was_heard } = before;
+            let clean = news.largest_sent_at.filter(|_| !news.largest_resent);
+            let delivered = Delivered {
+                bytes: self.delivered(path, news),
+                round_trip: clean.map(|sent_at| now.since(sent_at)),
+                waits: unsent_packets > 0,
+            };
+            self.paths[path].on_delivered(now, delivered, &self.policy);
             self.judge(now, path, news, context);
             let flight_before = self.counted(path, news.flight_before);
             let evidence = Evidence { context, is_duplicate, was_recovering, flight_before };
@@ -154,6 +162,13 @@ impl Recovery {
         let known = self.paths[path].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get());
         let rtt = least.map_or(rtt, |least| rtt.max(least));
+        // The first transmission arrived, and the peer may have delayed its acknowledgement beyond the timeout.
+        let tick = TIMESTAMP_TICK;
+        let first = report.again.latest.filter(|again| rtt > now.since(again.again_at) + tick);
+        if first.is_some_and(|first| self.is_excused(now, path, first.first_at)) {
+            self.paths[path].backoff.on_sample();
+            return true;
+        }
         let copied = report.again.ahead.map(|ahead| self.copy_trip(now, path, ahead, feedback));
         let rtt = match copied {
             None => rtt,

@@ -110,7 +110,11 @@ impl Recovery {
         if let Some(brake) = state.copying.brake_mut().filter(|_| signal == Signal::Ecn) {
             brake.on_mark(now);
         }
+        let before = state.congestion.cwnd();
         state.congestion.on_congestion(Congested { now, signal, flight_size, again });
+        if signal == Signal::Loss {
+            state.congestion.keep(state.carried(), before);
+        }
         state.episode.on_fall(&self.ledger, false);
         self.reduced = true;
     }

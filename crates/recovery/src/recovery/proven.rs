@@ -90,7 +90,7 @@ impl Recovery {
     }
 
     /// Whether the peer's delay explains an expiry before the acknowledgement of data first sent at `sent_at`.
-    fn is_excused(&mut self, now: Instant, path: PathId, sent_at: Instant) -> bool {
+    pub(super) fn is_excused(&mut self, now: Instant, path: PathId, sent_at: Instant) -> bool {
         let state = &mut self.paths[path];
         let (most, smoothed) = (self.policy.rto.ack_delay, state.rtt.srtt());
         state

@@ -109,16 +109,20 @@ impl Recovery {
     /// protocols without a flag for it. Not if a copy follows, which is acknowledged at once as well.
     pub fn asks_behind(&self, now: Instant, path: PathId) -> bool {
         let delay = || self.paths[path].ack_delay.as_ref();
-        let brake = || self.paths[path].copying.brake();
+        let rides = || {
+            let brake = self.paths[path].copying.brake();
+            brake.is_none_or(|brake| brake.reach(self.ledger.next_packet()) > 0)
+        };
         let wanted = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => return false,
             ImmediateRequest::WhileThin => {
-                delay().is_some_and(|delay| delay.requests.is_wanted())
+                delay().is_some_and(|delay| {
+                    delay.requests.is_wanted() && (delay.is_slow() || rides())
+                })
                     && self.detects_few(self.policy.thin, path)
                     // Further packets make the peer answer.
                     && self.detects_few(ThinDetector::FewerThanFour, path)
                     && self.copies_pay(path)
-                    && brake().is_none_or(|brake| brake.reach(self.ledger.next_packet()) > 0)
             }
             ImmediateRequest::Always => true,
         };
@@ -254,6 +258,9 @@ impl Recovery {
         self.arm_early_timer(now, path);
         if new > 0 {
             self.arm_copy(now, path, number);
+            if let Some(delay) = self.paths[path].ack_delay.as_deref_mut() {
+                delay.on_sent(now);
+            }
         }
         self.watch_sent(now, path, bytes, new > 0);
         number

@@ -327,6 +327,7 @@ impl Recovery {
         self.enter_timeout(path, again || probing);
         let state = &mut self.paths[path];
         state.congestion.on_timeout(TimedOut { now, flight_size, again });
+        state.congestion.keep_threshold(state.carried());
         state.episode.on_fall(&self.ledger, true);
         self.reduced = true;
     }

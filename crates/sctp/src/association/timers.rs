@@ -36,8 +36,8 @@ impl Association {
         let unsent = self.tx.unsent_packets();
         while let Some(timeout) = self.tx.recovery_mut().on_timeout(now, probing, unsent) {
             let path = timeout.path;
-            self.suspect_black_hole(now, path, timeout.smallest_missing);
             if timeout.counts_as_error {
+                self.suspect_black_hole(now, path, timeout.smallest_missing);
                 self.on_path_error(now, path, true);
             }
             self.tx.on_timeout(now);

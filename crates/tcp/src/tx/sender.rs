@@ -402,11 +402,13 @@ impl Sender {
             && let Some(expiry) = self.recovery.on_timeout(now, false, unsent)
         {
             self.timeouts = self.timeouts.saturating_add(1);
-            let large_timeouts = self.large_timeouts.saturating_add(1).min(self.timeouts);
+            // Linear timeouts of a round trip follow each other within one burst of losses.
+            let counts = u8::from(expiry.counts_as_error);
+            let large_timeouts = self.large_timeouts.saturating_add(counts).min(self.timeouts);
             let missing = expiry.smallest_missing;
             let misses_small = missing.is_some_and(|packet| packet.bytes <= small.into());
             self.large_timeouts = if misses_small { 0 } else { large_timeouts };
-            self.errors = self.errors.saturating_add(u8::from(expiry.counts_as_error));
+            self.errors = self.errors.saturating_add(counts);
             result.retransmits = true;
         }
         let max = self.recovery.policy().rto.max;

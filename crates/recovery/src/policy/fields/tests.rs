@@ -64,6 +64,7 @@ fn strange() -> RecoveryPolicy {
     (congestion.hystart, congestion.idle_restart) = (true, IdleRestart::Halve);
     congestion.window_counts = WindowCounts::Packets;
     (congestion.prr, congestion.undo, congestion.early_window) = (true, true, EarlyWindow::TcpEr);
+    congestion.least_window = LeastWindow::Carried;
     let acknowledgement = &mut policy.acknowledgement;
     (acknowledgement.delay, acknowledgement.every_packets) = (None, 9);
     acknowledgement.quick = 9;

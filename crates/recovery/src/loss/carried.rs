@@ -1,0 +1,157 @@
+//! Data that the path carries of a stream that leaves room in its window: a loss is no reason to give a stream less.
+//!
+//! The standard controllers halve the window at a loss, since a loss means that senders fill a queue. A stream which
+//! an application offers little of does not fill one; where its packets are lost at random, its window shrinks below
+//! the data of one round trip, and messages wait for seconds on a path that has room for them. As in TCP Westwood
+//! (Mascolo et al., MobiCom 2001), the window therefore keeps what was delivered in a round trip: twice that if no data
+//! waited for the window, as much if data waited but round trips show no queue. A stream that fills a queue has no
+//! evidence to hold against a loss.
+
+use base::{Duration, Instant};
+
+use super::mechanism::Mechanism;
+use crate::policy::{LeastWindow, RecoveryPolicy};
+
+/// Round trips' worth of data that the window keeps: the peer may delay its acknowledgements, and lost data is in
+/// flight until the loss is found.
+const TRIPS: u64 = 2;
+/// Most packets that it keeps: as many as a new connection may send at once (RFC 6928).
+const MOST: u64 = 10;
+/// Reciprocal of the share by which the evidence shrinks in each round trip that shows less.
+const FORGOTTEN: u64 = 8;
+/// Evidence of so few bytes makes no difference to any window, and is not kept while nothing is outstanding.
+const BLANK: u64 = 1_000;
+
+/// An acknowledgement, as far as it tells what the path carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    /// Bytes delivered.
+    pub(crate) bytes: u64,
+    /// Round trip of the latest packet, if that was sent once.
+    pub(crate) round_trip: Option<Duration>,
+    /// Whether more data waits to be sent.
+    pub(crate) waits: bool,
+}
+
+/// Data that a path delivered in one of its shortest round trips.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Carried {
+    /// Begin of the present round trip, the bytes delivered in it, its shortest measurement, and whether data waited
+    /// meanwhile.
+    since: Instant,
+    bytes: u64,
+    shortest: Option<Duration>,
+    waited: bool,
+    /// Bytes delivered in the shortest round trip, the recent maximum.
+    per_trip: u64,
+}
+
+impl Carried {
+    /// Data was delivered on a path whose shortest round trip is `least`.
+    pub(crate) fn on_delivered(&mut self, now: Instant, delivered: Delivered, least: Duration) {
+        let Delivered { bytes, round_trip, waits } = delivered;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.waited |= waits;
+        self.shortest = self.shortest.into_iter().chain(round_trip).min();
+        let took = now.since(self.since);
+        if took < least || took.is_zero() {
+            return;
+        }
+        let carried = u128::from(self.bytes) * u128::from(least.as_nanos());
+        let carried = (carried / u128::from(took.as_nanos())) as u64;
+        // Data that waits would fill any window. If there is no queue, the path has room for what it carried, and
+        // otherwise for no more than was known before.
+        let is_empty = self.shortest.is_some_and(|shortest| shortest <= least + least / 4);
+        let known = match (self.waited, is_empty) {
+            (false, _) => carried,
+            (true, true) => (carried / TRIPS).max(carried.min(self.per_trip)),
+            (true, false) => carried.min(self.per_trip),
+        };
+        self.per_trip = known.max(self.per_trip - self.per_trip / FORGOTTEN);
+        (self.since, self.bytes, self.shortest, self.waited) = (now, 0, None, false);
+    }
+
+    /// Least window after a loss, in bytes, for packets of `mss` bytes of data.
+    pub(crate) fn window(self, mss: u64) -> u64 {
+        (self.per_trip * TRIPS).min(mss * MOST)
+    }
+}
+
+impl Mechanism for Carried {
+    fn is_wanted(policy: &RecoveryPolicy) -> bool {
+        policy.congestion.least_window == LeastWindow::Carried
+    }
+
+    fn set_policy(&mut self, policy: &RecoveryPolicy) {
+        if !Carried::is_wanted(policy) {
+            *self = Carried::default();
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        self.per_trip < BLANK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: Duration = Duration::from_millis(100);
+    const MSS: u64 = 1_000;
+
+    /// Delivers `bytes` each 50 ms, `times` times from `from` ms on, after round trips of `took` ms.
+    fn deliver(
+        carried: &mut Carried,
+        (from, times): (u64, u64),
+        bytes: u64,
+        took: u64,
+        waits: bool,
+    ) {
+        let round_trip = Some(Duration::from_millis(took));
+        for time in 0..times {
+            let now = Instant::from_millis(from + time * 50);
+            carried.on_delivered(now, Delivered { bytes, round_trip, waits }, LEAST);
+        }
+    }
+
+    #[test]
+    fn the_window_keeps_twice_what_a_round_trip_delivered_but_no_more_than_ten_packets() {
+        let mut carried = Carried::default();
+        deliver(&mut carried, (1_000, 20), 1_500, 100, false);
+        assert_eq!(carried.window(MSS), 6_000);
+        deliver(&mut carried, (2_000, 20), 20_000, 100, false);
+        assert_eq!(carried.window(MSS), 10_000);
+    }
+
+    #[test]
+    fn a_stream_that_waits_keeps_what_it_had_as_long_as_that_is_carried() {
+        let mut carried = Carried::default();
+        deliver(&mut carried, (1_000, 20), 1_500, 100, false);
+        deliver(&mut carried, (2_000, 20), 2_500, 150, true);
+        assert_eq!(carried.window(MSS), 6_000);
+        deliver(&mut carried, (3_000, 20), 500, 150, true);
+        assert!((2_000..3_000).contains(&carried.window(MSS)), "{carried:?}");
+    }
+
+    #[test]
+    fn a_stream_that_always_waited_has_evidence_only_on_a_path_without_a_queue_and_of_what_is_carried()
+     {
+        let mut carried = Carried::default();
+        deliver(&mut carried, (1_000, 20), 1_500, 126, true);
+        assert_eq!(carried.window(MSS), 0);
+        deliver(&mut carried, (2_000, 20), 1_500, 125, true);
+        assert_eq!(carried.window(MSS), 3_000);
+    }
+
+    #[test]
+    fn a_slow_stream_keeps_its_share_of_a_round_trip() {
+        let mut carried = Carried::default();
+        let delivered = Delivered { bytes: 500, round_trip: None, waits: false };
+        for second in 1..10 {
+            carried.on_delivered(Instant::from_millis(second * 1_000), delivered, LEAST);
+        }
+        assert_eq!(carried.window(MSS), 100);
+        assert!(carried.is_blank());
+    }
+}
