@@ -398,7 +398,7 @@ const BUILT: [&str; 6] = ["target", "node_modules", "corpus", "artifacts", "dist
 /// Whether a folder has what is built, found or installed: the peers of `interop` are, too.
 fn is_built(folder: &Path) -> bool {
     let named = |name: &&str| folder.file_name().is_some_and(|own| own == *name);
-    BUILT.iter().any(|name| named(&name)) || folder == root().join("interop/build")
+    BUILT.iter().any(named) || folder == root().join("interop/build")
 }
 
 /// The files below a folder whose names have one of the endings.

@@ -12,7 +12,7 @@ use crate::process::Process;
 
 #[derive(Args)]
 pub struct Plan {
-    /// Associations.
+    /// Number of associations, each with a message per interval.
     #[arg(long, default_value_t = 10_000)]
     associations: usize,
     /// How long messages are sent.

@@ -63,7 +63,7 @@ fn strange(number: usize, check: &[u8]) -> Vec<u8> {
         0 => vec![fill; 1 + number % 1400],
         1 => record(22, 1, ((1 << 24) - 1, number as u32 % (1 << 24)), &[fill; 100]),
         2 => record(22, fill % 26, ((1 << 24) - 1, 0), &[fill; 1000]),
-        3 => [&[0x20 | fill % 32, fill, fill, 0, 60][..], &[fill; 60]].concat(),
+        3 => [&[0x20 | (fill % 32), fill, fill, 0, 60][..], &[fill; 60]].concat(),
         4 => record(21, 2, (2, 0), &[40]),
         5 => hello(fill),
         6 => [&[20 + fill % 12, 254, 253, 0, fill][..], &[0; 6], &[1, 0], &[fill; 256]].concat(),

@@ -275,6 +275,7 @@ const SPOILT: &[Spoilt] = &[
     ("tcp/er/window-of-two-sack", "early-window=controller"),
     ("tcp/er/window-of-two-sack", "use-sack=off"),
     ("tcp/er/in-vegas", "early-window=controller"),
+    ("tcp/sack/carried-window", "least-window=controller"),
     ("tcp/redundancy/without", "bundling=paper"),
     ("tcp/redundancy/unacknowledged-data-rides-along", "bundling=off"),
     ("tcp/redundancy/one-packet-back", "bundling-packets=2"),

@@ -54,9 +54,9 @@ pub(crate) struct AckDelay {
     pairs: u8,
     /// Requests for acknowledgements that are not delayed.
     pub(crate) requests: AckRequests,
-    /// Last transmission of new data, and the mean time between two.
-    last: Option<Instant>,
-    gap: Duration,
+    /// Last transmission of new data, and the mean time between two, in microseconds.
+    last: Instant,
+    gap: u32,
 }
 
 impl AckDelay {
@@ -71,16 +71,19 @@ impl AckDelay {
 
     /// New data left at `now`.
     pub(crate) fn on_sent(&mut self, now: Instant) {
-        if let Some(last) = self.last.replace(now) {
-            let gap = now.since(last);
-            self.gap = if self.gap.is_zero() { gap } else { (self.gap * 7 + gap) / 8 };
+        let last = core::mem::replace(&mut self.last, now);
+        if last == Instant::ZERO {
+            return;
         }
+        let gap = u32::try_from(now.since(last).as_micros()).unwrap_or(u32::MAX);
+        let mean = (u64::from(self.gap) * 7 + u64::from(gap)) / 8;
+        self.gap = if self.gap == 0 { gap } else { mean as u32 };
     }
 
     /// Whether messages are so far apart that each finds the path empty of the ones before and of their requests.
     pub(crate) fn is_slow(&self) -> bool {
         let trip = self.requests.prompt().or(self.base.get());
-        trip.is_some_and(|trip| self.gap >= trip * APART)
+        trip.is_some_and(|trip| Duration::from_micros(self.gap.into()) >= trip * APART)
     }
 
     /// Records the round trip of a packet that was sent once. `alone`: no other packet followed before its

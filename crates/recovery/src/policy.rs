@@ -13,6 +13,7 @@ mod redundancy;
 mod samples;
 mod sctp;
 mod tcp;
+mod windows;
 
 use base::Duration;
 
@@ -23,6 +24,7 @@ pub use self::path_mtu::{IPV4_MIN_MTU, IPV6_MIN_MTU, PathMtuPolicy, ProbeSizes};
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
 pub use self::sctp::PRESETS;
 pub use self::tcp::TCP_PRESETS;
+pub use self::windows::{EarlyWindow, IdleRestart, LeastWindow, WindowCounts};
 use crate::rtt::{Deviation, Ratio};
 
 /// Every decision about what to retransmit and when. Can be replaced at any time in an association's life.
@@ -403,48 +405,6 @@ pub struct CongestionPolicy {
     pub early_window: EarlyWindow,
     /// Least window after a loss, and least slow start threshold after a timeout.
     pub least_window: LeastWindow,
-}
-
-/// Unit in which the congestion window counts packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowCounts {
-    /// Bytes of data: a window of two full packets holds dozens of small ones (RFC 5681, RFC 9260).
-    Bytes,
-    /// Packets, each counted as a full one. The window then falls from its own size, where the RFCs let it fall
-    /// from the flight size (Linux).
-    Packets,
-}
-
-/// Effect of an early retransmission on the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EarlyWindow {
-    /// Same effect as that of any other loss.
-    Controller,
-    /// Half the window; a window of fewer than four packets becomes two packets, inflated by two until recovery
-    /// ends (Yin et al., algorithm 1).
-    TcpEr,
-}
-
-/// Least window after a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeastWindow {
-    /// The controller's: two packets (RFC 5681), or four (RFC 9260).
-    Controller,
-    /// Twice the data that a round trip was seen to deliver while the window had room, ten packets at most, and no more than the
-    /// window was before the loss: random losses leave a stream that fills no queue what it needs (after TCP Westwood).
-    Carried,
-}
-
-/// The window when data is sent after more than one RTO without data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdleRestart {
-    /// Unchanged.
-    Keep,
-    /// The initial window at most (RFC 5681, section 4.1).
-    InitialWindow,
-    /// Halved per RTO, but not below the initial window; the threshold becomes at least three quarters of the old
-    /// window, so that slow start restores it (RFC 2861, section 3; Linux TCP).
-    Halve,
 }
 
 /// Algorithm of congestion control.

@@ -140,7 +140,8 @@ impl<M: Machine> Shared<M> {
         // Read under the lock, so that the machine never sees time go back.
         let now = self.clock.now();
         let result = call(&mut state.machine, now);
-        if !state.is_driver_awake && !(within(&result) && state.finish_call(now)) {
+        let is_seen_to = state.is_driver_awake || (within(&result) && state.finish_call(now));
+        if !is_seen_to {
             state.is_driver_awake = true;
             self.wake.notify_one();
         }

@@ -14,13 +14,13 @@ use crate::policy::{LeastWindow, RecoveryPolicy};
 
 /// Round trips' worth of data that the window keeps: the peer may delay its acknowledgements, and lost data is in
 /// flight until the loss is found.
-const TRIPS: u64 = 2;
+const TRIPS: u32 = 2;
 /// Most packets that it keeps: as many as a new connection may send at once (RFC 6928).
 const MOST: u64 = 10;
 /// Reciprocal of the share by which the evidence shrinks in each round trip that shows less.
-const FORGOTTEN: u64 = 8;
+const FORGOTTEN: u32 = 8;
 /// Evidence of so few bytes makes no difference to any window, and is not kept while nothing is outstanding.
-const BLANK: u64 = 1_000;
+const BLANK: u32 = 1_000;
 
 /// An acknowledgement, as far as it tells what the path carries.
 #[derive(Clone, Copy, Debug)]
@@ -36,45 +36,49 @@ pub(crate) struct Delivered {
 /// Data that a path delivered in one of its shortest round trips.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Carried {
-    /// Begin of the present round trip, the bytes delivered in it, its shortest measurement, and whether data waited
-    /// meanwhile.
-    since: Instant,
-    bytes: u64,
-    shortest: Option<Duration>,
-    waited: bool,
+    /// Begin of the present round trip in microseconds, which wrap after an hour, and the bytes delivered in it.
+    since: u32,
+    bytes: u32,
     /// Bytes delivered in the shortest round trip, the recent maximum.
-    per_trip: u64,
+    per_trip: u32,
+    /// Whether data waited in the present round trip, and whether a measurement in it shows no queue.
+    waited: bool,
+    is_clear: bool,
 }
 
 impl Carried {
     /// Data was delivered on a path whose shortest round trip is `least`.
     pub(crate) fn on_delivered(&mut self, now: Instant, delivered: Delivered, least: Duration) {
         let Delivered { bytes, round_trip, waits } = delivered;
-        self.bytes = self.bytes.saturating_add(bytes);
+        self.bytes = self.bytes.saturating_add(saturated(bytes));
         self.waited |= waits;
-        self.shortest = self.shortest.into_iter().chain(round_trip).min();
-        let took = now.since(self.since);
+        self.is_clear |= round_trip.is_some_and(|took| took <= least + least / 4);
+        let now = now.since(Instant::ZERO).as_micros() as u32;
+        let took = Duration::from_micros(now.wrapping_sub(self.since).into());
         if took < least || took.is_zero() {
             return;
         }
         let carried = u128::from(self.bytes) * u128::from(least.as_nanos());
-        let carried = (carried / u128::from(took.as_nanos())) as u64;
+        let carried = (carried / u128::from(took.as_nanos())) as u32;
         // Data that waits would fill any window. If there is no queue, the path has room for what it carried, and
         // otherwise for no more than was known before.
-        let is_empty = self.shortest.is_some_and(|shortest| shortest <= least + least / 4);
-        let known = match (self.waited, is_empty) {
+        let known = match (self.waited, self.is_clear) {
             (false, _) => carried,
             (true, true) => (carried / TRIPS).max(carried.min(self.per_trip)),
             (true, false) => carried.min(self.per_trip),
         };
-        self.per_trip = known.max(self.per_trip - self.per_trip / FORGOTTEN);
-        (self.since, self.bytes, self.shortest, self.waited) = (now, 0, None, false);
+        let per_trip = known.max(self.per_trip - self.per_trip / FORGOTTEN);
+        *self = Carried { since: now, per_trip, ..Carried::default() };
     }
 
     /// Least window after a loss, in bytes, for packets of `mss` bytes of data.
     pub(crate) fn window(self, mss: u64) -> u64 {
-        (self.per_trip * TRIPS).min(mss * MOST)
+        (u64::from(self.per_trip) * u64::from(TRIPS)).min(mss * MOST)
     }
+}
+
+fn saturated(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 impl Mechanism for Carried {

@@ -65,10 +65,6 @@ impl PathMtuPolicy {
         ..PathMtuPolicy::SCTP
     };
 
-    /// TCP with a base that RFC 8899, section 5.1.2, recommends: small packets that are lost too are no sign of a
-    /// black hole, and few paths carry less.
-    pub const TCP_LATENCY: PathMtuPolicy = PathMtuPolicy { base: 1200, ..PathMtuPolicy::TCP };
-
     /// The base size for IPv6 or IPv4, in bytes of an IP packet.
     pub fn base_mtu(&self, is_ipv6: bool) -> u16 {
         if is_ipv6 { IPV6_MIN_MTU } else { self.base.max(IPV4_MIN_MTU) }

@@ -149,7 +149,6 @@ impl RecoveryPolicy {
         policy.backoff.linear_step = LINEAR_STEP;
         policy.backoff.outage_data = LINEAR_STEP;
         policy.congestion.least_window = LeastWindow::Carried;
-        policy.path_mtu = PathMtuPolicy::TCP_LATENCY;
         policy.rto.samples = RttSamples::Proven;
         policy.rto.margin = RtoMargin::Learned;
         policy.timeout_resends = TimeoutResends::ByRack;

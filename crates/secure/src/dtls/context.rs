@@ -56,7 +56,7 @@ pub struct Settings {
     pub linear_retransmissions: u8,
     /// Time from the first ClientHello to [`Failure::TimedOut`](crate::Failure::TimedOut); longer than zero, at most a year.
     pub handshake_timeout: Duration,
-    /// Time since 1970 (UTC) at [`Instant::ZERO`], for the validity of certificates that an authority signed. Nothing else asks
+    /// Time since 1970 (UTC) at [`Instant::ZERO`](base::Instant::ZERO), for the validity of certificates that an authority signed. Nothing else asks
     /// for it.
     pub epoch: Duration,
 }
