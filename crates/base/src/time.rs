@@ -59,6 +59,11 @@ impl Instant {
         self.as_nanos() as f64 / 1e9
     }
 
+    /// Microseconds since the origin, which wrap after 71 minutes: an instant in four bytes, for times far shorter.
+    pub const fn wrapping_micros(self) -> u32 {
+        (self.as_nanos() / 1_000) as u32
+    }
+
     /// Time from `earlier` to `self`, zero when `earlier` is in fact later.
     pub const fn since(self, earlier: Instant) -> Duration {
         Duration(self.0.get().saturating_sub(earlier.0.get()))
@@ -125,6 +130,12 @@ impl Duration {
     /// Length in whole microseconds.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
+    }
+
+    /// Whole microseconds, [`u32::MAX`] at most: a duration of up to an hour in four bytes.
+    pub const fn as_micros_u32(self) -> u32 {
+        let micros = self.as_micros();
+        if micros < u32::MAX as u64 { micros as u32 } else { u32::MAX }
     }
 
     /// Length in whole milliseconds.

@@ -54,8 +54,8 @@ pub(crate) struct AckDelay {
     pairs: u8,
     /// Requests for acknowledgements that are not delayed.
     pub(crate) requests: AckRequests,
-    /// Last transmission of new data, and the mean time between two, in microseconds.
-    last: Instant,
+    /// Last transmission of new data, in microseconds, which wrap after an hour, and the mean time between two.
+    last: u32,
     gap: u32,
 }
 
@@ -71,11 +71,12 @@ impl AckDelay {
 
     /// New data left at `now`.
     pub(crate) fn on_sent(&mut self, now: Instant) {
+        let now = now.wrapping_micros();
         let last = core::mem::replace(&mut self.last, now);
-        if last == Instant::ZERO {
+        if last == 0 {
             return;
         }
-        let gap = u32::try_from(now.since(last).as_micros()).unwrap_or(u32::MAX);
+        let gap = now.wrapping_sub(last);
         let mean = (u64::from(self.gap) * 7 + u64::from(gap)) / 8;
         self.gap = if self.gap == 0 { gap } else { mean as u32 };
     }

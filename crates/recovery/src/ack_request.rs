@@ -10,6 +10,8 @@
 
 use base::Duration;
 
+use crate::rtt::LEAST_QUEUE;
+
 /// Longest run of requests, in packets.
 const LONGEST_RUN: u8 = 64;
 /// Number of requested round trips whose shortest shows whether there is a queue.
@@ -21,14 +23,12 @@ const LONGEST_PAUSE: u16 = 512;
 const LATE: Duration = Duration::from_millis(4);
 /// Least lateness before any acknowledgement was requested: less than the delay of any receiver that delays.
 const LATE_AT_FIRST: Duration = Duration::from_millis(20);
-/// Least excess of the shortest requested round trips that counts as a queue (CoDel's target, RFC 8289, section 3.2).
-const QUEUE: Duration = Duration::from_millis(5);
 
 /// State of the requests on one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckRequests {
-    /// Mean round trip of the packets that a request followed, and its mean deviation.
-    prompt: Option<(Duration, Duration)>,
+    /// Mean round trip of the packets that a request followed, and its mean deviation, in microseconds.
+    prompt: Option<(u32, u32)>,
     /// Requests left in this run, and its length.
     left: u8,
     run: u8,
@@ -57,9 +57,11 @@ impl AckRequests {
             if self.was_lost(measured) {
                 return;
             }
-            let (mean, distance) = self.prompt.unwrap_or((measured, Duration::ZERO));
-            let off = measured.saturating_sub(mean) + mean.saturating_sub(measured);
-            self.prompt = Some(((mean * 7 + measured) / 8, (distance * 7 + off) / 8));
+            let measured = measured.as_micros_u32();
+            let (mean, distance) = self.prompt.unwrap_or((measured, 0));
+            let towards = |mean: u32, value: u32| mean - mean / 8 + value / 8;
+            let off = measured.abs_diff(mean);
+            self.prompt = Some((towards(mean, measured), towards(distance, off)));
         } else if self.pause > 0 {
             self.pause -= 1;
         } else if self.is_late(measured, least) {
@@ -68,15 +70,17 @@ impl AckRequests {
         } else {
             (self.run, self.left) = (0, 0);
             // What varied with a queue that has gone does not hide the peer's delay for ever.
-            if let Some((_, distance)) = &mut self.prompt {
-                *distance = *distance * 127 / 128;
+            if let Some((mean, distance)) = &mut self.prompt
+                && measured.as_micros_u32() > mean.saturating_add(*distance)
+            {
+                *distance -= *distance / 256;
             }
         }
     }
 
     /// Stops requests for a while if the path has a standing queue.
     fn judge(&mut self, measured: Duration, least: Duration) {
-        let micros = u32::try_from(measured.as_micros()).unwrap_or(u32::MAX);
+        let micros = measured.as_micros_u32();
         let shortest = if self.judged == 0 { micros } else { self.shortest.min(micros) };
         (self.judged, self.shortest) = (self.judged + 1, shortest);
         if self.judged < JUDGED {
@@ -84,11 +88,11 @@ impl AckRequests {
         }
         self.judged = 0;
         let shortest = Duration::from_micros(shortest.into());
-        if shortest > least + (least / 4).max(QUEUE) {
+        if shortest > least + (least / 4).max(LEAST_QUEUE) {
             self.paused = (self.paused * 2).clamp(LEAST_PAUSE, LONGEST_PAUSE);
             (self.pause, self.run, self.left) = (self.paused, 0, 0);
-            // Round trips in a queue do not tell how long an acknowledgement takes without one.
-            self.prompt = None;
+            // Without the queue, an acknowledgement takes about the shortest round trip.
+            self.prompt = self.prompt.map(|(_, distance)| (least.as_micros_u32(), distance));
         } else {
             self.paused /= 2;
         }
@@ -120,11 +124,12 @@ impl AckRequests {
 
     /// Mean round trip of the packets that a request followed.
     pub(crate) fn prompt(self) -> Option<Duration> {
-        self.prompt.map(|(mean, _)| mean)
+        self.prompt.map(|(mean, _)| Duration::from_micros(mean.into()))
     }
 
     fn longest_prompt(self) -> Option<Duration> {
-        self.prompt.map(|(mean, distance)| mean + distance * 2)
+        let longest = |(mean, distance): (u32, u32)| u64::from(mean) + u64::from(distance) * 2;
+        self.prompt.map(longest).map(Duration::from_micros)
     }
 }
 
@@ -158,7 +163,7 @@ mod tests {
     fn one_that_is_prompt_is_never_asked_and_jitter_makes_it_be_asked_seldom() {
         assert_eq!(asked(1000, |_| 0, |packet| packet * 7 % 20), 0);
         let asked = asked(1000, |_| 0, |packet| packet * 37 % 61);
-        assert!((1..300).contains(&asked), "three in ten at most: {asked}");
+        assert!((1..200).contains(&asked), "one in five at most: {asked}");
     }
 
     #[test]

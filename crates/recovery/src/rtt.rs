@@ -6,6 +6,10 @@ use base::Duration;
 
 use crate::margin::Margin;
 
+/// Least excess of a round trip over the shortest that counts as a queue, CoDel's target (RFC 8289, section 3.2): less
+/// does no harm, and on a short path it is jitter.
+pub(crate) const LEAST_QUEUE: Duration = Duration::from_millis(5);
+
 /// Nanoseconds in a second.
 const SECOND: i64 = 1_000_000_000;
 

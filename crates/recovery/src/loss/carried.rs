@@ -14,13 +14,13 @@ use crate::policy::{LeastWindow, RecoveryPolicy};
 
 /// Round trips' worth of data that the window keeps: the peer may delay its acknowledgements, and lost data is in
 /// flight until the loss is found.
-const TRIPS: u32 = 2;
+const TRIPS: u16 = 2;
 /// Most packets that it keeps: as many as a new connection may send at once (RFC 6928).
 const MOST: u64 = 10;
 /// Reciprocal of the share by which the evidence shrinks in each round trip that shows less.
-const FORGOTTEN: u32 = 8;
+const FORGOTTEN: u16 = 8;
 /// Evidence of so few bytes makes no difference to any window, and is not kept while nothing is outstanding.
-const BLANK: u32 = 1_000;
+const BLANK: u16 = 1_000;
 
 /// An acknowledgement, as far as it tells what the path carries.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +39,8 @@ pub(crate) struct Carried {
     /// Begin of the present round trip in microseconds, which wrap after an hour, and the bytes delivered in it.
     since: u32,
     bytes: u32,
-    /// Bytes delivered in the shortest round trip, the recent maximum.
-    per_trip: u32,
+    /// Bytes delivered in the shortest round trip, the recent maximum; 65,535 at most, which no window keeps.
+    per_trip: u16,
     /// Whether data waited in the present round trip, and whether a measurement in it shows no queue.
     waited: bool,
     is_clear: bool,
@@ -50,16 +50,17 @@ impl Carried {
     /// Data was delivered on a path whose shortest round trip is `least`.
     pub(crate) fn on_delivered(&mut self, now: Instant, delivered: Delivered, least: Duration) {
         let Delivered { bytes, round_trip, waits } = delivered;
-        self.bytes = self.bytes.saturating_add(saturated(bytes));
+        self.bytes = self.bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
         self.waited |= waits;
         self.is_clear |= round_trip.is_some_and(|took| took <= least + least / 4);
-        let now = now.since(Instant::ZERO).as_micros() as u32;
+        let now = now.wrapping_micros();
         let took = Duration::from_micros(now.wrapping_sub(self.since).into());
         if took < least || took.is_zero() {
             return;
         }
         let carried = u128::from(self.bytes) * u128::from(least.as_nanos());
-        let carried = (carried / u128::from(took.as_nanos())) as u32;
+        let carried = carried / u128::from(took.as_nanos());
+        let carried = u16::try_from(carried).unwrap_or(u16::MAX);
         // Data that waits would fill any window. If there is no queue, the path has room for what it carried, and
         // otherwise for no more than was known before.
         let known = match (self.waited, self.is_clear) {
@@ -75,10 +76,6 @@ impl Carried {
     pub(crate) fn window(self, mss: u64) -> u64 {
         (u64::from(self.per_trip) * u64::from(TRIPS)).min(mss * MOST)
     }
-}
-
-fn saturated(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 impl Mechanism for Carried {

@@ -15,7 +15,7 @@ const WORRIED: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FineGrained {
     /// 64ths by which the timeout is stretched until the next RTT sample.
-    stretch: u32,
+    stretch: u16,
     /// Remaining new acknowledgements at which the age is checked.
     worried: u8,
 }

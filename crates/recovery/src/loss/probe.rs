@@ -1,6 +1,8 @@
 //! Tail loss probes (RFC 8985, section 7): if the last packets of a flight are lost, a probe makes the peer report
 //! it long before the retransmission timer expires.
 
+use core::num::NonZeroU64;
+
 use base::{Duration, Instant};
 
 use super::mechanism::Mechanism;
@@ -63,7 +65,7 @@ pub enum ProbeFate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Probe {
     /// One past the highest unit sent before the probe: TLP.end_seq.
-    end: Option<u64>,
+    end: Option<NonZeroU64>,
     /// Whether the probe carries a retransmission.
     again: bool,
     /// Whether no RTT sample came since the last probe (section 7.3).
@@ -126,7 +128,7 @@ impl Probe {
 
     /// A probe left; `again`: it carries a retransmission.
     pub fn on_sent(&mut self, next_unit: u64, again: bool) {
-        *self = Probe { end: Some(next_unit), again, spent: true, ..*self };
+        *self = Probe { end: NonZeroU64::new(next_unit), again, spent: true, ..*self };
     }
 
     /// The retransmission timer sends a probe: begins a round, unless everything outstanding is retransmitted.
@@ -152,7 +154,8 @@ impl Probe {
 
     /// Judges an open probe by an acknowledgement.
     pub fn on_ack(&mut self, ack: ProbeAck) -> ProbeFate {
-        let Some(end) = self.end.filter(|end| ack.cumulative >= *end) else {
+        let end = self.end.map(NonZeroU64::get);
+        let Some(end) = end.filter(|end| ack.cumulative >= *end) else {
             return ProbeFate::Open;
         };
         let fate = if !self.again || ack.duplicate {

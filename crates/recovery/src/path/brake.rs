@@ -13,7 +13,7 @@ use base::{Duration, Instant};
 use super::unladen::Unladen;
 use crate::ledger::PacketNumber;
 use crate::loss::rack::RecentMinimum;
-use crate::rtt::Ratio;
+use crate::rtt::{LEAST_QUEUE, Ratio};
 
 /// Number of RTT samples whose minimum is compared with the base.
 const SAMPLES: usize = 4;
@@ -39,10 +39,6 @@ const LEAST_HOLD: Duration = Duration::from_secs(1);
 const LONGEST_HOLD: Duration = Duration::from_secs(960);
 const LONGER_HOLD: u64 = 8;
 const MUCH_LONGER_HOLD: u64 = 32;
-
-/// Least excess that counts as a queue, as CoDel's target (RFC 8289, section 3.2): a shorter one does no harm, and
-/// on a short path it is jitter.
-const STANDING: Duration = Duration::from_millis(5);
 
 /// Facts of an acknowledgement about the round trip.
 #[derive(Clone, Copy, Debug)]
@@ -200,14 +196,13 @@ impl Brake {
         if let Some(RoundTrip { measured, delay }) = round_trip {
             self.base.on_sample(now, measured);
             if let Some(slot) = self.recent.get_mut(usize::from(self.next)) {
-                let micros = measured.saturating_sub(delay).as_micros();
-                *slot = u32::try_from(micros).unwrap_or(u32::MAX);
+                *slot = measured.saturating_sub(delay).as_micros_u32();
             }
             self.next = (self.next + 1) % SAMPLES as u8;
         }
         let Some(base) = self.base.get() else { return };
         let last = (EACH - 1).saturating_add(furthest).min(LAST);
-        let most = share.of(base).max(STANDING);
+        let most = share.of(base).max(LEAST_QUEUE);
         let (mut late, mut dear) = (false, false);
         if let Some(RoundTrip { measured, delay: Duration::ZERO }) = round_trip {
             self.judge(measured, most);
