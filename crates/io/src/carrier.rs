@@ -62,7 +62,7 @@ pub trait Carrier: Send + Sync + 'static {
     fn statistics(&self) -> CarrierStatistics;
 }
 
-/// The sending half of a transport, for a driver whose machine another driver hands what arrives.
+/// The sending half of a carrier, for a driver whose machine gets its input from another driver.
 #[derive(Debug)]
 pub struct SendOnly<T>(pub Arc<T>);
 

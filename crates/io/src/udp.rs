@@ -321,7 +321,9 @@ impl Carrier for UdpCarrier {
 fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     #[cfg(target_os = "linux")]
-    socket.set_reuse_port(beside)?;
+    if beside {
+        socket.set_reuse_port(true)?;
+    }
     #[cfg(not(target_os = "linux"))]
     let _ = beside;
     if address.is_ipv6() {

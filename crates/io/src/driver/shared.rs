@@ -211,7 +211,8 @@ impl<M: Machine> Shared<M> {
         if left {
             self.wake.notify_one();
         }
-        if state.drain(now) {
+        // What the inputs of others queued leaves before more comes in.
+        if !any || state.drain(now) {
             any |= state.feed(inbox, now);
         }
         if any {
