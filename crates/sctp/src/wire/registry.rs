@@ -3,6 +3,10 @@
 
 use core::fmt;
 
+/// T: the packet carries the tag of its own sender, as the packet that it answers did (ABORT and SHUTDOWN COMPLETE; RFC
+/// 9260, section 8.5.1).
+pub(super) const T_BIT: u8 = 0x01;
+
 /// Type number of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChunkType(pub u8);
@@ -99,7 +103,6 @@ impl ChunkType {
     /// Whether a chunk with these flags comes with the tag of its own sender, as a reflection of the packet that it answers
     /// (RFC 9260, section 8.5.1, rules B and C).
     pub(crate) fn reflects_tag(self, flags: u8) -> bool {
-        const T_BIT: u8 = 1;
         matches!(self, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE) && flags & T_BIT != 0
     }
 }

@@ -4,11 +4,8 @@ use bytes::Bytes;
 
 use super::super::error::{Item, ParseError};
 use super::super::registry::ChunkType;
+pub(super) use super::super::registry::T_BIT;
 use super::super::tlv::{HEADER, Tlv};
-
-/// The bit that says that a packet carries the tag of its sender's peer, for lack of one of its own (ABORT and
-/// SHUTDOWN COMPLETE; RFC 9260, section 8.5.1).
-pub(super) const T_BIT: u8 = 0x01;
 
 /// A chunk as on the wire, without padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
