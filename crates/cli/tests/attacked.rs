@@ -13,7 +13,7 @@ use interop::{Process, available};
 const LIMIT: Duration = Duration::from_secs(60);
 /// Datagrams of each flood.
 const FLOOD: usize = 20_000;
-/// KiB by which a process may grow under a flood. What thousands of sessions would take is far more.
+/// KiB by which a process may grow under a flood.
 const GROWTH: u64 = 48 << 10;
 
 fn thinstream(folder: &Path, words: &str) -> Command {

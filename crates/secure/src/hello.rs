@@ -1,11 +1,11 @@
 //! The ClientHello of a datagram, as far as the exchange of cookies needs it (RFC 9147, sections 5.1 and 5.3).
 
 /// Bytes of a record's header in plaintext: type, version, epoch and number, length.
-const RECORD: usize = 13;
+pub(crate) const RECORD: usize = 13;
 /// Bytes of a handshake message's header: type, length, message number, offset and length of the fragment.
 const MESSAGE: usize = 12;
 /// Record of the handshake.
-const HANDSHAKE: u8 = 22;
+pub(crate) const HANDSHAKE: u8 = 22;
 /// Message type of ClientHello.
 const CLIENT_HELLO: u8 = 1;
 /// Number of the extension with the cookie (RFC 8446, section 4.2).

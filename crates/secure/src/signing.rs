@@ -1,5 +1,4 @@
-//! Keys that are read when they sign. A session that sends a stranger its cookie signs nothing; to read the key would be a third of
-//! what a flood of hellos costs.
+//! Keys that are read when they sign: a session that only sends a stranger its cookie signs nothing, and reads no key.
 
 use core::fmt;
 

@@ -2,12 +2,10 @@
 //! end it.
 
 use super::context::Role;
+use crate::hello::{HANDSHAKE, RECORD as HEADER};
 
-/// Content types (RFC 9147, section 4.1).
+/// Content type of an alert (RFC 9147, section 4.1).
 const ALERT: u8 = 21;
-const HANDSHAKE: u8 = 22;
-/// Bytes of a record's header in plaintext.
-const HEADER: usize = 13;
 
 /// The records in plaintext at the beginning of a datagram: content type, and of a handshake message its type.
 fn records(mut datagram: &[u8]) -> impl Iterator<Item = (u8, Option<u8>)> {
