@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(world.victim(at(1), 2), None, "two of the newcomer's are half as few");
     }
 
-    /// Counts hosts in a cell: one thread needs no more.
+    /// A census of hosts alone: places are never short.
     #[derive(Debug, Default)]
     struct Together(std::sync::Mutex<BTreeMap<Host, usize>>);
 
@@ -365,8 +365,9 @@ mod tests {
         fn admit(&self, host: Host, most: usize) -> bool {
             let mut hosts = self.0.lock().unwrap();
             let count = hosts.entry(host).or_default();
-            *count += usize::from(*count < most);
-            *count <= most && *count > 0
+            let admitted = *count < most;
+            *count += usize::from(admitted);
+            admitted
         }
 
         fn dismiss(&self, host: Host) {
@@ -387,6 +388,7 @@ mod tests {
             population.enter(1, host(1), at(0))
         });
         assert_eq!((both[0].of(host(1)), both[1].of(host(1)), count()), (1, 1, 2));
+        assert!(!both[0].admit(host(1), false), "two of both endpoints are all");
         assert!(both[0].admit(host(2), false), "another host");
         both[0].dismiss(host(2));
         // It leaves once, however often that is told.
