@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 use crate::answers::Answers;
-use crate::transports::Transport;
 use crate::pace::pace;
 use crate::probe::message;
+use crate::transports::Transport;
 
 /// How long the last answers may take.
 const PATIENCE: Duration = Duration::from_secs(60);

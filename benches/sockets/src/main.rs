@@ -6,7 +6,6 @@
 //! rounds of each, so that other work of the machine meets all alike.
 
 mod answers;
-mod transports;
 mod clients;
 mod pace;
 mod probe;
@@ -17,6 +16,7 @@ mod sender;
 mod server;
 mod soak;
 mod threads;
+mod transports;
 
 use clap::{Parser, Subcommand};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::Result;
-use crate::transports::Transport;
 use crate::process::Process;
+use crate::transports::Transport;
 
 /// What is measured.
 #[derive(Args)]

@@ -3,8 +3,8 @@
 use std::io::BufRead;
 
 use crate::Result;
-use crate::transports::Transport;
 use crate::probe::Probe;
+use crate::transports::Transport;
 
 /// Serves until the input ends.
 pub fn run(transport: Transport, threads: usize) -> Result<()> {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 
 use crate::Result;
-use crate::transports::Transport;
 use crate::process::Process;
+use crate::transports::Transport;
 
 #[derive(Args)]
 pub struct Plan {

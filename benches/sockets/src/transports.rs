@@ -63,7 +63,9 @@ impl Transport {
                     Transport::Udp => Box::pin(udp::connect(server, answers)),
                     Transport::Tcp => Box::pin(tcp::connect(server, answers)),
                     Transport::Quinn => Box::pin(quic.connect(number, server, answers)),
-                    Transport::Plain | Transport::Encrypted => Box::pin(ours::connect(server, answers)),
+                    Transport::Plain | Transport::Encrypted => {
+                        Box::pin(ours::connect(server, answers))
+                    }
                 }
             });
             senders.extend(all(some).await?);

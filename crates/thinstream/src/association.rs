@@ -74,7 +74,7 @@ impl Association {
         Association { handle: Arc::new(Handle { driver, shard, ticket, remote, opened: None }) }
     }
 
-    /// Whether it is one of this shard.
+    /// Whether the association is of this shard.
     #[cfg(test)]
     pub(crate) fn is_of(&self, shard: &Arc<Shared<Node>>) -> bool {
         Arc::ptr_eq(&self.handle.shard, shard)

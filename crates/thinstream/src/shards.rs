@@ -52,7 +52,7 @@ pub(crate) enum Parcel {
 }
 
 impl Parcel {
-    /// Whether it may leave others no room.
+    /// Whether the parcel may take the last places of a mailbox.
     fn is_urgent(&self) -> bool {
         !matches!(self, Parcel::Datagram { leg: Leg::Search(_), .. })
     }

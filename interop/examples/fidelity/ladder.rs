@@ -136,7 +136,7 @@ pub(crate) fn flows(
     flows.into_values().map(|(_, steps)| steps).collect()
 }
 
-/// Something that happens to a flow in the midst of idle.
+/// Something that happens to a flow that has lost nothing for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A message is lost, nothing else.
@@ -172,13 +172,13 @@ impl Event {
 pub(crate) fn find(flows: &[Vec<Step>], event: Event, span: Duration) -> Option<&[Step]> {
     flows.iter().find_map(|steps| {
         steps.iter().enumerate().find_map(|(start, step)| {
-            let idle = || {
+            let lossless = || {
                 let before = steps[..start].iter().rev();
                 step.at > span
                     && before.take_while(|one| one.at + span > step.at).all(|one| !one.lost)
             };
             let fresh = || steps[..start].iter().all(|one| one.messages != step.messages);
-            if !(step.lost && step.forward && !step.messages.is_empty() && idle() && fresh()) {
+            if !(step.lost && step.forward && !step.messages.is_empty() && lossless() && fresh()) {
                 return None;
             }
             let count = steps[start..].iter().take_while(|one| one.at < step.at + span).count();
@@ -191,7 +191,7 @@ pub(crate) fn find(flows: &[Vec<Step>], event: Event, span: Duration) -> Option<
 /// Steps around the first packet that carries several messages for the first time, long after the last loss: some
 /// of them waited for others.
 pub(crate) fn find_held(flows: &[Vec<Step>]) -> Option<&[Step]> {
-    const IDLE: Duration = Duration::from_secs(1);
+    const LOSSLESS: Duration = Duration::from_secs(1);
     flows.iter().find_map(|steps| {
         let mut next = 0;
         let mut lost_at = Duration::ZERO;
@@ -201,7 +201,7 @@ pub(crate) fn find_held(flows: &[Vec<Step>]) -> Option<&[Step]> {
             }
             let fresh = step.messages.first().is_some_and(|message| *message >= next);
             next = step.messages.last().map_or(next, |message| next.max(message + 1));
-            step.forward && fresh && step.messages.len() > 1 && step.at > lost_at + IDLE
+            step.forward && fresh && step.messages.len() > 1 && step.at > lost_at + LOSSLESS
         })?;
         let at = steps[held].at;
         let start = steps.partition_point(|step| step.at + HELD_SPAN < at);

@@ -9,7 +9,7 @@ use io::{BindError, Carrier as _, CarrierStatistics, RawCarrier, Sockets, Steeri
 use crate::options::{Carrier, EndpointOptions};
 
 /// Open sockets.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum OpenCarrier {
     /// The sockets of each shard, at the same addresses; or those of the first, which receives for all.
     Udp(Box<[Arc<Sockets<UdpCarrier>>]>),
