@@ -22,7 +22,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Crates that no room depends on and that may use every room.
-const OUTSIDE: [&str; 4] = ["interop", "fuzz-harness", "peers", "virtual-peers"];
+const OUTSIDE: [&str; 5] = ["interop", "fuzz-harness", "peers", "peer-programs", "virtual-peers"];
 /// Rooms that may have unsafe code of their own.
 const MAY_BE_UNSAFE: [&str; 1] = ["io"];
 
@@ -161,6 +161,7 @@ fn source_folders() -> Vec<String> {
         "bindings/python",
         "fuzz/harness",
         "interop",
+        "interop/programs",
         "interop/virtual",
     ];
     crates.extend(others.map(str::to_owned));

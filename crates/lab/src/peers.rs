@@ -86,8 +86,13 @@ pub trait Peers: Send + Sync {
     /// All transports of the registry.
     fn all(&self) -> &'static [Described];
 
+    /// Why one of them cannot be used on this machine, with what would be right; none where it can.
+    fn missing(&self, _name: &str) -> Option<String> {
+        None
+    }
+
     /// Both ends of a flow over one of them, with its defaults or as the registry tunes it; none for a name that it
-    /// does not have.
+    /// does not have, and where an end does not start.
     fn pair(&self, name: &str, tuned: bool, place: &Place) -> Option<Pair>;
 }
 
@@ -112,8 +117,11 @@ impl PeerName {
     /// The transport of this name.
     ///
     /// # Errors
-    /// Which there are.
+    /// Which there are, or why this one cannot be used on this machine.
     pub fn of(name: &str) -> Result<PeerName, String> {
+        if let Some(reason) = REGISTRY.get().and_then(|peers| peers.missing(name)) {
+            return Err(format!("transport \"{name}\" cannot be used here: {reason}"));
+        }
         let found = known().iter().find(|one| one.name == name);
         found.copied().map(PeerName).ok_or_else(|| {
             let names: Vec<&str> = known().iter().map(|one| one.name).collect();

@@ -1,5 +1,5 @@
 //! Transports of others in virtual time, for plans of the laboratory: QUIC (quinn-proto), KCP, ENet (`rusty_enet`),
-//! dcsctp and sctp-proto, and two oracles, which know at once what was lost: bounds that no transport can beat without
+//! dcsctp, sctp-proto and usrsctp, and two oracles, which know at once what was lost: bounds that no transport can beat without
 //! sending more than they do.
 //!
 //! [`register`] makes them known to the laboratory; [`lab::peers::PeerEnd`] is all that a transport has to offer. None of
@@ -11,18 +11,20 @@ mod kcp;
 mod oracle;
 mod other_sctp;
 mod quic;
+mod usrsctp;
 
 use lab::peers::{Described, Pair, PeerEnd, Peers, Place};
 
 use crate::ends::Side;
 
 /// What there is, each with how it is tuned.
-pub const ALL: [Described; 7] = [
+pub const ALL: [Described; 8] = [
     other("quic"),
     other("kcp"),
     other("enet"),
     Described { speaks_sctp: true, ..other("dcsctp") },
     Described { speaks_sctp: true, ..other("sctp-proto") },
+    Described { speaks_sctp: true, ..other("usrsctp") },
     Described { has_tuned: false, ..other("oracle-retransmission") },
     Described { has_tuned: false, ..other("oracle-bundling") },
 ];
@@ -45,6 +47,10 @@ impl Peers for Registry {
         &ALL
     }
 
+    fn missing(&self, name: &str) -> Option<String> {
+        (name == "usrsctp").then(usrsctp::missing).flatten()
+    }
+
     fn pair(&self, name: &str, tuned: bool, place: &Place) -> Option<Pair> {
         let make: fn(Side, bool) -> Option<Box<dyn PeerEnd>> = match name {
             "quic" => |side, tuned| Some(Box::new(quic::QuicEnd::new(side, tuned))),
@@ -52,6 +58,7 @@ impl Peers for Registry {
             "enet" => |side, tuned| Some(Box::new(enet::EnetEnd::new(side, tuned)?)),
             "dcsctp" => |side, tuned| Some(Box::new(other_sctp::dcsctp(side, tuned))),
             "sctp-proto" => |side, tuned| Some(Box::new(other_sctp::sctp_proto(side, tuned))),
+            "usrsctp" => |side, tuned| Some(Box::new(usrsctp::UsrsctpEnd::new(side, tuned)?)),
             "oracle-retransmission" => return Some(oracle::pair(place, false)),
             "oracle-bundling" => return Some(oracle::pair(place, true)),
             _ => return None,

@@ -53,12 +53,19 @@ pub fn program(name: &str, package: &str) -> Result<PathBuf, Missing> {
 }
 
 /// Succeeds where `file` exists.
-pub(crate) fn file(file: &str, reason: &str) -> Result<(), Missing> {
+///
+/// # Errors
+/// With the reason given, where it does not.
+pub fn file(file: &str, reason: &str) -> Result<(), Missing> {
     if Path::new(file).exists() { Ok(()) } else { Err(Missing(format!("{file}: {reason}"))) }
 }
 
 /// Succeeds for root.
-pub(crate) fn root(purpose: &str) -> Result<(), Missing> {
+///
+/// # Errors
+/// For other users, with what only root may do.
+#[cfg(unix)]
+pub fn root(purpose: &str) -> Result<(), Missing> {
     if nix::unistd::geteuid().is_root() {
         Ok(())
     } else {

@@ -9,13 +9,23 @@ use anyhow::{Context, Result, ensure};
 use crate::missing::{self, Missing};
 
 /// The folder with the peers' sources.
-pub(crate) fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers")
+pub fn sources() -> PathBuf {
+    interop().join("peers")
+}
+
+/// The folder of the tests against real peers.
+fn interop() -> PathBuf {
+    let mut folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    folder.pop();
+    folder
 }
 
 /// Compiles `names` of the peers' folder to `output` in the build folder, unless it is there and newer than
 /// every source and header. `flags` stand at the end, where libraries belong.
-pub(crate) fn compile(names: &[&str], output: &str, flags: &[&str]) -> Result<PathBuf> {
+///
+/// # Errors
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+pub fn compile(names: &[&str], output: &str, flags: &[&str]) -> Result<PathBuf> {
     built(&sources(), output, |aside| {
         let mut gcc = Command::new(compiler()?);
         gcc.args(["-O2", "-Wall", "-Wextra", "-o"]).arg(aside);
@@ -25,7 +35,10 @@ pub(crate) fn compile(names: &[&str], output: &str, flags: &[&str]) -> Result<Pa
 }
 
 /// Builds the Go program in `folder` of the peers' folder to `output` in the build folder, likewise.
-pub(crate) fn go(folder: &str, output: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+pub fn go(folder: &str, output: &str) -> Result<PathBuf> {
     let folder = sources().join(folder);
     built(&folder, output, |aside| {
         let mut go = Command::new(missing::program("go", "golang-go")?);
@@ -37,7 +50,10 @@ pub(crate) fn go(folder: &str, output: &str) -> Result<PathBuf> {
 }
 
 /// Builds the program `name` of the Rust workspace in `folder` of the peers' folder; cargo knows what has changed.
-pub(crate) fn cargo(folder: &str, name: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+pub fn cargo(folder: &str, name: &str) -> Result<PathBuf> {
     let _one = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let target = build_folder()?.join(folder);
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -50,7 +66,10 @@ pub(crate) fn cargo(folder: &str, name: &str) -> Result<PathBuf> {
 }
 
 /// Python with the packages that `folder` of the peers' folder requires, installed in the build folder.
-pub(crate) fn python(folder: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+pub fn python(folder: &str) -> Result<PathBuf> {
     let program = missing::program("python3", "python3-venv")?;
     let sources = sources().join(folder);
     let place = build_folder()?.join(format!("{folder}-python"));
@@ -68,7 +87,10 @@ pub(crate) fn python(folder: &str) -> Result<PathBuf> {
 }
 
 /// The folder in the build folder with what stands in `folder` of the peers' folder, and the packages of its lock file.
-pub(crate) fn node(folder: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+pub fn node(folder: &str) -> Result<PathBuf> {
     let npm = missing::program("npm", "npm")?;
     let sources = sources().join(folder);
     let place = build_folder()?.join(format!("{folder}-node"));
@@ -86,7 +108,7 @@ pub(crate) fn node(folder: &str) -> Result<PathBuf> {
 
 /// The folder in which peers are built.
 fn build_folder() -> Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("build");
+    let folder = interop().join("build");
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     Ok(folder)
@@ -116,7 +138,10 @@ fn built(
 }
 
 /// The C compiler.
-pub(crate) fn compiler() -> Result<PathBuf, Missing> {
+///
+/// # Errors
+/// Where there is none, with its Debian package.
+pub fn compiler() -> Result<PathBuf, Missing> {
     missing::program("gcc", "gcc")
 }
 
