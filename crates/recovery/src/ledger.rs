@@ -18,8 +18,10 @@ mod packets;
 mod paths;
 mod positions;
 mod ranges;
+mod remembered;
 mod repeated;
 mod reports;
+mod resent;
 mod scoreboard;
 mod spans;
 #[cfg(test)]
@@ -40,6 +42,7 @@ pub use self::packets::Missing;
 use self::packets::{Draft, Packet, PacketState};
 use self::repeated::RepeatedUnits;
 pub use self::repeated::{AgainAcked, Repetition, Trip};
+use self::resent::ResentUnits;
 use self::scoreboard::Scoreboard;
 use self::units::{Traits, Unit, UnitState};
 pub use crate::feedback::GapRanges;
@@ -48,9 +51,6 @@ use crate::stats::Cause;
 
 /// Number of a packet: from 0, without gaps, never repeated.
 pub type PacketNumber = u64;
-
-/// Number of acknowledged units remembered as retransmitted, to recognise late duplicate reports.
-const RESENT_MEMORY: usize = 64;
 
 /// Number of reports that a peer may revoke beyond one for each packet sent. An honest peer revokes a report when
 /// acknowledgements overtake each other or when it runs out of memory.
@@ -91,18 +91,9 @@ pub struct Ledger {
     draft: Draft,
     paths: PathTable<[InFlight; 1]>,
     /// The latest acknowledged units that were sent more than once.
-    #[expect(clippy::box_collection, reason = "one word while there are none")]
-    resent: Option<Box<VecDeque<Resent>>>,
+    resent: ResentUnits,
     /// First transmissions of retransmitted units.
     repeated: RepeatedUnits,
-}
-
-/// An acknowledged unit that was sent more than once.
-#[derive(Clone, Copy, Debug)]
-struct Resent {
-    unit: u64,
-    /// The path on which the unit had been taken for lost.
-    path: PathId,
 }
 
 impl Ledger {
@@ -115,6 +106,12 @@ impl Ledger {
     pub fn discard(&mut self) {
         let (next_unit, next_packet) = (self.next_unit, self.next_packet);
         *self = Ledger { next_packet, ..Ledger::new(next_unit) };
+    }
+
+    /// Forgets acknowledged units of which no duplicate can be reported any more.
+    pub fn forget_acknowledged(&mut self, now: Instant) {
+        self.repeated.forget(now);
+        self.resent.forget(now);
     }
 
     /// Allocated bytes, for accounts of memory.
@@ -240,7 +237,7 @@ impl Ledger {
             unit.traits.set(Traits::FAST_RETRANSMITTED);
         }
         let (len, weight, order) = (unit.len, unit.weight, unit.transmissions - 1);
-        self.path_mut(target).lost.remove(&start);
+        self.path_mut(target).on_found(start);
         self.repeated.on_again(start);
         self.draft.push(start, len, weight, true);
         Some((cause, order))

@@ -319,6 +319,12 @@ impl Recovery {
         }
     }
 
+    /// Frees what is remembered of past losses and cannot matter any more. Acknowledgements do so too; an association
+    /// that sends no data has none.
+    pub fn forget_losses(&mut self, now: Instant) {
+        self.ledger.forget_acknowledged(now);
+    }
+
     /// Takes an RTT sample from the handshake or a heartbeat.
     pub fn on_rtt_sample(&mut self, path: PathId, sample: Duration) {
         let state = &mut self.paths[path];

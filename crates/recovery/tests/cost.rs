@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use base::{Duration, Instant};
-use recovery::{Feedback, GapRanges, Load, PathId, Recovery, RecoveryPolicy, Silence};
+use recovery::policy::Only;
+use recovery::{
+    Feedback, GapRanges, Load, PathId, Recovery, RecoveryPolicy, RecoveryStats, Silence,
+};
 
 const ORIGIN: u64 = 1 << 32;
 
@@ -82,6 +85,52 @@ fn memory_goes_back_when_all_is_acknowledged() {
         assert!(-held.bytes_current < 4_096, "{} bytes held", -held.bytes_current);
     });
     assert_eq!(counted.bytes_current, 0);
+}
+
+/// A sender of one message at a time, whose first `lost` messages arrive by their retransmission, and who has sent for
+/// minutes since.
+fn after_losses(policy: &Arc<RecoveryPolicy>, silence: Silence, lost: u64) -> Recovery {
+    let mut recovery = Recovery::new(Arc::clone(policy), silence, 1460, ORIGIN);
+    let mut now = Instant::ZERO;
+    for message in 0..lost + 300 {
+        now += Duration::from_secs(1);
+        recovery.begin_burst();
+        let unit = recovery.draft_new(PathId::FIRST, 1, 100);
+        recovery.on_sent(now, PathId::FIRST);
+        while message < lost && recovery.ledger().lost_on(unit).is_some() {
+            now = recovery.next_timeout().unwrap();
+            recovery.on_timeout(now, false, 0);
+            if let Some((unit, weight)) = recovery.next_again(PathId::FIRST, 0) {
+                recovery.draft_again(now, PathId::FIRST, unit, weight);
+                recovery.on_sent(now, PathId::FIRST);
+                break;
+            }
+        }
+        now += Duration::from_millis(50);
+        let gaps = GapRanges::new();
+        recovery.on_feedback(now, &Feedback::of_all(unit + 1, &gaps), 0);
+    }
+    recovery
+}
+
+/// Bytes that a value holds beside itself.
+fn held<T>(value: T) -> i64 {
+    -allocation_counter::measure(|| drop(value)).bytes_current
+}
+
+#[test]
+fn memory_of_losses_goes_back_but_for_their_counts() {
+    let counts = size_of::<RecoveryStats>() as i64;
+    for protocol in [Only::Sctp, Only::Tcp] {
+        let silence = if protocol == Only::Sctp { Silence::Missing } else { Silence::Nothing };
+        for (preset, _) in protocol.presets() {
+            let policy = Arc::new(RecoveryPolicy::of_preset(protocol, preset).unwrap());
+            let lossy = after_losses(&policy, silence, 40);
+            assert!(lossy.stats().retransmissions.total() >= 40, "{protocol} {preset}");
+            let [none, many] = [after_losses(&policy, silence, 0), lossy].map(held);
+            assert!(many <= none + counts, "{protocol} {preset}: {none} and {many} bytes");
+        }
+    }
 }
 
 /// TCP: one segment is lost, and each later one is reported, with as many in flight as before.

@@ -22,7 +22,7 @@ impl Ledger {
             match before {
                 UnitState::GapAcked | UnitState::Abandoned => {}
                 UnitState::Lost(_) => {
-                    self.path_mut(target).lost.remove(&start);
+                    self.path_mut(target).on_found(start);
                 }
                 UnitState::Outstanding => {
                     let list = &mut self.paths[path];

@@ -2,9 +2,10 @@
 
 use base::{Duration, Instant};
 
+use super::repeated::reported_until;
 use super::{
-    AgainAcked, BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState,
-    RESENT_MEMORY, Resent, Traits, Trip, UnitState,
+    AgainAcked, BundleReport, DeliveredBundle, Flight, Ledger, PacketNumber, PacketState, Traits,
+    Trip, UnitState,
 };
 use crate::feedback::{Feedback, Silence};
 use crate::path_id::PathTable;
@@ -107,6 +108,7 @@ impl Ledger {
         let (cumulative, reports) = (self.cumulative, &self.reports);
         let has = |unit: u64| unit < cumulative || reports.end_of_range_at(unit).is_some();
         report.again = self.repeated.on_ack(now, has);
+        self.resent.forget(now);
         for range in feedback.needless {
             self.count_needless(now, range.clone(), &mut report);
         }
@@ -124,7 +126,7 @@ impl Ledger {
     fn advance(&mut self, now: Instant, feedback: &Feedback<'_>, report: &mut AckReport) {
         self.cumulative = feedback.cumulative;
         self.judged_below = self.judged_below.max(self.cumulative);
-        self.retire_acknowledged(report);
+        self.retire_acknowledged(now, report);
         self.retire_part(report);
         let adds_up = feedback.silence == Silence::Nothing && feedback.ranges.is_some();
         if !adds_up {
@@ -155,18 +157,15 @@ impl Ledger {
         }
     }
 
-    fn retire_acknowledged(&mut self, report: &mut AckReport) {
+    fn retire_acknowledged(&mut self, now: Instant, report: &mut AckReport) {
         while self.units.front().is_some_and(|unit| unit.end() <= self.cumulative) {
             self.acknowledge(0, true, report);
             let Some(unit) = self.units.pop_front() else { break };
             self.unacknowledged = self.unacknowledged.saturating_sub(u64::from(unit.weight));
             self.cuts = self.cuts.saturating_sub(u32::from(unit.traits.has(Traits::CUT)));
             if unit.transmissions > 1 && !unit.traits.has(Traits::COPIED | Traits::BUNDLED) {
-                let resent = self.resent.get_or_insert_default();
-                if resent.len() == RESENT_MEMORY {
-                    resent.pop_front();
-                }
-                resent.push_back(Resent { unit: unit.start, path: unit.other_path });
+                let first_at = self.repeated.first_sent_at(unit.start).unwrap_or(now);
+                self.resent.push(unit.start, unit.other_path, reported_until(first_at, now));
             }
         }
     }
@@ -194,7 +193,7 @@ impl Ledger {
         match state {
             UnitState::GapAcked | UnitState::Abandoned => return,
             UnitState::Lost(_) => {
-                self.path_mut(target).lost.remove(&start);
+                self.path_mut(target).on_found(start);
                 news.spurious += u32::from(!mixed && !bundled);
             }
             UnitState::Outstanding => {

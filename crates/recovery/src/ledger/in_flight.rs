@@ -35,6 +35,14 @@ impl InFlight {
         (self.flight.packets > 0).then_some(self.last)
     }
 
+    /// A unit does not wait for retransmission any more.
+    pub(super) fn on_found(&mut self, unit: u64) {
+        // An empty set keeps the memory of its last node.
+        if self.lost.remove(&unit) && self.lost.is_empty() {
+            self.lost = BTreeSet::new();
+        }
+    }
+
     /// Appends a packet of `bytes` bytes, and returns the one before it.
     pub(super) fn push(&mut self, number: PacketNumber, bytes: u64) -> Option<PacketNumber> {
         let before = self.tail();

@@ -3,14 +3,23 @@
 //! sender whose timeout is below the round trip without any sample for ever.
 
 use core::ops::Range;
-use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 
+use super::remembered::Remembered;
 use crate::path_id::PathId;
 
 /// Number of units remembered.
 const MEMORY: usize = 32;
+
+/// How long a unit is remembered after its acknowledgement, at least: delay and jitter of a duplicate's report.
+const LEAST_MEMORY: Duration = Duration::from_secs(10);
+
+/// Until when the peer may report duplicates of a unit first sent at `first_at` and acknowledged at `acked_at`. Its last
+/// retransmission had left by then, and the report of that one takes no longer than the acknowledgement did.
+pub(super) fn reported_until(first_at: Instant, acked_at: Instant) -> Instant {
+    acked_at + LEAST_MEMORY.max(acked_at.since(first_at) * 2)
+}
 
 /// A retransmitted unit that is acknowledged now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +72,11 @@ impl Repeated {
     fn is_copy(&self) -> bool {
         self.ahead && self.again == 1
     }
+
+    /// Whether a report about it may still come at `now`.
+    fn is_remembered(&self, now: Instant) -> bool {
+        self.acked_at.is_none_or(|acked_at| now <= reported_until(self.first_at, acked_at))
+    }
 }
 
 /// News of an acknowledgement about retransmitted units.
@@ -77,11 +91,10 @@ pub struct AgainAcked {
     pub ahead: Option<Repetition>,
 }
 
-/// Units taken for lost, in that order.
+/// Units taken for lost, in that order, while the peer may report duplicates of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RepeatedUnits {
-    #[expect(clippy::box_collection, reason = "one word while there are none")]
-    known: Option<Box<VecDeque<Repeated>>>,
+    known: Remembered<Repeated, MEMORY>,
     /// Whether some of them are in the packet being built.
     drafted: bool,
 }
@@ -97,15 +110,11 @@ impl RepeatedUnits {
         copied: bool,
         ahead: bool,
     ) {
-        let known = self.known.get_or_insert_default();
-        if known.len() == MEMORY {
-            known.pop_front();
-        }
         let (again_at, acked_at) = (None, None);
         let (again, reported) = (0, 0);
         let one =
             Repeated { unit, path, first_at, again_at, acked_at, again, reported, copied, ahead };
-        known.push_back(one);
+        self.known.push(one);
     }
 
     /// Records the retransmission of a unit in the packet being built.
@@ -128,20 +137,25 @@ impl RepeatedUnits {
         if !core::mem::take(&mut self.drafted) {
             return;
         }
-        for one in self.known.iter_mut().flat_map(|known| known.iter_mut()) {
+        for one in self.known.iter_mut() {
             if one.again > 0 {
                 one.again_at.get_or_insert(now);
             }
         }
     }
 
-    /// Processes an acknowledgement; `acked` tells whether a unit is acknowledged.
+    /// First transmission of a remembered unit.
+    pub(super) fn first_sent_at(&self, unit: u64) -> Option<Instant> {
+        self.known.iter().rev().find(|one| one.unit == unit).map(|one| one.first_at)
+    }
+
+    /// Processes an acknowledgement; `acked` tells whether a unit is acknowledged. Units that no report can concern any
+    /// more are forgotten.
     pub(super) fn on_ack(&mut self, now: Instant, acked: impl Fn(u64) -> bool) -> AgainAcked {
         let mut told = AgainAcked::default();
-        let Some(known) = self.known.as_deref_mut() else { return told };
-        known.retain_mut(|one| {
+        self.known.retain(|one| {
             if one.acked_at.is_some() || !acked(one.unit) {
-                return true;
+                return one.is_remembered(now);
             }
             one.acked_at = Some(now);
             if let Some(again_at) = one.again_at {
@@ -156,9 +170,6 @@ impl RepeatedUnits {
             }
             one.again > 0
         });
-        if known.is_empty() {
-            self.known = None;
-        }
         told
     }
 
@@ -174,7 +185,7 @@ impl RepeatedUnits {
         mut each: impl FnMut(FirstTrip),
     ) -> Option<(PathId, Instant)> {
         let mut early = None;
-        for one in self.known.as_deref_mut()?.iter_mut() {
+        for one in self.known.iter_mut() {
             if one.copied || !range.contains(&one.unit) {
                 continue;
             }
@@ -192,8 +203,13 @@ impl RepeatedUnits {
         early
     }
 
+    /// Forgets units that no report can concern any more.
+    pub(super) fn forget(&mut self, now: Instant) {
+        self.known.retain(|one| one.is_remembered(now));
+    }
+
     fn find(&mut self, unit: u64) -> Option<&mut Repeated> {
-        self.known.as_deref_mut()?.iter_mut().rev().find(|one| one.unit == unit)
+        self.known.iter_mut().rev().find(|one| one.unit == unit)
     }
 }
 
@@ -272,7 +288,7 @@ mod tests {
     fn what_was_acknowledged_before_it_was_sent_again_is_forgotten() {
         let mut units = sent_again(&[]);
         assert_eq!(units.on_ack(at(200), |_| true), AgainAcked::default());
-        assert!(units.known.is_none());
+        assert!(units.find(7).is_none());
     }
 
     #[test]
@@ -308,11 +324,25 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_the_last_units_are_remembered() {
-        let mut units = RepeatedUnits::default();
-        (0..100).for_each(|unit| units.on_lost(unit, PathId::FIRST, at(unit), false, false));
-        (0..100).for_each(|unit| units.on_again(unit));
-        assert_eq!(units.known.as_ref().map(|known| known.len()), Some(MEMORY));
-        assert_eq!((units.find(67).is_some(), units.find(68).is_some()), (false, true));
+    fn a_report_is_recognised_for_ten_seconds_or_two_round_trips_and_then_the_unit_is_forgotten() {
+        let recognised = |acked_at: u64, reported_at: u64| {
+            let mut units = sent_again(&[300]);
+            units.on_ack(at(acked_at), |_| true);
+            units.on_ack(at(reported_at), |_| true);
+            let told = units.on_duplicates(at(reported_at), &(7..8), |_| ()).is_some();
+            assert_eq!(told, units.find(7).is_some());
+            told
+        };
+        assert_eq!((recognised(400, 10_400), recognised(400, 10_401)), (true, false));
+        // Acknowledged 20 s after the first transmission at 100 ms.
+        assert_eq!((recognised(20_100, 60_100), recognised(20_100, 60_101)), (true, false));
+    }
+
+    #[test]
+    fn what_is_not_acknowledged_is_remembered() {
+        let mut units = sent_again(&[300]);
+        units.on_ack(at(100_000), |_| false);
+        units.forget(at(200_000));
+        assert!(units.find(7).is_some());
     }
 }

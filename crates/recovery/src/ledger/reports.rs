@@ -6,9 +6,7 @@ use core::ops::Range;
 use base::Instant;
 use smallvec::SmallVec;
 
-use super::{
-    AckReport, Draft, GapRanges, Ledger, RENEGED_SPARE, Resent, Traits, UnitState, ranges,
-};
+use super::{AckReport, Draft, GapRanges, Ledger, RENEGED_SPARE, Traits, UnitState, ranges};
 use crate::path_id::PathId;
 use crate::stats::Cause;
 
@@ -173,16 +171,7 @@ impl Ledger {
             news.early = news.early.max(Some(sent_at));
         }
         let mut accused: SmallVec<[PathId; 4]> = SmallVec::new();
-        let resent = self.resent.as_deref_mut();
-        resent.into_iter().for_each(|resent| {
-            resent.retain(|resent: &Resent| {
-                let inside = range.contains(&resent.unit);
-                if inside {
-                    accused.push(resent.path);
-                }
-                !inside
-            });
-        });
+        self.resent.on_duplicates(&range, |path| accused.push(path));
         let first = self.first_at_or_after(range.start);
         for index in first..first + DUPLICATES_LOOKED_AT {
             let start = self.units.get(index).map(|unit| unit.start);

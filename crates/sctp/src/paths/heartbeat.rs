@@ -182,6 +182,7 @@ impl Paths {
         }
         path.counters.heartbeats_acked = path.counters.heartbeats_acked.saturating_add(1);
         context.recovery.on_rtt_sample(id, now.since(asked.sent_at));
+        context.recovery.forget_losses(now);
         Some(id)
     }
 
