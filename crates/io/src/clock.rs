@@ -1,5 +1,7 @@
 //! The real clock, as [`base::Instant`] counts it, and sleeping that ends on time.
 
+#[cfg(target_os = "linux")]
+mod own;
 mod thread;
 
 use std::future;
@@ -9,6 +11,8 @@ use std::time::SystemTime;
 
 use base::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use self::own::OwnTimer;
 use self::thread::Place;
 
 /// The machine's monotonic clock, counted from the moment at which this value was made.
@@ -65,26 +69,63 @@ impl Clock {
     }
 }
 
-/// A timer with one deadline that wakes its task some tens of microseconds after it, without spinning and without a file
-/// descriptor: the tokio timer counts milliseconds. All alarms of a process share one thread, which sleeps until the earliest
-/// deadline.
+/// A timer with one deadline that wakes its task some tens of microseconds after it, without spinning: the tokio timer counts
+/// milliseconds. On Linux the first alarms of a process have a timer of the kernel each; all others share one thread, which
+/// sleeps until the earliest deadline, and take no file descriptor.
 #[derive(Debug)]
 pub struct Alarm {
     clock: Clock,
-    place: Place,
+    means: Means,
+}
+
+/// What wakes the task of an alarm.
+#[derive(Debug)]
+enum Means {
+    #[cfg(target_os = "linux")]
+    Own(OwnTimer),
+    Shared(Place),
+}
+
+impl Means {
+    fn take() -> io::Result<Means> {
+        #[cfg(target_os = "linux")]
+        if let Some(timer) = OwnTimer::take() {
+            return Ok(Means::Own(timer));
+        }
+        Ok(Means::Shared(Place::take()?))
+    }
 }
 
 impl Alarm {
-    /// An alarm of `clock`. Fails when the system has no thread left for the first alarm of a process.
+    /// An alarm of `clock`. Needs a tokio runtime with I/O enabled. Fails when the system has no thread left for the first alarm
+    /// of a process that needs it.
     pub fn new(clock: Clock) -> io::Result<Alarm> {
-        Ok(Alarm { clock, place: Place::take()? })
+        Ok(Alarm { clock, means: Means::take()? })
     }
 
     /// Has `waker` woken at `at`, in place of what was set before; none: not any more. May wake it at other times, too.
     pub(crate) fn set(&mut self, at: Option<Instant>, waker: &Waker) {
-        match at {
-            Some(at) => self.place.set(self.clock.to_std(at), waker),
-            None => self.place.clear(),
+        match (&mut self.means, at) {
+            #[cfg(target_os = "linux")]
+            (Means::Own(timer), _) => {
+                if timer.set(self.clock, at, waker).is_err()
+                    && let Ok(place) = Place::take()
+                {
+                    self.means = Means::Shared(place);
+                    self.set(at, waker);
+                }
+            }
+            (Means::Shared(place), Some(at)) => place.set(self.clock.to_std(at), waker),
+            (Means::Shared(place), None) => place.clear(),
+        }
+    }
+
+    /// The deadline has passed.
+    fn forget(&mut self) {
+        match &mut self.means {
+            #[cfg(target_os = "linux")]
+            Means::Own(timer) => timer.forget(),
+            Means::Shared(place) => place.clear(),
         }
     }
 
@@ -94,7 +135,7 @@ impl Alarm {
         let Some(at) = at else { return future::pending().await };
         future::poll_fn(|context| {
             if self.clock.now() >= at {
-                self.place.clear();
+                self.forget();
                 return Poll::Ready(());
             }
             self.set(Some(at), context.waker());
@@ -119,25 +160,60 @@ mod tests {
         }
     }
 
+    /// An alarm with a timer of its own, where there is one left, and one that shares the thread.
+    fn of_both_means(clock: Clock) -> [Alarm; 2] {
+        let shared = Alarm { clock, means: Means::Shared(Place::take().unwrap()) };
+        [Alarm::new(clock).unwrap(), shared]
+    }
+
     #[tokio::test]
     async fn a_deadline_may_move_in_both_directions_between_waits() {
         let clock = Clock::start();
-        let mut alarm = Alarm::new(clock).unwrap();
-        for micros in [20_000u64, 5_000, 9_000, 700, 1] {
-            let at = clock.now() + Duration::from_micros(micros);
-            let cancelled = alarm.wait_until(Some(clock.now() + Duration::from_millis(2)));
-            let _ = tokio::time::timeout(std::time::Duration::from_micros(100), cancelled).await;
-            alarm.wait_until(Some(at)).await;
-            assert!(clock.now() >= at);
+        for mut alarm in of_both_means(clock) {
+            for micros in [20_000u64, 5_000, 9_000, 700, 1] {
+                let at = clock.now() + Duration::from_micros(micros);
+                let cancelled = alarm.wait_until(Some(clock.now() + Duration::from_millis(2)));
+                let _ =
+                    tokio::time::timeout(std::time::Duration::from_micros(100), cancelled).await;
+                alarm.wait_until(Some(at)).await;
+                assert!(clock.now() >= at);
+            }
+            alarm.wait_until(Some(Instant::ZERO)).await;
         }
-        alarm.wait_until(Some(Instant::ZERO)).await;
     }
 
     #[tokio::test]
     async fn an_alarm_without_deadline_never_rings() {
-        let mut alarm = Alarm::new(Clock::start()).unwrap();
-        let wait = alarm.wait_until(None);
-        assert!(tokio::time::timeout(std::time::Duration::from_millis(5), wait).await.is_err());
+        for mut alarm in of_both_means(Clock::start()) {
+            let wait = alarm.wait_until(None);
+            assert!(tokio::time::timeout(std::time::Duration::from_millis(5), wait).await.is_err());
+        }
+    }
+
+    #[tokio::test]
+    async fn an_alarm_that_another_thread_sets_and_takes_back_wakes_its_task_at_the_last_deadline()
+    {
+        let clock = Clock::start();
+        for mut alarm in of_both_means(clock) {
+            let (mut rung, start) = (None, clock.now());
+            std::future::poll_fn(|context| {
+                if clock.now() >= start + Duration::from_millis(8) {
+                    rung = Some(clock.now());
+                    return Poll::Ready(());
+                }
+                let (alarm, waker) = (&mut alarm, context.waker());
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        alarm.set(Some(start + Duration::from_millis(2)), waker);
+                        alarm.set(None, waker);
+                        alarm.set(Some(start + Duration::from_millis(8)), waker);
+                    });
+                });
+                Poll::Pending
+            })
+            .await;
+            assert!(rung.is_some_and(|at| at >= start + Duration::from_millis(8)));
+        }
     }
 
     #[tokio::test]
