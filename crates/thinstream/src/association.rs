@@ -197,7 +197,7 @@ impl Association {
     /// Why it could not be set up, or that it is over meanwhile.
     pub async fn established(&self) -> Result<(), ConnectError> {
         match self.phase_after(|phase| *phase != Phase::Opening).await {
-            Phase::Ended(error) => Err(self.connect_error(error)),
+            Phase::Ended(error) => Err(self.connect_error(*error)),
             _ => Ok(()),
         }
     }
@@ -211,7 +211,7 @@ impl Association {
         match shard.inspect(|node| node.phase(ticket)) {
             Phase::Opening => Ok(false),
             Phase::Open => Ok(true),
-            Phase::Ended(error) => Err(self.connect_error(error)),
+            Phase::Ended(error) => Err(self.connect_error(*error)),
         }
     }
 
@@ -220,7 +220,7 @@ impl Association {
     /// Dropping the future changes nothing.
     pub async fn ended(&self) -> AssociationError {
         match self.phase_after(|phase| matches!(phase, Phase::Ended(_))).await {
-            Phase::Ended(error) => error,
+            Phase::Ended(error) => *error,
             // Not reached: the phase above is the one that ended.
             _ => AssociationError::Closed,
         }
@@ -231,8 +231,12 @@ impl Association {
     ///
     /// # Errors
     /// See [`SendError`].
-    pub async fn send(&self, stream: StreamId, payload: impl Into<Bytes>) -> Result<(), SendError> {
-        self.send_with(stream, payload, SendOptions::default()).await
+    pub fn send(
+        &self,
+        stream: StreamId,
+        payload: impl Into<Bytes>,
+    ) -> impl Future<Output = Result<(), SendError>> {
+        self.send_with(stream, payload, SendOptions::default())
     }
 
     /// Sends a message. Waits while the send buffer is full, and returns when the message is in it;
@@ -242,22 +246,25 @@ impl Association {
     ///
     /// # Errors
     /// See [`SendError`]; nothing of the message was sent then.
-    pub async fn send_with(
+    pub fn send_with(
         &self,
         stream: StreamId,
         payload: impl Into<Bytes>,
         options: SendOptions,
-    ) -> Result<(), SendError> {
+    ) -> impl Future<Output = Result<(), SendError>> {
+        // Not within the future, which would be larger by the payload as it was.
         let payload = payload.into();
-        loop {
-            tokio::task::consume_budget().await;
-            let writable = self.handle.ticket.signals.writable.notified();
-            tokio::pin!(writable);
-            writable.as_mut().enable();
-            match self.try_send(stream, payload.clone(), options) {
-                Err(TrySendError::Full) => writable.await,
-                Err(TrySendError::Send(error)) => return Err(error),
-                Ok(()) => return Ok(()),
+        async move {
+            loop {
+                tokio::task::consume_budget().await;
+                let writable = self.handle.ticket.signals.changed.notified();
+                tokio::pin!(writable);
+                writable.as_mut().enable();
+                match self.try_send(stream, payload.clone(), options) {
+                    Err(TrySendError::Full) => writable.await,
+                    Err(TrySendError::Send(error)) => return Err(error),
+                    Ok(()) => return Ok(()),
+                }
             }
         }
     }
@@ -294,7 +301,7 @@ impl Association {
             (sctp::SendError::TooLarge { length, maximum }, _) => {
                 SendError::TooLarge { length, maximum }.into()
             }
-            (sctp::SendError::Closed, Phase::Ended(error)) => SendError::Ended(error).into(),
+            (sctp::SendError::Closed, Phase::Ended(error)) => SendError::Ended(*error).into(),
             (sctp::SendError::Closed, _) => SendError::ShuttingDown.into(),
         })
     }

@@ -135,7 +135,7 @@ impl Node {
     // ---- a handle's calls ----------------------------------------------------------------------
 
     pub(crate) fn phase(&self, ticket: &Ticket) -> Phase {
-        let ended = || Phase::Ended(AssociationError::Restarted);
+        let ended = || Phase::Ended(Box::new(AssociationError::Restarted));
         self.entry(ticket).map_or_else(ended, |entry| entry.phase.clone())
     }
 
@@ -216,7 +216,7 @@ impl Node {
                 None => {
                     entry.readable = false;
                     return match &entry.phase {
-                        Phase::Ended(error) => Err(error.clone()),
+                        Phase::Ended(error) => Err((**error).clone()),
                         _ => Ok(None),
                     };
                 }

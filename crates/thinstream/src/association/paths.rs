@@ -96,7 +96,7 @@ impl Association {
     ) -> Option<T> {
         let Handle { shard, ticket, .. } = &*self.handle;
         loop {
-            let noticed = ticket.signals.noticed.notified();
+            let noticed = ticket.signals.changed.notified();
             tokio::pin!(noticed);
             noticed.as_mut().enable();
             // Before the notices, since the last of them come before the end.

@@ -38,20 +38,20 @@ impl StreamHandle {
     ///
     /// # Errors
     /// See [`SendError`].
-    pub async fn send(&self, payload: impl Into<Bytes>) -> Result<(), SendError> {
-        self.association.send(self.id, payload).await
+    pub fn send(&self, payload: impl Into<Bytes>) -> impl Future<Output = Result<(), SendError>> {
+        self.association.send(self.id, payload)
     }
 
     /// As [`Association::send_with`].
     ///
     /// # Errors
     /// See [`SendError`].
-    pub async fn send_with(
+    pub fn send_with(
         &self,
         payload: impl Into<Bytes>,
         options: SendOptions,
-    ) -> Result<(), SendError> {
-        self.association.send_with(self.id, payload, options).await
+    ) -> impl Future<Output = Result<(), SendError>> {
+        self.association.send_with(self.id, payload, options)
     }
 
     /// As [`Association::try_send`].

@@ -62,7 +62,7 @@ impl Node {
                     entry.readable = true;
                     entry.signals.readable.notify_waiters();
                 }),
-                Event::Writable => self.with(id, |entry| entry.signals.writable.notify_waiters()),
+                Event::Writable => self.with(id, |entry| entry.signals.changed.notify_waiters()),
                 Event::Closed => self.with(id, |entry| entry.end(AssociationError::Closed)),
                 Event::Failed(Failure::OutOfResource) => self.on_evicted(id),
                 Event::Failed(failure) => {

@@ -15,20 +15,15 @@ use crate::stash::Stash;
 pub(crate) struct Signals {
     /// A message arrived, or there will be none any more.
     pub(crate) readable: Notify,
-    /// The send buffer has room, or will not be used any more.
-    pub(crate) writable: Notify,
-    /// The association is set up, or over.
+    /// Something else did: the association is set up, its send buffer has room, there is a notice of a path, a message given up,
+    /// streams or addresses, or the association is over. One signal for all, since each is rare and takes memory of its own.
     pub(crate) changed: Notify,
-    /// There is a notice of a path, a message given up, streams or addresses, or there will be none any more.
-    pub(crate) noticed: Notify,
 }
 
 impl Signals {
     pub(super) fn wake_all(&self) {
         self.readable.notify_waiters();
-        self.writable.notify_waiters();
         self.changed.notify_waiters();
-        self.noticed.notify_waiters();
     }
 }
 
@@ -37,7 +32,8 @@ impl Signals {
 pub(crate) enum Phase {
     Opening,
     Open,
-    Ended(AssociationError),
+    /// Boxed, since most associations are not over.
+    Ended(Box<AssociationError>),
 }
 
 /// An association that has handles, or waits to be accepted.
@@ -79,14 +75,25 @@ impl Entry {
 
     pub(super) fn notice(&mut self, push: impl FnOnce(&mut Notices)) {
         push(self.notices.get_or_insert_default());
-        self.signals.noticed.notify_waiters();
+        self.signals.changed.notify_waiters();
     }
 
     /// The first reason stays.
     pub(super) fn end(&mut self, why: AssociationError) {
         if !matches!(self.phase, Phase::Ended(_)) {
-            self.phase = Phase::Ended(why);
+            self.phase = Phase::Ended(Box::new(why));
         }
         self.signals.wake_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_rare_is_not_kept_for_every_association() {
+        let sizes = [size_of::<Entry>(), size_of::<Signals>()];
+        assert!(sizes[0] <= 64 && sizes[1] <= 64, "{sizes:?} bytes");
     }
 }
