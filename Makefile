@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark release
+.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-edge bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -94,6 +94,10 @@ soak:            ## SCTP and TCP, 10,000 associations each for hours of virtual 
 	$(CARGO) run --release --locked -p thinstream-lab --example soak sctp $(ARGS)
 	$(CARGO) run --release --locked -p thinstream-lab --example soak tcp $(ARGS)
 	$(CARGO) test --release --locked --workspace -- --ignored
+
+bench-edge:      ## what an edge costs beside the kernel alone and haproxy, in network namespaces (as root; ARGS=--connections N ...)
+	$(CARGO) build --release --locked -p thinstream-cli --bin thinstream
+	cd benches/sockets && $(CARGO) run --release --locked -- edge $(ARGS)
 
 soak-sockets:    ## 10,000 associations over real sockets for an hour, 1 % of packets lost: memory flat, nothing lost (ARGS="--associations N --seconds N")
 	cd benches/sockets && $(CARGO) run --release --locked -- soak $(ARGS)

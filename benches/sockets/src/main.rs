@@ -7,6 +7,7 @@
 
 mod answers;
 mod clients;
+mod edge;
 mod pace;
 mod probe;
 mod process;
@@ -40,6 +41,9 @@ enum Role {
     /// Many associations of thinstream for long, through a relay that loses packets: memory and latencies of the server each
     /// minute; fails if a message is lost, repeated or out of order, or if the server's memory grows.
     Soak(soak::Plan),
+    /// What an edge costs: clients' TCP from another network namespace to the service itself, through `thinstream edge` and
+    /// through haproxy in TCP mode, in turns. Needs root.
+    Edge(edge::Plan),
     /// The server process of a measurement; started by the benchmark.
     Serve {
         transport: Transport,
@@ -72,6 +76,7 @@ fn main() -> Result<()> {
     match arguments.role {
         None => rounds::run(&arguments.plan),
         Some(Role::Soak(plan)) => soak::run(&plan),
+        Some(Role::Edge(plan)) => edge::run(&plan),
         Some(Role::Relay { server, clients, loss }) => relay::run(&server, clients, loss),
         Some(Role::Serve { transport, threads }) => server::run(transport, threads),
         Some(Role::Drive { transport, server, connections, interval_ms }) => {

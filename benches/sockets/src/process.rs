@@ -28,7 +28,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts this program with other arguments.
+    /// Starts this program with other arguments, in the network namespace of the calling thread.
     pub fn start(arguments: &[&str]) -> Result<Process> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(arguments)

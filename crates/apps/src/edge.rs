@@ -163,7 +163,8 @@ pub async fn edge_until<S: Future<Output = ()>>(
     }
     // Connections that are left end however the rest ended.
     running.end().await;
-    worked.map(|()| running.registry.report())
+    worked?;
+    Ok(running.registry.report().await)
 }
 
 fn device(options: &EdgeOptions) -> TunOptions {
@@ -210,6 +211,8 @@ struct Running {
     drivers: JoinSet<io::Result<()>>,
     /// The server of metrics.
     others: JoinSet<()>,
+    /// The survey that the next status is made of.
+    surveys: JoinSet<EdgeStatus>,
     clock: Clock,
 }
 
@@ -234,8 +237,8 @@ impl Running {
             shards.push(shard);
         }
         let registry = Arc::new(Registry::new(options, budget, most, shards, clock));
-        let (rules, flows, others) = Default::default();
-        Ok(Running { rules, most, registry, accepted, flows, drivers, others, clock })
+        let (rules, flows, others, surveys) = Default::default();
+        Ok(Running { rules, most, registry, accepted, flows, drivers, others, surveys, clock })
     }
 
     fn serve_metrics(&mut self, listener: TcpListener) {
@@ -259,8 +262,13 @@ impl Running {
                 Some(_) = self.flows.join_next() => {}
                 _ = ticks.tick() => {
                     self.rules.look();
-                    notice(EdgeNotice::Status(self.registry.status()));
+                    // One at a time: where it takes longer than the interval, the next one waits.
+                    if self.surveys.is_empty() {
+                        let registry = self.registry.clone();
+                        self.surveys.spawn(async move { registry.status().await });
+                    }
                 }
+                Some(Ok(status)) = self.surveys.join_next() => notice(EdgeNotice::Status(status)),
                 renewed = self.rules.renewed() => notice(match renewed {
                     Ok(()) => EdgeNotice::RulesRestored,
                     Err(error) => EdgeNotice::RulesLost { why: error.to_string() },

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use apps::edge::{
     EdgeError, EdgeFile, EdgeNotice, EdgeOptions, Listen, Network, RouteError, Service,
@@ -105,15 +107,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runtime = runtime.enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
     let report = {
-        let mut notice = notices(&options, arguments.json);
-        runtime.block_on(edge(&options, &mut notice)).map_err(|error| match error {
-            EdgeError::Options(_)
-            | EdgeError::Listen { .. }
-            | EdgeError::Routes(RouteError::NoInterface(..)) => Failure::usage(error),
-            EdgeError::Tun(ref wrong) if wrong.kind() == std::io::ErrorKind::InvalidInput => {
-                Failure::usage(error)
+        let printer = Printer::start(notices(&options, arguments.json));
+        runtime.block_on(edge(&options, &mut |notice| printer.print(notice))).map_err(|error| {
+            match error {
+                EdgeError::Options(_)
+                | EdgeError::Listen { .. }
+                | EdgeError::Routes(RouteError::NoInterface(..)) => Failure::usage(error),
+                EdgeError::Tun(ref wrong) if wrong.kind() == std::io::ErrorKind::InvalidInput => {
+                    Failure::usage(error)
+                }
+                _ => Failure::network(error),
             }
-            _ => Failure::network(error),
         })?
     };
     let printed = match arguments.json {
@@ -139,7 +143,41 @@ fn tagged(event: &str, value: &impl serde::Serialize) -> String {
     serde_json::to_string(&Tagged { event, value }).unwrap_or_default()
 }
 
-fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send {
+/// Prints notices on a thread of its own: a slow reader, or thousands of connections in a line, keep no packet waiting. Dropped,
+/// it has printed all that it took.
+struct Printer {
+    notices: Option<SyncSender<EdgeNotice>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Printer {
+    fn start(mut print: impl FnMut(EdgeNotice) + Send + 'static) -> Printer {
+        let (notices, taken) = sync_channel(1);
+        let thread = std::thread::spawn(move || taken.into_iter().for_each(&mut print));
+        Printer { notices: Some(notices), thread: Some(thread) }
+    }
+
+    /// Takes a notice. A state is left out while the one before it is still being printed; the others wait for their turn.
+    fn print(&self, notice: EdgeNotice) {
+        let Some(notices) = &self.notices else { return };
+        // The thread takes notices until the channel is closed.
+        let _ = match notice {
+            EdgeNotice::Status(_) => notices.try_send(notice).is_ok(),
+            _ => notices.send(notice).is_ok(),
+        };
+    }
+}
+
+impl Drop for Printer {
+    fn drop(&mut self) {
+        self.notices = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send + 'static {
     /// Connections shown on a terminal.
     const SHOWN: usize = 20;
     let listening = describe(options);

@@ -52,7 +52,7 @@ async fn answer(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
     let first = String::from_utf8_lossy(&request);
     let mut words = first.split_whitespace();
     let (status, body) = match (words.next(), words.next()) {
-        (Some("GET"), Some("/metrics")) => ("200 OK", render(&registry.status())),
+        (Some("GET"), Some("/metrics")) => ("200 OK", render(&registry.status().await)),
         (Some("GET"), _) => ("404 Not Found", "metrics are at /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
     };

@@ -1,7 +1,8 @@
 //! Connections of the edge, and totals over all of them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{Host, Instant};
@@ -24,6 +25,8 @@ pub(super) struct Entry {
     since: Instant,
     bytes_up: AtomicU64,
     bytes_down: AtomicU64,
+    /// Whether it is over, and its figures are among those of the past; changes under the registry's lock.
+    ended: AtomicBool,
 }
 
 impl Entry {
@@ -118,6 +121,7 @@ impl Registry {
             since: self.clock.now(),
             bytes_up: AtomicU64::new(0),
             bytes_down: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
         });
         present.counts[accepted.service] += 1;
         present.clients.insert(key, of_client + 1);
@@ -144,6 +148,7 @@ impl Registry {
         let mut tally = ServiceCounters::default();
         tally.count_end(end);
         if let Some(entry) = entry {
+            entry.ended.store(true, Ordering::Relaxed);
             tally.add_connection(&figures(&entry), info.as_ref());
             present.counts[accepted.service] -= 1;
             present.forget_client((accepted.service, Host::from(accepted.client.ip())));
@@ -164,26 +169,39 @@ impl Registry {
     }
 
     /// State of all services and connections.
-    pub(super) fn status(&self) -> EdgeStatus {
-        let now = self.clock.now();
-        let present = self.present();
-        let mut tallies = present.past.clone();
-        let counts = present.counts.clone();
-        let mut connections = Vec::with_capacity(present.entries.len());
-        let stack = self.stack();
-        for entry in present.entries.values() {
-            let info = self.info(entry, now);
-            tallies[entry.service].add_connection(&figures(entry), info.as_ref());
-            let service = &self.services[entry.service];
-            connections.push(ConnectionStatus::new(
-                service.name.clone(),
-                entry.client,
-                now.since(entry.since),
-                figures(entry),
-                info.as_ref(),
-            ));
+    pub(super) async fn status(&self) -> EdgeStatus {
+        self.survey(true).await
+    }
+
+    /// Totals since the start.
+    pub(super) async fn report(&self) -> EdgeReport {
+        let EdgeStatus { elapsed_s, services, stack, .. } = self.survey(false).await;
+        EdgeReport { elapsed_s, services, stack }
+    }
+
+    /// State of all services, and of connections where they are wanted `one_by_one`. Thousands of connections take
+    /// milliseconds, so that their packets are handled in between.
+    async fn survey(&self, one_by_one: bool) -> EdgeStatus {
+        let mut seen = Vec::new();
+        let mut from = Bound::Unbounded;
+        loop {
+            let some = self.some_from(from);
+            let Some(last) = some.last() else { break };
+            from = Bound::Excluded((last.shard, last.id));
+            let now = self.clock.now();
+            seen.extend(some.into_iter().map(|entry| self.see(entry, now, one_by_one)));
+            tokio::task::yield_now().await;
         }
+        let present = self.present();
+        let (mut tallies, counts) = (present.past.clone(), present.counts.clone());
+        // Those that ended meanwhile are among the past ones.
+        seen.retain(|one| !one.entry.ended.load(Ordering::Relaxed));
         drop(present);
+        let mut connections = Vec::new();
+        for Seen { entry, tally, status } in seen {
+            tallies[entry.service].add(&tally);
+            connections.extend(status);
+        }
         let services = self
             .services
             .iter()
@@ -191,17 +209,31 @@ impl Registry {
             .zip(counts)
             .map(|((service, tally), here)| ServiceReport::new(service, here, tally));
         EdgeStatus {
-            elapsed_s: now.since(Instant::ZERO).as_secs_f64(),
+            elapsed_s: self.clock.now().since(Instant::ZERO).as_secs_f64(),
             services: services.collect(),
-            stack,
+            stack: self.stack(),
             connections,
         }
     }
 
-    /// Totals since the start.
-    pub(super) fn report(&self) -> EdgeReport {
-        let EdgeStatus { elapsed_s, services, stack, .. } = self.status();
-        EdgeReport { elapsed_s, services, stack }
+    /// The next connections in their order, no more than are looked at without a pause.
+    fn some_from(&self, from: Bound<(usize, tcp::ConnectionId)>) -> Vec<Arc<Entry>> {
+        const AT_ONCE: usize = 32;
+        let present = self.present();
+        let some = present.entries.range((from, Bound::Unbounded));
+        some.take(AT_ONCE).map(|(_, entry)| entry.clone()).collect()
+    }
+
+    fn see(&self, entry: Arc<Entry>, now: Instant, one_by_one: bool) -> Seen {
+        let info = self.info(&entry, now);
+        let mut tally = ServiceCounters::default();
+        tally.add_connection(&figures(&entry), info.as_ref());
+        let status = one_by_one.then(|| {
+            let service = self.services[entry.service].name.clone();
+            let age = now.since(entry.since);
+            ConnectionStatus::new(service, entry.client, age, figures(&entry), info.as_ref())
+        });
+        Seen { entry, tally, status }
     }
 
     fn info(&self, entry: &Entry, now: Instant) -> Option<ConnectionInfo> {
@@ -238,6 +270,13 @@ impl Present {
             }
         }
     }
+}
+
+/// A connection as a survey found it.
+struct Seen {
+    entry: Arc<Entry>,
+    tally: ServiceCounters,
+    status: Option<ConnectionStatus>,
 }
 
 /// Bytes to the service and from it.
