@@ -153,7 +153,7 @@ fn a_replication_has_other_seeds_and_its_folder_is_read_as_such() {
     assert!(scratch.0.join("out/captures/seed=3 game-0 events.sqlog").exists());
     let output = lab(&[&["--resume"][..], &capture[1..], &["--capture-seeds", "1"]].concat());
     assert!(told(&output).1.contains("the plan has seeds 3 to 4"), "{output:?}");
-    let page = scratch.path("page.md");
+    let page = scratch.path("page.html");
     assert_eq!(run(&["lab", "report", &out, "--out", &page]).status.code(), Some(0));
     assert!(fs::read_to_string(page).unwrap().contains("seeds 3 to 4"));
 }

@@ -117,7 +117,7 @@ pub(super) fn seeds_needed(
         (0, true) => "the plan asks for no quantile of latency\n".to_owned(),
         (_, true) => format!("--seeds {most} would do for all; these runs had {}\n", plan.seeds),
         (_, false) => format!(
-            "no number of seeds can be named for all: some quantiles are not known well enough; ask again with more than the {} seeds of these runs\n",
+            "no number of seeds can be named for all: some quantiles are not known well enough; ask again with more seeds, these runs had {}\n",
             plan.seeds
         ),
     };
