@@ -46,6 +46,12 @@ pub(crate) fn run(what: impl ToString) -> PyErr {
     RunError::new_err(what.to_string())
 }
 
+/// A count that may be none.
+pub(crate) fn zero_or_more(name: &str, given: i64) -> PyResult<u64> {
+    let refused = |_| PyValueError::new_err(format!("{name} is {given}; give 0 or more"));
+    u64::try_from(given).map_err(refused)
+}
+
 /// A count that must be positive, if it is given.
 pub(crate) fn at_least_one(name: &str, given: Option<i64>) -> PyResult<Option<u64>> {
     let count =

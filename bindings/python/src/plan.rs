@@ -19,7 +19,7 @@ use crate::table::{Columns, Table};
 /// A plan, read and checked: what is run, what is varied, what is measured, what is expected.
 ///
 /// `size` is "normal", "full" (the paper's own) or "small" (what tests run); `seeds` replaces the number of runs of
-/// each cell; `vary` is a key and texts of values that replace those of the plan's sweep;
+/// each cell, and they follow `seed_offset`, with another of which the plan is another replication; `vary` is a key and texts of values that replace those of the plan's sweep;
 /// `distributions` keeps distributions of latency, which quantiles of all seeds together need.
 #[pyclass(frozen, module = "thinstream._native")]
 pub(crate) struct Plan {
@@ -32,6 +32,7 @@ pub(crate) struct Plan {
 struct Asked {
     size: Size,
     seeds: Option<i64>,
+    seed_offset: i64,
     vary: Option<Varied>,
     distributions: bool,
 }
@@ -62,19 +63,22 @@ impl Asked {
     fn new(
         size: &str,
         seeds: Option<i64>,
+        seed_offset: i64,
         vary: Option<Varied>,
         distributions: bool,
     ) -> PyResult<Asked> {
-        Ok(Asked { size: size_of(size)?, seeds, vary, distributions })
+        Ok(Asked { size: size_of(size)?, seeds, seed_offset, vary, distributions })
     }
 
     /// Reads a text so. A sweep can be large: Ctrl-C ends it.
     fn read(self, py: Python<'_>, text: String) -> PyResult<Plan> {
         let seeds = errors::at_least_one("seeds", self.seeds)?;
+        let seed_offset = errors::zero_or_more("seed_offset", self.seed_offset)?;
         let Asked { size, vary, distributions, .. } = self.clone();
         let plan = interruptible(py, move || {
             let vary = vary.as_ref().map(|(key, values)| (key.as_str(), values.as_slice()));
-            let mut plan = Checked::parse_varied(&text, size, seeds, vary)?;
+            let mut plan =
+                Checked::parse_varied(&text, size, seeds, vary)?.with_seed_offset(seed_offset)?;
             if distributions {
                 plan.keep_distributions();
             }
@@ -87,30 +91,32 @@ impl Asked {
 #[pymethods]
 impl Plan {
     #[new]
-    #[pyo3(signature = (text, *, size="normal", seeds=None, vary=None, distributions=false))]
+    #[pyo3(signature = (text, *, size="normal", seeds=None, seed_offset=0, vary=None, distributions=false))]
     fn new(
         py: Python<'_>,
         text: String,
         size: &str,
         seeds: Option<i64>,
+        seed_offset: i64,
         vary: Option<Varied>,
         distributions: bool,
     ) -> PyResult<Plan> {
-        Asked::new(size, seeds, vary, distributions)?.read(py, text)
+        Asked::new(size, seeds, seed_offset, vary, distributions)?.read(py, text)
     }
 
     /// The plan of a file, with the files that it names.
     #[staticmethod]
-    #[pyo3(signature = (path, *, size="normal", seeds=None, vary=None, distributions=false))]
+    #[pyo3(signature = (path, *, size="normal", seeds=None, seed_offset=0, vary=None, distributions=false))]
     fn read(
         py: Python<'_>,
         path: PathBuf,
         size: &str,
         seeds: Option<i64>,
+        seed_offset: i64,
         vary: Option<Varied>,
         distributions: bool,
     ) -> PyResult<Plan> {
-        let asked = Asked::new(size, seeds, vary, distributions)?;
+        let asked = Asked::new(size, seeds, seed_offset, vary, distributions)?;
         let in_file = |error: &dyn Display| {
             errors::PlanError::new_err(format!("plan {}: {error}", path.display()))
         };
@@ -123,19 +129,21 @@ impl Plan {
 
     /// A plan of a paper, by the name of the plan ("sctp-thin/fig8a"), or of the figure or table ("8a").
     #[staticmethod]
-    #[pyo3(signature = (name, *, size="normal", seeds=None, vary=None, distributions=false))]
+    #[pyo3(signature = (name, *, size="normal", seeds=None, seed_offset=0, vary=None, distributions=false))]
     fn experiment(
         py: Python<'_>,
         name: &str,
         size: &str,
         seeds: Option<i64>,
+        seed_offset: i64,
         vary: Option<Varied>,
         distributions: bool,
     ) -> PyResult<Plan> {
         let found =
             known::find(name).map_err(|error| errors::PlanError::new_err(error.to_string()))?;
         match found.as_slice() {
-            [one] => Asked::new(size, seeds, vary, distributions)?.read(py, one.text.to_owned()),
+            [one] => Asked::new(size, seeds, seed_offset, vary, distributions)?
+                .read(py, one.text.to_owned()),
             several => {
                 let names: Vec<_> = several.iter().map(|one| one.name).collect();
                 Err(errors::PlanError::new_err(format!(
@@ -147,12 +155,13 @@ impl Plan {
     }
 
     /// Changes what is asked of the plan; what is not given stays.
-    #[pyo3(signature = (*, size=None, seeds=None, vary=None, distributions=None))]
+    #[pyo3(signature = (*, size=None, seeds=None, seed_offset=None, vary=None, distributions=None))]
     fn replace(
         &self,
         py: Python<'_>,
         size: Option<&str>,
         seeds: Option<i64>,
+        seed_offset: Option<i64>,
         vary: Option<Varied>,
         distributions: Option<bool>,
     ) -> PyResult<Plan> {
@@ -160,6 +169,7 @@ impl Plan {
         let asked = Asked {
             size: size.map_or(Ok(before.size), size_of)?,
             seeds: seeds.or(before.seeds),
+            seed_offset: seed_offset.unwrap_or(before.seed_offset),
             vary: vary.or(before.vary),
             distributions: distributions.unwrap_or(before.distributions),
         };
@@ -211,6 +221,12 @@ impl Plan {
         self.plan.seeds
     }
 
+    /// The number before the first seed.
+    #[getter]
+    fn seed_offset(&self) -> u64 {
+        self.plan.seed_offset()
+    }
+
     /// Runs: cells times seeds.
     #[getter]
     fn jobs(&self) -> u64 {
@@ -260,6 +276,7 @@ impl Plan {
         let named = PyDict::new(py);
         named.set_item("size", self.size())?;
         named.set_item("seeds", self.asked.seeds)?;
+        named.set_item("seed_offset", self.asked.seed_offset)?;
         named.set_item("vary", self.asked.vary.clone())?;
         named.set_item("distributions", self.asked.distributions)?;
         Ok((PyTuple::new(py, [self.text()])?, named))

@@ -174,7 +174,7 @@ pub(crate) fn run_jobs<'py>(
 }
 
 fn has(plan: &Checked, job: &Job) -> bool {
-    job.cell < plan.cells.len() && (1..=plan.seeds).contains(&job.seed)
+    job.cell < plan.cells.len() && plan.seed_range().contains(&job.seed)
 }
 
 /// Brings together what others ran: journals in any order, as often as they come; a run counts once.

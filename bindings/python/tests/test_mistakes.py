@@ -36,6 +36,9 @@ def test_numbers_that_are_no_counts(text: str) -> None:
     for what, seeds in [("-1", -1), ("0", 0), ("10000000 runs", 10**15)]:
         with pytest.raises(ValueError, match=what):
             lab.plan(text, seeds=seeds)
+    for what, offset in [("seed_offset is -1; give 0 or more", -1)]:
+        with pytest.raises(ValueError, match=what):
+            lab.plan(text, seed_offset=offset)
     for jobs in (0, -1):
         with pytest.raises(ValueError, match=f"jobs is {jobs}: .* give 1 or more"):
             lab.run(text, jobs=jobs)

@@ -50,6 +50,11 @@ def test_size_seeds_and_values_can_be_asked_for(text: str) -> None:
     assert lab.plan(text, seeds=2).jobs == 4
     varied = lab.plan(text, vary=("flow.thin.policy", ["lksctp", "thin"]))
     assert len(varied.cells) == 4 and varied.cells[-1]["flow.thin.policy"] == "thin"
+    later = lab.plan(text, seeds=2, seed_offset=7)
+    assert (later.seed_offset, later.jobs) == (7, 4)
+    assert later.fingerprint != lab.plan(text, seeds=2).fingerprint
+    assert pickle.loads(pickle.dumps(later)) == later == lab.plan(later)
+    assert {row["seed"] for row in lab.run(later).rows().to_pylist()} == {8, 9}
     again = lab.plan(varied, seeds=1)
     assert (again.jobs, again.cells) == (4, varied.cells)
     small = lab.Plan.experiment("rto-wlan/analysis", size="small")

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ::io::{Clock, PcapTap};
 use base::{DatagramMeta, Instant, Transmit};
 use bytes::Bytes;
-use lab::events::EventLine;
+use qlog::EventLine;
 use thinstream::{Carrier, PacketTap, TimedEvent};
 
 /// A file that cannot be written or read.

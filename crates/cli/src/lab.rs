@@ -97,12 +97,19 @@ struct Run {
     json: bool,
 }
 
-/// The size of a plan.
+/// The greatest offset of seeds: readers of JSON know seeds up to 2^53 exactly.
+const MOST_OFFSET: u64 = 1_000_000_000_000;
+
+/// The size of a plan, and its seeds.
 #[derive(Clone, Default, clap::Args)]
 struct SizeArguments {
     /// Seeds of each cell, instead of the plan's number.
     #[arg(long, value_name = "N", value_parser = within(1..=1_000_000_u64))]
     seeds: Option<u64>,
+    /// Begin after this seed instead of with seed 1: the same plan again with other chance. Results of different offsets
+    /// are replications, which are independent of each other.
+    #[arg(long, value_name = "N", default_value = "0", value_parser = within(0..=MOST_OFFSET))]
+    seed_offset: u64,
     /// The paper's own durations and numbers of runs.
     #[arg(long, conflicts_with = "small")]
     full: bool,
@@ -199,7 +206,7 @@ impl SizeArguments {
             (_, true) => Size::Small,
             _ => Size::Normal,
         };
-        Plan::parse_varied(text, chosen, self.seeds, varied)
+        Plan::parse_varied(text, chosen, self.seeds, varied)?.with_seed_offset(self.seed_offset)
     }
 }
 
@@ -308,7 +315,7 @@ mod tests {
             "merge p.toml d e --out f --seeds 3 --anew",
             "list --json",
             "networks --json",
-            "run p.toml --network lte --small",
+            "run p.toml --network lte --small --seed-offset 1000",
             "compare p.toml --network 5g-drive",
             "fit p.toml --tries 9 --choice 2 --jobs 2 --seeds 3 --small --out f --json",
         ] {

@@ -148,6 +148,66 @@ fn units_are_sound(system: &Path) {
 }
 
 #[test]
+fn results_are_deposited_the_same_twice_whole_and_citable() {
+    if !has("python3") || !has("tar") {
+        return;
+    }
+    let scratch = Scratch::new("deposit");
+    let at = |name: &str| scratch.0.join(name).display().to_string();
+    let results = at("results");
+    done(PROGRAM, &["lab", "reproduce", "rto-wlan/section5", "--small", "--out", &results]);
+    let script = root().join("packaging/deposit");
+    let archives = [at("one/thinstream-results.tar.gz"), at("two/thinstream-results.tar.gz")];
+    for archive in &archives {
+        done(&script, &[PROGRAM, &results, archive]);
+    }
+    let [one, two] = archives.each_ref().map(|archive| fs::read(archive).unwrap());
+    assert!(one == two, "two archives differ");
+
+    done("tar", &["-xzf", &archives[0], "-C", &at("")]);
+    let unpacked = scratch.0.join("thinstream-results");
+    let held = files(&unpacked);
+    for wanted in [
+        "CITATION.cff",
+        "LICENSE-MIT",
+        "README.md",
+        "SHA256SUMS",
+        "report.html",
+        "results/rto-wlan/section5/manifest.json",
+        "results/rto-wlan/section5/rows.csv",
+        "results/rto-wlan/section5/runs.journal",
+        "tables.md",
+    ] {
+        assert!(held.iter().any(|one| one == wanted), "{wanted} in {held:?}");
+    }
+    let sums = fs::read_to_string(unpacked.join("SHA256SUMS")).unwrap();
+    assert_eq!(sums.lines().count(), held.len() - 1);
+    done(
+        "sh",
+        &["-c", &format!("cd {} && sha256sum --quiet --check SHA256SUMS", unpacked.display())],
+    );
+    let told = fs::read_to_string(unpacked.join("README.md")).unwrap();
+    assert!(told.contains("thinstream lab reproduce rto-wlan/section5 --small"), "{told}");
+    let again = at("again.md");
+    let held = unpacked.join("results").display().to_string();
+    done(PROGRAM, &["lab", "report", &held, "--out", &again]);
+    let tables = fs::read_to_string(unpacked.join("tables.md")).unwrap();
+    assert_eq!(fs::read_to_string(again).unwrap(), tables);
+}
+
+#[test]
+fn the_citation_is_of_this_version() {
+    let citation = fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let changes = fs::read_to_string(root().join("CHANGELOG.md")).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(citation.contains(&format!("\nversion: {version}\n")), "CITATION.cff is of another");
+    let released =
+        changes.lines().find_map(|line| line.strip_prefix(&format!("## [{version}] - ")));
+    let date = format!("\ndate-released: {}\n", released.unwrap());
+    assert!(citation.contains(&date), "CITATION.cff lacks {date}");
+}
+
+#[test]
 fn units_have_no_more_rights_than_they_need() {
     if !has("systemd-analyze") {
         return;

@@ -135,6 +135,47 @@ fn a_folder_of_results_is_refused_unless_it_is_to_be_resumed_or_removed() {
 }
 
 #[test]
+fn a_replication_has_other_seeds_and_its_folder_is_read_as_such() {
+    let scratch = Scratch::new("offset");
+    let (plan, out) = (plan(&scratch, "one", 2), scratch.path("out"));
+    let lab = |more: &[&str]| run(&[&["lab", "run", &plan, "--out", &out], more].concat());
+    let rows = || fs::read_to_string(scratch.0.join("out/rows.csv")).unwrap();
+    assert_eq!(lab(&[]).status.code(), Some(0));
+    let first = rows();
+    let output = lab(&["--resume", "--seed-offset", "2"]);
+    assert_eq!(output.status.code(), Some(2), "results of other seeds do not mix");
+    let capture = ["--anew", "--seed-offset", "2", "--capture", "game"];
+    let output = lab(&capture);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output).1);
+    let later = rows();
+    let shared = later.lines().skip(1).filter(|line| first.contains(line));
+    assert_eq!(shared.count(), 0, "{later}");
+    assert!(scratch.0.join("out/captures/seed=3 game-0 events.sqlog").exists());
+    let output = lab(&[&["--resume"][..], &capture[1..], &["--capture-seeds", "1"]].concat());
+    assert!(told(&output).1.contains("the plan has seeds 3 to 4"), "{output:?}");
+    let page = scratch.path("page.html");
+    assert_eq!(run(&["lab", "report", &out, "--out", &page]).status.code(), Some(0));
+    assert!(fs::read_to_string(page).unwrap().contains("seeds 3 to 4"));
+}
+
+#[test]
+fn a_number_of_seeds_is_named_only_where_it_is_known() {
+    let scratch = Scratch::new("precision");
+    let ask = |seeds: u32| {
+        let plan = plan(&scratch, "one", seeds);
+        told(&run(&["lab", "run", &plan, "--precision", "5%"])).0
+    };
+    // The 99th percentile takes 368 independent values, and a seed has 80.
+    for (seeds, said) in [(1, "one seed does not say"), (2, "too few values")] {
+        let text = ask(seeds);
+        assert!(text.contains(said) && text.contains("no number of seeds"), "{text}");
+        assert!(!text.contains("would do"), "{text}");
+    }
+    let text = ask(20);
+    assert!(text.contains("would do for all; these runs had 20"), "{text}");
+}
+
+#[test]
 fn a_page_that_cannot_be_written_costs_no_numbers() {
     let scratch = Scratch::new("page");
     let plan = plan(&scratch, "one", 1);

@@ -102,8 +102,9 @@ pub fn count(finished: &Finished) -> u64 {
 
 /// All jobs of a plan, seed by seed, so that all cells advance side by side.
 pub fn jobs(plan: &Plan) -> Vec<Job> {
-    let seeds = 1..=plan.seeds;
-    seeds.flat_map(|seed| (0..plan.cells.len()).map(move |cell| Job { cell, seed })).collect()
+    plan.seed_range()
+        .flat_map(|seed| (0..plan.cells.len()).map(move |cell| Job { cell, seed }))
+        .collect()
 }
 
 /// The jobs of this shard that `done` does not name, in their order.

@@ -71,7 +71,8 @@ impl<'a> Fit<'a> {
     pub fn plan(&self, setting: &Cell) -> Result<Plan, PlanError> {
         let mut table = self.table.clone();
         setting.apply(&mut table)?;
-        Plan::parse(&table.to_string(), self.plan.size, Some(self.plan.seeds))
+        Plan::parse(&table.to_string(), self.plan.size, Some(self.plan.seeds))?
+            .with_seed_offset(self.plan.seed_offset())
     }
 }
 

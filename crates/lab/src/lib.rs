@@ -17,13 +17,11 @@
 //! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: measures of groups of flows, as rows.
 //! - [`study`]: subjects other than flows over one network, once a crate with studies registers them.
-//! - [`events`]: recovery's events as JSON lines.
 //!
 //! Nothing here reads a clock, draws ambient randomness, or uses a file or a thread: the crate `runner` does.
 
 pub mod compare;
 pub mod engine;
-pub mod events;
 pub mod experiments;
 pub mod fate;
 pub mod fit;

@@ -28,6 +28,7 @@ mod transport;
 mod written;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -136,6 +137,8 @@ pub struct Plan {
     pub cells: Vec<(Cell, CellPlan)>,
     /// Seeds of each cell.
     pub seeds: u64,
+    /// Seeds begin after this one; 0 unless another replication is asked for.
+    seed_offset: u64,
 }
 
 /// One cell of a plan.
@@ -150,7 +153,7 @@ pub struct CellPlan {
     pub reproduces: Option<String>,
     /// The question, in two sentences.
     pub about: String,
-    /// Independent runs of each cell, with seeds 1, 2, and so on.
+    /// Independent runs of each cell, with seeds that follow each other.
     pub seeds: u64,
     /// Flows over a network, or a study.
     pub subject: Subject,
@@ -220,7 +223,8 @@ impl Plan {
         }
         let varied = varied.map(|(key, texts)| (key.to_owned(), texts.to_vec()));
         let text = text.to_owned();
-        let mut plan = Plan { text, size, varied, base, cells: Vec::new(), seeds: 0 };
+        let mut plan =
+            Plan { text, size, varied, base, cells: Vec::new(), seeds: 0, seed_offset: 0 };
         for cell in sweep::expand(&lists)? {
             let mut table = table.clone();
             cell.apply(&mut table)?;
@@ -245,6 +249,30 @@ impl Plan {
         plan.base.figures.iter().try_for_each(|one| one.check(&lists))?;
         plan.base.fit.iter().try_for_each(FitSection::check)?;
         Ok(plan)
+    }
+
+    /// The same plan with the seeds that follow `offset`: a replication, independent of the one without.
+    ///
+    /// # Errors
+    /// Where the last seed is none of 64 bits.
+    pub fn with_seed_offset(self, offset: u64) -> Result<Plan, PlanError> {
+        match offset.checked_add(self.seeds) {
+            Some(_) => Ok(Plan { seed_offset: offset, ..self }),
+            None => Err(PlanError::new(format!(
+                "an offset of {offset} leaves no room for {} seeds below 2^64; give a smaller one",
+                self.seeds
+            ))),
+        }
+    }
+
+    /// The number before the first seed.
+    pub fn seed_offset(&self) -> u64 {
+        self.seed_offset
+    }
+
+    /// The seeds that each cell runs with.
+    pub fn seed_range(&self) -> RangeInclusive<u64> {
+        self.seed_offset + 1..=self.seed_offset + self.seeds
     }
 
     /// Keeps distributions of latency too, which quantiles of all seeds together need.

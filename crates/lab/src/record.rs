@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-mod qlog;
+use qlog::QlogWriter;
 
 use crate::engine::{EngineError, Job};
 use crate::plan::{Plan, Subject};
@@ -101,7 +101,7 @@ pub fn record<W: Write + 'static>(
     plan: &Plan,
     job: Job,
     flow: &FlowName,
-    mut files: Files<W>,
+    files: Files<W>,
 ) -> Result<(), RecordError> {
     check(plan, flow)?;
     let Some((cell, one)) = plan.cells.get(job.cell) else { return Ok(()) };
@@ -118,7 +118,8 @@ pub fn record<W: Write + 'static>(
     capture.borrow_mut().finish()?;
     let log = ends.log.borrow();
     let title = format!("{}: {}, {flow}", plan.base.title, place());
-    qlog::write(&mut files.events, &title, log.first_unit(), log.steps.iter().flatten())?;
-    files.events.flush()?;
+    let mut events = QlogWriter::new(files.events, &title, log.first_unit())?;
+    log.steps.iter().flatten().try_for_each(|event| events.write(event))?;
+    events.finish()?;
     Ok(())
 }

@@ -40,17 +40,38 @@ pub fn latencies(finished: &Finished, cell: usize) -> Vec<&Distribution> {
 }
 
 /// The distribution of a measure in a cell, pooled over all seeds.
-pub fn pooled(
-    finished: &Finished,
-    cell: usize,
-    (of, measure, labels): (&str, &str, &Labels),
-) -> LatencyRecorder {
+pub fn pooled(finished: &Finished, cell: usize, name: (&str, &str, &Labels)) -> LatencyRecorder {
     let mut pooled = LatencyRecorder::new();
-    let results = finished.iter().filter(|(job, _)| job.cell == cell).map(|(_, results)| results);
-    for one in results.flat_map(|results| &results.distributions) {
-        if (one.of.as_str(), one.measure.as_str(), &one.labels) == (of, measure, labels) {
-            one.bins.iter().for_each(|(value, count)| pooled.record_bin(*value, *count));
-        }
+    for (_, one) in of_measure(finished, cell, name) {
+        one.bins.iter().for_each(|(value, count)| pooled.record_bin(*value, *count));
     }
     pooled
+}
+
+/// The distribution of a measure in a cell, of each seed that has it.
+pub fn by_seed(
+    finished: &Finished,
+    cell: usize,
+    name: (&str, &str, &Labels),
+) -> Vec<LatencyRecorder> {
+    let mut seeds: BTreeMap<u64, LatencyRecorder> = BTreeMap::new();
+    for (seed, one) in of_measure(finished, cell, name) {
+        let recorder = seeds.entry(seed).or_default();
+        one.bins.iter().for_each(|(value, count)| recorder.record_bin(*value, *count));
+    }
+    seeds.into_values().collect()
+}
+
+/// Seeds of a cell with their distributions of a measure.
+fn of_measure<'a>(
+    finished: &'a Finished,
+    cell: usize,
+    (of, measure, labels): (&'a str, &'a str, &'a Labels),
+) -> impl Iterator<Item = (u64, &'a Distribution)> {
+    let of_cell = finished.iter().filter(move |(job, _)| job.cell == cell);
+    let all = of_cell
+        .flat_map(|(job, results)| results.distributions.iter().map(move |one| (job.seed, one)));
+    all.filter(move |(_, one)| {
+        (one.of.as_str(), one.measure.as_str(), &one.labels) == (of, measure, labels)
+    })
 }

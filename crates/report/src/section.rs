@@ -100,9 +100,14 @@ fn entry(name: &str, value: &str) -> Entry {
 }
 
 fn runs(plan: &Plan, finished: &Finished, manifest: &Manifest) -> String {
-    let (cells, seeds) = (plan.cells.len(), plan.seeds);
-    let mut text =
-        format!("{} of {}: {cells} cells, seeds 1 to {seeds}", count(finished), plan.jobs());
+    let (cells, seeds) = (plan.cells.len(), plan.seed_range());
+    let mut text = format!(
+        "{} of {}: {cells} cells, seeds {} to {}",
+        count(finished),
+        plan.jobs(),
+        seeds.start(),
+        seeds.end()
+    );
     if let Some(seconds) = manifest.wall_s {
         text += &format!("; {} s", four_digits(seconds.round()));
     }

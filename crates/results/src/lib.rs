@@ -15,6 +15,7 @@ mod numbers;
 mod recorder;
 mod rows;
 mod seeds;
+mod seeds_needed;
 pub mod text_table;
 
 pub use by_retransmissions::{
@@ -32,6 +33,7 @@ pub use rows::{
     Unit, full_name,
 };
 pub use seeds::{
-    BySeed, CONFIDENCE, SeedsNeeded, Series, paired_difference, paired_differences, paired_ratio,
-    runs_for_quantile, seed_interval, seeds_for_quantile,
+    BySeed, CONFIDENCE, Series, paired_difference, paired_differences, paired_ratio,
+    runs_for_quantile, seed_interval,
 };
+pub use seeds_needed::{SeedsNeeded, seeds_for_quantile};

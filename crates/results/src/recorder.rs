@@ -85,6 +85,11 @@ impl LatencyRecorder {
         self.histogram.quantile(quantile).map(Duration::from_nanos)
     }
 
+    /// The share of latencies up to `bound`, to the resolution of the bins; 0 when there is none.
+    pub fn share_within(&self, bound: Duration) -> f64 {
+        self.histogram.share_within(bound.as_nanos())
+    }
+
     /// The quantile with a confidence interval that assumes no distribution (see
     /// [`quantile_ranks`]); none when there are too few latencies for it.
     pub fn quantile_interval(&self, quantile: f64, confidence: f64) -> Option<QuantileInterval> {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use crate::interval::{MeanInterval, mean_interval};
 use crate::numbers::mean;
-use crate::recorder::LatencyRecorder;
 use crate::rows::{Labels, Row, Unit, full_name};
 
 /// Confidence of all intervals unless another is asked for.
@@ -89,37 +88,6 @@ pub fn seed_interval(values: &BySeed) -> Option<MeanInterval> {
     mean_interval(&values.values().copied().collect::<Vec<_>>(), CONFIDENCE)
 }
 
-/// How many seeds it takes to know a quantile to within a share of it, either way, judged by what `seeds` of
-/// them gave: the interval narrows with the square root of the values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SeedsNeeded {
-    /// This number of seeds.
-    Seeds(u64),
-    /// The values are too few for an upper bound of the quantile: nothing says how wide its interval would be.
-    NoBound,
-}
-
-/// [`SeedsNeeded`]. None without any value, or where it cannot be asked.
-pub fn seeds_for_quantile(
-    pooled: &LatencyRecorder,
-    seeds: u64,
-    quantile: f64,
-    precision: f64,
-) -> Option<SeedsNeeded> {
-    let least = runs_for_quantile(quantile, (1.0 + CONFIDENCE) / 2.0)? as f64;
-    let values = pooled.count() as f64;
-    if values == 0.0 || precision <= 0.0 {
-        return None;
-    }
-    let enough = |share: f64| ((seeds as f64 * share).ceil() as u64).max(1);
-    let Some(known) = pooled.quantile_interval(quantile, CONFIDENCE) else {
-        return Some(SeedsNeeded::NoBound);
-    };
-    let width = (known.high.as_secs_f64() - known.low.as_secs_f64()) / 2.0;
-    let wide = width / known.value.as_secs_f64().max(1e-9) / precision;
-    Some(SeedsNeeded::Seeds(enough((wide * wide).max(least / values))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,23 +99,6 @@ mod tests {
         assert_eq!(runs_for_quantile(0.5, 0.95), Some(5));
         assert_eq!(runs_for_quantile(1.0, 0.95), None);
         assert_eq!(runs_for_quantile(0.5, 0.0), None);
-    }
-
-    #[test]
-    fn seeds_for_a_quantile_grow_with_the_square_of_the_precision() {
-        let mut pooled = LatencyRecorder::new();
-        (1..=10_000).for_each(|micros| pooled.record(base::Duration::from_micros(micros)));
-        let needed = |quantile, precision| seeds_for_quantile(&pooled, 10, quantile, precision);
-        let seeds = |count| Some(SeedsNeeded::Seeds(count));
-        // The median of 10000 values has ranks within 98 of 5000: 2 % either way.
-        assert_eq!((needed(0.5, 0.02), needed(0.5, 0.01)), (seeds(10), seeds(39)));
-        assert!(matches!(needed(0.5, 0.5), Some(SeedsNeeded::Seeds(1..10))));
-        // One in a hundred thousand takes 368878 values to have a bound, whatever the precision.
-        for precision in [0.5, 0.001] {
-            assert_eq!(needed(0.99999, precision), Some(SeedsNeeded::NoBound));
-        }
-        assert_eq!(needed(1.0, 0.5), None);
-        assert_eq!(seeds_for_quantile(&LatencyRecorder::new(), 10, 0.5, 0.5), None);
     }
 
     #[test]

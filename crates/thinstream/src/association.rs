@@ -7,6 +7,8 @@ mod messages;
 mod paths;
 #[cfg(any(feature = "futures", feature = "tokio-io"))]
 mod polled;
+#[cfg(feature = "qlog")]
+mod qlog;
 mod reconfiguration;
 mod set_up_errors;
 mod stream;

@@ -141,7 +141,7 @@
 //! # Features
 //!
 //! None is on by default. `futures`: messages as `Stream` and `Sink`. `tokio-io`: a stream as `AsyncRead` and `AsyncWrite`.
-//! `tracing`: spans and events. `capture`: an endpoint's packets in a file. `webrtc`: unmodified browsers connect by data
+//! `tracing`: spans and events. `qlog`: what loss recovery did and why. `capture`: an endpoint's packets in a file. `webrtc`: unmodified browsers connect by data
 //! channels (the module `webrtc`).
 //!
 //! # Cancellation
@@ -184,6 +184,8 @@ pub use options::{
     Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, SEND_BUFFER, SendOptions, new_identity,
 };
 pub use peer_address::PeerAddress;
+#[cfg(feature = "qlog")]
+pub use qlog::QlogWriter;
 pub use tap::PacketTap;
 
 /// Time as fields of policies, statistics and events have it: 64-bit nanoseconds, whose arithmetic saturates.

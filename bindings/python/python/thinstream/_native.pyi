@@ -58,6 +58,7 @@ class Plan:
         *,
         size: _Size = "normal",
         seeds: int | None = None,
+        seed_offset: int = 0,
         vary: tuple[str, Sequence[str]] | None = None,
         distributions: bool = False,
     ) -> Plan: ...
@@ -67,6 +68,7 @@ class Plan:
         *,
         size: _Size = "normal",
         seeds: int | None = None,
+        seed_offset: int = 0,
         vary: tuple[str, Sequence[str]] | None = None,
         distributions: bool = False,
     ) -> Plan: ...
@@ -76,6 +78,7 @@ class Plan:
         *,
         size: _Size = "normal",
         seeds: int | None = None,
+        seed_offset: int = 0,
         vary: tuple[str, Sequence[str]] | None = None,
         distributions: bool = False,
     ) -> Plan: ...
@@ -84,6 +87,7 @@ class Plan:
         *,
         size: _Size | None = None,
         seeds: int | None = None,
+        seed_offset: int | None = None,
         vary: tuple[str, Sequence[str]] | None = None,
         distributions: bool | None = None,
     ) -> Plan: ...
@@ -101,6 +105,8 @@ class Plan:
     def size(self) -> _Size: ...
     @property
     def seeds(self) -> int: ...
+    @property
+    def seed_offset(self) -> int: ...
     @property
     def jobs(self) -> int: ...
     @property

@@ -20,14 +20,8 @@ pub(super) struct Captures {
     /// several, such as thin:3.
     #[arg(long, value_name = "FLOW[:N]", requires = "out")]
     capture: Vec<FlowName>,
-    /// Of these seeds.
-    #[arg(
-        long,
-        value_name = "N,..",
-        value_delimiter = ',',
-        default_value = "1",
-        requires = "capture"
-    )]
+    /// Of these seeds; without it, of the first.
+    #[arg(long, value_name = "N,..", value_delimiter = ',', requires = "capture")]
     capture_seeds: Vec<u64>,
     /// Of the cells that have this value of what the plan varies; without it, of all.
     #[arg(long, value_name = "KEY=VALUE", requires = "capture")]
@@ -38,10 +32,10 @@ impl Captures {
     /// Fails for flows that do not exist, before anything is run.
     pub(super) fn check(&self, plan: &Plan) -> Result<(), Failure> {
         self.capture.iter().try_for_each(|flow| check(plan, flow).map_err(Failure::usage))?;
-        if let Some(seed) = self.capture_seeds.iter().find(|seed| !(1..=plan.seeds).contains(seed))
-            && !self.capture.is_empty()
-        {
-            let what = format!("--capture-seeds {seed}: the plan has seeds 1 to {}", plan.seeds);
+        let seeds = plan.seed_range();
+        if let Some(seed) = self.capture_seeds.iter().find(|seed| !seeds.contains(seed)) {
+            let (first, last) = (seeds.start(), seeds.end());
+            let what = format!("--capture-seeds {seed}: the plan has seeds {first} to {last}");
             return Err(Failure::usage(what));
         }
         let none = !self.capture.is_empty() && self.cells(plan).next().is_none();
@@ -75,12 +69,12 @@ impl Captures {
         let folder = out.join("captures");
         let failed = |what: &dyn ToString| Failure::file(&folder, what.to_string());
         fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
+        let first = [*plan.seed_range().start()];
+        let seeds = if self.capture_seeds.is_empty() { &first[..] } else { &self.capture_seeds };
         let mut count = 0;
         for cell in self.cells(plan) {
-            for (flow, seed) in self
-                .capture
-                .iter()
-                .flat_map(|flow| self.capture_seeds.iter().map(move |seed| (flow, *seed)))
+            for (flow, seed) in
+                self.capture.iter().flat_map(|flow| seeds.iter().map(move |seed| (flow, *seed)))
             {
                 let name = name(plan, cell, seed, flow);
                 let create = |kind: &str| {

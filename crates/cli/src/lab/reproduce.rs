@@ -164,12 +164,17 @@ impl Arguments {
 
     /// The command that makes one of them again.
     fn command(&self, name: &str) -> String {
-        let SizeArguments { seeds, full, small } = &self.size;
+        let SizeArguments { seeds, seed_offset, full, small } = &self.size;
         let mut text = format!("thinstream lab reproduce {name}");
         for (flag, set) in [(" --full", *full), (" --small", *small)] {
             text += if set { flag } else { "" };
         }
-        seeds.map_or(text.clone(), |seeds| format!("{text} --seeds {seeds}"))
+        let numbers =
+            [("--seeds", *seeds), ("--seed-offset", Some(*seed_offset).filter(|one| *one > 0))];
+        for (flag, number) in numbers {
+            text += &number.map_or(String::new(), |number| format!(" {flag} {number}"));
+        }
+        text
     }
 
     /// The page, and a word on all of them.

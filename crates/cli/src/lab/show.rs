@@ -88,9 +88,10 @@ pub(super) fn seeds_needed(
         let asked = flows.measure.latency.iter().flat_map(|latency| &latency.quantiles);
         let quantiles: Vec<f64> = asked.copied().filter(|one| *one > 0.0 && *one < 1.0).collect();
         for one in statistics::latencies(finished, place) {
-            let pooled = statistics::pooled(finished, place, (&one.of, &one.measure, &one.labels));
+            let by_seed =
+                statistics::by_seed(finished, place, (&one.of, &one.measure, &one.labels));
             for quantile in &quantiles {
-                let needed = seeds_for_quantile(&pooled, plan.seeds, *quantile, precision);
+                let needed = seeds_for_quantile(&by_seed, *quantile, precision);
                 let Some(needed) = needed else { continue };
                 let told = match needed {
                     SeedsNeeded::Seeds(count) => {
@@ -100,6 +101,10 @@ pub(super) fn seeds_needed(
                     SeedsNeeded::NoBound => {
                         is_bounded = false;
                         "not known, too few values for an upper bound".to_owned()
+                    }
+                    SeedsNeeded::OneSeed => {
+                        is_bounded = false;
+                        "not known, one seed does not say how much seeds differ".to_owned()
                     }
                 };
                 let name = full_name(&one.measure, &one.labels);
@@ -112,7 +117,7 @@ pub(super) fn seeds_needed(
         (0, true) => "the plan asks for no quantile of latency\n".to_owned(),
         (_, true) => format!("--seeds {most} would do for all; these runs had {}\n", plan.seeds),
         (_, false) => format!(
-            "no number of seeds can be named for all: some quantiles have no bound yet; ask again with more than the {} seeds of these runs\n",
+            "no number of seeds can be named for all: some quantiles are not known well enough; ask again with more seeds, these runs had {}\n",
             plan.seeds
         ),
     };
@@ -203,6 +208,7 @@ fn to_json(plan: &Plan, finished: &Finished, verdicts: &[Verdict<'_>]) -> Value 
         "paper": plan.base.paper,
         "reproduces": plan.base.reproduces,
         "seeds": plan.seeds,
+        "seed_offset": plan.seed_offset(),
         "finished": engine::count(finished),
         "runs": plan.jobs(),
         "cells": cells.collect::<Vec<_>>(),

@@ -78,7 +78,7 @@ const SHOWN: [&str; 9] =
     ["title", "paper", "reproduces", "about", "open", "expect", "target", "figure", "fit"];
 
 /// Distinguishes plans by everything that their runs depend on: the subject, the size, keys that are varied otherwise
-/// than in the text, and the number of seeds.
+/// than in the text, and the seeds.
 pub fn fingerprint(plan: &Plan) -> String {
     let mut hash = match plan.text.parse::<toml::Table>() {
         Ok(mut keys) => {
@@ -95,7 +95,12 @@ pub fn fingerprint(plan: &Plan) -> String {
     for text in plan.varied.iter().flat_map(|(_, values)| values) {
         hash = mix(hash ^ hash_bytes(text.as_bytes()));
     }
-    format!("{:016x}", mix(hash ^ plan.seeds))
+    hash = mix(hash ^ plan.seeds);
+    // Without an offset, names are those of versions that had none.
+    if plan.seed_offset() > 0 {
+        hash = mix(hash ^ plan.seed_offset());
+    }
+    format!("{hash:016x}")
 }
 
 fn hash_bytes(bytes: &[u8]) -> u64 {

@@ -42,6 +42,23 @@ fn policies_with_the_same_seed_have_the_same_workload() {
 }
 
 #[test]
+fn an_offset_of_seeds_is_another_replication_and_its_runs_are_those_of_its_seeds() {
+    let from = |seeds, offset| {
+        Plan::parse(PLAN, Size::Normal, Some(seeds)).unwrap().with_seed_offset(offset).unwrap()
+    };
+    let (all, later) = (run_all(&from(3, 0)).unwrap(), run_all(&from(1, 2)).unwrap());
+    assert_eq!(later.keys().map(|job| job.seed).collect::<Vec<_>>(), [3, 3]);
+    assert!(later.iter().all(|(job, results)| all[job] == *results));
+    // Results of other seeds do not mix, and those without an offset have the name that they always had.
+    assert_ne!(journal::fingerprint(&from(1, 2)), journal::fingerprint(&from(1, 0)));
+    assert_ne!(journal::fingerprint(&from(1, 2)), journal::fingerprint(&from(1, 1)));
+    let plain = Plan::parse(PLAN, Size::Normal, Some(1)).unwrap();
+    assert_eq!(journal::fingerprint(&from(1, 0)), journal::fingerprint(&plain));
+    let refused = from(1, 0).with_seed_offset(u64::MAX).unwrap_err().to_string();
+    assert!(refused.contains("offset") && refused.contains("smaller"), "{refused}");
+}
+
+#[test]
 fn a_journal_that_was_cut_anywhere_keeps_what_is_whole() {
     let plan = plan();
     let finished = run_all(&plan).unwrap();

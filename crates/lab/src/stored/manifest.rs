@@ -24,8 +24,11 @@ pub struct Manifest {
     pub varied: Option<(Key, Vec<String>)>,
     /// Distinguishes plans and their sizes by everything that their runs depend on.
     pub fingerprint: String,
-    /// Seeds 1 to this.
+    /// Seeds of each cell.
     pub seeds: u64,
+    /// The number before the first seed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub seed_offset: u64,
     /// Shard of the jobs.
     pub shard: String,
     /// Runs that are finished, and those that there are in all shards.
@@ -73,6 +76,10 @@ impl From<Manifest> for Surroundings {
     }
 }
 
+fn is_zero(offset: &u64) -> bool {
+    *offset == 0
+}
+
 impl Manifest {
     /// The manifest of a plan of which `finished` runs are done.
     pub fn new(plan: &Plan, shard: Shard, finished: u64, around: Surroundings) -> Manifest {
@@ -85,6 +92,7 @@ impl Manifest {
             varied: plan.varied.clone(),
             fingerprint: journal::fingerprint(plan),
             seeds: plan.seeds,
+            seed_offset: plan.seed_offset(),
             shard: shard.to_string(),
             finished,
             jobs: plan.jobs(),

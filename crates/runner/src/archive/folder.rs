@@ -120,8 +120,10 @@ pub fn read(path: &Path) -> Result<Stored, FolderError> {
     let failed = |what: &dyn ToString| FolderError::new(&file, what.to_string());
     let manifest = read_manifest(&file)?;
     let varied = manifest.varied.as_ref().map(|(key, values)| (key.as_str(), values.as_slice()));
-    let parsed = [Size::Normal, Size::Full, Size::Small]
-        .map(|size| Plan::parse_varied(&manifest.plan, size, Some(manifest.seeds), varied));
+    let parsed = [Size::Normal, Size::Full, Size::Small].map(|size| {
+        Plan::parse_varied(&manifest.plan, size, Some(manifest.seeds), varied)?
+            .with_seed_offset(manifest.seed_offset)
+    });
     let is_it = |plan: &Plan| journal::fingerprint(plan) == manifest.fingerprint;
     let plan = match parsed {
         [Err(error), ..] => return Err(failed(&error)),

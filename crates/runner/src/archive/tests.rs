@@ -221,11 +221,12 @@ fn tables_without_a_journal_and_journals_that_are_none_are_kept() {
 }
 
 #[test]
-fn a_folder_of_a_plan_with_other_values_of_a_key_is_read_again() {
+fn a_folder_of_a_plan_with_other_values_of_a_key_and_other_seeds_is_read_again() {
     let varied = Some(("network.loss", &["1%".to_owned(), "2%".to_owned()][..]));
     let text = PLAN.replace("30s", "5s");
     let size = Size::Normal;
     let plan = Plan::parse_varied(&text, size, Some(1), varied).unwrap();
+    let plan = plan.with_seed_offset(40).unwrap();
     let scratch = Scratch::new("varied");
     let mut folder = Folder::open(&scratch.0, &plan, Existing::Refuse, "").unwrap();
     fill(&mut folder, &run_all(&plan, Shard::default(), &BTreeSet::new(), 1), usize::MAX);
@@ -233,6 +234,7 @@ fn a_folder_of_a_plan_with_other_values_of_a_key_is_read_again() {
     let stored = read(&scratch.0).unwrap();
     assert_eq!((stored.plan.cells.len(), stored.finished.len()), (4, 4));
     assert_eq!(stored.plan.varied, plan.varied);
+    assert_eq!((stored.plan.seed_range(), stored.manifest.seed_offset), (41..=41, 40));
 }
 
 #[test]

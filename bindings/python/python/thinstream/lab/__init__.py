@@ -53,6 +53,7 @@ def plan(
     *,
     size: Size | None = None,
     seeds: int | None = None,
+    seed_offset: int | None = None,
     vary: tuple[str, Iterable[Value]] | None = None,
     distributions: bool | None = None,
 ) -> Plan:
@@ -60,21 +61,34 @@ def plan(
     of a plan, a `PlanBuilder`, or another `Plan`, of which stays what is not asked for otherwise.
 
     `size` is "normal", "full" (the paper's own durations and numbers of runs) or "small" (what tests run); `seeds`
-    replaces the number of runs of each cell; `vary` gives a key other values than the plan's sweep does;
+    replaces the number of runs of each cell, and `seed_offset` begins them after that seed: the same plan again with other
+    chance, independent of the first; `vary` gives a key other values than the plan's sweep does;
     `distributions` keeps distributions of latency, of which `Results.quantiles` are made.
     """
     varied = None if vary is None else varied_of(vary)
     if isinstance(of, Plan):
-        return of.replace(size=size, seeds=seeds, vary=varied, distributions=distributions)
-    size, distributions = size or "normal", bool(distributions)
+        return of.replace(
+            size=size,
+            seeds=seeds,
+            seed_offset=seed_offset,
+            vary=varied,
+            distributions=distributions,
+        )
+    asked: dict[str, Any] = {
+        "size": size or "normal",
+        "seeds": seeds,
+        "seed_offset": seed_offset or 0,
+        "vary": varied,
+        "distributions": bool(distributions),
+    }
     if isinstance(of, os.PathLike) or (isinstance(of, str) and "\n" not in of):
-        return Plan.read(of, size=size, seeds=seeds, vary=varied, distributions=distributions)
+        return Plan.read(of, **asked)
     if not isinstance(of, (str, PlanBuilder, Mapping)):
         raise TypeError(
             f"a plan is a path, a text, a dictionary, a PlanBuilder or a Plan, not {of!r}"
         )
     text = of if isinstance(of, str) else to_text(of)
-    return Plan(text, size=size, seeds=seeds, vary=varied, distributions=distributions)
+    return Plan(text, **asked)
 
 
 def run(
@@ -82,6 +96,7 @@ def run(
     *,
     size: Size | None = None,
     seeds: int | None = None,
+    seed_offset: int | None = None,
     distributions: bool | None = None,
     jobs: int | None = None,
     shard: str | None = None,
@@ -105,7 +120,9 @@ def run(
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress is a function of the finished runs and all, not {progress!r}")
-    chosen = plan(of, size=size, seeds=seeds, distributions=distributions)
+    chosen = plan(
+        of, size=size, seeds=seeds, seed_offset=seed_offset, distributions=distributions
+    )
     if on == "threads":
         return _native.run(
             chosen,
@@ -156,12 +173,20 @@ def compare(
     quantiles: Sequence[float] = (0.5, 0.9, 0.99, 0.999),
     size: Size | None = None,
     seeds: int | None = None,
+    seed_offset: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Comparison:
     """Runs a plan with two values of a key, such as `"flow.NAME.policy"`, which it need not vary, and compares them by
     the differences of runs with equal seeds."""
-    chosen = plan(of, size=size, seeds=seeds, vary=(key, [one, other]), distributions=True)
+    chosen = plan(
+        of,
+        size=size,
+        seeds=seeds,
+        seed_offset=seed_offset,
+        vary=(key, [one, other]),
+        distributions=True,
+    )
     results = _native.run(chosen, jobs=jobs, progress=progress)
     numbers, tails = results.compare(key, text_of(one), text_of(other), list(quantiles))
     return Comparison(numbers, tails, results)

@@ -1,4 +1,4 @@
-//! Recovery's events as JSON, one a line, so that anybody can see why a message was late.
+//! The form of JSON, one event a line.
 
 use base::{Duration, Instant};
 use recovery::{Event, TimedEvent};
