@@ -54,7 +54,7 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 comparison:      ## latency beside other transports, its targets, and what each mechanism is good for; writes the tables of five pages (ARGS=targets: of one)
 	ci/comparison $(ARGS)
 
-benchmark:       ## five applications over the networks of the library, by transport; prints the tables
+benchmark:       ## five applications over the networks of the library, and what others have published, by transport; writes docs/benchmark.md (OPTIONS="--seeds 1": sooner)
 	ci/comparison benchmark
 
 mutants:         ## our conformance scripts with one thing changed each: all must fail, but those listed (seconds, once built)

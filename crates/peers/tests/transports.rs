@@ -195,6 +195,30 @@ fn what_a_plan_cannot_mean_is_refused_with_what_would_be_right() {
 }
 
 #[test]
+fn the_small_benchmark_has_every_transport_and_each_delivers_over_a_network_of_the_library() {
+    peers::register();
+    if !is_here("usrsctp") {
+        return;
+    }
+    let text = include_str!("../plans/benchmark.toml");
+    let mut plan = Plan::parse(text, Size::Small, None).unwrap();
+    plan.keep_distributions();
+    let rows = rows(&plan);
+    for other in OTHERS {
+        let named = rows.iter().filter(|row| row.name.to_lowercase().starts_with(other)).count();
+        assert_eq!(named, 2, "{other} as it is and tuned");
+    }
+    for row in rows.iter().filter(|row| !row.name.contains("tuned")) {
+        assert_eq!(row.undelivered, 0, "{row:?}");
+        // A frame that Wi-Fi repeats, and what other guests of the hotel send, are on the way.
+        assert!(row.latency.p50 > 3.0 && row.latency.max > 60.0, "{row:?}");
+    }
+    let full = Plan::parse(text, Size::Normal, None).unwrap();
+    let networks = lab::plan::NetworkName::all().count();
+    assert_eq!(full.cells.len(), 5 * networks * rows.len(), "five applications, all networks");
+}
+
+#[test]
 fn the_plans_of_the_comparisons_are_plans_in_every_size() {
     peers::register();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("plans");
