@@ -89,7 +89,7 @@ pub struct Ledger {
     /// Units whose reports were revoked, less packets sent.
     reneged: u32,
     draft: Draft,
-    paths: PathTable<[InFlight; 1]>,
+    paths: PathTable<InFlight>,
     /// The latest acknowledged units that were sent more than once.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     resent: Option<Box<VecDeque<Resent>>>,
