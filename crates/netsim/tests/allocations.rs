@@ -1,4 +1,4 @@
-//! What a packet costs in memory: no allocation of its own, and none that stays.
+//! Memory of a packet: no allocation of its own, and none that stays.
 
 use core::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Transmit};
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{Host, LinkConfig, Simulation};
 
-/// Sends 1000 bytes each millisecond and keeps nothing of what it gets.
+/// Sends 1000 bytes each millisecond and keeps no received packet.
 struct Sender {
     peer: SocketAddr,
     next: Instant,
@@ -63,7 +63,7 @@ fn packets_share_blocks_of_memory_and_leave_nothing_behind() {
     let packets = simulation.packets_sent() - before;
     assert_eq!(packets, 100_000);
     assert!(memory.count_total < packets, "{memory:?}");
-    // What is on its way at the end may lie a block worse than at the beginning.
+    // Packets in flight at the end may occupy one block more than at the beginning.
     assert!(memory.bytes_current.abs() <= 16 * 1_024, "{memory:?}");
     assert!(memory.bytes_max < 64 * 1_024, "{memory:?}");
 }

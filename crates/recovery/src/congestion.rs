@@ -244,7 +244,19 @@ impl Congestion {
         }
     }
 
-    /// Called before data may be sent, to apply the rule for idle periods; `rto` is the retransmission timeout.
+    /// Whether an idle period may lower the window at `now`: otherwise [`Congestion::before_send`] needs no timeout.
+    pub fn may_fall_idle(&self, now: Instant, in_flight: u64) -> bool {
+        match self {
+            Congestion::Rfc9260(controller) => controller.may_fall_idle(now),
+            _ if in_flight > 0 => false,
+            Congestion::NewReno(controller) => controller.idle.may_charge(now),
+            Congestion::Cubic(controller) => controller.idle.may_charge(now),
+            Congestion::Vegas(controller) => controller.idle.may_charge(now),
+        }
+    }
+
+    /// Called before data may be sent, to apply the rule for idle periods; `rto` is the retransmission timeout, of any
+    /// length unless [one may lower the window](Congestion::may_fall_idle).
     pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
         match self {
             Congestion::Rfc9260(controller) => controller.on_send(now, rto),

@@ -89,7 +89,7 @@ pub struct Ledger {
     /// Units whose reports were revoked, less packets sent.
     reneged: u32,
     draft: Draft,
-    paths: PathTable<[InFlight; 1]>,
+    paths: PathTable<InFlight>,
     /// The latest acknowledged units that were sent more than once.
     resent: ResentUnits,
     /// First transmissions of retransmitted units.

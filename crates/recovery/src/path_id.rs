@@ -1,9 +1,7 @@
 //! Identifiers of the paths of an association or connection, sets of paths, and tables by path.
 
-use core::fmt;
 use core::ops::{Index, IndexMut};
-
-use smallvec::{Array, SmallVec};
+use core::{fmt, iter};
 
 /// Most paths of an association. TCP has one.
 pub const PATHS_MAX: usize = 8;
@@ -96,134 +94,153 @@ impl FromIterator<PathId> for PathSet {
     }
 }
 
-/// One value for each path, from the first path on. `A` is `[T; N]`: as many values as N lie in the table itself.
+/// One value for each path, from the first path on, which always has one. The first value lies in the table itself: most
+/// associations and all connections have no other path, and it is read several times for each packet.
 ///
 /// Indexing by a path that has no value panics, as with a slice; [`PathTable::get`] is for paths that may have none.
-pub struct PathTable<A: Array>(SmallVec<A>);
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct PathTable<T> {
+    first: T,
+    /// The values of further paths.
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
+    further: Option<Box<Vec<T>>>,
+}
 
-impl<A: Array> PathTable<A> {
-    /// Number of paths with a value.
+impl<T> PathTable<T> {
+    /// The table of a single path.
+    pub fn new(first: T) -> PathTable<T> {
+        PathTable { first, further: None }
+    }
+
+    /// Number of paths with a value, at least one.
+    #[expect(clippy::len_without_is_empty, reason = "a table is never empty")]
+    #[inline]
     pub fn len(&self) -> usize {
-        self.0.len()
+        1 + self.further().len()
     }
 
-    /// Whether no path has a value.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Allocated bytes.
+    pub fn memory(&self) -> usize {
+        let of_vec = |values: &Vec<T>| size_of::<Vec<T>>() + values.capacity() * size_of::<T>();
+        self.further.as_deref().map_or(0, of_vec)
     }
 
-    /// The values that have room in the table before it grows.
-    pub fn capacity(&self) -> usize {
-        self.0.capacity()
+    #[inline]
+    fn further(&self) -> &[T] {
+        self.further.as_ref().map_or(&[], |further| further.as_slice())
     }
 
-    /// Whether the values lie outside of the table itself.
-    pub fn is_spilled(&self) -> bool {
-        self.0.spilled()
+    #[inline]
+    fn further_mut(&mut self) -> &mut [T] {
+        self.further.as_mut().map_or(&mut [], |further| further.as_mut_slice())
     }
 
     /// Adds the value of the next path.
-    pub fn push(&mut self, value: A::Item) -> PathId {
-        let path = PathId::at(self.0.len());
-        self.0.push(value);
+    pub fn push(&mut self, value: T) -> PathId {
+        let path = PathId::at(self.len());
+        self.further.get_or_insert_default().push(value);
         path
     }
 
     /// The value of a path; `None` if it has none.
-    pub fn get(&self, path: PathId) -> Option<&A::Item> {
-        self.0.get(path.row())
+    #[inline]
+    pub fn get(&self, path: PathId) -> Option<&T> {
+        match path.row() {
+            0 => Some(&self.first),
+            row => self.further().get(row - 1),
+        }
     }
 
     /// The value of a path, to change it; `None` if it has none.
-    pub fn get_mut(&mut self, path: PathId) -> Option<&mut A::Item> {
-        self.0.get_mut(path.row())
+    #[inline]
+    pub fn get_mut(&mut self, path: PathId) -> Option<&mut T> {
+        match path.row() {
+            0 => Some(&mut self.first),
+            row => self.further_mut().get_mut(row - 1),
+        }
     }
 
     /// The value of a path, to change it; paths up to it that have none get the default.
-    pub fn get_or_default(&mut self, path: PathId) -> &mut A::Item
+    #[inline]
+    pub fn get_or_default(&mut self, path: PathId) -> &mut T
     where
-        A::Item: Default,
+        T: Default,
     {
-        if path.row() >= self.0.len() {
-            self.0.resize_with(path.row() + 1, A::Item::default);
+        match path.row() {
+            0 => &mut self.first,
+            row => {
+                let further = self.further.get_or_insert_default();
+                if further.len() < row {
+                    further.resize_with(row, T::default);
+                }
+                &mut further[row - 1]
+            }
         }
-        &mut self.0[path.row()]
     }
 
     /// All paths that have a value.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = PathId> + Clone + use<A> {
-        (0..self.0.len()).map(PathId::at)
+    #[inline]
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = PathId> + Clone + use<T> {
+        (0..self.len()).map(PathId::at)
     }
 
     /// All paths with their values.
-    pub fn iter(&self) -> impl Iterator<Item = (PathId, &A::Item)> + Clone {
-        self.0.iter().enumerate().map(|(row, value)| (PathId::at(row), value))
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (PathId, &T)> + Clone {
+        self.values().enumerate().map(|(row, value)| (PathId::at(row), value))
     }
 
     /// All paths with their values, to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (PathId, &mut A::Item)> {
-        self.0.iter_mut().enumerate().map(|(row, value)| (PathId::at(row), value))
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (PathId, &mut T)> {
+        self.values_mut().enumerate().map(|(row, value)| (PathId::at(row), value))
     }
 
     /// All values, in the order of the paths.
-    pub fn values(&self) -> core::slice::Iter<'_, A::Item> {
-        self.0.iter()
+    #[inline]
+    pub fn values(&self) -> impl Iterator<Item = &T> + Clone {
+        iter::once(&self.first).chain(self.further())
     }
 
     /// All values, to change them.
-    pub fn values_mut(&mut self) -> core::slice::IterMut<'_, A::Item> {
-        self.0.iter_mut()
+    #[inline]
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let further =
+            self.further.as_mut().map_or(Default::default(), |further| further.iter_mut());
+        iter::once(&mut self.first).chain(further)
     }
 
     /// The first path whose value meets a condition.
-    pub fn position(&self, condition: impl FnMut(&A::Item) -> bool) -> Option<PathId> {
-        self.0.iter().position(condition).map(PathId::at)
+    #[inline]
+    pub fn position(&self, condition: impl FnMut(&T) -> bool) -> Option<PathId> {
+        self.values().position(condition).map(PathId::at)
     }
 }
 
-impl<A: Array> Index<PathId> for PathTable<A> {
-    type Output = A::Item;
+impl<T> Index<PathId> for PathTable<T> {
+    type Output = T;
 
-    fn index(&self, path: PathId) -> &A::Item {
-        &self.0[path.row()]
+    #[inline]
+    fn index(&self, path: PathId) -> &T {
+        match path.row() {
+            0 => &self.first,
+            row => &self.further()[row - 1],
+        }
     }
 }
 
-impl<A: Array> IndexMut<PathId> for PathTable<A> {
-    fn index_mut(&mut self, path: PathId) -> &mut A::Item {
-        &mut self.0[path.row()]
+impl<T> IndexMut<PathId> for PathTable<T> {
+    #[inline]
+    fn index_mut(&mut self, path: PathId) -> &mut T {
+        match path.row() {
+            0 => &mut self.first,
+            row => &mut self.further_mut()[row - 1],
+        }
     }
 }
 
-impl<A: Array> FromIterator<A::Item> for PathTable<A> {
-    fn from_iter<I: IntoIterator<Item = A::Item>>(values: I) -> Self {
-        PathTable(values.into_iter().collect())
-    }
-}
-
-impl<A: Array> Default for PathTable<A> {
-    fn default() -> Self {
-        PathTable(SmallVec::new())
-    }
-}
-
-impl<A: Array<Item: Clone>> Clone for PathTable<A> {
-    fn clone(&self) -> Self {
-        PathTable(self.0.clone())
-    }
-}
-
-impl<A: Array<Item: PartialEq>> PartialEq for PathTable<A> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl<A: Array<Item: Eq>> Eq for PathTable<A> {}
-
-impl<A: Array<Item: fmt::Debug>> fmt::Debug for PathTable<A> {
+impl<T: fmt::Debug> fmt::Debug for PathTable<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        f.debug_list().entries(self.values()).finish()
     }
 }
 
@@ -254,14 +271,20 @@ mod tests {
 
     #[test]
     fn a_table_grows_to_the_path_that_is_asked_for() {
-        let mut table = PathTable::<[u32; 1]>::default();
-        assert_eq!(table.push(7), PathId::FIRST);
+        let mut table = PathTable::new(7);
+        assert_eq!((table.len(), table.memory()), (1, 0));
         assert_eq!(table.get(PathId::at(1)), None);
         *table.get_or_default(PathId::at(2)) += 5;
         table[PathId::FIRST] += 1;
         assert_eq!(table.values().copied().collect::<Vec<_>>(), [8, 0, 5]);
         assert_eq!(table.position(|value| *value == 5), Some(PathId::at(2)));
         assert_eq!(table.ids().next_back(), Some(PathId::at(2)));
-        assert!(table.is_spilled() && table.get_mut(PathId::at(3)).is_none());
+        assert!(table.memory() >= 2 * size_of::<i32>() && table.get_mut(PathId::at(3)).is_none());
+        assert_eq!(table.push(9), PathId::at(3));
+        table[PathId::at(1)] = 1;
+        assert_eq!(
+            table.iter().map(|(path, value)| (path.row(), *value)).collect::<Vec<_>>(),
+            [(0, 8), (1, 1), (2, 5), (3, 9)]
+        );
     }
 }

@@ -43,7 +43,7 @@ use crate::thin_stream;
 pub struct Recovery {
     policy: Arc<RecoveryPolicy>,
     ledger: Ledger,
-    paths: PathTable<[PathRecovery; 1]>,
+    paths: PathTable<PathRecovery>,
     stats: Counters,
     events: EventLog,
     draft: Draft,
@@ -149,7 +149,7 @@ impl Recovery {
         Recovery {
             policy,
             ledger: Ledger::new(first_unit),
-            paths: PathTable::from_iter([path]),
+            paths: PathTable::new(path),
             stats: Counters::default(),
             events: EventLog::default(),
             draft: Draft::default(),
@@ -266,7 +266,12 @@ impl Recovery {
 
     /// The retransmission timeout of `path` with back-off; heartbeats use it too.
     pub fn rto(&self, path: PathId) -> Duration {
-        let rto = self.paths[path].rto(&self.policy.rto, self.is_thin(path));
+        self.rto_if(path, self.is_thin(path))
+    }
+
+    /// As [`Recovery::rto`], where it is known whether the stream is thin.
+    fn rto_if(&self, path: PathId, thin: bool) -> Duration {
+        let rto = self.paths[path].rto(&self.policy.rto, thin);
         let rto = rto + self.wait_for_next(path);
         self.delayed_ack(path).map_or(rto, |least| rto.max(least))
     }

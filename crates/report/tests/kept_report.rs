@@ -18,7 +18,7 @@ fn page() -> String {
     fs::read_to_string(root.join("docs/reproduction/README.md")).unwrap()
 }
 
-/// Runs are known by the fingerprint of their plan, rows by what they are compared with.
+/// A fingerprint of the plan identifies its runs, the compared source a row.
 #[test]
 fn every_plan_is_in_the_kept_report_as_it_is_now() {
     studies::register();

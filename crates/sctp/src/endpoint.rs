@@ -354,21 +354,22 @@ impl Endpoint {
 impl Machine for Endpoint {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
         self.stats.datagrams += 1;
-        let (head, tail) = match datagram.verified && datagram.head.len() >= CommonHeader::LENGTH {
-            true => (datagram.head, datagram.tail),
-            false => (join_bytes(datagram.head, datagram.tail), Bytes::new()),
-        };
+        let Datagram { mut head, mut tail, verified } = datagram;
+        let may_stay = verified && head.len() >= CommonHeader::LENGTH;
+        if !may_stay && !tail.is_empty() {
+            (head, tail) = (join_bytes(head, tail), Bytes::new());
+        }
         // The association decides whether it accepts a packet with a checksum of zero (RFC 9653), even if the
         // driver vouches for it.
         if Packet::is_without_checksum(&head) {
             return self.handle_without_checksum(now, meta, join_bytes(head, tail));
         }
-        let parsed = match datagram.verified {
+        let parsed = match verified {
             true => Packet::parse_gathered(head, tail),
             false => Packet::parse(head),
         };
         match parsed {
-            Ok(packet) => self.take(now, meta, &packet),
+            Ok(packet) => self.take(now, &meta, &packet),
             Err(_) => self.stats.malformed += 1,
         }
     }
@@ -393,12 +394,11 @@ impl Machine for Endpoint {
             }
             return Some(reply.emit(buffer.head()));
         }
-        let gathers = buffer.tail().is_some();
-        let mut outlet = Outlet { head: buffer.head(), gathers, tail: None };
+        let mut outlet = Outlet { buffer, tail: None };
         while let Some(id) = self.turns.current() {
             if let Some(slot) = self.table.slot_mut(id) {
                 if let Some(transmit) = slot.association.poll_transmit(now, &mut outlet) {
-                    let (tail, origin) = (outlet.tail, slot.association.origin());
+                    let (Outlet { buffer, tail }, origin) = (outlet, slot.association.origin());
                     self.turns.on_sent(transmit.size + tail.as_ref().map_or(0, Bytes::len));
                     if let Some(tail) = tail
                         && let Some(place) = buffer.tail()

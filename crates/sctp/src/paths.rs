@@ -22,7 +22,6 @@ use core::net::{IpAddr, SocketAddr};
 use core::ops::Index;
 use std::sync::Arc;
 
-use ::endpoint::footprint::of_vec;
 use base::{DatagramMeta, Instant};
 use recovery::{PATHS_MAX, PathId, PathTable, Recovery};
 use smallvec::SmallVec;
@@ -37,7 +36,7 @@ use crate::switchover::PathState;
 /// The paths of an association, and their roles.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    list: PathTable<[Path; 1]>,
+    list: PathTable<Path>,
     /// The path that new data takes while it works.
     primary: PathId,
     /// The path that new data takes.
@@ -81,7 +80,7 @@ impl Paths {
     /// The first path of an association, from one of the addresses `locals`.
     pub(crate) fn new(first: Path, locals: Arc<Vec<SocketAddr>>) -> Paths {
         Paths {
-            list: PathTable::from_iter([first]),
+            list: PathTable::new(first),
             primary: PathId::FIRST,
             data: PathId::FIRST,
             control: PathId::FIRST,
@@ -167,11 +166,7 @@ impl Paths {
 
     /// Allocated bytes.
     pub(crate) fn memory(&self) -> usize {
-        let spilled = match self.list.is_spilled() {
-            true => of_vec(self.list.capacity(), size_of::<Path>()),
-            false => 0,
-        };
-        spilled + self.listed.as_ref().map_or(0, |listed| listed.len()) * 32
+        self.list.memory() + self.listed.as_ref().map_or(0, |listed| listed.len()) * 32
     }
 
     /// Largest chunk in bytes. Section 6.9: data is cut to fit every path, since it may be retransmitted on any.
@@ -382,7 +377,7 @@ impl Paths {
     ///
     /// Also returns whether the encapsulation began or ended, so that the path MTU must be applied anew: the UDP
     /// header takes room (RFC 6951, section 5.6).
-    pub(crate) fn on_arrival(&mut self, now: Instant, meta: DatagramMeta) -> (PathId, bool) {
+    pub(crate) fn on_arrival(&mut self, now: Instant, meta: &DatagramMeta) -> (PathId, bool) {
         let comes_from = |path: &Path| path.leads_to(meta.remote.ip());
         let exact = |path: &Path| comes_from(path) && path.is_from(meta.local);
         let known = match self.is_single() {

@@ -4,7 +4,8 @@ use core::num::NonZeroU32;
 
 use base::RandomStream;
 
-use crate::wire::{ChunkType, CommonHeader, VerificationTag};
+use crate::wire::packet::RawChunkIter;
+use crate::wire::{CommonHeader, VerificationTag};
 
 /// One of the endpoints that share an address and an SCTP port, each with associations of its own.
 ///
@@ -53,16 +54,17 @@ impl Shard {
 
     /// Where a packet belongs, which is not verified: neither its checksum nor whether anybody has its tag.
     pub fn destination(self, packet: &[u8]) -> Destination {
-        let Some(&[s0, s1, _, _, t0, t1, t2, t3, ..]) =
-            packet.first_chunk::<{ CommonHeader::LENGTH }>()
+        let Some(CommonHeader { source_port: port, verification_tag: tag, .. }) =
+            CommonHeader::of(packet)
         else {
             return Destination::Malformed;
         };
-        let port = u16::from_be_bytes([s0, s1]);
-        let tag = VerificationTag(u32::from_be_bytes([t0, t1, t2, t3]));
+        let mut contents = RawChunkIter::of(packet, None).but_auth();
         match tag.0 {
             0 => Destination::Untagged { port },
-            _ if is_reflected(packet) => Destination::Untagged { port },
+            _ if contents.next().is_some_and(|first| first.reflects_tag()) => {
+                Destination::Untagged { port }
+            }
             number => Destination::Tagged { shard: number % self.of, tag, port },
         }
     }
@@ -80,20 +82,6 @@ impl Shard {
         let tag = first.checked_add(self.index).unwrap_or_else(|| first - of + self.index);
         VerificationTag(if tag == 0 { of } else { tag })
     }
-}
-
-/// Whether the first chunk of a packet, or the one after AUTH, carries the tag of the packet's sender.
-fn is_reflected(packet: &[u8]) -> bool {
-    let mut rest = packet.get(CommonHeader::LENGTH..).unwrap_or_default();
-    while let &[chunk_type, flags, high, low, ..] = rest {
-        let chunk_type = ChunkType(chunk_type);
-        if chunk_type != ChunkType::AUTH {
-            return chunk_type.reflects_tag(flags);
-        }
-        let length = usize::from(u16::from_be_bytes([high, low])).max(4);
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-    false
 }
 
 #[cfg(test)]

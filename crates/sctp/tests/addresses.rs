@@ -1,4 +1,4 @@
-//! Where a peer speaks from: a further address, a NAT shared with others, a host name.
+//! Sources of a peer's packets: a further address, a NAT shared with others, a host name.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ fn endpoint(listen: bool, seed: u64) -> Endpoint {
     Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", 0)))
 }
 
-/// Carries all that `from` has to send at `now` to `to`, as if it came from `source`; the number of packets.
+/// Delivers all packets that `from` sends at `now` to `to`, with `source` as their source; returns their number.
 fn carry(
     now: Instant,
     from: &mut Endpoint,
@@ -64,7 +64,7 @@ fn a_packet_with_the_right_tag_from_another_address_neither_arrives_nor_provokes
     assert_eq!(carry(now, &mut server, &mut client, SERVER, CLIENT), 0, "answered with an ABORT");
     assert_eq!((server.stats().wrong_tag, server.stats().out_of_the_blue), (1, 0));
 
-    // Sent again from the address that the server knows, it arrives.
+    // Retransmitted from the address that the server knows, it arrives.
     let now = client.poll_timeout().unwrap();
     client.handle_timeout(now);
     carry(now, &mut client, &mut server, CLIENT, SERVER);

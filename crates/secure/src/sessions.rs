@@ -94,6 +94,18 @@ struct Known {
     dialled: Option<Duration>,
 }
 
+/// Counts an open session among those of its peer, and returns the peer's name.
+fn count(known: &mut BTreeMap<Origin, Known>, session: &mut Session, peer: &Peer) -> Origin {
+    let origin = peer.fingerprint.origin();
+    session.counted = Some(origin);
+    let dialled = session.round_trip.filter(|_| session.role == Role::Client);
+    let first = || Known { peer: peer.clone(), sessions: 0, dialled: None };
+    let known = known.entry(origin).or_insert_with(first);
+    known.sessions += 1;
+    known.dialled = dialled.or(known.dialled);
+    origin
+}
+
 impl core::fmt::Debug for Sessions {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Sessions")
@@ -402,13 +414,7 @@ impl Sessions {
         self.stats.opened += 1;
         let State::Open(peer) = session.dtls.state() else { return };
         let (role, route, peer, begun) = (session.role, session.route, peer.clone(), session.begun);
-        let origin = peer.fingerprint.origin();
-        session.counted = Some(origin);
-        let dialled = session.round_trip.filter(|_| role == Role::Client);
-        let known = Known { peer: peer.clone(), sessions: 0, dialled: None };
-        let known = self.known.entry(origin).or_insert(known);
-        known.sessions += 1;
-        known.dialled = dialled.or(known.dialled);
+        let origin = count(&mut self.known, session, &peer);
         self.leave_half_open((begun, id), route.remote);
         // The peer has begun anew, or this side has.
         for other in self.table.at(route) {

@@ -46,7 +46,7 @@ fn messages_survive_loss_reordering_and_duplication_once_and_in_order() {
     }
 }
 
-/// How many of 200 clients have no association after ten seconds, over a path that loses 30 % each way.
+/// Number of 200 clients without an association after ten seconds, over a path that loses 30 % each way.
 fn not_set_up(expected: Option<[u64; 2]>) -> usize {
     let waits = |seed: &u64| {
         let mut world =
@@ -96,7 +96,7 @@ fn a_wrong_key_on_either_side_lets_no_message_through() {
     }
 }
 
-/// A peer whose key is accepted, and that sends whatever it is told to inside its session.
+/// A peer with an accepted key that sends arbitrary packets inside its session.
 #[derive(Debug, Default)]
 struct Rubbish(Vec<Vec<u8>>);
 
@@ -122,7 +122,7 @@ impl Machine for Rubbish {
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 9899);
 
-/// Carries datagrams between the peer and the server of `world` until neither has more.
+/// Delivers datagrams between the peer and the server of `world` until neither has more.
 fn exchange(world: &mut World, peer: &mut Secured<Rubbish>) {
     let remote = SocketAddr::from(([10, 0, 0, 66], 9899));
     let meta = |local, remote| DatagramMeta { local, remote, ecn: Ecn::NotEct, origin: None };

@@ -346,6 +346,12 @@ impl Connection {
         }
     }
 
+    /// Whether memory sufficed when [`Connection::set_memory`] last told of it.
+    #[inline]
+    pub(crate) fn is_at_ease(&self) -> bool {
+        self.rx.memory() == MemoryState::Ease
+    }
+
     /// Updates the shared memory state, and this connection's share of it for data to send, in bytes.
     pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
         self.rx.set_memory(state);

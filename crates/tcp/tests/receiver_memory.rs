@@ -1,4 +1,4 @@
-//! What a receiver really takes, in bytes asked of the allocator, beside what its account says.
+//! Memory of a receiver in bytes requested from the allocator, compared with its account.
 
 use allocation_counter::{AllocationInfo, measure};
 use base::Instant;
@@ -57,7 +57,7 @@ fn a_buffer_of_single_bytes_takes_little_more_than_its_bytes() {
 fn large_segments_cut_down_to_slivers_do_not_keep_their_datagrams() {
     let mut receiver = receiver();
     let used = kept(&mut receiver, |receiver| {
-        // Each overlaps the one before it but for one byte.
+        // Each overlaps the one before it in all bytes but one.
         for i in 0..2000 {
             receiver.on_segment(NOW, segment(3 + i, 1400));
         }
@@ -69,12 +69,12 @@ fn large_segments_cut_down_to_slivers_do_not_keep_their_datagrams() {
 #[test]
 fn joined_datagrams_of_which_little_is_new_are_not_kept_whole() {
     const WHOLE: u64 = 60_000;
-    // In order, and behind a hole.
+    // In order, and beyond a hole.
     for first in [1, 3] {
         let mut receiver = receiver();
         let used = kept(&mut receiver, |receiver| {
             receiver.on_segment(NOW, segment(first, WHOLE as usize));
-            // Each is large, and all but 600 bytes of it old.
+            // Each is large, and only 600 of its bytes are new.
             for number in 1..=100 {
                 receiver.on_segment(NOW, segment(first + 600 * number, WHOLE as usize));
             }
@@ -113,6 +113,6 @@ fn data_in_order_that_is_read_at_once_is_neither_copied_nor_allocated_for() {
         }
     });
     assert_eq!(receiver.rcv_nxt(), 100_001);
-    // The first brings a duplicate, which is remembered.
+    // The first segment causes a duplicate report, which is remembered.
     assert!(used.count_total <= 1, "{} allocations", used.count_total);
 }

@@ -1,4 +1,4 @@
-//! Futures dropped at any moment: what they promise then.
+//! Futures dropped at any time, and what then holds.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! What an endpoint takes from the system. Alone in its process, since descriptors are counted.
+//! File descriptors of an endpoint. Alone in its process, since descriptors are counted.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

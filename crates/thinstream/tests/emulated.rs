@@ -53,8 +53,8 @@ async fn every_message_survives_a_network_that_loses_a_tenth_each_way() {
     assert!(client.stats().unwrap().recovery.retransmissions.total() > 0);
 }
 
-/// A NAT in front of one client: forwards both ways, and takes another port towards the server when
-/// told to, for which the server cannot know the client.
+/// A NAT in front of one client: forwards both ways, and changes its port towards the server on
+/// request, so that the server cannot know the client by it.
 struct Nat {
     inside: UdpSocket,
     server: SocketAddr,

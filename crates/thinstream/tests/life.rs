@@ -1,4 +1,4 @@
-//! Peers that are not there, die, restart, or come late, over real sockets of this machine.
+//! Peers that do not exist, die, restart, or start late, over real sockets of this machine.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -13,7 +13,7 @@ use thinstream::{
 };
 use tokio::runtime::Runtime;
 
-/// An echo server that can be killed: it goes without a word.
+/// An echo server that can be killed, without an ABORT.
 struct Mortal {
     runtime: Runtime,
     address: SocketAddr,
@@ -61,7 +61,7 @@ async fn a_server_that_was_killed_and_restarted_says_so_and_reconnecting_is_one_
     echoed(&client, "before").await;
     let address = tokio::task::spawn_blocking(|| server.kill()).await.unwrap();
     let again = tokio::task::spawn_blocking(move || Mortal::at(address)).await.unwrap();
-    // The first packet that it gets is out of the blue to it.
+    // The first packet that the new server receives is out of the blue.
     client.send(ZERO, "who is there?").await.unwrap();
     let forgotten = AssociationError::Failed(Failure::Forgotten);
     assert_eq!(within(client.receive()).await.unwrap_err(), forgotten);

@@ -1,4 +1,4 @@
-//! Limits of an endpoint as its applications and their peers meet them.
+//! Limits of an endpoint as seen by its applications and their peers.
 
 mod support;
 
@@ -28,10 +28,10 @@ async fn one_host_gets_as_many_associations_as_it_may_and_a_word_for_the_next() 
     let Err(error) = third else { panic!("it is one too many") };
     assert!(matches!(error, ConnectError::Refused { code: OUT_OF_RESOURCE, .. }), "{error}");
     assert!(error.to_string().contains("Out of Resource"), "{error}");
-    // A client that hears nothing for a quarter of a second asks again, and is refused again.
+    // A client without an answer for a quarter of a second asks again, and is refused again.
     assert!(server.stats().refused_per_peer >= 1);
     assert_eq!(server.association_count(), 2);
-    // One that goes leaves its place.
+    // An association that ends frees its place.
     drop((first, _accepted));
     pair(&server).await;
 }
@@ -50,7 +50,7 @@ async fn one_that_was_never_used_makes_room_and_both_sides_hear_why() {
     let ended = within(accepted.ended()).await;
     assert_eq!(ended, AssociationError::Failed(Failure::OutOfResource));
     assert_eq!(within(accepted.receive()).await, Err(ended));
-    // One that is used stays.
+    // An association in use stays.
     tokio::spawn(echo(echoes));
     used.send(ZERO, "in use").await.unwrap();
     assert!(within(used.receive()).await.unwrap().is_some());

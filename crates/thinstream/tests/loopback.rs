@@ -72,7 +72,7 @@ async fn a_shutdown_delivers_all_and_both_ends_see_it() {
         client.send(ZERO, pattern(number, 1_000)).await.unwrap();
     }
     within(client.shutdown()).await.unwrap();
-    // All is there, though nothing was read before.
+    // All messages have arrived, though none was read before.
     for number in 0..200 {
         let message = accepted.receive().await.unwrap().unwrap();
         assert!(message.payload.into_bytes() == pattern(number, 1_000));
@@ -104,7 +104,7 @@ async fn who_does_not_listen_refuses_and_who_is_not_there_does_not_answer() {
     let refused = refused.unwrap_err();
     match PLAIN {
         true => assert!(matches!(refused, ConnectError::Refused { .. }), "{refused:?}"),
-        // One that accepts no sessions says nothing to strangers.
+        // An endpoint that accepts no sessions does not answer strangers.
         false => assert!(matches!(refused, ConnectError::NoAnswer { .. }), "{refused:?}"),
     }
     assert_eq!(deaf.accept().await.unwrap_err(), EndpointError::NotListening);
@@ -360,7 +360,7 @@ async fn a_peer_that_lost_its_state_is_accepted_as_a_new_association() {
     let crash = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let association = runtime.block_on(connect());
-        // Without a runtime nothing can be sent any more: not even an ABORT.
+        // Without a runtime no packet can be sent: not even an ABORT.
         drop(runtime);
         drop(association);
     });
@@ -373,7 +373,7 @@ async fn a_peer_that_lost_its_state_is_accepted_as_a_new_association() {
     drop(before);
     let after = after.unwrap();
     client.send(ZERO, "again").await.unwrap();
-    // What the peer sent before it lost its state was acknowledged: it is not lost.
+    // Data that the peer sent before it lost its state was acknowledged, and is delivered.
     for expected in ["early", "early", "again"] {
         let message = within(after.receive()).await.unwrap().unwrap();
         assert_eq!(message.payload.into_bytes(), expected);

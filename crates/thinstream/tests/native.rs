@@ -1,4 +1,4 @@
-//! What a user of tokio and the standard library expects of a crate: names, times, addresses as text, calls that never wait.
+//! Conventions of tokio and the standard library: names, times, addresses as text, calls that never wait.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -70,7 +70,7 @@ async fn a_host_and_a_port_are_looked_up_and_the_address_that_answers_is_taken()
     let endpoint = client_endpoint(server.local_addr()).unwrap();
     let again = within(endpoint.connect(peer.clone(), options())).await.unwrap();
     assert_eq!(again.remote(), server.local_addr());
-    // What does not wait cannot look up.
+    // A call that does not wait cannot resolve names.
     let refused = endpoint.open(peer, options()).unwrap_err();
     assert!(matches!(refused, ConnectError::NotLookedUp { .. }), "{refused}");
     let text = server.local_addr().to_string();

@@ -1,4 +1,4 @@
-//! Several paths over sockets of this machine, and messages that are given up.
+//! Several paths over sockets of this machine, and abandoned messages.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod support;

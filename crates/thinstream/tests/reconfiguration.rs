@@ -1,4 +1,4 @@
-//! Streams that begin again, more streams, addresses that come and go, over sockets of this machine.
+//! Stream reset, added streams, added and deleted addresses, over sockets of this machine.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod support;
@@ -15,7 +15,7 @@ use thinstream::{
 const ANYTHING: ReconfigurationPolicy =
     ReconfigurationPolicy { reset_streams: true, reset_association: true, add_streams: true };
 
-/// Both ends of an association whose server lets its peer do this.
+/// Both ends of an association whose server grants this to its peer.
 async fn pair_that_allows(reconfiguration: ReconfigurationPolicy) -> (Association, Association) {
     let accepted = AssociationOptions { reconfiguration, ..quick_options() };
     let options = EndpointOptions { accepted, ..server_options() };

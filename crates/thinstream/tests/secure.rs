@@ -1,4 +1,4 @@
-//! What encryption promises: who may speak, what can be read, what an attacker on the way achieves.
+//! Properties of encryption: admitted peers, confidentiality, attackers on the path.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -156,7 +156,7 @@ async fn an_encrypted_end_and_a_plain_end_never_meet() {
     let plain = |options| EndpointOptions { carrier: Carrier::PlainUdp, ..options };
     let bind = |options| Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
     let few = AssociationOptions { max_init_retransmits: 1, ..quick_options() };
-    // Neither way: no server can be talked down, and no client.
+    // In neither direction can an attacker force packets in plain.
     let secure = server();
     let client = bind(plain(EndpointOptions::client()));
     let error = within(client.connect(secure.local_addr(), few.clone())).await.unwrap_err();
@@ -218,7 +218,7 @@ async fn an_association_that_is_set_up_again_expects_the_key_of_its_first_use() 
     let client = within(Association::connect(peer, quick_options())).await.unwrap();
     drop(within(server.accept()).await.unwrap());
     within(server.close()).await;
-    // Another host takes the address over.
+    // Another host takes over the address.
     let options = EndpointOptions { identity: Some(new_identity()), ..EndpointOptions::server() };
     let other = Endpoint::bind(address, options).unwrap();
     let error = within(client.reconnect()).await.unwrap_err();
@@ -239,7 +239,7 @@ async fn a_server_without_a_certificate_of_the_authority_is_refused_with_the_rea
     assert_eq!(server.association_count(), 0);
 }
 
-/// An association from this address with this key, from a process of its own that dies without a word once it is up.
+/// An association from this address with this key, from a process of its own that is killed once it is set up.
 fn crash(own: SocketAddr, peer: PeerAddress, identity: Identity) {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -293,7 +293,7 @@ async fn another_key_at_the_address_and_port_of_a_client_takes_nothing_over() {
     assert_eq!(text(within(after.receive()).await.unwrap().unwrap()), "mine");
     assert_eq!(text(within(before.receive()).await.unwrap().unwrap()), "before");
     assert!(before.try_receive().unwrap().is_none(), "it has not restarted, and got nothing else");
-    // What the server sends to the first reaches the second in no form.
+    // Packets of the server to the first client never reach the second.
     before.send(ZERO, "for the first alone").await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(client.try_receive().unwrap().is_none());

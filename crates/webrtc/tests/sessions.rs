@@ -1,4 +1,4 @@
-//! How sessions between a browser and a server begin, move and end.
+//! Beginning, migration and end of sessions between a browser and a server.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod world;
@@ -329,7 +329,7 @@ fn a_burst_of_messages_as_soon_as_the_page_may_does_not_end_a_handshake_under_lo
     }
 }
 
-/// How many of 100 pages have no association after ten seconds, over a path that loses this many packets of a hundred each way.
+/// Number of 100 pages without an association after ten seconds, over a path that loses this percentage of packets each way.
 fn not_set_up(role: Role) -> usize {
     let waits = |seed: &u64| {
         let browser = Settings { linear_retransmissions: 4, ..Settings::default() };

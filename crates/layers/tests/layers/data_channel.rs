@@ -59,7 +59,7 @@ impl Sides {
         &mut self.sides[side].channels
     }
 
-    /// Carries between associations and channels, in steps of 10 ms.
+    /// Moves messages between associations and channels, in steps of 10 ms.
     fn run(&mut self, span: Duration) {
         let until = self.pair.sim.now() + span;
         while self.pair.sim.now() < until {
@@ -157,7 +157,7 @@ fn a_closed_channel_is_closed_on_both_sides_and_its_identifier_free() {
     send(&mut sides, SERVER, id, "and an answer");
     sides.channels(CLIENT).close(id).unwrap();
     assert!(sides.channels(CLIENT).send(id, MessageKind::Text, Bytes::new()).is_err());
-    // The request and its answer, and then the same the other way.
+    // The request and its answer, then both in the other direction.
     sides.run(RTT * 3);
     for side in [CLIENT, SERVER] {
         assert_eq!(sides.count(side, &ChannelEvent::Closed { id }), 1);
@@ -167,7 +167,7 @@ fn a_closed_channel_is_closed_on_both_sides_and_its_identifier_free() {
     assert_eq!(texts(&sides, CLIENT, id), ["and an answer"], "heard while it closes");
     let closing = ChannelEvent::Closing { id, fault: None };
     assert_eq!((sides.count(SERVER, &closing), sides.count(CLIENT, &closing)), (1, 0));
-    // Anew, with messages numbered from 0 again.
+    // Open again, with messages numbered from 0.
     assert_eq!(open(&mut sides, CLIENT), id);
     send(&mut sides, CLIENT, id, "again");
     sides.run(RTT * 2);
@@ -294,7 +294,7 @@ fn a_channel_tells_each_time_that_little_of_it_waits_and_others_do_not() {
     let low = |sides: &Sides, id| sides.count(CLIENT, &ChannelEvent::BufferedLow { id });
     let fill = |sides: &mut Sides| {
         for id in ids {
-            // More than the initial congestion window lets out at once.
+            // More than the initial congestion window admits at once.
             for _ in 0..200 {
                 let payload = Bytes::from(vec![0; 1_000]);
                 sides.channels(CLIENT).send(id, MessageKind::Binary, payload).unwrap();
@@ -312,7 +312,7 @@ fn a_channel_tells_each_time_that_little_of_it_waits_and_others_do_not() {
     send(&mut sides, CLIENT, ids[0], "small");
     sides.run(RTT * 2);
     assert_eq!((low(&sides, ids[0]), low(&sides, ids[1])), (2, 0));
-    // A threshold of nothing: each message that leaves is told of.
+    // A threshold of zero: each message that leaves causes an event.
     sides.channels(CLIENT).set_low_threshold(ids[1], Some(0)).unwrap();
     send(&mut sides, CLIENT, ids[1], "small");
     sides.run(RTT * 2);

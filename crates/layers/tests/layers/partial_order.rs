@@ -1,4 +1,4 @@
-//! Partial order over a path that loses packets: who waits, and until when.
+//! Partial order over a path that loses packets: which messages wait, and how long.
 
 use base::Duration;
 use layers::partial_order::{After, Delivery, MessageNumber, PartialOrder, PartialOrderOptions};
@@ -6,7 +6,7 @@ use sctp::{Ppid, SendOptions};
 
 use crate::support::{Pair, T0, plain};
 
-/// The client's layer and what the server's delivered.
+/// The client's layer, and the messages that the server's delivered.
 struct Ordered {
     pair: Pair,
     client: PartialOrder,
@@ -30,7 +30,7 @@ impl Ordered {
         number
     }
 
-    /// What was delivered by `millis` after [`T0`], and when, in milliseconds after it.
+    /// Messages delivered by `millis` after [`T0`], and their times, in milliseconds after it.
     fn delivered(&mut self, millis: u64) -> Vec<(u64, f64)> {
         self.pair.at(millis * 1000);
         let mut delivered = Vec::new();

@@ -36,6 +36,11 @@ impl Idle {
         self.rule = policy.idle_restart;
     }
 
+    /// Whether idle periods lower the window, and time has passed since data was sent.
+    pub(super) fn may_charge(&self, now: Instant) -> bool {
+        self.rule != IdleRestart::Keep && self.last_sent.is_some_and(|last| last < now)
+    }
+
     /// Data left.
     pub(super) fn on_sent(&mut self, now: Instant) {
         self.last_sent = Some(now);

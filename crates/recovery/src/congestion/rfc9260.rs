@@ -81,12 +81,22 @@ impl Rfc9260 {
         self.ssthresh = self.cwnd.saturating_sub(1);
     }
 
+    /// Whether time has passed since data was sent, and the window is large enough to fall.
+    pub fn may_fall_idle(&self, now: Instant) -> bool {
+        self.is_large() && self.last_sent.is_some_and(|last| last < now)
+    }
+
+    /// Whether the window is larger than the least that an idle period leaves.
+    fn is_large(&self) -> bool {
+        self.cwnd > 4 * self.mss
+    }
+
     /// Called before data is sent after an idle period of `now - last_sent`: the window halves once per RTO without
     /// data, and the threshold keeps its previous value (section 7.2.1).
     pub fn on_send(&mut self, now: Instant, rto: Duration) {
         if let Some(last) = self.last_sent.replace(now) {
             let idle = now.since(last).as_nanos() / rto.as_nanos().max(1);
-            if idle > 0 && self.cwnd > 4 * self.mss {
+            if idle > 0 && self.is_large() {
                 self.ssthresh = self.cwnd;
                 let halved = self.cwnd.checked_shr(idle.min(63) as u32).unwrap_or(0);
                 self.cwnd = halved.max(4 * self.mss);

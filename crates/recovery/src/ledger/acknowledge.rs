@@ -76,7 +76,7 @@ pub struct AckReport {
     /// Units found to have been retransmitted needlessly.
     pub spurious: u32,
     /// News about each path with acknowledged packets.
-    pub paths: PathTable<[PathAck; 2]>,
+    pub paths: PathTable<PathAck>,
     /// Fate of copies that rode along.
     pub bundles: BundleReport,
     /// Newly acknowledged units that had been retransmitted.
@@ -140,9 +140,8 @@ impl Ledger {
 
     fn new_report(&self) -> AckReport {
         let mut report = AckReport::default();
-        for path in self.paths.values() {
-            let flight_before = path.flight;
-            report.paths.push(PathAck { flight_before, ..PathAck::default() });
+        for (path, list) in self.paths.iter() {
+            report.paths.get_or_default(path).flight_before = list.flight;
         }
         report
     }

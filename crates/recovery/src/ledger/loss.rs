@@ -16,6 +16,12 @@ pub struct Misses {
 }
 
 impl Ledger {
+    /// Whether a packet in flight on `path` was sent before packet `before`.
+    pub fn has_sent_before(&self, path: PathId, before: PacketNumber) -> bool {
+        let oldest = self.paths.get(path).and_then(|list| list.head());
+        oldest.is_some_and(|oldest| oldest < before)
+    }
+
     /// Counts a miss indication for every packet in flight on `path` that was sent before packet `before` and
     /// carries a unit below `below`, and takes for lost those that reach `threshold`. Units that were
     /// fast-retransmitted before are lost again only if `repeat`. Lost units wait for retransmission on `target`.
@@ -45,7 +51,9 @@ impl Ledger {
                 misses.lost += 1;
             }
         }
-        self.forget_settled_packets();
+        if misses.lost > 0 {
+            self.forget_settled_packets();
+        }
         misses
     }
 

@@ -1,7 +1,6 @@
 //! Processing of an acknowledgement: arrivals, RTT samples, and their consequences.
 
 use base::{Duration, Instant};
-use smallvec::SmallVec;
 
 use super::losses::Evidence;
 use super::{AckContext, AckOutcome, Recovery};
@@ -13,7 +12,7 @@ use crate::feedback::{Feedback, Silence};
 use crate::ledger::{AckReport, PathAck};
 use crate::loss::carried::Delivered;
 use crate::path::{PathRecovery, RoundTrip};
-use crate::path_id::PathId;
+use crate::path_id::{PathId, PathSet};
 use crate::policy::ImmediateRequest;
 use crate::stats::Cause;
 
@@ -22,20 +21,13 @@ const LEAST_ACK_DELAY: Duration = Duration::from_millis(40);
 /// Longest delay of an acknowledgement (RFC 9293, section 3.8.6.3).
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
 
-/// State of a path's repair before an acknowledgement.
-#[derive(Clone, Copy, Debug)]
+/// State of the paths' repairs before an acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
 struct Before {
-    /// Whether fast recovery was in progress.
-    was_recovering: bool,
-    /// Whether an acknowledgement had arrived in it before.
-    was_heard: bool,
-}
-
-impl Before {
-    fn of(path: &PathRecovery) -> Before {
-        let episode = &path.episode;
-        Before { was_recovering: episode.is_recovering(), was_heard: episode.is_heard() }
-    }
+    /// Paths on which fast recovery was in progress.
+    recovering: PathSet,
+    /// Those on which an acknowledgement had arrived in it before.
+    heard: PathSet,
 }
 
 /// Tick of TCP's timestamps (RFC 7323, section 5.4).
@@ -63,7 +55,7 @@ impl Recovery {
         if report.spurious > 0 {
             self.on_spurious(now, report.spurious);
         }
-        let before: SmallVec<[Before; 1]> = self.paths.values().map(Before::of).collect();
+        let before = self.repairs();
         for (path, news) in report.paths.iter() {
             self.on_news(now, path, news, &report, feedback, &mut outcome);
         }
@@ -79,8 +71,9 @@ impl Recovery {
         self.on_bundles(now, bundled, &report);
         self.on_copy_acked(now, bundled, &report, feedback);
         let context = AckContext { advanced, echo_age: feedback.echo.or(original), unsent_packets };
-        for ((path, news), before) in report.paths.iter().zip(before) {
-            let Before { was_recovering, was_heard } = before;
+        for (path, news) in report.paths.iter() {
+            let was_recovering = before.recovering.contains(path);
+            let was_heard = before.heard.contains(path);
             let clean = news.largest_sent_at.filter(|_| !news.largest_resent);
             let delivered = Delivered {
                 bytes: self.delivered(path, news),
@@ -96,6 +89,16 @@ impl Recovery {
             self.settle_ack(now, path, news, advanced, lost, was_heard);
         }
         outcome
+    }
+
+    /// State of the paths' repairs.
+    fn repairs(&self) -> Before {
+        let mut repairs = Before::default();
+        for (path, state) in self.paths.iter() {
+            repairs.recovering.insert_if(state.episode.is_recovering(), path);
+            repairs.heard.insert_if(state.episode.is_heard(), path);
+        }
+        repairs
     }
 
     /// Whether an acknowledgement cannot change anything: such acknowledgements accompany all data that arrives at

@@ -53,6 +53,9 @@ impl Recovery {
     ) -> Option<(u32, Cause)> {
         let recovering = evidence.context.advanced && evidence.was_recovering;
         let (before, below) = self.missing_below(news, recovering)?;
+        if !self.ledger.has_sent_before(path, before) {
+            return None;
+        }
         let thin = self.is_thin(path);
         let policy = self.policy.loss;
         let threshold = loss::dup_threshold(&policy, thin);

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU64;
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::{Draft, Load, Recovery};
 use crate::congestion::Congestion;
@@ -34,7 +34,9 @@ impl Recovery {
     /// the window or may have any size.
     pub fn room(&mut self, now: Instant, path: PathId, load: Load) -> u64 {
         let flight = self.window_taken(path);
-        let rto = self.rto(path);
+        // The timeout takes longer to compute than all the rest.
+        let may_fall = self.paths[path].congestion.may_fall_idle(now, flight);
+        let rto = if may_fall { self.rto(path) } else { Duration::MAX };
         let max_burst = u64::from(self.policy.congestion.max_burst);
         let state = &mut self.paths[path];
         if load == Load::Again && state.episode.exempted().is_some() {

@@ -50,7 +50,6 @@ impl Recovery {
         unsent_packets: u32,
     ) {
         let flight = self.ledger.flight(path);
-        let thin = self.is_thin(path);
         let state = &self.paths[path];
         let (timer, oldest) = (state.t3_rtx, self.ledger.oldest_sent_at(path));
         let (Some(timer), Some(oldest_sent_at)) = (timer, oldest) else {
@@ -80,7 +79,8 @@ impl Recovery {
                 oldest_sent_at,
                 outstanding: flight.packets + unsent_packets,
             };
-            let rto = self.rto(path);
+            let thin = self.is_thin(path);
+            let rto = self.rto_if(path, thin);
             let due = loss::restarted_timer(self.policy.timer_restart, moments, rto, thin);
             self.set_timer(now, path, due);
         }
@@ -172,7 +172,7 @@ impl Recovery {
         let due = |path: &PathRecovery| {
             let t3_rtx = path.t3_rtx.map(|timer| timer.due);
             let mechanisms = path.mechanisms.as_ref().and_then(|mechanisms| mechanisms.due());
-            [t3_rtx, path.early_timer, mechanisms].into_iter().flatten().min()
+            Instant::earliest(&[t3_rtx, path.early_timer, mechanisms])
         };
         self.paths.values().filter_map(due).min()
     }

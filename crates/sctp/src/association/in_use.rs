@@ -142,7 +142,7 @@ impl InUse {
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let reconfiguration = self.reconfiguration.as_ref().and_then(|own| own.next_timeout());
         let addresses = self.addresses.as_ref().and_then(|own| own.next_timeout());
-        super::timers::earlier(reconfiguration, addresses)
+        Instant::earliest(&[reconfiguration, addresses])
     }
 
     /// The association is over.

@@ -1,6 +1,6 @@
 //! Packets of an association: control chunks, acknowledgements and abandoned data, and new data, in this order.
 
-use base::{Ecn, Instant, Transmit};
+use base::{Ecn, Instant, Transmit, TransmitBuffer};
 use bytes::Bytes;
 use recovery::PathId;
 
@@ -28,16 +28,16 @@ const CHUNK_HEADER: usize = 4;
 
 /// Destination of packets.
 pub(crate) struct Outlet<'b> {
-    /// Packets are appended here, entirely or except for the `tail`.
-    pub(crate) head: &'b mut Vec<u8>,
-    /// Whether user data may go to the `tail`, and checksums may be omitted.
-    pub(crate) gathers: bool,
-    /// User data that follows the packet in `head`.
+    /// Packets are appended to its head, entirely or except for the `tail`, which it has if it gathers: then checksums may be
+    /// omitted, too.
+    pub(crate) buffer: &'b mut dyn TransmitBuffer,
+    /// User data that follows the packet in the buffer's head.
     pub(crate) tail: Option<Bytes>,
 }
 
 impl Association {
     /// Writes the next packet to `outlet`.
+    #[inline]
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -173,9 +173,10 @@ impl Association {
             },
         };
         // A checksum of zero has a meaning for the peer, that of a gathered packet has none.
-        let gathers = outlet.gathers && !self.extensions.contains(Extensions::ZERO_CHECKSUM);
+        let gathers =
+            !self.extensions.contains(Extensions::ZERO_CHECKSUM) && outlet.buffer.tail().is_some();
         let tail = gathers.then_some(&mut outlet.tail);
-        PacketBuilder::start(outlet.head, header, max_packet)
+        PacketBuilder::start(outlet.buffer.head(), header, max_packet)
             .signed(self.signer_with(key))
             .gathering(tail)
     }

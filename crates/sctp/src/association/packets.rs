@@ -54,7 +54,7 @@ fn is_alone(packet: &Packet) -> bool {
 #[derive(Clone, Copy)]
 struct Arrival<'a> {
     now: Instant,
-    meta: DatagramMeta,
+    meta: &'a DatagramMeta,
     /// The path on which it came.
     path: PathId,
     packet: &'a Packet,
@@ -65,7 +65,7 @@ impl Association {
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
-        meta: DatagramMeta,
+        meta: &DatagramMeta,
         packet: &Packet,
         random: &mut RandomStream,
     ) {
@@ -165,7 +165,7 @@ impl Association {
             }
             Chunk::Abort(abort) => self.on_abort(abort.t_bit, &abort.causes),
             Chunk::Error(error) => self.on_error(now, &error.causes),
-            Chunk::Asconf(asconf) => self.on_asconf(now, meta, &asconf),
+            Chunk::Asconf(asconf) => self.on_asconf(now, *meta, &asconf),
             Chunk::AsconfAck(ack) => self.on_asconf_ack(now, &ack),
             Chunk::ReConfig(chunk) => self.on_reconfig(now, &chunk),
             Chunk::Auth(_) => {

@@ -5,7 +5,6 @@ use bytes::Bytes;
 use recovery::PathId;
 
 use super::Association;
-use super::timers::earlier;
 use crate::reconfigure::held::Message;
 use crate::state::State;
 use crate::tx::send_options::{SendError, SendOptions};
@@ -172,7 +171,7 @@ impl Association {
     /// Deadline of the next expiry of a queued message, or of a repeated FORWARD-TSN.
     pub(super) fn sending_deadline(&self) -> Option<Instant> {
         let held = self.extensions.reconfiguration().and_then(|own| own.next_expiry());
-        earlier(held, earlier(self.tx.queue().next_expiry(), self.tx.forward_deadline()))
+        Instant::earliest(&[held, self.tx.queue().next_expiry(), self.tx.forward_deadline()])
     }
 
     pub(super) fn handle_sending_timers(&mut self, now: Instant) {

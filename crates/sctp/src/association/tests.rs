@@ -55,7 +55,7 @@ fn answers_that_a_packet_provokes_are_bounded() {
     // What ends the association goes all the same.
     association.abort(Bytes::from(vec![1; 100_000]));
     let mut buffer = Vec::new();
-    let mut outlet = Outlet { head: &mut buffer, gathers: false, tail: None };
+    let mut outlet = Outlet { buffer: &mut buffer, tail: None };
     assert!(association.poll_transmit(Instant::ZERO, &mut outlet).is_some());
     assert!(buffer.len() < 400, "{} bytes", buffer.len());
 }
@@ -112,7 +112,7 @@ fn an_address_that_is_taken_away_leaves_its_data_to_another_and_its_row_to_the_n
     assert!(!remove_remote(&mut association, ip(1)), "the only confirmed one");
     association.confirm_path(Instant::ZERO, PathId::at(1));
     send(&mut association, 100).unwrap();
-    let mut outlet = Outlet { head: &mut Vec::new(), gathers: false, tail: None };
+    let mut outlet = Outlet { buffer: &mut Vec::new(), tail: None };
     association.handle_heartbeat_timers(Instant::ZERO, &mut random);
     let mut to = Vec::new();
     while let Some(transmit) = association.poll_transmit(Instant::ZERO, &mut outlet) {

@@ -147,7 +147,7 @@ impl Endpoint {
         }
         // Looked up by its tag first, since the peer's NAT may have moved it since INIT.
         let by_tag = self.table.by_tag(header.verification_tag).filter(|id| {
-            self.table.get(*id).is_some_and(|own| is_from_peer(own, meta, header.source_port))
+            self.table.get(*id).is_some_and(|own| is_from_peer(own, &meta, header.source_port))
         });
         let existing = by_tag
             .or_else(|| self.by_peer(meta, header.source_port))
@@ -217,7 +217,7 @@ impl Endpoint {
         let association = Association::accept(now, meta, cookie, with, &mut self.random);
         let id = self.table.insert(association);
         self.enter(now, id);
-        self.deliver(now, id, meta, packet);
+        self.deliver(now, id, &meta, packet);
     }
 
     fn on_cookie_for(
@@ -241,7 +241,7 @@ impl Endpoint {
             CookieAction::Restart => self.restart(now, id, meta, packet, cookie),
             CookieAction::Collision | CookieAction::Confirm => {
                 self.with(id, |own, random| own.on_cookie_confirmed(now, cookie, random));
-                self.deliver(now, id, meta, packet);
+                self.deliver(now, id, &meta, packet);
             }
         }
     }
@@ -260,7 +260,7 @@ impl Endpoint {
         let mut anew = Association::accept(now, meta, cookie, with, &mut self.random);
         anew.restart(own);
         self.table.replace(id, anew);
-        self.deliver(now, id, meta, packet);
+        self.deliver(now, id, &meta, packet);
     }
 
     pub(super) fn rotate_keys(&mut self, now: Instant) {

@@ -3,7 +3,6 @@
 
 use base::{DatagramMeta, Duration, Ecn, Origin, Transmit};
 
-use super::routing::raw_but_auth;
 use crate::control::OwnedCause;
 use crate::paths::addresses::{address_parameters, is_group, is_unicast};
 use crate::setup::InitAnswer;
@@ -110,7 +109,7 @@ impl Reply {
         if !is_between_hosts(meta) {
             return None; // rule 1
         }
-        let first = raw_but_auth(packet).next()?;
+        let first = packet.raw_chunks().but_auth().next()?;
         if first.chunk_type == ChunkType::INIT {
             let Some(Ok(Chunk::Init(init))) = packet.chunks().next() else { return None };
             return Some(Reply::refusal(meta, received, init.initiate_tag));
@@ -119,7 +118,7 @@ impl Reply {
         if packet.raw_chunks().any(|chunk| chunk.is_err()) {
             return None;
         }
-        for chunk in raw_but_auth(packet) {
+        for chunk in packet.raw_chunks().but_auth() {
             match chunk.chunk_type {
                 ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE | ChunkType::COOKIE_ACK => {
                     return None; // rules 2, 6 and 7

@@ -10,54 +10,54 @@ use crate::wire::{Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
 
 impl Endpoint {
     /// Processes a packet.
-    pub(super) fn take(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+    pub(super) fn take(&mut self, now: Instant, meta: &DatagramMeta, packet: &Packet) {
         self.route(now, meta, packet);
         self.balance_memory(now);
     }
 
     /// Finds the packet's association and checks its tag (sections 8.4 and 8.5).
-    fn route(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
+    fn route(&mut self, now: Instant, meta: &DatagramMeta, packet: &Packet) {
         let header = packet.header();
         if header.destination_port != self.options.port {
-            return self.reply_out_of_the_blue(meta, packet);
+            return self.reply_out_of_the_blue(*meta, packet);
         }
-        let Some(first) = raw_but_auth(packet).next() else {
+        let Some(first) = packet.raw_chunks().but_auth().next() else {
             self.stats.malformed += 1;
             return;
         };
         match first.chunk_type {
-            ChunkType::INIT => return self.on_init(now, meta, packet),
-            ChunkType::COOKIE_ECHO => return self.on_cookie_echo(now, meta, packet),
+            ChunkType::INIT => return self.on_init(now, *meta, packet),
+            ChunkType::COOKIE_ECHO => return self.on_cookie_echo(now, *meta, packet),
             _ => {}
         }
         let id = self.table.by_tag(header.verification_tag).filter(|id| {
             self.table.get(*id).is_some_and(|own| is_from_peer(own, meta, header.source_port))
         });
         if let Some(id) = id
-            && !may_carry_reflected_tag(&first)
+            && !first.reflects_tag()
         {
             // Section 8.5.1, rule E: a SHUTDOWN ACK before the association exists is out of the blue even with the
             // right tag.
             if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
-                return self.reply_out_of_the_blue(meta, packet);
+                return self.reply_out_of_the_blue(*meta, packet);
             }
-            if first.chunk_type == ChunkType::INIT_ACK && self.refuses_init_ack(id, meta, packet) {
+            if first.chunk_type == ChunkType::INIT_ACK && self.refuses_init_ack(id, *meta, packet) {
                 return;
             }
             return self.deliver(now, id, meta, packet);
         }
-        match self.by_peer(meta, header.source_port) {
-            Some(id) if may_carry_reflected_tag(&first) => self.on_reflected(now, id, meta, packet),
-            Some(own) => self.on_wrong_tag(meta, own, &first, packet),
+        match self.by_peer(*meta, header.source_port) {
+            Some(id) if first.reflects_tag() => self.on_reflected(now, id, *meta, packet),
+            Some(own) => self.on_wrong_tag(*meta, own, &first, packet),
             // The packet may be from an address of the peer that it did not list: an ABORT would carry the right
             // tag and end a living association.
-            None if self.is_tag_of(meta, header) => {
-                self.on_packet_from_elsewhere(now, meta, packet);
+            None if self.is_tag_of(*meta, header) => {
+                self.on_packet_from_elsewhere(now, *meta, packet);
             }
-            None => match self.by_transport_address(meta, header.source_port) {
+            None => match self.by_transport_address(*meta, header.source_port) {
                 // Section 8.5: a wrong tag, from another UDP port than the last right one.
-                Some(own) => self.on_wrong_tag(meta, own, &first, packet),
-                None => self.reply_out_of_the_blue(meta, packet),
+                Some(own) => self.on_wrong_tag(*meta, own, &first, packet),
+                None => self.reply_out_of_the_blue(*meta, packet),
             },
         }
     }
@@ -96,7 +96,7 @@ impl Endpoint {
             let mut follows = false;
             self.with(id, |own, _| follows = own.follow_peer(now, meta));
             return match follows {
-                true => self.deliver(now, id, meta, packet),
+                true => self.deliver(now, id, &meta, packet),
                 false => self.stats.wrong_tag += 1,
             };
         }
@@ -112,7 +112,7 @@ impl Endpoint {
         &mut self,
         now: Instant,
         id: AssociationId,
-        meta: DatagramMeta,
+        meta: &DatagramMeta,
         packet: &Packet,
     ) {
         self.with(id, |association, random| association.handle_packet(now, meta, packet, random));
@@ -133,7 +133,7 @@ impl Endpoint {
             .get(id)
             .is_some_and(|own| own.peer_tag() == tag && tag != VerificationTag(0));
         if right {
-            self.deliver(now, id, meta, packet);
+            self.deliver(now, id, &meta, packet);
         } else {
             self.stats.wrong_tag += 1;
         }
@@ -161,14 +161,8 @@ impl Endpoint {
 
 /// Whether a packet is from the association's peer as far as that is proved, and from its address: its SCTP port,
 /// and its IP address on any UDP port (RFC 6951, section 5.4).
-pub(super) fn is_from_peer(own: &Association, meta: DatagramMeta, source_port: u16) -> bool {
+pub(super) fn is_from_peer(own: &Association, meta: &DatagramMeta, source_port: u16) -> bool {
     own.origin() == meta.origin && own.peer_port() == source_port && own.leads_to(meta.remote.ip())
-}
-
-/// The chunks of a packet up to the first malformed one, without AUTH: the packet's contents (RFC 4895, section
-/// 6.3).
-pub(super) fn raw_but_auth(packet: &Packet) -> impl Iterator<Item = RawChunk<'_>> {
-    packet.raw_chunks().map_while(Result::ok).filter(|raw| raw.chunk_type != ChunkType::AUTH)
 }
 
 /// The first chunk of a packet, or the one after AUTH.
@@ -178,9 +172,4 @@ pub(super) fn first_but_auth(packet: &Packet) -> Option<Chunk<'_>> {
         Ok(Chunk::Auth(_)) => chunks.next()?.ok(),
         first => first.ok(),
     }
-}
-
-/// Whether a chunk may carry the peer's own tag, reflected.
-pub(super) fn may_carry_reflected_tag(chunk: &RawChunk<'_>) -> bool {
-    chunk.chunk_type.reflects_tag(chunk.flags)
 }

@@ -4,7 +4,7 @@ use base::{DatagramMeta, Instant};
 use bytes::Bytes;
 
 use super::Endpoint;
-use super::routing::{is_from_peer, may_carry_reflected_tag};
+use super::routing::is_from_peer;
 use crate::wire::{ChunkType, Packet};
 
 impl Endpoint {
@@ -19,12 +19,12 @@ impl Endpoint {
         datagram: Bytes,
     ) {
         if let Ok(packet) = Packet::parse(datagram.clone()) {
-            return self.take(now, meta, &packet);
+            return self.take(now, &meta, &packet);
         }
         match Packet::parse_without_checksum(datagram) {
             Ok(packet) if self.takes_without_checksum(meta, &packet) => {
                 self.stats.zero_checksums += 1;
-                self.take(now, meta, &packet);
+                self.take(now, &meta, &packet);
             }
             Ok(packet) if self.is_out_of_the_blue_without_checksum(meta, &packet) => {
                 self.stats.zero_checksums += 1;
@@ -52,9 +52,9 @@ impl Endpoint {
         own.is_some_and(|own| {
             // A peer with a proved identity may have moved.
             let proved = meta.origin.is_some() && self.is_tag_of(meta, header);
-            own.takes_zero_checksum() && (proved || is_from_peer(own, meta, header.source_port))
+            own.takes_zero_checksum() && (proved || is_from_peer(own, &meta, header.source_port))
         }) && !opens(packet)
-            && !may_carry_reflected_tag(&first)
+            && !first.reflects_tag()
             && header.destination_port == self.options.port
     }
 }

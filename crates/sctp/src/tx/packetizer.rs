@@ -63,9 +63,8 @@ impl Sender {
                 let may_leave = self.recovery.may_send(now, path, Load::Again);
                 (Load::Again, may_leave, self.keys.of(unit))
             }
-            None if takes_new => {
-                let may_begin = self.may_begin_packet(now, path, no_delay);
-                (Load::New, may_begin, self.keys.resolve(self.queue.peek_key()))
+            None if takes_new && self.may_begin_packet(now, path, no_delay) => {
+                (Load::New, true, self.keys.resolve(self.queue.peek_key()))
             }
             None => return None,
         };
@@ -115,6 +114,10 @@ impl Sender {
 
     /// Whether new data may begin an empty packet.
     fn may_begin_packet(&mut self, now: Instant, path: PathId, no_delay: bool) -> bool {
+        // Asked after every packet, mostly with nothing queued.
+        if self.queue.peek_len().is_none() {
+            return false;
+        }
         let full_packet =
             self.fragment_size().saturating_sub(self.overhead() + usize::from(self.auth_len));
         self.may_begin(now, path, full_packet, no_delay)

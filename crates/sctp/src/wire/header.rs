@@ -16,4 +16,15 @@ pub struct CommonHeader {
 impl CommonHeader {
     /// Bytes of the header on the wire.
     pub const LENGTH: usize = 12;
+
+    /// The header of a packet, whatever it says; `None` if the packet is shorter.
+    #[inline]
+    pub(crate) fn of(packet: &[u8]) -> Option<CommonHeader> {
+        let &[s0, s1, d0, d1, t0, t1, t2, t3, ..] = packet.first_chunk::<{ Self::LENGTH }>()?;
+        Some(CommonHeader {
+            source_port: u16::from_be_bytes([s0, s1]),
+            destination_port: u16::from_be_bytes([d0, d1]),
+            verification_tag: VerificationTag(u32::from_be_bytes([t0, t1, t2, t3])),
+        })
+    }
 }

@@ -19,7 +19,6 @@ use super::checksum;
 use super::chunk::{Chunk, Data, IData, RawChunk};
 use super::error::{Item, ParseError};
 use super::header::CommonHeader;
-use super::ids::VerificationTag;
 use super::registry::ChunkType;
 use super::tlv::{self, TlvIter};
 
@@ -88,19 +87,12 @@ impl Packet {
     }
 
     fn parse_if(datagram: Bytes, is_intact: fn(&[u8]) -> bool) -> Result<Packet, ParseError> {
-        let Some(&[s0, s1, d0, d1, t0, t1, t2, t3, ..]) =
-            datagram.first_chunk::<{ CommonHeader::LENGTH }>()
-        else {
+        let Some(header) = CommonHeader::of(&datagram) else {
             return Err(ParseError::PacketTooShort(datagram.len()));
         };
         if !is_intact(&datagram) {
             return Err(ParseError::BadChecksum);
         }
-        let header = CommonHeader {
-            source_port: u16::from_be_bytes([s0, s1]),
-            destination_port: u16::from_be_bytes([d0, d1]),
-            verification_tag: VerificationTag(u32::from_be_bytes([t0, t1, t2, t3])),
-        };
         if header.source_port == 0 || header.destination_port == 0 {
             return Err(ParseError::ZeroPort);
         }
@@ -137,10 +129,7 @@ impl Packet {
     /// Iterates the chunks without parsing them: cheap enough to search for an ABORT first.
     #[inline]
     pub fn raw_chunks(&self) -> RawChunkIter<'_> {
-        let chunks = self.datagram.get(CommonHeader::LENGTH..).unwrap_or_default();
-        let tail = self.tail.as_ref();
-        let tlvs = TlvIter::new(chunks, Item::Chunk).with_tail(tail.map_or(0, Bytes::len));
-        RawChunkIter { tlvs, tail }
+        RawChunkIter::of(&self.datagram, self.tail.as_ref())
     }
 }
 
@@ -169,6 +158,22 @@ fn lacks_user_data(head: &[u8], tail: usize) -> bool {
 pub struct RawChunkIter<'a> {
     tlvs: TlvIter<'a>,
     tail: Option<&'a Bytes>,
+}
+
+impl<'a> RawChunkIter<'a> {
+    /// The chunks of a packet, whether or not it is verified, whose last bytes of user data are in `tail`.
+    #[inline]
+    pub(crate) fn of(packet: &'a [u8], tail: Option<&'a Bytes>) -> Self {
+        let chunks = packet.get(CommonHeader::LENGTH..).unwrap_or_default();
+        let tlvs = TlvIter::new(chunks, Item::Chunk).with_tail(tail.map_or(0, Bytes::len));
+        RawChunkIter { tlvs, tail }
+    }
+
+    /// The chunks up to the first malformed one, without AUTH: the packet's contents (RFC 4895, section 6.3).
+    #[inline]
+    pub(crate) fn but_auth(self) -> impl Iterator<Item = RawChunk<'a>> {
+        self.map_while(Result::ok).filter(|raw| raw.chunk_type != ChunkType::AUTH)
+    }
 }
 
 impl<'a> Iterator for RawChunkIter<'a> {

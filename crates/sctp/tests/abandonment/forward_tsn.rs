@@ -1,4 +1,4 @@
-//! FORWARD-TSN, agreed on or not (RFC 3758, sections 3.3 and 3.6).
+//! FORWARD-TSN, negotiated or not (RFC 3758, sections 3.3 and 3.6).
 
 use base::{Duration, Machine};
 use bytes::Bytes;
@@ -100,7 +100,7 @@ fn what_waited_for_a_message_given_up_is_delivered_with_one_sack_a_packet() {
     });
     assert_eq!(sack_of(&sent), (3, vec![]));
     assert_eq!(read(&mut bench), [(3, 3, "fourth".into())]);
-    // Out of date: only acknowledged.
+    // Outdated, hence only acknowledged.
     let sent = bench.give_right(|p| p.append(forward(2, &[(3, 9)])).unwrap());
     assert_eq!(sack_of(&sent), (3, vec![]));
     bench.give_right(|p| p.append(data(4, 3, 4, b"fifth")).unwrap());

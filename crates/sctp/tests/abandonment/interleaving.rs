@@ -1,4 +1,4 @@
-//! I-DATA and I-FORWARD-TSN, agreed on or not (RFC 8260, sections 2.1 to 2.3).
+//! I-DATA and I-FORWARD-TSN, negotiated or not (RFC 8260, sections 2.1 to 2.3).
 
 use sctp::wire::chunk::{DataFlags, IData};
 use sctp::wire::{Fsn, Mid, Ppid, StreamId};
@@ -11,7 +11,7 @@ fn both() -> Extensions {
     Extensions::PARTIAL_RELIABILITY | Extensions::INTERLEAVING
 }
 
-/// Where a fragment belongs: stream, MID, FSN.
+/// Place of a fragment: stream, MID, FSN.
 type Place = (u16, u32, u32);
 
 fn i_data(offset: u32, place: Place, flags: u8, payload: &[u8]) -> IData<&[u8]> {
@@ -124,9 +124,9 @@ fn reserved_bits_of_i_data_are_ignored() {
         value.extend([0, 0, 0, 51, b'x']);
         bench.give_right(|p| p.append(crate::support::wire::Any(64, flags, &value)).unwrap())
     };
-    // The first packet with data is acknowledged at once anyhow.
+    // The first packet with data is acknowledged at once in any case.
     chunk(&mut bench, 0, 0xf0 | B | E, 0);
     assert_eq!(read(&mut bench), [(1, 0, "x".into())]);
-    // The I bit, 8, is none of the reserved ones: the SACK does not wait.
+    // The I bit, 8, is no reserved bit: the SACK is not delayed.
     assert_eq!(sack_of(&chunk(&mut bench, 1, 8 | B | E, 1)).0, 1);
 }

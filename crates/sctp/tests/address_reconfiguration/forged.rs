@@ -1,4 +1,4 @@
-//! ASCONF and ASCONF-ACK made by hand: right ones, wrong ones, replayed ones, from anywhere.
+//! Hand-made ASCONF and ASCONF-ACK: valid, invalid and replayed ones, from any address.
 
 use base::{DatagramMeta, Ecn, Machine};
 use sctp::wire::chunk::{
@@ -57,13 +57,13 @@ impl Forge {
         self.bench.drain();
     }
 
-    /// The peer answers ASCONF number `serial`: all that it asked was done.
+    /// The peer answers ASCONF number `serial`: every request succeeded.
     fn answer(&mut self, serial: u32) {
         let done: [AddressAnswer<[Cause<'static>; 0]>; 0] = [];
         self.give(AsconfAck { serial: AsconfSerial(serial), answers: done });
     }
 
-    /// The peer sends an ABORT to this address; what the association's state is then.
+    /// The peer sends an ABORT to this address; returns the association's state afterwards.
     fn abort_to(&mut self, local: SocketAddr, t_bit: bool) -> &'static str {
         let tag = if t_bit { PEER_TAG } else { self.bench.tag };
         let bytes = packet(PEER_PORT, PORT, tag, |packet| {
@@ -75,7 +75,7 @@ impl Forge {
         self.bench.state()
     }
 
-    /// Sends requests in ASCONF number `serial` and answers the codes of the causes of each refused.
+    /// Sends requests in ASCONF number `serial`; returns the cause codes of each refused one.
     fn ask(
         &mut self,
         serial: u32,
@@ -180,7 +180,7 @@ fn only_authenticated_requests_count() {
 
 #[test]
 fn asconf_and_its_answer_are_signed_whatever_the_peer_lists() {
-    // This peer lists no chunk type at all.
+    // This peer lists no chunk type.
     let mut forge = Forge::new();
     assert_eq!(names(&forge.give(asconf(0, &[]))[0]), ["AUTH", "ASCONF-ACK"]);
     let (id, now) = (forge.bench.id(), forge.bench.now);
@@ -194,7 +194,7 @@ fn asconf_and_its_answer_are_signed_whatever_the_peer_lists() {
     let sent = forge.bench.drain();
     assert_eq!(names(&sent[0]), ["AUTH", "ASCONF"]);
     assert_eq!(sent.len(), 1);
-    // Nothing else is.
+    // No other request is.
     forge.bench.give_right(|packet| packet.append(Heartbeat { info: b"x" }).unwrap());
     let answers = forge.bench.give_right(|packet| packet.append(data(0, 0, 0, b"x")).unwrap());
     assert_eq!(names(&answers[0]), ["SACK"]);
@@ -237,7 +237,7 @@ fn what_must_not_be_done_is_refused_with_its_cause() {
 #[test]
 fn a_peer_that_moved_keeps_its_old_address_until_it_is_known_to_be_at_the_new_one() {
     let moves = [
-        // As a NAT moved it (sections 4.2.1 and 4.2.2), and as it moved itself.
+        // As after a NAT's rebinding (sections 4.2.1 and 4.2.2), and after the peer's own move.
         [vec![add("0.0.0.0"), delete("0.0.0.0")], vec![]],
         [vec![add("10.1.0.1")], vec![delete("10.0.0.1")]],
     ];
@@ -267,7 +267,7 @@ fn a_peer_that_comes_back_before_it_was_found_elsewhere_keeps_its_address() {
     forge.give(asconf(1, &[add("10.0.0.1")]));
     forge.answer_heartbeats(&sent);
     assert_eq!(forge.paths(), [(usual, true), (address(OTHER), true)]);
-    // From an address that is none of its own it cannot give its last one up.
+    // A peer that sends from an address that is not its own cannot delete its last one.
     let mut forge = Forge::new();
     assert_eq!(forge.ask_from(OTHER, 0, &[add("10.2.0.1"), delete("0.0.0.0")]), None);
     assert_eq!(forge.paths(), [(usual, true), (address("10.2.0.1:9899"), false)]);
@@ -290,10 +290,10 @@ fn from_an_unknown_address_nothing_counts_but_an_asconf_that_adds_it() {
     assert!(forge.bench.give_bytes(wrong).is_empty());
     assert_eq!(forge.bench.state(), "ESTABLISHED");
     assert_eq!(forge.paths(), [(usual, true)]);
-    // The unspecified address is where the packet came from: behind a NAT the peer knows no better.
+    // The unspecified address stands for the packet's source: behind a NAT the peer does not know it.
     let answers = forge.give(asconf(0, &[add("0.0.0.0")]));
     assert_eq!(refused(&answers[0], 0), Some(vec![]));
-    // Section 5.3, rule D1: the address is asked in the same packet.
+    // Section 5.3, rule D1: the HEARTBEAT to the address is in the same packet.
     assert_eq!(names(&answers[0]), ["AUTH", "ASCONF-ACK", "HEARTBEAT"]);
     assert_eq!(forge.paths(), [(usual, true), (address(OTHER), false)]);
     assert_eq!(forge.told(), [(AddressChange::Added, ip(OTHER))]);
@@ -316,7 +316,7 @@ fn an_address_that_comes_back_confirms_its_new_row_and_no_old_one() {
     let mut forge = Forge::new();
     assert_eq!(forge.ask(0, &[add("10.1.0.1"), add("10.2.0.1")]), Some(vec![]));
     assert_eq!(forge.ask(1, &[delete("10.1.0.1"), delete("10.2.0.1")]), Some(vec![]));
-    // The second address again, in the row that the first one had.
+    // The second address again, in the row of the first.
     let mut sent = forge.give(asconf(2, &[add("10.2.0.1")]));
     for _ in 0..4 {
         forge.answer_heartbeats(&sent);
@@ -326,7 +326,7 @@ fn an_address_that_comes_back_confirms_its_new_row_and_no_old_one() {
     let stats = forge.bench.endpoint.association(forge.bench.id()).unwrap().stats();
     let rows: Vec<_> = stats.paths.iter().map(|path| (path.removed, path.confirmed)).collect();
     assert_eq!(rows, [(false, true), (false, true), (true, false)]);
-    // Nor is it made the primary one.
+    // Nor does it become the primary one.
     let (id, now) = (forge.bench.id(), forge.bench.now);
     assert!(
         forge.bench.endpoint.association_mut(id).unwrap().set_primary(address("10.2.0.1:9899"))
@@ -356,7 +356,7 @@ fn of_more_requests_than_an_answer_could_hold_the_first_are_done_and_the_others_
     let many: Vec<_> = (1..=9).map(request).collect();
     assert_eq!(forge.ask(0, &many), Some(vec![(9, 0xa1)]));
     assert_eq!(forge.paths().len(), 2);
-    // The answer is bounded: what stands behind a refused request and is not mentioned is refused too.
+    // The answer is bounded: requests after a refused one that it does not mention are refused, too.
     let many: Vec<_> = (1..=200).map(request).collect();
     let answers = forge.give(asconf(1, &many));
     let codes: Vec<_> = (9..=32).map(|number| (number, 0xa1)).collect();
@@ -376,7 +376,7 @@ fn third_parties_get_a_bounded_number_of_heartbeats_and_nothing_else() {
     sent.extend(forge.bench.pass(Duration::from_secs(3_600)));
     let heartbeats = sent.iter().filter(|packet| names(packet) == ["HEARTBEAT"]).count();
     assert!(heartbeats <= 7 * 8, "{heartbeats}");
-    // Adding and deleting over and over again does not make more of them than the requests cost.
+    // Repeated additions and deletions cannot provoke more packets than the requests cost.
     for round in 0..20 {
         forge.give(asconf(1 + 2 * round, &[delete("0.0.0.0")]));
         sent = forge.give(asconf(2 + 2 * round, &victims));
@@ -410,7 +410,7 @@ fn a_change_that_is_not_asked_for_changes_nothing_here_either() {
     let multicast =
         endpoint.association_mut(id).unwrap().add_address(now, address("224.0.0.1:9899"));
     assert_eq!(multicast, Err(AddressError::Meaningless(ip("224.0.0.1:9899"))));
-    // This side's addresses were not named: its path still follows the packets that come.
+    // This side did not list its addresses: its path still follows the arriving packets.
     let local = address("10.0.0.3:9899");
     let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct, origin: None };
     let bytes = packet(PEER_PORT, PORT, forge.bench.tag, |packet| {
@@ -426,7 +426,7 @@ fn once_an_address_was_refused_no_other_of_the_same_asconf_is_added_or_deleted()
     let requests = [add("10.1.0.1"), add("224.0.0.1"), add("10.2.0.1"), delete("10.1.0.1")];
     assert_eq!(forge.ask(0, &requests), Some(vec![(1, 5), (1, 0xa1), (2, 0xa1)]));
     assert_eq!(forge.paths(), [(address(CLIENT), true), (address(OTHER), false)]);
-    // A wish about the primary address is no change of the addresses.
+    // A request for a primary address does not change the addresses.
     let requests = [delete("192.0.2.1"), primary("10.0.0.1")];
     assert_eq!(forge.ask(1, &requests), Some(vec![(2, 5)]));
 }
@@ -540,7 +540,7 @@ fn an_abort_that_comes_after_the_answer_to_an_address_that_was_deleted_is_ignore
     for t_bit in [true, false] {
         assert_eq!(forge.abort_to(second, t_bit), "ESTABLISHED");
     }
-    // Added anew, it is an address like any other.
+    // Added again, it is an address like any other.
     forge.change(AddressChange::Added, second);
     forge.answer(own + 2);
     assert_eq!(forge.abort_to(second, true), "CLOSED");
@@ -576,7 +576,7 @@ fn serial_numbers_of_asconf_begin_with_the_initial_tsn_and_go_on_at_0() {
 
 #[test]
 fn parameters_of_asconf_in_an_init_are_passed_over() {
-    // Add IP Address (0xC001) and Set Primary (0xC004), which say nothing there.
+    // Add IP Address (0xC001) and Set Primary (0xC004), which have no meaning there.
     let mut bench = Bench::listening();
     let mut value = PEER_TAG.0.to_be_bytes().to_vec();
     value.extend([0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1]);

@@ -1,4 +1,4 @@
-//! A client that gets a second address, makes it the one in use, and gives the first up.
+//! A client that gets a second address, makes it the primary one, and deletes the first.
 
 use base::Machine;
 use netsim::LossModel;
@@ -76,7 +76,7 @@ fn the_second_address_of_a_client_is_joined_to_the_second_of_the_server() {
 
 #[test]
 fn nothing_but_asconf_leaves_from_a_new_address_until_the_peer_took_note_of_it() {
-    // All answers are lost on the way home for five seconds.
+    // All answers to the client are lost for five seconds.
     let mut home = links();
     home.backward.blackouts.push(T0..T0 + Duration::from_secs(5));
     let mut mobile = Mobile::new(home, links());
@@ -104,8 +104,8 @@ fn nothing_leaves_from_an_address_once_the_peer_was_told_that_it_goes() {
     let (client, server) = (mobile.client, mobile.server);
     mobile.ask(Added, AWAY).unwrap();
     mobile.at(1_000);
-    // Data is still sent by the first path when the address there goes: the peer may take note of that before
-    // the data comes, to whom it is then from nowhere.
+    // The first path still carries data when its address is deleted: the peer may process the deletion before the
+    // data arrives, which then comes from an unknown address.
     mobile.ask(Deleted, HOME).unwrap();
     mobile.send(client);
     mobile.send(server);
@@ -204,7 +204,7 @@ fn what_makes_no_sense_is_not_asked_for() {
     assert_eq!(mobile.ask(Deleted, HOME), Err(AddressError::Last(ip(HOME))));
     mobile.at(1_000);
     assert!(mobile.times_of(mobile.client, ChunkType::ASCONF).is_empty());
-    // Without agreement there is nothing of it.
+    // Not without negotiation.
     let mut pair = support::Pair::new(links(), options(plain()), 1);
     pair.at(0);
     let id = pair.association;
@@ -236,7 +236,7 @@ fn from_another_source_congestion_control_begins_anew() {
         path.map(|path| path.recovery.cwnd)
     };
     assert!(window(&mobile, HOME).is_some_and(|cwnd| cwnd > 4404));
-    // The new address is joined to the server's second one.
+    // The new address is paired with the server's second one.
     mobile.ask(Added, AWAY).unwrap();
     mobile.at(4_000);
     assert_eq!(window(&mobile, AWAY), None);

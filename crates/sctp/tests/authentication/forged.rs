@@ -1,4 +1,4 @@
-//! Packets made by hand: right ones, wrong ones, and none at all where one is needed.
+//! Hand-made packets: with a valid AUTH, with an invalid one, and without one where it is required.
 
 use sctp::wire::chunk::Heartbeat;
 use sctp::wire::signing::HmacId;
@@ -8,7 +8,7 @@ use super::*;
 use crate::support::authentic::{self, signed};
 use crate::support::wire::{Any, Bench, PEER_PORT, data, fix_checksum, names, packet};
 
-/// An endpoint that takes these chunks only authenticated, and the association shared key.
+/// An endpoint that accepts these chunks only authenticated, and the association shared key.
 fn bench(chunks: &[ChunkType]) -> (Bench, Vec<u8>) {
     authentic::bench(authenticating(chunks, None), &[])
 }
@@ -31,7 +31,7 @@ fn data_is_taken_with_either_hmac_and_dropped_without() {
         assert_eq!(names(&answers[0]), ["SACK"]);
     }
     assert_eq!(messages(&mut bench), 2);
-    // What stands before AUTH is not covered; what needs no cover is taken in the same packet.
+    // Chunks before AUTH are not covered; those that need no AUTH are accepted in the same packet.
     let heartbeat = Heartbeat { info: b"who" };
     let answers = bench.give_right(|packet| {
         packet.append(data(2, 0, 2, b"bare")).unwrap();
@@ -46,7 +46,7 @@ fn no_bit_of_what_is_covered_can_be_changed() {
     let (mut bench, key) = bench(&[ChunkType::DATA]);
     let fill = |p: &mut PacketBuilder<'_>| p.append(data(0, 0, 0, b"x")).unwrap();
     let good = signed(bench.tag, &key, KeyId(0), HmacId::SHA_256, fill);
-    // All but the type of the AUTH chunk, which could become that of a chunk that needs no cover.
+    // Every bit but those of the AUTH chunk's type, which could become that of a chunk without AUTH.
     for bit in 13 * 8..good.len() * 8 {
         let mut changed = good.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
@@ -123,7 +123,7 @@ fn out_of_the_blue_a_packet_is_judged_without_its_auth() {
 fn behind_one_that_proved_right_further_auth_chunks_are_passed_over_unseen() {
     let (mut bench, key) = bench(&[ChunkType::DATA]);
     let tag = bench.tag;
-    // Each would take a hash over the rest of the packet.
+    // Each would require a hash over the rest of the packet.
     let bytes = signed(tag, &key, KeyId(0), HmacId::SHA_256, |packet| {
         for _ in 0..200 {
             packet.append(Any(ChunkType::AUTH.0, 0, &[0, 0, 0, 3, 1, 2, 3, 4])).unwrap();

@@ -1,4 +1,4 @@
-//! COOKIE ECHO that is taken only authenticated; losses, restarts, collisions; parameters that are wrong.
+//! COOKIE ECHO that is accepted only authenticated; losses, restarts, collisions; invalid parameters.
 
 use base::Machine;
 use netsim::LossModel;
@@ -113,7 +113,7 @@ fn parameters_that_break_the_rules_end_the_attempt() {
     assert_eq!(answer(knows(), &[Parameter::Random(&[5; 31]), HMACS]), "ABORT");
     assert_eq!(answer(knows(), &[RANDOM, Parameter::HmacAlgorithms(&[0, 3])]), "ABORT");
     assert_eq!(answer(knows(), &[RANDOM]), "INIT ACK");
-    // Who does not offer it does not judge it.
+    // A side that does not offer it does not judge it.
     let without = AssociationOptions { extensions: Extensions::NONE, ..options(plain()) };
     assert_eq!(answer(without, &[Parameter::Random(&[5; 31]), HMACS]), "INIT ACK");
 }

@@ -1,4 +1,4 @@
-//! What is sent authenticated, and the keys that applications share.
+//! Authenticated chunks, and the keys that applications share.
 
 use sctp::wire::ChunkType;
 use sctp::{Event, Failure, KeyError, KeyId, Ppid, SendError, SendOptions, StreamId};
@@ -35,7 +35,7 @@ fn without_agreement_nothing_is_added() {
     };
     let none = || AssociationOptions { extensions: Extensions::NONE, ..plain_options.clone() };
     let without = sizes(none(), none());
-    // A server that knows it and a client that does not.
+    // A server that has the key and a client that does not.
     assert_eq!(sizes(none(), authenticating(DATA, None)), without);
     // The client's INIT offers it: RANDOM, CHUNKS, HMAC-ALGO and the list with AUTH.
     assert_eq!(sizes(authenticating(DATA, None), none()), without + 36 + 8 + 8 + 8);
@@ -89,7 +89,7 @@ fn keys_are_changed_while_data_flows() {
         pair.run_for(base::Duration::from_secs(1));
         assert_eq!(pair.server().messages.len(), round + 1);
     }
-    // A key that the receiver forgot opens nothing.
+    // A key that the receiver deleted authenticates nothing.
     pair.sim.with_host(pair.server, |peer, _| {
         peer.endpoint.association_mut(theirs).unwrap().remove_shared_key(second).unwrap();
     });
@@ -148,6 +148,6 @@ fn messages_arrive_with_the_keys_that_they_name_over_a_path_that_loses_packets()
     pair.run_for(base::Duration::from_secs(120));
     assert_eq!(pair.server().messages.len(), 300);
     assert_eq!(forget(&mut pair), Ok(()));
-    // Each packet was authentic: what is not is dropped without a word.
+    // Each packet was authentic: others are dropped silently.
     assert!(pair.stats().recovery.retransmissions.total() > 20);
 }

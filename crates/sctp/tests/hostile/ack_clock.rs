@@ -1,5 +1,5 @@
-//! A receiver that lies in its SACKs to be served faster than its share (Savage et al., 1999, of TCP):
-//! the window grows by no more than the bytes that it really acknowledges, and never by how often.
+//! A receiver that lies in its SACKs to get more than its share (Savage et al., 1999, for TCP):
+//! the window grows by the bytes that it acknowledges, not by the number of SACKs.
 
 use base::Duration;
 use sctp::{AssociationOptions, EndpointOptions};
@@ -9,7 +9,7 @@ use crate::support::wire::{Bench, PEER_TAG, names};
 
 const WIDE: u32 = 10 << 20;
 
-/// An endpoint with 900 kB to send to a peer with a wide window, and what left at first.
+/// An endpoint with 900 kB to send to a peer with a large window, and its first packets.
 fn loaded() -> (Foe, Vec<SentData>) {
     loaded_in(10_000)
 }
@@ -34,7 +34,7 @@ fn cwnd(foe: &Foe) -> u64 {
     foe.stats().paths[0].recovery.cwnd
 }
 
-/// Takes note of what packets hold.
+/// Records the contents of packets.
 fn note(sent: &mut Vec<SentData>, packets: &[Vec<u8>]) {
     for data in crate::foe::sent_data(packets) {
         if !sent.contains(&data) {
@@ -52,18 +52,18 @@ fn a_sack_of_what_was_never_sent_ends_the_association_or_is_dropped() {
     let (mut foe, sent) = loaded();
     let count = sent.len() as u32;
     let before = cwnd(&foe);
-    // Gap ack blocks reversed and one over the other say nothing.
+    // Reversed and overlapping gap ack blocks have no effect.
     for gaps in [&[(3, 2)][..], &[(2, 3), (2, 3)], &[(3, 3), (2, 2)]] {
         let answers = foe.sack(0, WIDE, gaps);
         assert!(answers.is_empty(), "{gaps:?}");
         assert_eq!((cwnd(&foe), foe.bench.state()), (before, "ESTABLISHED"), "{gaps:?}");
     }
-    // A cumulative ack of the future is optimism that no honest receiver has.
+    // A cumulative TSN ack beyond the data sent: an optimistic acknowledgement.
     let answers = foe.sack(count + 1, WIDE, &[]);
     assert_eq!(names(&answers[0]), ["ABORT"]);
     assert_eq!(foe.bench.state(), "CLOSED");
     a_stranger_is_served(&mut foe.bench);
-    // Nor does one report it behind a gap (section 12.4).
+    // Nor is such a gap ack block accepted (section 12.4).
     let (mut foe, sent) = loaded();
     let answers = foe.sack(0, WIDE, &[(2, sent.len() as u16 + 5)]);
     assert_eq!((names(&answers[0]), foe.bench.state()), (vec!["ABORT".to_owned()], "CLOSED"));
@@ -103,8 +103,8 @@ fn the_same_sack_again_and_again_moves_nothing() {
 
 #[test]
 fn gap_blocks_split_as_finely_as_can_be_open_no_window() {
-    // Every second TSN, one block more in each SACK: the cumulative point never moves, so that nothing
-    // may grow, and what is missing is soon taken for lost, once.
+    // Every second TSN, one block more in each SACK: the cumulative point never moves, so that the window
+    // must not grow, and the missing data is soon taken for lost, once.
     let (mut foe, mut sent) = loaded_in(100);
     let before = cwnd(&foe);
     let mut blocks = Vec::new();
@@ -126,8 +126,8 @@ fn gap_blocks_split_as_finely_as_can_be_open_no_window() {
 
 #[test]
 fn taking_gap_reports_back_and_giving_them_again_gains_nothing_and_costs_no_memory() {
-    // A reneging peer (section 6.2.1 of RFC 9260 allows it) that reneges without end. The bytes that it
-    // reports again were acknowledged once: they count once.
+    // A peer that reneges (section 6.2.1 of RFC 9260 allows it) endlessly. The bytes that it
+    // reports again were acknowledged before, and count once.
     let (mut foe, mut sent) = loaded_in(1_000);
     // Out of slow start by one honest loss, and out of fast recovery again.
     let mut count = 0;
@@ -162,7 +162,7 @@ fn taking_gap_reports_back_and_giving_them_again_gains_nothing_and_costs_no_memo
     let gained = highest.saturating_sub(window);
     assert!(gained <= 1_460, "the window grew by {gained} bytes for nothing");
     assert!(used.bytes_current < 256 << 10, "{} bytes stay", used.bytes_current);
-    // Once it acknowledges in earnest all is well.
+    // Once it acknowledges honestly, the transfer completes.
     for _ in 0..2_000 {
         if foe.stats().outstanding_bytes == 0 {
             break;

@@ -1,4 +1,4 @@
-//! Address lists that lie: INIT names hosts that have nothing to do with it, to have them flooded.
+//! False address lists: INIT lists unrelated hosts in order to flood them.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::foe::{a_stranger_is_served, opened};
 use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, PEER_TSN, packet};
 use crate::support::{PORT, SERVER, address};
 
-/// Addresses that are asked whether they are the peer's, at the most.
+/// Most addresses to which the endpoint sends HEARTBEATs for confirmation.
 const ASKED: usize = 16;
 
 /// Counts of packets and bytes by destination.
@@ -78,7 +78,7 @@ fn a_thousand_listed_addresses_see_next_to_nothing_and_never_data() {
     });
     give(&mut bench, &mut sent, echo);
     let id = opened(&bench, 0);
-    // Much to send to a peer that then falls silent: whatever the endpoint tries, it tries it at home.
+    // A peer that falls silent while much data waits: the endpoint retransmits to its own address only.
     let (payload, options) = (Bytes::from(vec![1; 100_000]), SendOptions::default());
     bench
         .endpoint
@@ -149,7 +149,7 @@ fn loopback_multicast_and_broadcast_addresses_in_a_list_get_nothing() {
 
 #[test]
 fn what_comes_from_nowhere_gets_no_answer() {
-    // Section 8.4, rule 1: an answer to a multicast or unspecified source would hit many or oneself.
+    // Section 8.4, rule 1: an answer to a multicast or unspecified source would reach many hosts or this one.
     let mut bench = Bench::listening();
     let nowhere = [
         "224.0.0.1:9899",
@@ -178,7 +178,7 @@ fn what_comes_from_nowhere_gets_no_answer() {
                 packet.append(crate::support::wire::Any(chunk_type, 0, &[0; 16])).unwrap();
             }));
         }
-        // An INIT that a host's would be right.
+        // An INIT that would be valid from a host's address.
         give(packet(PEER_PORT, PORT, VerificationTag(0), |packet| {
             packet.append(crate::support::wire::init(PEER_TAG)).unwrap();
         }));

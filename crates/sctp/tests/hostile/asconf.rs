@@ -1,5 +1,5 @@
 //! ASCONF and AUTH from a sender without the key: no address is added, deleted or made primary (RFC 5061,
-//! section 4.1.1; RFC 4895), however often it is asked for.
+//! section 4.1.1; RFC 4895), whatever the number of requests.
 
 use base::Duration;
 use sctp::wire::chunk::CookieEcho;
@@ -60,7 +60,7 @@ fn asconf(serial: u32, kind: u16, address: [u8; 4]) -> Vec<u8> {
     value
 }
 
-/// AUTH with a key and an algorithm that exist and a digest that is a guess.
+/// AUTH with an existing key and algorithm and a guessed digest.
 fn auth(algorithm: u16, digest: usize) -> Vec<u8> {
     let mut value = vec![0, 0];
     value.extend_from_slice(&algorithm.to_be_bytes());

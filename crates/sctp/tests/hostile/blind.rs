@@ -1,5 +1,5 @@
-//! An attacker who knows addresses and ports but not the verification tag: whatever it sends, the
-//! association notices nothing (RFC 9260, sections 8.4, 8.5 and 8.5.1).
+//! An attacker that knows addresses and ports but not the verification tag has no effect on
+//! the association (RFC 9260, sections 8.4, 8.5 and 8.5.1).
 
 use base::Duration;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use crate::foe::{Foe, a_stranger_is_served};
 use crate::support::address;
 use crate::support::wire::{Any, data, names};
 
-/// Tags that are not the association's: none, the peer's own, near misses, any.
+/// Tags other than the association's: zero, the peer's, neighbours, random ones.
 fn wrong_tags(foe: &Foe) -> Vec<VerificationTag> {
     let own = foe.bench.tag.0;
     [0, 1, own ^ 1, own.wrapping_add(1), own.swap_bytes(), u32::MAX].map(VerificationTag).into()
@@ -89,7 +89,7 @@ fn the_association_s_own_tag_does_not_pass_for_a_reflected_one() {
 
 #[test]
 fn an_init_that_cannot_be_right_kills_no_association() {
-    // The ABORT that answers it goes to the tag that it offers, never to the association's.
+    // The ABORT in answer has the tag that it offers, never the association's.
     let mut foe = Foe::new();
     let before = foe.stats();
     let spoilt: [(&str, [u8; 16]); 3] = [
@@ -143,7 +143,7 @@ fn a_chunk_longer_or_shorter_than_its_packet_changes_nothing() {
             crate::support::wire::fix_checksum(&mut bytes);
             foe.bench.give_bytes(bytes.clone());
             assert_eq!(foe.bench.state(), "ESTABLISHED", "type {chunk_type}, length {length}");
-            // From a host that has no association, with any tag.
+            // From a host without an association, with any tag.
             let home = std::mem::replace(&mut foe.bench.remote, address("10.0.0.66:9899"));
             for tag in [0, 1, tag.0] {
                 bytes[4..8].copy_from_slice(&tag.to_be_bytes());
@@ -170,7 +170,7 @@ proptest! {
         let mut foe = Foe::new();
         let before = foe.stats();
         for (guess, chunk_type, value) in guesses {
-            // The endpoint's own tag, and the one that a T bit may carry, are no guesses.
+            // Neither the endpoint's own tag nor the one that the T bit permits.
             if guess == foe.bench.tag.0 || guess == crate::support::wire::PEER_TAG.0 {
                 continue;
             }

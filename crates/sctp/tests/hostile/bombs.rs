@@ -1,5 +1,5 @@
-//! Packets as full of chunks as UDP can carry, and floods of small ones: the endpoint answers with no
-//! more than it got, keeps no more than its limits, and goes on.
+//! Packets with as many chunks as UDP can carry, and floods of small ones: the endpoint answers with no
+//! more bytes than it received, stays within its limits, and continues.
 
 use base::Duration;
 use sctp::wire::Tsn;
@@ -8,7 +8,7 @@ use sctp::wire::chunk::Shutdown;
 use crate::foe::{Foe, a_stranger_is_served, bundle, bytes, memory};
 use crate::support::wire::names;
 
-/// Types that end an association with a single chunk and mean it.
+/// Chunk types of which a single valid one ends an association.
 const FINAL: [u8; 3] = [6, 7, 14];
 
 #[test]
@@ -48,7 +48,7 @@ fn a_flood_of_heartbeats_is_answered_one_for_one_and_a_bundle_of_them_no_more_th
     let answers = foe.bench.give_bytes(datagram);
     let count: usize = answers.iter().map(|packet| names(packet).len()).sum();
     assert_eq!(count, 32);
-    // Section 8.3: however long the information is, it comes back, and nothing more.
+    // Section 8.3: the information is returned whatever its length, and nothing else.
     let mut long = vec![0, 1];
     long.extend_from_slice(&40_000u16.to_be_bytes());
     long.resize(40_000, 7);
@@ -70,7 +70,7 @@ fn a_flood_of_errors_tells_the_application_once_a_packet_and_keeps_nothing() {
         assert!(foe.chunk(9, 0, &cause).is_empty());
     }
     foe.bench.events.truncate(before);
-    // Causes without end in one ERROR, lengths of nothing among them.
+    // Very many causes in one ERROR, some of length zero.
     for value in [[0; 400], [0xff; 400]] {
         assert!(foe.chunk(9, 0, &value).is_empty());
     }
@@ -79,7 +79,7 @@ fn a_flood_of_errors_tells_the_application_once_a_packet_and_keeps_nothing() {
 
 #[test]
 fn a_flood_of_chunks_to_be_skipped_is_skipped() {
-    // PAD (RFC 4820) and whatever else has the upper bits 10: not a word.
+    // PAD (RFC 4820) and other types whose upper bits are 10: no answer.
     let mut foe = Foe::new();
     for chunk_type in [0x84, 0x9f, 0xbe] {
         for _ in 0..200 {
@@ -103,7 +103,7 @@ fn a_packet_full_of_shutdowns_is_one_shutdown() {
     assert!(answers.len() <= 32, "{} packets", answers.len());
     assert!(bytes(&answers) <= 4_000 * 8);
     assert_eq!(foe.bench.state(), "SHUTDOWN-ACK-SENT");
-    // The rest never arrives: the association gives up by itself.
+    // The rest never arrives: the association fails by itself.
     let sent = foe.bench.pass(Duration::from_secs(1_000));
     assert!(sent.len() <= 12, "{} packets", sent.len());
     assert_eq!(foe.bench.state(), "CLOSED");

@@ -1,4 +1,4 @@
-//! Peers that make this side keep as much as it can: what all associations together hold has a limit.
+//! Peers that make this side hold as much memory as they can: the sum over all associations has a limit.
 
 use base::Duration;
 use sctp::wire::chunk::{DataFlags, IData};
@@ -14,7 +14,7 @@ use crate::support::wire::data;
 
 const LIMIT: usize = 16 << 20;
 
-/// What an association may hold in both directions in any case, with what keeping it costs and what it takes itself.
+/// Bytes that an association may hold in both directions in any state of the budget, with overhead and its own size.
 const LEAST: usize = 16 << 10;
 
 const BEGINNING: DataFlags = DataFlags::BEGINNING;
@@ -36,18 +36,18 @@ fn strangers(crowd: &mut Crowd, count: u32) -> Vec<Member> {
     (0..count).map(|index| crowd.open(stranger(index))).collect()
 }
 
-/// The sum of what the associations hold.
+/// The sum of what all associations hold.
 fn held(crowd: &Crowd, members: &[Member]) -> usize {
     let own = |member: &Member| crowd.bench.endpoint.association(member.id);
     members.iter().filter_map(own).map(|own| own.buffered().total()).sum()
 }
 
-/// By how much what the endpoint says that they hold differs from that.
+/// Difference between the endpoint's figure and that sum.
 fn lag(crowd: &Crowd, members: &[Member]) -> usize {
     held(crowd, members).abs_diff(crowd.bench.endpoint.buffered_bytes())
 }
 
-/// A message of `kilobytes` that never ends, from each.
+/// An endless message of `kilobytes` from each peer.
 fn begin_messages(crowd: &mut Crowd, members: &mut [Member], kilobytes: u32) {
     for member in members {
         for index in 0..kilobytes {
@@ -75,7 +75,7 @@ fn two_thousand_unfinished_messages_stay_within_the_budget_and_hold_up_no_other(
     assert!((LIMIT..=bound).contains(&held), "{held}");
     assert!((used.bytes_max as usize) < bound * 6 / 5, "{} bytes", used.bytes_max);
     let honest = crowd.serves_honest_peers(19);
-    // Those that get nowhere are ended, and their memory is there again.
+    // Associations without progress are aborted, and their memory is released.
     crowd.wait(Duration::from_secs(130));
     crowd.round_trip(&mut thin);
     assert_ne!(crowd.bench.endpoint.memory_state(), MemoryState::Full);
@@ -107,7 +107,7 @@ fn echoes_that_are_not_taken_stay_within_the_budget_and_hold_up_no_other() {
     let held = crowd.bench.endpoint.buffered_bytes();
     assert!((LIMIT..LIMIT + 300 * LEAST).contains(&held), "{held}");
     crowd.serves_honest_peers(19);
-    // They answer probes for ever, and take nothing.
+    // The peers answer probes forever, and accept no data.
     for _ in 0..200 {
         crowd.wait(Duration::from_secs(1));
         for member in &mut members {
@@ -135,7 +135,7 @@ fn what_is_sent_to_peers_that_close_their_windows_stays_within_the_budget() {
         crowd.round_trip(&mut thin);
     }
     assert!(taken < LIMIT + 100 * LEAST, "{taken}");
-    // A thin stream goes on; a long message waits for memory, and is told when there is some.
+    // A thin stream continues; a long message waits for memory, and its application is notified when there is some.
     let last = crowd.open(stranger(500));
     assert_eq!(crowd.send(last.id, 3_000), Ok(()));
     assert_eq!(crowd.send(last.id, 60_000), Err(SendError::BufferFull));
@@ -168,7 +168,7 @@ fn what_came_beyond_missing_chunks_is_given_up_and_arrives_once_all_the_same() {
     assert!(crowd.bench.endpoint.stats().pruned_bytes > 1 << 20);
     let mut read = 0;
     for member in &mut members {
-        // What is not acknowledged is sent again.
+        // Unacknowledged data is retransmitted.
         (member.sent, member.messages) = (0, 0);
         let mut next = 0;
         for _ in 0..500 {
@@ -215,7 +215,7 @@ fn under_pressure_the_window_shrinks_and_what_was_sent_for_a_larger_one_is_taken
     let mut member = crowd.open(stranger(99));
     let first = crowd.fragment(&mut member, 0, DataFlags::WHOLE, 1000);
     assert_eq!(a_rwnd(&first), 4096 - 1000 - 96);
-    // INIT ACK told of a mebibyte.
+    // INIT ACK advertised a mebibyte.
     for _ in 1..10 {
         member.messages += 1;
         crowd.fragment(&mut member, 0, DataFlags::WHOLE, 1000);
@@ -246,7 +246,7 @@ fn messages_of_a_byte_that_wait_to_be_sent_take_no_hundred_times_the_send_buffer
     let used = memory(|| while crowd.send(member.id, 1).is_ok() {});
     assert!(used.bytes_max < 6 << 20, "{} bytes for a send buffer of 1 MiB", used.bytes_max);
     assert!(lag(&crowd, &[member]) < used.bytes_max as usize / 2);
-    // Whatever it is, it is seen within 64 inputs.
+    // Any change is noticed within 64 inputs.
     (0..64).for_each(|_| assert!(crowd.send(member.id, 1).is_err()));
     assert_eq!(lag(&crowd, &[member]), 0);
 }
@@ -296,7 +296,7 @@ fn at_the_limit_newcomers_with_little_come_to_be_up_to_the_reserve_and_the_unuse
     }
     let held = crowd.bench.endpoint.buffered_bytes();
     assert!((limit + limit / 16..limit + limit / 8 + LEAST).contains(&held), "{held}");
-    // With those that are used, there is none to make room.
+    // All are in use, so none makes room.
     let mut crowd = crowd_with(limit, AssociationOptions::default());
     let refused = (0..2_000).find_map(|index| match crowd.try_open(stranger(index)) {
         Ok(mut member) => {
@@ -319,7 +319,7 @@ fn one_that_got_on_since_its_account_was_taken_is_not_ended_for_standing_still()
         mover.messages += 1;
     };
     (0..12).for_each(|_| give(&mut crowd, &mut mover));
-    // It holds as much as before, and another hundred kilobytes have gone: too few inputs to have it looked at.
+    // It holds as much as before, and has moved another hundred kilobytes: too few inputs for a new look.
     for _ in 0..16 {
         assert!(
             crowd
@@ -358,7 +358,7 @@ fn what_a_library_keeps_for_an_association_counts() {
 const INTERLEAVES: &[Parameter<'static>] =
     &[Parameter::ForwardTsnSupported, Parameter::SupportedExtensions(&[192, 64, 194])];
 
-/// A crowd of one kind, what the endpoint says that it holds, and what the allocator was asked for.
+/// Many peers of one kind, the endpoint's figure of what they hold, and the bytes requested from the allocator.
 fn figure(kind: &str, accepted: AssociationOptions, make: impl Fn(&mut Crowd, &mut Member)) {
     let mut kept = None;
     let used = memory(|| {
@@ -372,7 +372,7 @@ fn figure(kind: &str, accepted: AssociationOptions, make: impl Fn(&mut Crowd, &m
         kept = Some(crowd);
     });
     let told = kept.unwrap().bench.endpoint.buffered_bytes() as f64;
-    // The allocator's own share, as in the accounts: sixteen bytes for each piece.
+    // The allocator's overhead, as in the accounts: sixteen bytes for each piece.
     let real = used.bytes_current as f64 + 16.0 * used.count_current as f64;
     println!("{kind}: {told} of {real}, {:.3}", told / real);
     assert!((told / real - 1.0).abs() <= 0.2, "{kind}: {told} of {real}, {:.3}", told / real);

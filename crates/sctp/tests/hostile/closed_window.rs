@@ -1,5 +1,5 @@
-//! Receivers that take nothing, or next to nothing, for ever: the sender probes at the pace of its
-//! back-off, cuts nothing into crumbs, and its memory is its send buffer.
+//! Receivers that accept no data, or hardly any, forever: the sender probes at the pace of its
+//! back-off, cuts no tiny fragments, and its memory is its send buffer.
 
 use base::Duration;
 use sctp::SendError;
@@ -26,7 +26,7 @@ fn a_window_of_nothing_for_ever_costs_a_probe_a_minute() {
     // Back-off up to RTO.Max of 60 s: about one a minute, and a few before that.
     assert!((200..300).contains(&probes), "{probes} probes in four hours");
     assert_eq!(foe.bench.state(), "ESTABLISHED", "a peer that answers is alive (section 6.1)");
-    // The application may end it at any time, and gets its memory back.
+    // The application may abort at any time, which releases the memory.
     let id = foe.bench.id();
     foe.bench.endpoint.release(id);
     foe.bench.drain();
@@ -47,7 +47,7 @@ fn a_window_of_nothing_and_no_answer_ends_the_association() {
 
 #[test]
 fn a_tiny_window_makes_no_tiny_chunks() {
-    // The silly window: each SACK offers a byte more than nothing. Fragments keep their size.
+    // Silly window: each SACK offers one more byte. Fragments keep their size.
     let mut foe = Foe::new();
     foe.endpoint_sends(100).unwrap();
     foe.sack(1, 1, &[]);

@@ -1,4 +1,4 @@
-//! Cookies that were forged, stolen, kept too long or sent again (RFC 9260, sections 5.1.5 and 5.2.4).
+//! Forged, stolen, expired and repeated cookies (RFC 9260, sections 5.1.5 and 5.2.4).
 
 use base::{Duration, Purpose, RandomStream};
 use sctp::wire::VerificationTag;
@@ -33,7 +33,7 @@ fn a_cookie_with_any_bit_changed_or_any_length_is_refused_without_an_answer() {
     assert!(echo(&mut bench, &longer).is_empty());
     assert_eq!(bench.endpoint.stats().cookies_refused, forged + 1);
     assert_eq!(bench.endpoint.association_count(), 0);
-    // The one that was not touched is good all the same.
+    // The unmodified one is still valid.
     assert_eq!(names(&echo(&mut bench, &cookie)[0]), ["COOKIE ACK"]);
 }
 
@@ -89,7 +89,7 @@ fn a_replayed_cookie_opens_nothing_twice_and_resets_nothing() {
     assert_eq!(after.counters.messages_received, before.counters.messages_received);
     let (mut paths, mut earlier) = (after.paths, before.paths);
     for path in paths.iter_mut().chain(&mut earlier) {
-        // That they came is all that changed.
+        // Only the counters of arrivals changed.
         path.counters.bytes_received = 0;
     }
     assert_eq!((paths, after.state), (earlier, "ESTABLISHED"));

@@ -1,4 +1,4 @@
-//! What a packet may cost: no more for each of its chunks when it has many, and no more than it is worth.
+//! Cost of a packet: bounded per chunk, however many chunks it has.
 
 use bytes::Bytes;
 use cpu_time::ThreadTime;
@@ -30,7 +30,7 @@ fn chunks_that_were_not_agreed_on_cost_the_same_each_however_many_there_are() {
             (0..5).map(cost).fold(f64::MAX, f64::min)
         };
         let (few, many) = (of(900), of(7_200));
-        // Eight times the chunks; sixty-four times the cost if each looked for its place from the start.
+        // Eight times the chunks; sixty-four times the cost if each was searched from the start.
         assert!(many < few * 24.0, "{chunk_type:?}: {few} s, {many} s");
     }
 }
@@ -54,7 +54,7 @@ fn an_init_full_of_unknown_parameters_gets_a_short_init_ack_with_a_few_of_them()
         assert_eq!(names(&answers[0]), ["INIT ACK"]);
         assert!((400..800).contains(&answers[0].len()), "{} bytes", answers[0].len());
     }
-    // The parameter of RFC 3758 where that is not in use, as often as it fits.
+    // The parameter of RFC 3758 where that is not in use, as many times as fit.
     let accepted = AssociationOptions { extensions: sctp::Extensions::NONE, ..options(plain()) };
     let mut bench = Bench::new(EndpointOptions { listen: true, accepted, ..Default::default() });
     let init = Init {
@@ -105,7 +105,7 @@ fn of_several_sacks_in_a_packet_one_counts() {
         duplicate_tsns: [],
     };
     bench.give_right(|packet| {
-        // Given and taken back as often as there is room: each would cost a walk over what is outstanding.
+        // Reported and revoked as many times as fit: each would cost a walk over the outstanding data.
         while packet.append(sack(vec![GapAckBlock { start: 2, end: 4 }])).is_ok()
             && packet.append(sack(Vec::new())).is_ok()
         {}

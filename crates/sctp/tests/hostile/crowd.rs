@@ -19,7 +19,7 @@ pub(crate) struct Crowd {
     /// Leaves messages unread.
     pub(crate) deaf: bool,
     heard: usize,
-    /// The message of each association that could not be sent back yet: nothing more is read until it is.
+    /// The message of each association that could not be returned yet: no further one is read before it leaves.
     waiting: BTreeMap<AssociationId, Message>,
 }
 
@@ -37,13 +37,13 @@ pub(crate) struct Member {
     pub(crate) messages: u16,
 }
 
-/// The `index`-th stranger, each at an address of its own.
+/// Peer number `index`, each at an address of its own.
 pub(crate) fn stranger(index: u32) -> SocketAddr {
     let [_, b, c, d] = index.to_be_bytes();
     SocketAddr::from(([11, b, c, d], 9899))
 }
 
-/// The `index`-th association of the one attacker.
+/// Association number `index` of a single attacker.
 pub(crate) fn attacker(index: u32) -> SocketAddr {
     SocketAddr::from(([10, 66, 0, 1], index as u16))
 }
@@ -79,7 +79,7 @@ impl Crowd {
         Crowd { bench, deaf: false, heard: 0, waiting: BTreeMap::new() }
     }
 
-    /// The handshake of a peer; what it got for its COOKIE ECHO if that was no association.
+    /// The handshake of a peer; returns the answer to its COOKIE ECHO if that set up no association.
     pub(crate) fn try_open(&mut self, remote: SocketAddr) -> Result<Member, Vec<Vec<u8>>> {
         self.try_open_with(remote, &[])
     }
@@ -115,7 +115,7 @@ impl Crowd {
         opened.unwrap_or_else(|answers| panic!("refused: {:?}", abort_causes(&answers)))
     }
 
-    /// A chunk of `member` with data; what the endpoint sends then.
+    /// Delivers a DATA chunk of `member`; returns the packets that the endpoint then sends.
     pub(crate) fn give(&mut self, member: &mut Member, chunk: Data<&[u8]>) -> Vec<Vec<u8>> {
         (self.bench.remote, self.bench.tag) = (member.remote, member.tag);
         self.bench.give_right(|packet| packet.append(chunk).unwrap())
@@ -138,7 +138,7 @@ impl Crowd {
         answers
     }
 
-    /// What a SACK acknowledges: everything that the endpoint sent so far, with this window.
+    /// A SACK of all data that the endpoint has sent, with this window.
     pub(crate) fn sack(&mut self, member: &mut Member, chunks: u32, a_rwnd: u32) -> Vec<Vec<u8>> {
         member.taken += chunks;
         let cumulative_tsn_ack = Tsn(member.tsn.0.wrapping_add(member.taken).wrapping_sub(1));
@@ -148,7 +148,7 @@ impl Crowd {
         self.bench.give_right(|packet| packet.append(sack).unwrap())
     }
 
-    /// Takes the events, and reads and sends back what came.
+    /// Processes the events: reads messages and returns them.
     pub(crate) fn hear(&mut self) {
         while let Some((id, event)) = self.bench.events.get(self.heard).cloned() {
             self.heard += 1;
@@ -160,7 +160,7 @@ impl Crowd {
         }
     }
 
-    /// Reads what there is of an association and sends it back as far as is possible.
+    /// Reads all messages of an association and returns them as far as possible.
     pub(crate) fn echo(&mut self, id: AssociationId) {
         let now = self.bench.now;
         while let Some(message) = self.waiting.remove(&id).or_else(|| {
@@ -168,7 +168,7 @@ impl Crowd {
         }) {
             let (stream, payload) = (message.stream, message.payload.clone().into_bytes());
             let options = SendOptions::default();
-            // What ended for want of memory has nothing to answer.
+            // An association that ended for lack of memory answers nothing.
             let Some(mut own) = self.bench.endpoint.association_mut(id) else { return };
             if own.send(now, stream, Ppid(0), payload, options) == Err(SendError::BufferFull) {
                 drop(own);
@@ -178,8 +178,8 @@ impl Crowd {
         }
     }
 
-    /// An honest peer's message comes, and the answer to it leaves at the same instant: the peer's stream is as fast as
-    /// ever.
+    /// An honest peer's message arrives, and its answer leaves at the same instant: the peer's stream is as fast as
+    /// before.
     #[track_caller]
     pub(crate) fn round_trip(&mut self, member: &mut Member) {
         let deaf = core::mem::replace(&mut self.deaf, false);
@@ -216,7 +216,7 @@ impl Crowd {
         honest
     }
 
-    /// Lets time pass; the endpoint's packets on the way.
+    /// Lets time pass; returns the endpoint's packets.
     pub(crate) fn wait(&mut self, span: Duration) -> Vec<Vec<u8>> {
         let sent = self.bench.pass(span);
         self.hear();
@@ -227,13 +227,13 @@ impl Crowd {
         self.bench.now
     }
 
-    /// How many associations the application was told to have lost for want of memory or of places.
+    /// Number of associations of which the application was told that they failed for lack of memory or places.
     pub(crate) fn told_of_loss(&self) -> usize {
         let lost = Event::Failed(Failure::OutOfResource);
         self.bench.events.iter().filter(|(_, event)| *event == lost).count()
     }
 
-    /// What an association may send.
+    /// Bytes that an association may send.
     pub(crate) fn send(&mut self, id: AssociationId, size: usize) -> Result<(), sctp::SendError> {
         let (now, options) = (self.bench.now, SendOptions::default());
         let payload = Bytes::from(vec![7; size]);

@@ -1,5 +1,5 @@
-//! Extensions in the hands of a peer that means harm: FORWARD TSN and I-FORWARD-TSN, I-DATA, RE-CONFIG. All
-//! of it is agreed on, so that the chunks are understood.
+//! Extensions used by a hostile peer: FORWARD TSN and I-FORWARD-TSN, I-DATA, RE-CONFIG, all of which
+//! are negotiated.
 
 use base::Duration;
 use sctp::wire::chunk::{CookieEcho, Init, ReconfigParameter};
@@ -14,8 +14,8 @@ const I_FORWARD_TSN: u8 = 0xc2;
 const I_DATA: u8 = 0x40;
 const RE_CONFIG: u8 = 0x82;
 
-/// Bytes of the receive buffer, and what may be kept in real memory because of it: the overhead that is
-/// charged for a chunk is an estimate, and messages that interleave need more than others.
+/// Bytes of the receive buffer, and the memory that it may cost: the overhead
+/// charged for a chunk is an estimate, and interleaved messages need more than others.
 const BUFFER: u32 = 200_000;
 const BOUND: u64 = 6 * BUFFER as u64;
 
@@ -62,7 +62,7 @@ fn interleaving() -> Foe {
     foe(&[FORWARD_TSN, I_FORWARD_TSN, I_DATA, RE_CONFIG, 0x84])
 }
 
-/// A TSN so far from the peer's first.
+/// The TSN `offset` after the peer's first.
 fn tsn(offset: u32) -> [u8; 4] {
     PEER_TSN.0.wrapping_add(offset).to_be_bytes()
 }
@@ -77,7 +77,7 @@ fn forward(foe: &mut Foe, offset: u32, skips: &[(u16, u16)]) -> Vec<Vec<u8>> {
     foe.chunk(FORWARD_TSN, 0, &value)
 }
 
-/// I-FORWARD-TSN likewise.
+/// As `forward_tsn`, an I-FORWARD-TSN.
 fn i_forward(foe: &mut Foe, offset: u32, skips: &[(u16, u32)]) -> Vec<Vec<u8>> {
     let mut value = tsn(offset).to_vec();
     for (stream, mid) in skips {
@@ -144,7 +144,7 @@ fn results(packets: &[Vec<u8>]) -> Vec<u32> {
     found
 }
 
-/// What a packet with a SACK acknowledges.
+/// Data that the SACK in a packet acknowledges.
 fn cumulative(packet: &[u8]) -> Option<u32> {
     let packet = Packet::parse(bytes::Bytes::copy_from_slice(packet)).unwrap();
     packet.chunks().flatten().find_map(|chunk| match chunk {
@@ -176,7 +176,7 @@ fn a_forward_tsn_flood_costs_a_sack_each_and_no_memory() {
     let highest = last.filter_map(|packet| cumulative(&packet)).max();
     assert_eq!(highest, Some(PEER_TSN.0 + 9_999), "what it says it gave up is gone");
     foe.association_works(10_000, 0);
-    // The same once more, all of it old.
+    // Again, with outdated contents.
     for offset in 0..1_000 {
         let answers = forward(&mut foe, offset, &[(0, 60_000)]);
         assert!(answers.len() <= 1);
@@ -318,7 +318,7 @@ fn a_reset_storm_is_answered_one_for_one_and_keeps_nothing() {
             assert_eq!(foe.bench.events.len(), 2 + usize::from(sequence == 1), "told once");
             foe.bench.events.truncate(1);
         }
-        // The last one again and again: answered, and done no second time.
+        // The last request repeatedly: answered each time, and executed once.
         for _ in 0..5_000 {
             let answers = outgoing_reset(&mut foe, 4_999, &[1, 2, 3]);
             assert_eq!(answers.len(), 1);
@@ -375,7 +375,7 @@ fn resets_that_wait_for_data_that_never_comes_are_few_and_hold_nothing_up() {
 
 #[test]
 fn a_reset_that_never_gets_its_answer_is_asked_for_as_often_as_data_and_no_more() {
-    // The application resets; the peer says for ever that it is not done, or nothing.
+    // The application resets; the peer always answers that it is not done, or not at all.
     for says in [None, Some(6)] {
         let mut foe = plain();
         let (id, now) = (foe.bench.id(), foe.bench.now);
@@ -396,7 +396,7 @@ fn a_reset_that_never_gets_its_answer_is_asked_for_as_often_as_data_and_no_more(
                 reconfig(&mut foe, 16, &value);
             }
         }
-        // In silence it ends the association as data would; else it is asked again after each RTO.
+        // Silence ends the association as for data; otherwise the request is repeated after each RTO.
         let (state, most) = if says.is_none() { ("CLOSED", 12) } else { ("ESTABLISHED", 610) };
         assert_eq!(foe.bench.state(), state);
         assert!(asked <= most, "{asked} packets");

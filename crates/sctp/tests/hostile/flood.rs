@@ -1,4 +1,4 @@
-//! Floods from hosts that have no association: nothing is kept, and each packet costs a bounded answer.
+//! Floods from hosts without an association: no state is kept, and each packet has a bounded answer.
 
 use base::{DatagramMeta, Duration, Ecn, Machine};
 use sctp::EndpointOptions;
@@ -24,7 +24,7 @@ fn a_hundred_thousand_spoofed_inits_leave_nothing_behind() {
     let mut bench = Bench::listening();
     let home = bench.remote;
     let mut largest = 0;
-    // The first few make the endpoint's queues; after that nothing is kept.
+    // The first few allocate the endpoint's queues; afterwards no memory is kept.
     let flood = |bench: &mut Bench, from: u32, to: u32, largest: &mut usize| {
         for index in from..to {
             let (remote, datagram) = spoofed_init(index);
@@ -43,7 +43,7 @@ fn a_hundred_thousand_spoofed_inits_leave_nothing_behind() {
     assert_eq!(bench.endpoint.association_count(), 0);
     assert_eq!(bench.endpoint.poll_timeout(), None, "no timer runs for a stranger");
     assert!(bench.events.is_empty());
-    // An INIT of 32 bytes in 28 of headers must not become a cannon against whom it names.
+    // An INIT of 32 bytes with 28 of headers must not be amplified towards a forged source.
     assert!(largest + 28 <= 4 * (32 + 28), "an answer of {largest} bytes");
     bench.remote = home;
     a_stranger_is_served(&mut bench);
@@ -60,7 +60,7 @@ fn answers_that_nobody_fetches_do_not_pile_up() {
             bench.endpoint.handle_datagram(bench.now, meta(remote), datagram.into());
         }
     });
-    // The answers' budget is 8 MiB, with what keeping them costs.
+    // The answers' budget is 8 MiB, with overhead.
     assert!(used.bytes_current <= 8 << 20, "{} bytes", used.bytes_current);
     assert!(bench.endpoint.stats().answers_dropped > 20_000);
     let now = bench.now;

@@ -1,5 +1,5 @@
-//! A peer that knows its own tags but not its manners, and the honest stranger who must still be served
-//! when it is done.
+//! A hostile peer with an association of its own, and an honest peer that must still be served
+//! afterwards.
 
 use allocation_counter::{AllocationInfo, measure};
 use base::Duration;
@@ -11,7 +11,7 @@ use sctp::{AssociationId, AssociationStats, Event, Ppid, SendError, SendOptions,
 use crate::support::address;
 use crate::support::wire::{Any, Bench, data, packet};
 
-/// Where the honest stranger lives.
+/// Address of the honest peer.
 const STRANGER: &str = "10.0.7.7:9899";
 
 /// The peer's side of an association with the endpoint under test.
@@ -65,13 +65,13 @@ impl Foe {
         self.bench.give_right(|packet| packet.append(sack).unwrap())
     }
 
-    /// A packet with the right tag and any chunk.
+    /// A packet with the right tag and an arbitrary chunk.
     pub(crate) fn chunk(&mut self, chunk_type: u8, flags: u8, value: &[u8]) -> Vec<Vec<u8>> {
         self.bench.give_right(|packet| packet.append(Any(chunk_type, flags, value)).unwrap())
     }
 
     /// A message on the association, in order: it arrives, and its answer leaves. Asserts that the
-    /// association is as good as new although `received` TSNs came before from here.
+    /// association works as before although `received` TSNs arrived from here.
     #[track_caller]
     pub(crate) fn association_works(&mut self, received: u32, ssn: u16) {
         let (id, now) = (self.bench.id(), self.bench.now);
@@ -114,13 +114,13 @@ pub(crate) fn bytes(packets: &[Vec<u8>]) -> usize {
     packets.iter().map(Vec::len).sum()
 }
 
-/// What `attack` allocates on the endpoint's side and, here, its own.
+/// Bytes that `attack` allocates at the endpoint, and those of the test itself.
 pub(crate) fn memory(attack: impl FnOnce()) -> AllocationInfo {
     measure(attack)
 }
 
-/// Opens an association from another host, sends a message each way, closes it: whatever happened
-/// before, an honest stranger is served.
+/// Opens an association from another host, sends a message each way, and closes it: an honest peer
+/// is served, whatever happened before.
 #[track_caller]
 pub(crate) fn a_stranger_is_served(bench: &mut Bench) {
     let before = bench.endpoint.association_count();
@@ -188,7 +188,7 @@ pub(crate) fn bundle(
     })
 }
 
-/// Lets an hour pass; answers what was sent.
+/// Lets an hour pass; returns the packets sent.
 pub(crate) fn hour(bench: &mut Bench) -> Vec<Vec<u8>> {
     bench.pass(Duration::from_secs(3_600))
 }

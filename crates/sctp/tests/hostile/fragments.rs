@@ -1,5 +1,5 @@
-//! Messages without an end, without a beginning, in pieces, on every stream, again and again: memory is
-//! bounded by the receive buffer, and the association goes on or ends lawfully.
+//! Messages without an end, without a beginning, in pieces, on every stream, repeatedly: memory is
+//! bounded by the receive buffer, and the association continues or ends as the RFC demands.
 
 use base::Duration;
 use sctp::wire::chunk::{CookieEcho, DataFlags};
@@ -121,7 +121,7 @@ fn ordered_messages_whose_turn_never_comes_fill_the_buffer_and_no_more() {
     });
     assert!(used.bytes_max < BOUND, "{} bytes", used.bytes_max);
     assert_eq!(foe.bench.state(), "ESTABLISHED");
-    // The TSN that was missing brings an SSN that contradicts all of them: a lawful end.
+    // The missing TSN brings an SSN that contradicts all of them: the association is aborted.
     fragment(&mut foe, 0, 0, 0, DataFlags::WHOLE, 50);
     assert!(matches!(foe.bench.state(), "ESTABLISHED" | "CLOSED"));
     a_stranger_is_served(&mut foe.bench);
@@ -143,7 +143,7 @@ fn messages_on_sixty_thousand_streams_cost_little_beside_the_buffer() {
             assert_eq!(message.stream.0, stream);
         }
     });
-    // A stream is remembered by the SSN that comes next: a few bytes each.
+    // A stream is remembered by its next SSN: a few bytes each.
     assert!(used.bytes_current < 2 << 20, "{} bytes stay", used.bytes_current);
     foe.association_works(60_000, 1);
 }

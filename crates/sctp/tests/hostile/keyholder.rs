@@ -1,5 +1,5 @@
-//! ASCONF from a peer that has the key and lies (RFC 5061): whatever it says of its addresses, no host that is
-//! none of them gets more than a few heartbeats, and what is not behind a right AUTH is not done.
+//! ASCONF from a lying peer with the key (RFC 5061): whatever it claims about its addresses, no other host
+//! gets more than a few heartbeats, and requests without a valid AUTH are ignored.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -72,7 +72,7 @@ impl Keyholder {
         self.foe.bench.give_bytes(packet)
     }
 
-    /// Gives a packet that came from an address, and adds what the endpoint sends to the traffic.
+    /// Delivers a packet from an address, and adds the endpoint's packets to the traffic.
     fn give_from(&mut self, from: &str, packet: Vec<u8>, traffic: &mut Traffic) {
         let remote = SocketAddr::new(ip(from), address(CLIENT).port());
         let meta = DatagramMeta { local: address(SERVER), remote, ecn: Ecn::NotEct, origin: None };
@@ -112,7 +112,7 @@ impl Keyholder {
         paths.map(|path| path.remote.ip()).collect()
     }
 
-    /// The application has something to send, and the peer acknowledges all of it at once.
+    /// The application sends, and the peer acknowledges all of it at once.
     fn endpoint_sends(&mut self, size: usize, traffic: &mut Traffic) {
         let (id, now) = (self.foe.bench.id(), self.foe.bench.now);
         let (stream, options) = (sctp::StreamId(0), sctp::SendOptions::default());
@@ -136,7 +136,7 @@ fn asconf(
     Asconf { serial, address: address(CLIENT).ip(), requests: requests.to_vec() }
 }
 
-/// What a third party got: nothing but heartbeats and answers to ASCONF, in packets as small as those.
+/// Packets to a third party: heartbeats and answers to ASCONF only, as small as those.
 #[track_caller]
 fn only_asked(traffic: &Traffic, victim: &str, most: usize) {
     let packets = traffic.get(&ip(victim)).map_or(&[][..], Vec::as_slice);
@@ -291,7 +291,7 @@ fn addresses_that_cannot_be_a_peers_are_never_taken() {
         }
     }
     assert_eq!(holder.changes(), 0);
-    // Of the source twice, by itself and as the unspecified address: it is one already.
+    // Of the source twice, by itself and as the unspecified address, although it is an address of the peer already.
     holder.ask(serial, &[add("0.0.0.0"), add(&home.to_string()), primary("0.0.0.0")]);
     assert_eq!(holder.addresses(), [home]);
     holder.foe.association_works(0, 0);
@@ -341,7 +341,7 @@ fn a_replayed_asconf_is_not_done_again_and_an_old_one_not_answered() {
     }
     assert_eq!(holder.addresses(), [address(CLIENT).ip()]);
     assert_eq!(holder.changes(), 2);
-    // From elsewhere it gets no answer there either.
+    // A request from another address is not answered there either.
     let mut traffic = Traffic::new();
     holder.give_from("203.0.113.77", first, &mut traffic);
     assert!(traffic.is_empty());
@@ -364,19 +364,19 @@ fn an_auth_that_is_cut_off_of_another_kind_or_not_in_front_proves_nothing() {
         packet
     };
     let mut attempts = vec![
-        // Behind the ASCONF, twice, and before a chunk that it was not made for.
+        // After the ASCONF, twice, and before a chunk that it does not cover.
         assemble(&[&rest, &auth]),
         assemble(&[&auth, &auth, &rest]),
         assemble(&[&auth, &[4, 0, 0, 4], &rest]),
     ];
-    // Cut off at every length, with a length that says so and with one that lies.
+    // Truncated at every length, with a matching and with a false length field.
     for length in (4..auth.len()).step_by(4) {
         let mut cut = auth[..length].to_vec();
         attempts.push(assemble(&[&cut, &rest]));
         cut[2..4].copy_from_slice(&(length as u16).to_be_bytes());
         attempts.push(assemble(&[&cut, &rest]));
     }
-    // Another HMAC than the one it was made with, another key, all HMAC numbers.
+    // Another HMAC identifier, another key, all HMAC numbers.
     for (key, hmac_id) in (0..20u16).flat_map(|id| [(0, id), (1, id), (id, 3)]) {
         if (key, hmac_id) == (0, 3) {
             continue;
@@ -403,12 +403,12 @@ fn an_auth_that_is_cut_off_of_another_kind_or_not_in_front_proves_nothing() {
         }
     }
     assert_eq!((holder.changes(), holder.foe.bench.state()), (0, "ESTABLISHED"));
-    // Made with another key it is worth nothing.
+    // Made with another key it is invalid.
     let stolen = signed(tag, &[0; 64], KeyId(0), HmacId::SHA_256, |packet| {
         packet.append(asconf(0, &request)).unwrap();
     });
     assert!(holder.foe.bench.give_bytes(stolen).is_empty());
-    // And the right one is right, once.
+    // The valid one is accepted once.
     holder.foe.bench.give_bytes(right);
     let change = AddressChange::Added;
     let event = Event::PeerAddressChanged { change, address: ip("203.0.113.9") };

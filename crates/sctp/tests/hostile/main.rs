@@ -1,5 +1,5 @@
-//! Bad packets at every state, whole transfers over a hostile network under every preset, and peers and
-//! strangers who mean harm: each attack is bounded in what it costs, leaves other associations alone, and
+//! Bad packets in every state, whole transfers over a hostile network under every preset, and hostile peers and
+//! third parties: each attack has a bounded cost, does not affect other associations, and
 //! an honest transfer afterwards still completes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Parameters, causes and extension chunks whose lengths lie, in every place where a peer or a stranger may
+//! Parameters, causes and extension chunks with false lengths, in every place where a peer or a third party can
 //! put them.
 
 use base::{Duration, Machine, Purpose, RandomStream};
@@ -13,7 +13,7 @@ use crate::support::wire::{
 };
 use crate::support::{PORT, SERVER, address};
 
-/// Types of parameters that RFC 9260 and its extensions define, and some that nothing does.
+/// Types of parameters that RFC 9260 and its extensions define, and some undefined ones.
 const PARAMETERS: [u16; 27] = [
     0, 1, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 0x8000, 0x8001, 0x8002, 0x8003, 0x8004,
     0x8008, 0xc000, 0xc001, 0xc002, 0xc003, 0xc004, 0xc006,
@@ -63,7 +63,7 @@ fn parameters_whose_lengths_lie_do_an_init_no_good() {
 
 #[test]
 fn parameters_whose_lengths_lie_do_an_init_ack_no_good() {
-    // The endpoint opens; the answer that it waits for is rotten.
+    // The endpoint opens; the answer is malformed.
     for kind in PARAMETERS {
         for claimed in [0u16, 3, 4, 5, 8, 20, 200, u16::MAX] {
             for held in [0, 1, 4, 16, 40] {
@@ -104,7 +104,7 @@ fn causes_whose_lengths_lie_are_no_news() {
         }
     }
     foe.association_works(0, 0);
-    // An ABORT ends the association whatever its causes say, and tells no more than it has.
+    // An ABORT ends the association whatever its causes are, and the event contains only what it has.
     for claimed in [0u16, 3, 4, 200, u16::MAX] {
         let mut foe = Foe::new();
         foe.chunk(6, 0, &parameter(12, claimed, 2));
@@ -134,7 +134,7 @@ fn no_chunk_of_any_type_or_length_from_a_stranger_gets_more_than_it_brought() {
 
 #[test]
 fn authentication_before_there_is_an_association_is_out_of_place() {
-    // AUTH in front of COOKIE ECHO, from a peer that never said in its INIT that it knows AUTH.
+    // AUTH before COOKIE ECHO, from a peer whose INIT did not offer AUTH.
     let mut bench = Bench::listening();
     let cookie = bench.init(PEER_TAG);
     for length in [0, 2, 4, 24, 36] {
@@ -168,7 +168,7 @@ fn associations_that_come_and_go_leave_the_count_where_it_was() {
 
 #[test]
 fn inits_that_collide_in_every_order_leave_one_association_that_works() {
-    // The endpoint opens towards a peer that opens too, again and again, with other tags each time.
+    // The endpoint opens to a peer that opens, too, repeatedly, with other tags each time.
     let mut bench = Bench::listening();
     let peer = bench.remote;
     let id =
@@ -213,7 +213,7 @@ fn data_unread_and_unsent_does_not_pile_up_over_restarts_without_end() {
             foe.bench.give_right(|packet| {
                 packet.append(data(index, 0, index as u16, &[7; 1_000])).unwrap();
             });
-            // Some of it leaves, the rest waits for acknowledgements that never come.
+            // Part of it leaves, the rest waits for acknowledgements that never arrive.
             let _ = foe.endpoint_sends(1_000);
         }
         let cookie = foe.bench.init(VerificationTag(tag));
@@ -222,7 +222,7 @@ fn data_unread_and_unsent_does_not_pile_up_over_restarts_without_end() {
         assert_eq!(names(&answers[0]), ["COOKIE ACK"]);
         foe.bench.events.truncate(1);
     };
-    // What was received and not read outlives a restart, up to the receive buffer of one association.
+    // Unread data outlives a restart, up to the receive buffer of one association.
     let filled = memory(|| (1..400).for_each(|tag| round(&mut foe, tag)));
     assert!(filled.bytes_max < 3 << 20, "{} bytes at once", filled.bytes_max);
     let more = memory(|| (400..2_000).for_each(|tag| round(&mut foe, tag)));

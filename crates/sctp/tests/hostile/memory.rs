@@ -1,4 +1,4 @@
-//! What an association takes that nothing happens to.
+//! Memory of an idle association.
 
 #![allow(dead_code, reason = "uses a part of the harness of the examples")]
 
@@ -39,7 +39,7 @@ fn bytes(policy: RecoveryPolicy) -> (i64, i64) {
 fn an_idle_association_takes_less_than_two_kilobytes() {
     for (preset, _) in PRESETS {
         let policy = RecoveryPolicy::preset(preset).unwrap();
-        // What a sender has learned of its peer's delay and of copies is kept.
+        // The learned delay of the peer and the state of copies are kept.
         let learned = match preset {
             "thin" | "latency-lean" => 80,
             "latency" | "latency-max" => 136,

@@ -1,5 +1,5 @@
 //! Two endpoints over a network that loses, reorders, duplicates, corrupts and falls silent, under
-//! every preset: each message exactly once, in order where ordered, intact.
+//! every preset: each message arrives exactly once, in order where ordered, intact.
 
 use base::{Duration, Instant, Probability};
 use netsim::LinkConfig;
@@ -61,7 +61,7 @@ fn size(index: usize) -> usize {
 fn run(policy: RecoveryPolicy, weather: &Weather, seed: u64, unordered: bool) {
     let links = Directions::both(link(weather));
     // With the limits of the RFC, one in some thousand of the worst runs loses eleven round trips in a row and
-    // is given up, lawfully.
+    // fails, as the RFC allows.
     let stubborn = AssociationOptions {
         association_max_retrans: 40,
         max_init_retransmits: 40,

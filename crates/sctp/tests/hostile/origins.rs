@@ -1,4 +1,4 @@
-//! Hosts that have proved who they are to a layer below, at one address: none reaches the association of another.
+//! Hosts with proved identities at one address: none reaches the association of another.
 
 use base::{DatagramMeta, Ecn, Machine, Origin, TransmitBuffer};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use crate::support::{PORT, SERVER, address};
 const ALICE: Option<Origin> = Some(Origin([1; 16]));
 const BOB: Option<Origin> = Some(Origin([2; 16]));
 
-/// What the endpoint sends, and for whom.
+/// A packet of the endpoint, and the origin that it is for.
 #[derive(Default)]
 struct Sent {
     bytes: Vec<u8>,
@@ -93,7 +93,7 @@ fn the_tag_of_anothers_association_is_worth_nothing() {
     }
     assert_eq!(own(&bench), before);
     assert_eq!(bench.endpoint.association(id).unwrap().state_name(), "ESTABLISHED");
-    // From its own peer the same counts.
+    // The same packet is accepted from its own peer.
     give(&mut bench, ALICE, fill(tag, |packet| packet.append(data(0, 0, 0, b"mine")).unwrap()));
     let mut association = bench.endpoint.association_mut(id).unwrap();
     assert_eq!(association.receive(bench.now).unwrap().payload.into_bytes(), "mine");

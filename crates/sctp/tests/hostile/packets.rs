@@ -1,4 +1,4 @@
-//! Truncated, oversized, bit-flipped, random and replayed packets at every state: no panic, no change
+//! Truncated, oversized, bit-flipped, random and replayed packets in every state: no panic, no change
 //! before verification, bounded memory, and the association still works afterwards.
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
@@ -13,7 +13,7 @@ use sctp::{
 use crate::support::wire::fix_checksum;
 use crate::support::{CLIENT, PORT, SERVER, address};
 
-/// A client and a server that exchange packets by hand, and a thief who has seen them all.
+/// A client and a server whose packets the test delivers, and an attacker that has seen them all.
 struct Pair {
     ends: [Endpoint; 2],
     ids: [Option<AssociationId>; 2],
@@ -26,7 +26,7 @@ struct Pair {
 
 const ADDRESSES: [&str; 2] = [CLIENT, SERVER];
 
-/// Where in the life of an association the bad packets come.
+/// Phase of an association in which the bad packets arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moment {
     CookieWait,
@@ -138,7 +138,7 @@ impl Pair {
         self.drain();
     }
 
-    /// Brings the association to a moment of its life.
+    /// Brings the association to a phase.
     fn advance(&mut self, moment: Moment) {
         if moment == Moment::CookieWait {
             return;
@@ -221,7 +221,7 @@ impl Pair {
     }
 }
 
-/// What is done to a stolen packet.
+/// Modification of a captured packet.
 #[derive(Clone, Debug)]
 enum Mischief {
     Truncate(usize),
@@ -295,7 +295,7 @@ proptest! {
                 prop_assert_eq!(pair.ends[1].association_count(), count);
             }
         }
-        // What the attacks provoked (answers out of the blue) gets lost.
+        // The answers that the attacks provoked (out of the blue) are lost.
         pair.under_way = answers;
         pair.still_works();
     }
@@ -328,7 +328,7 @@ proptest! {
         moment in prop::sample::select(MOMENTS.to_vec()),
         packets in prop::collection::vec((0u8..16, any::<u8>(), prop::collection::vec(any::<u8>(), 0..80), 0u32..3), 1..60)
     ) {
-        // It knows tag and ports, and its TSNs are near those expected.
+        // The attacker knows tag and ports, and its TSNs are near the expected ones.
         let mut pair = Pair::new();
         pair.advance(moment);
         let (_, model) = pair.seen.iter().rev().find(|(to, _)| *to == 1).cloned().unwrap();

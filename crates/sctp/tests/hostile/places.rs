@@ -36,7 +36,7 @@ fn many_addresses_that_take_every_place_leave_honest_set_ups_working() {
     assert_eq!(crowd.bench.endpoint.association_count(), 2_000);
     assert_eq!(crowd.bench.endpoint.stats().unused_evicted, 8_000);
     let mut honest = crowd.serves_honest_peers(19);
-    // The flood goes on: those that have carried data stay.
+    // The flood continues: associations that have carried data stay.
     for index in 10_000..14_000 {
         crowd.open(stranger(index));
         if index % 100 == 0 {
@@ -114,7 +114,7 @@ fn those_that_are_used_are_not_driven_out_by_newcomers_who_have_as_many() {
     assert_eq!(abort_causes(&answers), [OUT_OF_RESOURCE]);
     assert_eq!(crowd.bench.endpoint.stats().refused_full, 1);
     members.iter_mut().skip(1).for_each(|member| crowd.round_trip(member));
-    // The one that is silent for half a minute gives way.
+    // The one that was silent for half a minute makes room.
     crowd.wait(Duration::from_secs(10));
     crowd.open(stranger(77));
     assert!(crowd.bench.endpoint.association(members[0].id).is_none());
@@ -165,7 +165,7 @@ fn one_that_was_driven_out_is_told_why_and_so_is_the_application() {
     };
     assert_eq!(abort_causes(&cookie_answers), [OUT_OF_RESOURCE]);
     assert_eq!((crowd.told_of_loss(), crowd.bench.endpoint.association_count()), (1, 1));
-    // Its packets are out of the blue now, and nothing is left of it.
+    // Its packets are out of the blue now, and no state of it is left.
     let answers = crowd.fragment(&mut first, 0, DataFlags::WHOLE, 10);
     assert_eq!(abort_causes(&answers), [0]);
     crowd.bench.endpoint.release(first.id);

@@ -1,4 +1,4 @@
-//! Turns: which association sends first, where many have data to send.
+//! Turns: the order in which associations with data send.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::crowd::{Crowd, Member, stranger};
 /// Bytes of a message that fills a packet of 1500 bytes with IPv4 and UDP.
 const FULL: usize = 1444;
 
-/// Associations whose windows are open wide and whose bursts nothing but turns bound.
+/// Associations with large windows, whose bursts only turns bound.
 fn crowd(policy: RecoveryPolicy, associations: u32) -> (Crowd, Vec<Member>) {
     let mut policy = policy;
     policy.congestion.initial_window = Some(1 << 20);

@@ -12,7 +12,7 @@ use crate::support::{Pair, options};
 /// Bytes of the largest DATA chunk of a path of 1500 bytes.
 const PMDCS: u64 = 1460;
 
-/// What the recovery events say of the window as each packet leaves.
+/// The window in the recovery events as each packet leaves.
 #[derive(Default)]
 struct Windows {
     cwnd: u64,
@@ -36,7 +36,7 @@ fn run(name: &str, seed: u64, receive_buffer: u32) {
     for _ in 0..2_000 {
         while pair.send(vec![3; 1000]).is_ok() && pair.stats().queued_bytes < 100_000 {}
         pair.run_for(Duration::from_millis(5));
-        // Snapshots between inputs: whatever happened, the windows hold.
+        // Snapshots between inputs: the windows hold at each.
         let stats = pair.stats();
         let path = stats.paths[0].recovery;
         let grown = path.cwnd.max(windows.cwnd);

@@ -1,4 +1,4 @@
-//! What became of messages when the association failed.
+//! Messages that were not delivered when the association failed.
 
 use base::Duration;
 use sctp::{Event, Failure, LeftBehind, SendOptions};
@@ -13,7 +13,7 @@ fn messages_that_left_are_told_from_those_that_did_not() {
     pair.send(vec![1; 100]).unwrap();
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.stats().left_behind, LeftBehind::default());
-    // The window lets some of these out, and not all.
+    // The window admits some of these, and not all.
     for _ in 0..10 {
         pair.send_on(1, vec![2; 1_000], SendOptions::default()).unwrap();
     }

@@ -1,5 +1,5 @@
-//! An association's life: how it begins under loss, how a dead peer is told from a living one, and what is
-//! known of messages that did not arrive.
+//! An association's life: set-up under loss, detection of a dead peer, and the
+//! report of undelivered messages.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

@@ -1,4 +1,4 @@
-//! What counts as a sign of life.
+//! Signs of life.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn packets_of_strangers_and_rubbish_do_not_count() {
         bench.remote = address("10.0.0.9:9899");
         bench.give(tag, heartbeat);
         bench.remote = home;
-        // No chunk that can be read, and ICMP, prove nothing.
+        // Neither an unreadable chunk nor ICMP proves anything.
         let mut rubbish = packet(PEER_PORT, PORT, tag, |_| ());
         rubbish.extend([3, 0, 0, 9]);
         crate::support::wire::fix_checksum(&mut rubbish);

@@ -1,4 +1,4 @@
-//! `dead_after`: a dead peer is noticed in time, and a living one never given up.
+//! `dead_after`: a dead peer is detected in time, and a living one never.
 
 use base::{Duration, Instant, Probability};
 use netsim::link::{ProfileStep, RateChange};
@@ -39,7 +39,7 @@ fn step_at(at: Instant) -> ProfileStep {
     ProfileStep { at, delay: None, jitter: None, rate: RateChange::Keep, loss: None }
 }
 
-/// When the client gave the server up, and for what.
+/// When the association with the server failed at the client, and why.
 fn end(pair: &Pair) -> Option<(Instant, &Event)> {
     let ended = |event: &Event| matches!(event, Event::Failed(_) | Event::Closed);
     let mut all = pair.client().events.iter();
@@ -152,7 +152,7 @@ fn an_idle_day_behind_thirty_percent_of_loss_each_way_is_survived() {
         let loss = LossModel::Bernoulli(Probability::from_ratio(3, 10));
         let mut link = half(RTT);
         link.profile = vec![ProfileStep { loss: Some(loss), ..step_at(at_s(1)) }];
-        // The server does not ask: all depends on the client's own HEARTBEATs.
+        // The server sends no HEARTBEATs: detection depends on the client's own.
         let mut pair =
             Pair::with_server(Directions::both(link), watchful(), options(plain()), seed);
         run_to(&mut pair, 86_400);
@@ -176,7 +176,7 @@ fn an_idle_association_costs_a_heartbeat_and_its_answer_every_twelfth_whichever_
 
 #[test]
 fn a_peer_that_is_only_slow_lives() {
-    // The way there and back becomes ten seconds, at once, and later back to normal.
+    // The round trip becomes ten seconds, at once, and later normal again.
     let mut link = half(RTT);
     let delay = |seconds, delay| ProfileStep { delay: Some(delay), ..step_at(at_s(seconds)) };
     link.profile = vec![delay(20, Duration::from_secs(10)), delay(300, RTT / 2)];

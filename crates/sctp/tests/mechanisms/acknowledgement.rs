@@ -1,4 +1,4 @@
-//! Delayed SACKs on and off, and the I bit that asks for a prompt one.
+//! Delayed SACKs on and off, and the I bit that requests an immediate one.
 
 use base::Duration;
 use recovery::RecoveryPolicy;
@@ -55,8 +55,8 @@ fn the_i_bit_makes_a_delayed_receiver_answer_at_once() {
 fn while_thin_only_data_with_nothing_behind_it_asks_for_a_sack() {
     let mut policy = delayed();
     policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
-    // Alone: at once. Six at a time: three packets of two chunks would each be followed by more, so
-    // only the last asks; the receiver answers every second packet anyway.
+    // A single message: at once. Of six at a time, three packets of two chunks, the last packet alone asks, since further
+    // packets follow the others; the receiver answers every second packet anyway.
     assert_eq!(sacks(policy.clone(), &[300_000]).0, [350_000.0]);
     let mut thick = policy;
     thick.thin = ThinDetector::Off;

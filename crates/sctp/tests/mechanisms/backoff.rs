@@ -1,4 +1,4 @@
-//! Linear and exponential timeouts, and when they give the association up.
+//! Linear and exponential timeouts, and when they end the association.
 
 use base::{Duration, Instant};
 use recovery::RecoveryPolicy;
@@ -71,7 +71,7 @@ fn a_thick_stream_doubles_its_timeout() {
     }
 }
 
-/// When the association is given up, everything being lost from the first message on.
+/// Time at which the association fails if all packets from the first message on are lost.
 fn given_up_at(while_thin: ThinBackoff, errors: ErrorCounting) -> Instant {
     let forever = T0..Instant::FAR_FUTURE;
     let mut pair = Pair::established_over(backoff(while_thin, errors), &[], &[], |link| {

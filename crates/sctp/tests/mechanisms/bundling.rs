@@ -59,7 +59,7 @@ fn the_next_message_brings_a_lost_one_without_any_retransmission() {
         let pair = run(policy, &[2], AT);
         pair.server().messages[1].0.since(T0).as_millis()
     };
-    // With the third message, sent at 80 ms; otherwise the retransmission timer brings it.
+    // In the packet of the third message, sent at 80 ms; otherwise the retransmission timer resends it.
     assert_eq!(second(bundling(1, BundleReaction::Ignore)), 130);
     assert!(second(plain()) > 1000);
     let pair = run(bundling(1, BundleReaction::Ignore), &[2], AT);
@@ -77,7 +77,7 @@ fn copies_that_were_needless_are_no_losses_and_no_needless_retransmissions() {
 
 #[test]
 fn the_window_reacts_to_a_loss_that_the_peers_silence_proves() {
-    // The peer reports the first copy as a duplicate; of the one of the third message it does not.
+    // The peer reports the first copy as a duplicate, and that of the third message not.
     let at = [0, 40_000, 80_000, 120_000];
     let ssthresh =
         |reaction| run(bundling(1, reaction), &[3], at).stats().paths[0].recovery.ssthresh;
@@ -96,8 +96,8 @@ fn a_thick_stream_bundles_nothing() {
     pair.assert_sent(&[(0, &[0]), (40_000, &[0, 1]), (80_000, &[2]), (120_000, &[3])]);
 }
 
-/// Ten messages, one each 20 ms; the packets that carry the second one are lost, so that the third report of it
-/// missing makes it go again at 200 ms. What leaves then.
+/// Ten messages, one each 20 ms; the packets with the second one are lost, so that the third miss indication
+/// retransmits it at 200 ms.
 fn sent_again(on_retransmission: bool) -> Pair {
     let mut policy = bundling(1, BundleReaction::Ignore);
     if let Some(bundling) = &mut policy.redundancy.bundling {

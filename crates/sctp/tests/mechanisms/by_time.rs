@@ -1,4 +1,4 @@
-//! RACK and tail loss probes (RFC 8985), and taking back what was needless.
+//! RACK and tail loss probes (RFC 8985), and undo of needless responses.
 
 use base::{Duration, Probability};
 use netsim::link::{ProfileStep, Reorder};
@@ -21,7 +21,7 @@ fn probes(max_ack_delay: u64) -> RecoveryPolicy {
     policy
 }
 
-/// When the first message, which is lost, is sent again, if `count` messages leave at intervals of `every`
+/// Time of the first message's retransmission, which is lost at first, if `count` messages leave at intervals of `every`
 /// microseconds.
 fn first_again(policy: RecoveryPolicy, count: u64, every: u64) -> f64 {
     let mut pair = Pair::established(policy, &[1]);
@@ -37,9 +37,9 @@ fn rack_waits_a_quarter_of_the_round_trip_for_what_may_be_reordered_and_no_longe
     assert_eq!(first_again(rack(), 2, 40_000), 140_000.0);
     // At 110 ms it has not: its timer ends at 125 ms, without another SACK.
     assert_eq!(first_again(rack(), 2, 10_000), 125_000.0);
-    // Three SACKs at 105, 110, 115 ms: enough of them are proof at once.
+    // Three SACKs at 105, 110, 115 ms are sufficient evidence at once.
     assert_eq!(first_again(rack(), 4, 5_000), 115_000.0);
-    // Counting alone has to wait for the timer where there are not three.
+    // With fewer than three, counting has to wait for the timer.
     assert_eq!(first_again(plain(), 2, 10_000), 1_000_000.0);
 }
 
@@ -95,7 +95,7 @@ fn a_probe_repeats_the_last_packet_and_its_sack_tells_rack_of_the_others() {
 
 #[test]
 fn the_retransmission_timer_begins_anew_with_the_probe_and_there_is_no_second_one() {
-    // The message, its probe and nothing else are lost: the timer of 1 s runs from the probe.
+    // Only the message and its probe are lost: the timer of 1 s runs from the probe.
     let mut pair = Pair::established(probes(0), &[1, 2]);
     pair.send_at(100, [0]);
     pair.at(3_000_000);

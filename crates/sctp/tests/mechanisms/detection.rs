@@ -1,4 +1,4 @@
-//! When is a stream thin, and what a single miss indication then means.
+//! Thin-stream detection, and the effect of a single miss indication in a thin stream.
 
 use recovery::RecoveryPolicy;
 use recovery::policy::{RepeatFast, ThinDetector};
@@ -77,7 +77,7 @@ fn a_thick_stream_waits_for_the_third_miss_indication() {
     }
 }
 
-/// Five packets 1 ms apart, of which the first is lost: when is it sent again? After the SACKs at 101,
+/// Time of retransmission of the first of five packets 1 ms apart, which is lost. After the SACKs at 101,
 /// 102, 103, 104 ms there are 4, 3, 2, 1 packets in flight. `earlier`: a message before was lost, so
 /// that the estimate is 1/64 · 63/64 = 1.5 %.
 fn repaired_at(thin: ThinDetector, earlier: bool) -> f64 {
@@ -125,7 +125,7 @@ fn the_snapshot_says_whether_the_stream_is_thin() {
     assert!(pair.stats().paths[0].recovery.thin, "at {}", pair.sim.now().since(T0));
 }
 
-/// When the first of four packets, 10 ms apart, is sent, if its fast retransmission is lost too.
+/// Time of the next transmission of the first of four packets, 10 ms apart, if its fast retransmission is lost, too.
 fn fast_retransmission_lost(restarts: bool) -> Vec<f64> {
     let mut policy = plain();
     policy.loss.fast_restarts_timer = restarts;

@@ -64,7 +64,7 @@ fn early_retransmit() -> RecoveryPolicy {
     policy
 }
 
-/// When the first of `count` messages, 40 ms apart, is sent again.
+/// Time of the first message's retransmission, of `count` messages 40 ms apart.
 fn first_of(count: u64, policy: RecoveryPolicy) -> (f64, [u64; 2]) {
     let mut pair = Pair::established(policy, &[1]);
     pair.send_at(100, (0..count).map(|index| index * 40_000));
@@ -80,7 +80,7 @@ fn early_retransmit_needs_as_many_indications_as_a_short_stream_can_give() {
     // Two outstanding: one indication, at 140 ms. Three: two, at 180 ms.
     assert_eq!(first_of(2, early_retransmit()), (140_000.0, [1, 0]));
     assert_eq!(first_of(3, early_retransmit()), (180_000.0, [1, 0]));
-    // Without it only the timer is left.
+    // Without it the timer alone retransmits.
     assert_eq!(first_of(2, plain()), (1_000_000.0, [0, 0]));
     assert_eq!(first_of(3, plain()), (1_000_000.0, [0, 0]));
 }
@@ -138,7 +138,7 @@ fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_indications() 
         let sacks = pair.sacks_sent().into_iter().map(|at| at + 50_000.0).collect::<Vec<_>>();
         let sent = pair.data_sent();
         let at = |tsn| sent.iter().find(|(_, tsns)| tsns == &[tsn]).unwrap().0;
-        // The how-many-th SACK let the sixth and the seventh packet go?
+        // Numbers of the SACKs that released the sixth and the seventh packet.
         [5, 6].map(|tsn| 1 + sacks.iter().position(|sack| (sack - at(tsn)).abs() < 0.001).unwrap())
     };
     assert_eq!(run(true), [1, 2]);

@@ -1,5 +1,5 @@
-//! Each recovery mechanism in virtual time: exactly when it sends, with the mechanism on and off, and
-//! that a thick stream does not notice it.
+//! Each recovery mechanism in virtual time: the exact times of its packets, with the mechanism on and off, and
+//! its absence in a thick stream.
 //!
 //! The path has a round-trip time of 100 ms and the handshake measured it twice, so that at
 //! [`support::T0`], from which all times count:

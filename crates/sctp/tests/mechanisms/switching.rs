@@ -1,10 +1,10 @@
-//! Presets, and switching the policy in the middle of an association's life.
+//! Presets, and a change of policy during an association's life.
 
 use base::Duration;
 
 use crate::support::{Pair, preset};
 
-/// When a message is sent that is lost twice.
+/// Time of a message that is lost twice.
 fn lost_twice(name: &str) -> Vec<f64> {
     let mut pair = Pair::established(preset(name), &[1, 2]);
     pair.send_at(100, [0]);
@@ -20,7 +20,7 @@ fn presets_resend_a_lone_message_when_their_sources_say() {
     assert_eq!(lost_twice("freebsd"), rfc);
     // The RTO of 250 ms, without back-off.
     assert_eq!(lost_twice("thin-paper"), [0.0, 250_000.0, 500_000.0]);
-    // The early timer once, at 250 ms; it was restarted by what it resent.
+    // The early timer once, at 250 ms; its own retransmission restarted it.
     assert_eq!(lost_twice("freebsd-efr"), [0.0, 250_000.0, 500_000.0]);
 }
 

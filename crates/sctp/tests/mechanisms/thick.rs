@@ -1,4 +1,4 @@
-//! With thick traffic `thin` sends the very packets of `lksctp`, and so does each of its mechanisms.
+//! With thick traffic `thin` sends exactly the packets of `lksctp`, and so does each of its mechanisms.
 
 use base::Duration;
 use recovery::RecoveryPolicy;
@@ -25,7 +25,7 @@ fn thick(policy: RecoveryPolicy, size: usize, step: u64, lost: &[u64]) -> Vec<Se
     pair.sim.checker().sent.clone()
 }
 
-/// Asserts that both send alike; shows the first difference otherwise.
+/// Asserts that both send the same packets; shows the first difference otherwise.
 #[track_caller]
 fn assert_alike(policy: RecoveryPolicy, lost: &[u64]) {
     let (base, changed) = (trace(preset("lksctp"), lost), trace(policy, lost));
@@ -37,11 +37,11 @@ fn assert_alike(policy: RecoveryPolicy, lost: &[u64]) {
 }
 
 const LOSSES: [&[u64]; 3] = [
-    // Singles, far apart.
+    // Single losses, far apart.
     &[40, 90, 140, 190],
     // A burst.
     &[100, 101, 102],
-    // Next to each other but for one.
+    // Two losses with one packet between them.
     &[60, 62, 64, 120, 122],
 ];
 

@@ -1,4 +1,4 @@
-//! What `thin` does where the papers' modifications, `thin-paper`, fail.
+//! Cases in which `thin` repairs losses and the papers' modifications, `thin-paper`, fail.
 
 use base::Duration;
 use netsim::link::{ProfileStep, RateChange};
@@ -27,13 +27,13 @@ fn a_longer_round_trip_is_learned_from_a_few_messages_that_were_sent_twice() {
     assert!(again == needless && (1..=4).contains(&again), "{recovery:?}");
     let srtt = pair.stats().paths[0].recovery.srtt.unwrap();
     assert!((390..=400).contains(&srtt.as_millis()), "{srtt}");
-    // Karn's algorithm and linear timeouts: everything twice, for ever.
+    // Karn's algorithm and linear timeouts: every message is sent twice, forever.
     assert!(longer_path("thin-paper").stats().recovery.retransmissions.total() >= 59);
 }
 
 #[test]
 fn a_retransmission_that_is_lost_below_the_round_trip_is_found_by_what_was_sent_later() {
-    // A message each 24 ms over 100 ms: the first is lost, and its retransmission.
+    // A message each 24 ms over 100 ms: the first is lost, and so is its retransmission.
     let again = |name: &str, retransmission: u64| {
         let mut pair = Pair::established(preset(name), &[1, retransmission]);
         pair.send_at(100, (0..100).map(|index| index * 24_000));
@@ -43,13 +43,13 @@ fn a_retransmission_that_is_lost_below_the_round_trip_is_found_by_what_was_sent_
     };
     // The SACKs of the messages at 24 ms and at 144 ms, the first that left behind the retransmission at 124 ms.
     assert_eq!(again("thin", 7), [0.0, 124_000.0, 244_000.0]);
-    // Three miss indications take until 172 ms; then there is the timer alone.
+    // Three miss indications take until 172 ms; then the timer alone is left.
     let rfc = again("rfc", 9);
     assert_eq!(rfc.len(), 3);
     assert!(rfc[2] >= 1_100_000.0, "{rfc:?}");
 }
 
-/// A message each second; nothing arrives from 2 s on for `span`. When it left that was on its way then.
+/// A message each second; from 2 s on no packet arrives for `span`. Times of the message in flight then.
 fn blackout(name: &str, span: Duration) -> Vec<f64> {
     let start = T0 + Duration::from_millis(1_990);
     let mut pair = Pair::established_over(preset(name), &[], &[], |link| {

@@ -1,4 +1,4 @@
-//! What an expired retransmission timer resends.
+//! Data that an expired retransmission timer resends.
 
 use base::Duration;
 use recovery::RecoveryPolicy;
@@ -12,7 +12,7 @@ fn resends(timeout_resends: TimeoutResends) -> RecoveryPolicy {
     policy
 }
 
-/// Messages at 0, 500 and 900 ms; what leaves before 950 ms is lost.
+/// Messages at 0, 500 and 900 ms; packets sent before 950 ms are lost.
 fn three_lost(timeout_resends: TimeoutResends) -> Pair {
     let blackout = T0..T0 + Duration::from_millis(950);
     let mut pair = Pair::established_over(resends(timeout_resends), &[], &[], |link| {

@@ -1,4 +1,4 @@
-//! Packets from the peer's further addresses: NAT, restart, and addresses that are another's.
+//! Packets from the peer's further addresses: NAT, restart, and addresses of other hosts.
 
 use std::net::SocketAddr;
 
@@ -63,7 +63,7 @@ fn endpoint(addresses: &[&str], listen: bool, seed: u64) -> Endpoint {
     Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", 0)))
 }
 
-/// Carries all that `from` has to send to `to`, except from and to addresses that they do not have; the number
+/// Delivers all packets that `from` sends to `to`, except from and to addresses that they do not have; returns the number
 /// of packets.
 fn carry(
     now: Instant,
@@ -105,7 +105,7 @@ fn an_init_from_the_second_address_restarts_the_association() {
     connect(&mut client, SERVERS[0]);
     exchange(Instant::ZERO, &mut client, &CLIENTS, &mut server);
     assert_eq!(server.association_count(), 1);
-    // The client forgets everything, and speaks from its second address.
+    // The client loses its state, and opens from its second address.
     let swapped = [CLIENTS[1], CLIENTS[0]];
     let mut client = endpoint(&swapped, false, 3);
     connect(&mut client, SERVERS[1]);
@@ -138,7 +138,7 @@ fn who_names_anothers_address_neither_stops_it_from_associating_nor_sends_it_muc
     let mut server = endpoint(&SERVERS, true, 1);
     let mut liar = endpoint(&[CLIENTS[0], VICTIM], false, 2);
     let id = connect(&mut liar, SERVERS[0]);
-    // The liar's packets leave from its own address whatever it claims.
+    // The lying peer's packets leave from its own address, whatever addresses it lists.
     exchange(Instant::ZERO, &mut liar, &CLIENTS[..1], &mut server);
     assert_eq!(server.association_count(), 1);
     let mut victim = endpoint(&[VICTIM], false, 3);

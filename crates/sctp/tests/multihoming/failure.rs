@@ -8,7 +8,7 @@ use sctp::{AssociationOptions, Event, PathChange, PathState, SwitchoverPolicy};
 use super::paths::{Two, even, first_dies_at};
 use crate::support::{T0, options, plain, preset};
 
-/// RFC 9260 and nothing else.
+/// RFC 9260 without changes.
 fn timeouts_only() -> AssociationOptions {
     AssociationOptions { switchover: SwitchoverPolicy::TIMEOUTS, ..options(plain()) }
 }
@@ -31,7 +31,7 @@ fn with_retransmissions_on_the_same_path_switchover_takes_the_sum_of_the_timeout
         [(0, 2_800), (1, 8_400), (2, 19_600), (3, 42_000), (4, 86_800), (5, 146_800)]
     {
         let mut two = Two::established(&first_dies_at(T0), fallon(path_max_retrans));
-        // Data always waiting: as much as the send buffer takes.
+        // Data always waits: as much as the send buffer holds.
         for _ in 0..200 {
             two.send(1_000);
         }
@@ -51,7 +51,7 @@ fn with_retransmissions_on_the_same_path_switchover_takes_the_sum_of_the_timeout
     }
 }
 
-/// The client's data arrives, the acknowledgement does not, nor anything later on the first path.
+/// The client's data arrives, but neither its acknowledgement nor any later packet on the first path.
 fn acknowledgement_lost_at_death(switchover: SwitchoverPolicy) -> Two {
     let mut links = even();
     links[0].forward.blackouts.push(T0 + Duration::from_millis(10)..Instant::FAR_FUTURE);
@@ -70,7 +70,7 @@ fn data_that_arrived_before_the_death_does_not_clear_the_path_when_it_is_acknowl
     links[0].forward.blackouts.push(T0 + Duration::from_millis(10)..Instant::FAR_FUTURE);
     links[0].backward.blackouts.push(T0..Instant::FAR_FUTURE);
     let mut two = Two::established(&links, fallon(1));
-    // Four packets, of which a timeout sends but one again.
+    // Four packets, of which a timeout retransmits one.
     for _ in 0..4 {
         two.send(1_400);
     }
@@ -277,7 +277,7 @@ fn each_path_has_a_congestion_window_of_its_own() {
     assert_eq!(window(&two), [1460, 4404]);
 }
 
-/// How long the client keeps the association while both paths are silent for ever, in seconds; 100 if it is kept.
+/// How long the client keeps the association while both paths are silent forever, in seconds; 100 if it is kept.
 fn seconds_kept(policy: &str) -> u64 {
     let mut links = even();
     for link in &mut links {

@@ -1,4 +1,4 @@
-//! What the application knows from outside: an interface went down, is weak, is back.
+//! External information of the application: an interface went down, is weak, is up again.
 
 use sctp::wire::ChunkType;
 use sctp::{AssociationOptions, PathChange, PathHint, PathState, SwitchoverPolicy};
@@ -64,7 +64,7 @@ fn a_weak_path_keeps_what_is_outstanding_and_gets_nothing_new_until_it_is_back()
     two.at(500);
     let sent: Vec<(f64, usize)> =
         two.data_sent().iter().map(|(at, path, _)| (*at, *path)).collect();
-    // That it is back also sends at once what was outstanding elsewhere.
+    // The return of a path also sends at once the data that was outstanding elsewhere.
     assert_eq!((sent[0], sent[1]), ((0.0, 0), (20.0, 1)));
     assert_eq!(sent.last(), Some(&(40.0, 0)));
     assert_eq!(two.server().messages.len(), 3);

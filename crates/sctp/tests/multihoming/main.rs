@@ -1,4 +1,4 @@
-//! Several addresses on both sides: set-up, verification, and which path carries what.
+//! Several addresses on both sides: set-up, verification, and the choice of paths.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

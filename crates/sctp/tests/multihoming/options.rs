@@ -1,4 +1,4 @@
-//! Options of one path, and control chunks that do not get through on theirs.
+//! Options of one path, and control chunks that are lost on their path.
 
 use base::{Duration, Instant};
 use sctp::PathOptions;
@@ -88,7 +88,7 @@ fn a_shutdown_ack_that_is_lost_goes_to_the_other_path() {
     two.at(5_000);
     let acks = |path| two.times_of(two.server, ChunkType::SHUTDOWN_ACK, path);
     assert_eq!(acks(0)[0], 1_050.0);
-    // Asked again on the second path at 2 s, it answers there.
+    // Repeated on the second path at 2 s, it is answered there.
     assert_eq!(acks(1)[0], 2_050.0);
     assert_eq!(two.times_of(two.client, ChunkType::SHUTDOWN_COMPLETE, 1).len(), 1);
 }

@@ -110,7 +110,7 @@ impl Two {
         }
     }
 
-    /// When the client's packets with DATA left, in milliseconds after [`T0`], on which path, and the TSNs
+    /// Times of the client's packets with DATA, in milliseconds after [`T0`], their paths, and the TSNs
     /// in them, counted from 0.
     pub(crate) fn data_sent(&self) -> Vec<(f64, usize, Vec<u32>)> {
         let of_client = self.sim.checker().sent.iter().filter(|sent| sent.from == self.client);
@@ -134,7 +134,7 @@ impl Two {
         assert_eq!(self.data_sent(), expected);
     }
 
-    /// When `host` sent chunks of this type on this path, in milliseconds since the beginning.
+    /// Times of `host`'s chunks of this type on this path, in milliseconds since the beginning.
     pub(crate) fn times_of(&self, host: HostId, chunk_type: ChunkType, path: usize) -> Vec<f64> {
         let of_host = self.sim.checker().sent.iter().filter(|sent| sent.from == host);
         of_host
@@ -159,7 +159,7 @@ impl Two {
         self.stats().paths[path].clone()
     }
 
-    /// What the client was told of its paths from [`T0`] on: milliseconds after it, path, change.
+    /// The client's path events from [`T0`] on: milliseconds after it, path, change.
     pub(crate) fn path_events(&self) -> Vec<(u64, u8, PathChange)> {
         let told = self.client().events.iter().filter(|(at, ..)| *at >= T0);
         told.filter_map(|(at, _, event)| match event {
@@ -171,7 +171,7 @@ impl Two {
         .collect()
     }
 
-    /// When the server received the client's messages, in milliseconds after [`T0`].
+    /// Times at which the server received the client's messages, in milliseconds after [`T0`].
     pub(crate) fn arrivals(&self) -> Vec<f64> {
         let times = self.server().messages.iter().map(|(at, _)| *at);
         times.map(|at| at.since(Instant::ZERO).as_nanos() as f64 / 1e6 - 1000.0).collect()

@@ -42,7 +42,7 @@ fn the_death_of_either_path_adds_no_latency_at_all() {
         assert_eq!(stats.recovery.timeouts, 0);
         assert!(stats.recovery.redundant_units > 50);
         assert_eq!(stats.recovery.redundant_bytes, 100 * stats.recovery.redundant_units);
-        // Heartbeats found it dead, although data flowed all the time.
+        // Heartbeats found the path dead, although data arrived all the time.
         assert_ne!(stats.paths[dying].state, PathState::Active);
         assert_eq!(stats.paths[1 - dying].state, PathState::Active);
     }
@@ -101,7 +101,7 @@ fn a_thick_stream_is_sent_once() {
 fn copies_fit_the_window_of_their_path_even_if_asked_for_always() {
     let always = Redundancy { when: RedundantWhen::Always, paths: 2 };
     let mut links = even();
-    // The second path swallows everything, from the start of the data on.
+    // The second path drops everything, from the first data on.
     links[1].forward.blackouts.push(T0..Instant::FAR_FUTURE);
     let mut two = Two::established(&links, redundant(always));
     for _ in 0..100 {

@@ -22,7 +22,7 @@ fn addresses_of_both_sides_become_paths_that_are_confirmed_by_heartbeats() {
         };
         assert_eq!(host.events.iter().filter(|(_, _, event)| confirmed(event)).count(), 1);
     }
-    // The client is set up at 200 ms, the server at 150 ms; each asks the other's second address at once.
+    // The client is set up at 200 ms, the server at 150 ms; each sends a HEARTBEAT to the other's second address at once.
     assert_eq!(two.times_of(two.client, ChunkType::HEARTBEAT, 1), [200.0]);
     assert_eq!(two.times_of(two.server, ChunkType::HEARTBEAT, 1), [150.0]);
     assert!(two.times_of(two.client, ChunkType::HEARTBEAT, 0).is_empty());
@@ -34,7 +34,7 @@ fn without_addresses_named_there_is_one_path() {
     two.at(0);
     assert_eq!((two.stats().state, two.stats().paths.len()), ("ESTABLISHED", 1));
     assert!(two.times_of(two.client, ChunkType::HEARTBEAT, 1).is_empty());
-    // pion ignores an INIT with Supported Address Types, which one address makes needless.
+    // pion ignores an INIT with Supported Address Types, which is needless with one address.
     let init = |two: &Two| {
         let sent = two.sim.checker().sent.iter().find(|sent| sent.has(ChunkType::INIT));
         sent.expect("a client sends INIT").size
@@ -47,7 +47,7 @@ fn without_addresses_named_there_is_one_path() {
 #[test]
 fn an_unconfirmed_address_gets_nothing_but_heartbeats() {
     let mut links = even();
-    // The client's second path swallows everything.
+    // The client's second path drops everything.
     links[1].forward.blackouts.push(Instant::ZERO..Instant::FAR_FUTURE);
     links[0].forward.blackouts.push(T0..Instant::FAR_FUTURE);
     let mut two = Two::new(&links, options(plain()));

@@ -37,7 +37,7 @@ fn one_expiry_and_an_unanswered_heartbeat_move_the_data_and_what_is_outstanding(
 
 #[test]
 fn two_expiries_in_a_row_are_evidence_whatever_counts_as_an_error() {
-    // Heartbeats alone get through at first: the silence is that of the data.
+    // Only heartbeats arrive at first: the data is silent.
     let mut links = even();
     let millis =
         |from: u64, to: u64| T0 + Duration::from_millis(from)..T0 + Duration::from_millis(to);
@@ -45,7 +45,7 @@ fn two_expiries_in_a_row_are_evidence_whatever_counts_as_an_error() {
     let mut two = Two::established(&links, with(SwitchoverPolicy::EVIDENCE));
     two.send_at([0, 1_060]);
     two.at(1_200);
-    // The heartbeat of the first expiry was answered: nothing is left of it.
+    // The heartbeat of the first expiry was answered: its effect has ended.
     assert_eq!((two.path(0).error_count, two.path(0).state), (0, PathState::Active));
     two.at(1_900);
     assert!(two.path_events().is_empty());
@@ -102,7 +102,7 @@ fn leaving() -> [Directions<LinkConfig>; 2] {
     links
 }
 
-/// The greatest latency of messages sent every 200 ms, and what the client was told before the path died.
+/// The longest latency of messages sent every 200 ms, and the client's events before the path died.
 fn worst_latency(switchover: SwitchoverPolicy) -> (f64, Vec<(u64, u8, PathChange)>) {
     let mut two = Two::established(&leaving(), with(switchover));
     let times: Vec<u64> = (0..100).map(|index| index * 200).collect();

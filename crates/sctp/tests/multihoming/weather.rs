@@ -9,7 +9,7 @@ use sctp::{AssociationOptions, PathHint, Redundancy, RisingRtt, SwitchoverPolicy
 use super::paths::{SERVERS, Two};
 use crate::support::{T0, address, options, preset};
 
-/// Two lossy paths of different length that are out in turn, sometimes both.
+/// Two lossy paths of different length with outages in turn, sometimes of both.
 fn weather(seed: u64) -> [Directions<LinkConfig>; 2] {
     [30, 70].map(|delay| {
         let mut link = LinkConfig::with_delay(Duration::from_millis(delay));

@@ -1,5 +1,5 @@
-//! Path MTUs that rise and fall while chunks are authenticated (RFC 4895): an AUTH chunk takes room of
-//! each packet, also of one that carries what was cut for a larger MTU.
+//! Path MTUs that rise and fall while chunks are authenticated (RFC 4895): an AUTH chunk takes room in
+//! each packet, also in one with chunks that were cut for a larger MTU.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use sctp::{
 
 use crate::support::{Pair, RTT, T0, half, options, plain, preset};
 
-/// Every type that can be authenticated and that an association sends of itself.
+/// Every type that can be authenticated and that an association sends by itself.
 const TYPES: [ChunkType; 16] = [
     ChunkType::DATA,
     ChunkType::I_DATA,
@@ -43,7 +43,7 @@ const EXTENSIONS: [Extensions; 5] = [
     Extensions::INTERLEAVING,
 ];
 
-/// Options of a side that takes `chunks` only authenticated, and finds out the path MTU if `discovers`.
+/// Options of a side that accepts `chunks` only authenticated, with path MTU discovery if `discovers`.
 fn authenticating(
     policy: RecoveryPolicy,
     chunks: &[ChunkType],
@@ -72,7 +72,7 @@ fn pair_over(link: LinkConfig, options: AssociationOptions) -> Pair {
     pair
 }
 
-/// The network's MTU becomes `mtu`, or without path MTU discovery, both sides are told.
+/// Changes the network's MTU to `mtu`; without path MTU discovery, both sides are told.
 fn step(pair: &mut Pair, mtu: u16, discovers: bool) {
     if discovers {
         for link in pair.links {
@@ -89,7 +89,7 @@ fn step(pair: &mut Pair, mtu: u16, discovers: bool) {
     }
 }
 
-/// Messages that must arrive, and some that may be given up, of sizes around what fits a packet; how many
+/// Messages that must arrive, and some that may be abandoned, of sizes around a packet's; returns the number that
 /// must arrive.
 fn send_mix(pair: &mut Pair) -> usize {
     let sizes = [1, 90, 400, 480, 500, 1_090, 1_110, 1_130, 1_150, 1_400, 3_000, 20_000];
@@ -107,7 +107,7 @@ fn arrived(pair: &Pair) -> usize {
     pair.server().messages.iter().filter(whole).count()
 }
 
-/// Steps up and down; whatever was under way when the MTU fell arrives.
+/// Steps up and down; data in flight when the MTU fell arrives.
 fn steps(policy: &RecoveryPolicy, chunks: &[ChunkType], interleaves: bool, discovers: bool) {
     let what = format!("{chunks:?}, interleaving {interleaves}, discovery {discovers}");
     let options = authenticating(policy.clone(), chunks, interleaves, discovers);
@@ -115,7 +115,7 @@ fn steps(policy: &RecoveryPolicy, chunks: &[ChunkType], interleaves: bool, disco
     let mut sent = 0;
     for mtu in [1_500, 1_300, 600, 576, 900, 1_500, 1_200, 576, 1_500] {
         sent += send_mix(&mut pair);
-        // Some of it is on its way, and a message is half cut.
+        // Part of it is in flight, and a message is half cut.
         pair.run_for(Duration::from_millis(20));
         step(&mut pair, mtu, discovers);
         pair.run_for(Duration::from_millis(500));

@@ -1,4 +1,4 @@
-//! RFC 6951: UDP encapsulation that begins, ends and moves in mid-life.
+//! RFC 6951: UDP encapsulation that begins, ends and moves during an association's life.
 
 use base::{DatagramMeta, Duration, Ecn, Machine};
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use sctp::{Ppid, SendOptions, StreamId};
 use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, init, names, packet};
 use crate::support::{PORT, SERVER, address};
 
-/// Sizes of what the endpoint sends now, and the UDP ports that it goes to.
+/// Sizes of the packets that the endpoint sends now, and their UDP ports.
 fn sent(bench: &mut Bench) -> Vec<(usize, u16)> {
     let mut sent = Vec::new();
     loop {

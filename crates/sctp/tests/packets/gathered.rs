@@ -1,4 +1,4 @@
-//! Packets whose user data stays where it lies in memory, as the virtual network offers.
+//! Packets whose user data is passed by reference, as the virtual network offers.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use sctp::{
 
 use crate::support::{CLIENT, PORT, Peer, RTT, SERVER, address, half, options, plain, preset};
 
-/// What stands in a packet that has no checksum since its driver wants none.
+/// The checksum field of a packet whose driver needs no checksum.
 const OMITTED: [u8; 4] = [0xff; 4];
 
-/// The bytes of all packets in one piece, and how many of them lay elsewhere.
+/// The bytes of all packets in one piece, and the number of those passed by reference.
 #[derive(Default)]
 struct Bytes {
     sent: Vec<(Instant, Vec<u8>)>,
@@ -31,7 +31,7 @@ impl Checker for Bytes {
     }
 }
 
-/// What left, and what each side read.
+/// The packets sent, and the messages that each side read.
 type Run = (Bytes, [Vec<Vec<u8>>; 2]);
 
 /// Messages of many sizes cross a lossy path in both directions.
@@ -76,7 +76,7 @@ fn run(gathers: bool, own: &AssociationOptions) -> Run {
     (sim.into_checker(), read)
 }
 
-/// A packet as it would go over a wire.
+/// A packet in the form of a wire.
 fn with_checksum(mut packet: Vec<u8>) -> Vec<u8> {
     packet[8..12].fill(0);
     let checksum = crc32c::crc32c(&packet);
@@ -84,7 +84,7 @@ fn with_checksum(mut packet: Vec<u8>) -> Vec<u8> {
     packet
 }
 
-/// Asserts that gathered packets are those in one piece but for their checksums; the bytes that lay elsewhere.
+/// Asserts that gathered packets equal those in one piece except for checksums; returns the bytes passed by reference.
 fn compare(own: &AssociationOptions) -> usize {
     let (whole, gathered) = (run(false, own), run(true, own));
     assert_eq!(whole.1, gathered.1);

@@ -1,4 +1,4 @@
-//! ICMP (RFC 9260, section 10): what counts, and what anybody could have said.
+//! ICMP (RFC 9260, section 10): messages that are believed, and messages that anyone could have forged.
 
 use base::{Duration, Icmp, IcmpError, Machine};
 use sctp::wire::{Chunk, Packet, VerificationTag};
@@ -7,7 +7,7 @@ use sctp::{AssociationOptions, EndpointOptions, Event, Failure};
 use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, packet};
 use crate::support::{CLIENT, PORT, address};
 
-/// What a packet of the endpoint's looks like when it is quoted: ports and tag, and no more.
+/// The quoted part of a packet of the endpoint: ports and tag only.
 fn quote(source: u16, destination: u16, tag: VerificationTag) -> Vec<u8> {
     packet(source, destination, tag, |_| ())[..8].to_vec()
 }
@@ -115,7 +115,7 @@ fn nobody_there_explains_why_an_init_got_no_answer_if_it_quotes_that_init() {
     let whole = |init: &[u8]| init[..20].to_vec();
     assert_eq!(failure(&whole, IcmpError::NobodyThere), Failure::NobodyThere);
     assert_eq!(failure(&whole, IcmpError::Unreachable), Failure::NoAnswer);
-    // Without the initiate tag anybody could have made it up.
+    // Without the initiate tag anyone could have forged it.
     let short = |init: &[u8]| init[..8].to_vec();
     assert_eq!(failure(&short, IcmpError::NobodyThere), Failure::NoAnswer);
     let forged = |init: &[u8]| {
@@ -154,7 +154,7 @@ fn opening(to: &[&str], rto_initial: Duration) -> Bench {
     bench
 }
 
-/// Answers each INIT that leaves within `span` as `answer` says, 10 ms after it left: how often INIT left.
+/// Answers each INIT sent within `span` as `answer` says, 10 ms later; returns the number of INITs.
 fn refuse(bench: &mut Bench, span: Duration, answer: impl Fn(usize) -> Option<IcmpError>) -> usize {
     let (mut inits, end) = (0, bench.now + span);
     while bench.now < end {
@@ -189,7 +189,7 @@ fn over_udp_an_attempt_ends_two_seconds_after_the_first_refusal_if_every_init_is
     assert!(!is_refused(&bench), "a server that is about to start is found");
     assert_eq!(refuse(&mut bench, SECOND * 100, always), 1);
     assert!(is_refused(&bench));
-    // The policy's timeout does not matter.
+    // The policy's timeout has no influence.
     let mut bench = opening(&[CLIENT], Duration::from_millis(300));
     assert_eq!(refuse(&mut bench, SECOND * 100, always), 8);
     assert!(is_refused(&bench));
@@ -198,11 +198,11 @@ fn over_udp_an_attempt_ends_two_seconds_after_the_first_refusal_if_every_init_is
 #[test]
 fn over_udp_one_init_without_a_refusal_begins_the_count_anew() {
     let mut bench = opening(&[CLIENT], SECOND);
-    // Silence at every third: there is a filter, and no closed port.
+    // Silence at every third INIT: a filter, and no closed port.
     let now_and_then = |index| (index % 3 != 2).then_some(IcmpError::NobodyThere);
     assert_eq!(refuse(&mut bench, Duration::from_millis(8_900), now_and_then), 9);
     assert!(!is_refused(&bench));
-    // What else routers say is no refusal.
+    // Other router messages are no refusal.
     let mut bench = opening(&[CLIENT], SECOND);
     assert_eq!(refuse(&mut bench, SECOND * 8, |_| Some(IcmpError::Unreachable)), 8);
     assert!(!is_refused(&bench));
@@ -214,7 +214,7 @@ fn an_attempt_to_several_addresses_ends_when_all_of_them_refuse() {
     let mut bench = opening(&to, SECOND);
     refuse(&mut bench, SECOND * 4, |_| Some(IcmpError::NobodyThere));
     assert!(is_refused(&bench));
-    // Over IP each refuses once, and the next is asked at once.
+    // Over IP each address refuses once, and the next is tried at once.
     let mut bench = opening(&["10.0.0.1:0", "10.1.0.1:0"], SECOND);
     let first = |index| (index == 0).then_some(IcmpError::NobodyThere);
     assert_eq!(refuse(&mut bench, Duration::from_millis(500), first), 2);
@@ -223,7 +223,7 @@ fn an_attempt_to_several_addresses_ends_when_all_of_them_refuse() {
     let always = |_| Some(IcmpError::NobodyThere);
     assert_eq!(refuse(&mut bench, Duration::from_millis(500), always), 2);
     assert!(is_refused(&bench));
-    // One that refuses and one that does not answer: the attempt goes on.
+    // One address refuses and one does not answer: the attempt continues.
     let mut bench = opening(&to, SECOND);
     refuse(&mut bench, SECOND * 6, |index| (index % 2 == 0).then_some(IcmpError::NobodyThere));
     assert!(!is_refused(&bench));

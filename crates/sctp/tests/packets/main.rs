@@ -1,4 +1,4 @@
-//! What concerns packets as such: no checksum, padding, the path MTU, user data that is not copied.
+//! Packets as a whole: no checksum, padding, the path MTU, user data that is not copied.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

@@ -1,4 +1,4 @@
-//! Path MTU discovery (RFC 8899, section 6.2) over links that drop what is too large without a word.
+//! Path MTU discovery (RFC 8899, section 6.2) over links that silently drop large packets.
 
 use base::{Duration, Instant};
 use netsim::topology::{Directions, Placed, pair};
@@ -70,7 +70,7 @@ impl Path {
         });
     }
 
-    /// What the client takes for the path MTU, and how sure it is.
+    /// The client's path MTU, and the state of its search.
     fn found(&self) -> (usize, Option<PathMtuState>) {
         let own = self.sim.host(self.client).endpoint.association(self.association).unwrap();
         let path = &own.stats().paths[0];
@@ -121,7 +121,7 @@ fn any_mtu_is_found_exactly_and_probes_are_few() {
         let found = (mtu as usize - HEADERS) / 4 * 4 + HEADERS;
         assert_eq!(path.found(), (found, Some(PathMtuState::SearchComplete)), "{mtu}");
         assert!(path.probes() <= 24, "{} probes for {mtu}", path.probes());
-        // What is sent then arrives without a retransmission.
+        // Data sent then arrives without a retransmission.
         path.send(20_000);
         path.run_for(Duration::from_secs(5));
         assert_eq!(path.received(), 1);

@@ -80,7 +80,7 @@ fn a_packet_without_a_checksum_is_dropped_by_default_whatever_the_peer_offers() 
     assert_eq!(bench.give_bytes(bytes).len(), 0);
     assert_eq!(bench.endpoint.stats().malformed, malformed + 1);
     assert_eq!(bench.endpoint.stats().zero_checksums, 0);
-    // And all that is sent has one, although the peer would take less.
+    // All packets sent have one, although the peer would accept none.
     let bytes = data_packet(&bench, 0);
     let answers = bench.give_bytes(bytes);
     assert_eq!(names(&answers[0]), ["SACK"]);
@@ -124,7 +124,7 @@ fn init_and_cookie_echo_always_have_a_checksum() {
     assert_eq!(bench.give_bytes(without_checksum(echo.clone())).len(), 0);
     assert_eq!(bench.endpoint.association_count(), 0);
     bench.give_bytes(echo.clone());
-    // Also where the tag is that of an association.
+    // Also with the tag of an association.
     assert_eq!(bench.give_bytes(without_checksum(echo)).len(), 0);
     assert_eq!(bench.endpoint.stats().zero_checksums, 0);
 }
@@ -156,7 +156,7 @@ fn out_of_the_blue_a_packet_without_a_checksum_is_dropped_where_nothing_protects
     assert_eq!(names(&bench.give_bytes(bytes)[0]), ["ABORT"]);
 }
 
-/// Which packets left without a checksum, by their first chunk.
+/// Packets that left without a checksum, by their first chunk.
 #[derive(Debug, Default)]
 struct Checksums(Vec<(ChunkType, bool)>);
 
@@ -287,7 +287,7 @@ fn asconf_always_has_a_checksum() {
 fn one_sided_offers_work_in_a_whole_transfer() {
     for (client, server) in [(over_dtls(), options(plain())), (options(plain()), over_dtls())] {
         let links = netsim::topology::Directions::both(half(RTT));
-        // The trace of the pair reads every packet and refuses one without a right checksum.
+        // The pair's trace reads every packet and rejects one with a wrong checksum.
         let mut pair = Pair::with_server(links, client, server, 1);
         pair.at(0);
         pair.send(vec![7; 5000]).unwrap();

@@ -1,4 +1,4 @@
-//! What one endpoint answers to hand-made requests, in order and out of order, honest and not.
+//! Answers of one endpoint to hand-made requests, in order and out of order, honest and not.
 
 use base::Machine;
 use bytes::Bytes;
@@ -34,7 +34,7 @@ fn incoming(request: u32, streams: &[u16]) -> Sent {
     Sent::IncomingReset { request: Rsn(PEER_TSN.0 + request), streams: ids(streams) }
 }
 
-/// All that was answered to RE-CONFIG in some packets: requests by name, answers by number and result.
+/// All answers to RE-CONFIG in some packets: requests by name, answers by number and result.
 fn said(packets: &[Vec<u8>]) -> Vec<String> {
     let mut said = Vec::new();
     for packet in packets {
@@ -92,7 +92,7 @@ fn a_request_counts_once_and_its_answer_is_repeated() {
 
 #[test]
 fn a_request_that_overtook_another_is_to_come_again() {
-    // As pion has several under way.
+    // As by pion, which has several in flight.
     let mut bench = bench(ANYTHING);
     assert_eq!(ask(&mut bench, &[outgoing(1, NOTHING, &[2])]), ["1: 6"]);
     assert!(told(&mut bench).is_empty());
@@ -120,7 +120,7 @@ fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
     assert_eq!(ask(&mut bench, &[outgoing(0, 2, &[1])]), ["0: 6"]);
     bench.give_right(|packet| packet.append(data(2, 1, 2, b"c")).unwrap());
     assert!(!told(&mut bench).iter().any(|event| matches!(event, Event::StreamsReset { .. })));
-    // What is missing comes, and in the same packet what follows the reset.
+    // The missing data arrives, together with data after the reset.
     let answers = bench.give_right(|packet| {
         packet.append(data(1, 1, 1, b"b")).unwrap();
         packet.append(data(3, 1, 0, b"d")).unwrap();
@@ -146,7 +146,7 @@ fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
 
 #[test]
 fn what_follows_a_reset_that_waits_is_not_taken_for_what_precedes_it() {
-    // As pion sends on before its request was answered: message 1 of after is not message 1 of before.
+    // pion sends on before its request is answered: message 1 after the reset differs from message 1 before it.
     let mut bench = bench(ANYTHING);
     bench.give_right(|packet| packet.append(data(0, 1, 0, b"a")).unwrap());
     assert_eq!(ask(&mut bench, &[outgoing(0, 1, &[1])]), ["0: 6"], "in progress");
@@ -209,7 +209,7 @@ fn a_request_for_our_streams_is_answered_with_a_request_and_a_repeated_one_with_
     let mut bench = bench(ANYTHING);
     assert_eq!(ask(&mut bench, &[incoming(0, &[3, 1])]), ["reset [1, 3] for 0"]);
     assert_eq!(ask(&mut bench, &[incoming(0, &[3, 1])]), ["0: 1"]);
-    // Section 5.2.6 in the same way.
+    // Section 5.2.6, likewise.
     let mut bench = super::answers::bench(ANYTHING);
     let add = Sent::AddIncoming { request: Rsn(PEER_TSN.0), count: 5 };
     assert_eq!(ask(&mut bench, std::slice::from_ref(&add)), ["add 5"]);
@@ -278,12 +278,12 @@ fn malformed_and_unwanted_chunks_change_nothing() {
     for value in cut {
         assert!(bench.give_right(|packet| packet.append(Any(130, 0, value)).unwrap()).is_empty());
     }
-    // An answer to what was never asked.
+    // An answer to a request that was never sent.
     let response = Rsn(bench.tsn.0);
     let stray = Sent::Response { response, result: ReconfigResult::PERFORMED, next_tsns: None };
     assert!(ask(&mut bench, &[stray]).is_empty());
     assert!(told(&mut bench).is_empty());
-    // Not agreed on, the chunk is skipped in silence.
+    // Without negotiation the chunk is skipped silently.
     let mut bench = Bench::established();
     assert!(ask(&mut bench, &[outgoing(0, NOTHING, &[1])]).is_empty());
     assert!(told(&mut bench).is_empty());

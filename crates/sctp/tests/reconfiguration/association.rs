@@ -1,4 +1,4 @@
-//! The association begins again, and ends in the middle of a reconfiguration.
+//! Association reset, and the end of an association during a reconfiguration.
 
 use base::Machine;
 use sctp::{ResetDirection, SendOptions};
@@ -54,7 +54,7 @@ fn all_begins_again_on_both_sides_whatever_is_lost() {
     }
 }
 
-/// What the server received after `round` + 1 rounds: each round's first message continues the count of
+/// Messages that the server received after `round` + 1 rounds: each round's first message continues the numbers of
 /// stream 1 from the round before.
 fn expected_of(first: &[(u16, u16)], round: usize) -> Vec<(u16, u16)> {
     let mut expected = first.to_vec();

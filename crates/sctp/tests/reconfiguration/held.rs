@@ -1,4 +1,4 @@
-//! Messages that wait for the reset of their stream: they expire, make room, and are given up in time.
+//! Messages that wait for the reset of their stream: they expire, make room, and are abandoned in time.
 
 use sctp::wire::chunk::{ReConfig, ReconfigParameter};
 use sctp::wire::{Chunk, Packet, Parameter, Rsn};
@@ -37,7 +37,7 @@ fn hold(bench: &mut Bench, size: usize, reliability: Reliability) -> Result<(), 
     )
 }
 
-/// The peer does what was asked: sizes of the messages that leave then.
+/// The peer performs the request; returns the sizes of the messages that leave then.
 fn answered(bench: &mut Bench) -> Vec<usize> {
     let response = Rsn(bench.tsn.0);
     let result = ReconfigResult::PERFORMED;
@@ -58,7 +58,7 @@ fn answered(bench: &mut Bench) -> Vec<usize> {
     sizes
 }
 
-/// Sizes of the messages that were given up, and why.
+/// Sizes of the abandoned messages, and the reasons.
 fn abandoned(bench: &mut Bench) -> Vec<(u32, AbandonReason)> {
     bench.drain();
     let events = bench.events.drain(1..);
@@ -79,7 +79,7 @@ fn a_message_that_waits_for_a_reset_expires_when_its_time_is_over() {
     assert_eq!(abandoned(&mut bench), vec![]);
     bench.pass(Duration::from_millis(1));
     assert_eq!(abandoned(&mut bench), [(10, AbandonReason::Lifetime)]);
-    // The answer comes before the timer is looked at: nothing leaves late.
+    // The answer arrives before the timer is checked: no message leaves late.
     bench.now += Duration::from_millis(801);
     assert_eq!(answered(&mut bench), [30]);
     assert_eq!(abandoned(&mut bench), [(20, AbandonReason::Lifetime)]);

@@ -1,4 +1,4 @@
-//! Requests and answers that get lost: the timer, and that everything has its effect once.
+//! Lost requests and answers: the timer, and effects that happen once.
 
 use base::{Machine, RandomStream};
 use sctp::{Event, Failure, ResetDirection, SendOptions};
@@ -48,7 +48,7 @@ fn each_packet_of_every_exchange_may_be_lost() {
         let mut pair = pair(&list(of_client), &list(of_server));
         let id = pair.association;
         reset(&mut pair, ResetDirection::Both, &[1]);
-        // Asked while the server's own request is under way, it would refuse.
+        // While the server's own request is outstanding, it would refuse.
         pair.at(20_000_000);
         pair.sim.with_host(pair.client, |peer, now| {
             peer.endpoint.association_mut(id).unwrap().add_streams(now, 3, 2).unwrap();
@@ -110,7 +110,7 @@ fn messages_between_resets_arrive_once_and_in_order_whatever_is_lost() {
         }
         let (ours, theirs) = (resets(pair.client()).len(), resets(pair.server()).len());
         assert!(ours == theirs && ours > 10, "seed {seed}: {ours} and {theirs} resets");
-        // Each reset begins the count of its streams again, as often as both were told.
+        // Each reset restarts its streams' numbers, once for each report to both sides.
         assert!(pair.server().messages.iter().filter(|(_, m)| m.ssn().0 == 0).count() > 10);
     }
 }
@@ -133,7 +133,7 @@ fn a_request_that_the_peer_seems_to_have_answered_and_never_had_is_made_good() {
     millis(&mut pair, 20_000);
     assert!(pair.client().has_event(&streams_reset(ResetDirection::Outgoing, &[1])));
     assert_eq!(received(pair.server()), [(1, 0)]);
-    // Both had what they asked for.
+    // Both requests succeeded.
     let added = |peer: &Peer| {
         let told = peer.events.iter().filter_map(|(_, _, event)| match event {
             Event::StreamsAdded { incoming, .. } => Some(*incoming),

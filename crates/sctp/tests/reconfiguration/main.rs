@@ -1,5 +1,5 @@
-//! RFC 6525: streams that begin again, more streams, an association that begins again; in virtual time
-//! between two endpoints and by hand-made packets against one.
+//! RFC 6525: stream reset, added streams, association reset; in virtual time
+//! between two endpoints and by hand-made packets to one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]
@@ -21,7 +21,7 @@ use sctp::{
 
 use support::{Pair, Peer, RTT, T0, half, options, plain};
 
-/// Whatever a peer may ask for.
+/// A policy that grants every request of the peer.
 const ANYTHING: ReconfigurationPolicy =
     ReconfigurationPolicy { reset_streams: true, reset_association: true, add_streams: true };
 
@@ -29,7 +29,7 @@ fn permissive() -> AssociationOptions {
     AssociationOptions { reconfiguration: ANYTHING, ..options(plain()) }
 }
 
-/// A pair of which either side does whatever the other asks, at [`T0`]; the packets in the lists that
+/// A pair, each side of which grants all requests of the other, at [`T0`]; the packets in the lists that
 /// client and server send from then on are lost.
 fn pair(lost: &[u64], lost_of_server: &[u64]) -> Pair {
     pair_over(RTT, permissive(), lost, lost_of_server)
@@ -72,14 +72,14 @@ fn streams_reset(direction: ResetDirection, streams: &[u16]) -> Event {
     Event::StreamsReset { direction, streams: ids(streams).into() }
 }
 
-/// When a peer was told of a reset, microseconds after [`T0`].
+/// Times at which a side was told of a reset, microseconds after [`T0`].
 fn resets(peer: &Peer) -> Vec<(u64, Event)> {
     let told = |event: &Event| matches!(event, Event::StreamsReset { .. });
     let of_peer = peer.events.iter().filter(|(_, _, event)| told(event));
     of_peer.map(|(at, _, event)| (at.since(T0).as_micros(), event.clone())).collect()
 }
 
-/// When RE-CONFIG left a host, microseconds after [`T0`].
+/// Times of a host's RE-CONFIG chunks, microseconds after [`T0`].
 fn reconfigs(pair: &Pair, host: netsim::HostId) -> Vec<u64> {
     let times = pair.sim.checker().times_of(host, ChunkType::RE_CONFIG);
     times.map(|at| at.since(T0).as_micros()).collect()

@@ -1,4 +1,4 @@
-//! Resets of streams and more streams, nothing lost.
+//! Reset and addition of streams, without loss.
 
 use base::Machine;
 use sctp::{
@@ -107,7 +107,7 @@ fn each_reset_has_its_place_among_the_messages() {
         reset(&mut pair, ResetDirection::Outgoing, &[stream]);
         send(&mut pair, stream);
     }
-    // Behind messages that wait themselves; asked for twice in one place, one is enough.
+    // After messages that wait themselves; of two equal requests one is sent.
     reset(&mut pair, ResetDirection::Outgoing, &[1]);
     reset(&mut pair, ResetDirection::Outgoing, &[1]);
     send(&mut pair, 1);
@@ -174,7 +174,7 @@ fn the_peers_streams_are_reset_by_its_own_request() {
     let outgoing = streams_reset(ResetDirection::Outgoing, &[1]);
     assert_eq!(resets(pair.client()), [(1_100_000, incoming)]);
     assert_eq!(resets(pair.server()), [(1_150_000, outgoing)]);
-    // Request, request in answer, answer to that.
+    // Request, request in answer, answer to the latter.
     assert_eq!(reconfigs(&pair, pair.client), [1_000_000, 1_100_000]);
     assert_eq!(reconfigs(&pair, pair.server), [1_050_000]);
 }
@@ -321,9 +321,9 @@ fn a_peer_that_does_not_want_to_says_so() {
         let refused = Event::ReconfigurationRefused { request, result };
         assert!(pair.client().has_event(&refused), "{refused:?} {:?}", pair.client().events);
     }
-    // The stream went on as it was.
+    // The stream continued unchanged.
     assert_eq!(received(pair.server()), [(1, 0), (1, 1)]);
-    // What this side does in answer to its own wish is not limited by its policy.
+    // The policy does not limit this side's reaction to its own request.
     let theirs = server_id(&pair);
     server_sends(&mut pair, 1);
     pair.sim.with_host(pair.server, |peer, now| {

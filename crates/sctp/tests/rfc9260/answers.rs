@@ -1,4 +1,4 @@
-//! Sections 5.1.5, 5.2.4, 8.1 and 12.4: what answers look like, and what a restart leaves behind.
+//! Sections 5.1.5, 5.2.4, 8.1 and 12.4: the form of answers, and the state that a restart leaves.
 
 use base::{DatagramMeta, Duration, Ecn, Machine};
 use bytes::Bytes;

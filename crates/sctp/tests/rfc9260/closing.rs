@@ -1,4 +1,4 @@
-//! Sections 6 and 9: what each state of a shutdown takes, sends and refuses.
+//! Sections 6 and 9: chunks that each state of a shutdown accepts, sends and refuses.
 
 use base::Duration;
 use bytes::Bytes;
@@ -76,7 +76,7 @@ fn what_is_outstanding_is_sent_again_after_the_peers_shutdown_and_only_then_ackn
     assert!(close_by_peer(&mut bench).is_empty());
     assert_eq!(bench.state(), "SHUTDOWN-RECEIVED");
     assert_eq!(all_names(&bench.pass(Duration::from_secs(1))), ["DATA"]);
-    // The peer's next SHUTDOWN acknowledges it: it is still heeded.
+    // The peer's next SHUTDOWN acknowledges it, and is still processed.
     let cumulative_tsn_ack = bench.tsn;
     let answer = bench.give_right(|p| p.append(Shutdown { cumulative_tsn_ack }).unwrap());
     assert_eq!(
@@ -104,7 +104,7 @@ fn a_shutdown_that_meets_another_is_answered_at_once() {
     let mut bench = closing();
     assert_eq!(all_names(&close_by_peer(&mut bench)), ["SHUTDOWN ACK"]);
     assert_eq!(bench.state(), "SHUTDOWN-ACK-SENT");
-    // And the peer's SHUTDOWN ACK, where both sent one, ends it.
+    // The peer's SHUTDOWN ACK, where both sent one, ends the association.
     let answer = bench.give_right(|p| p.append(ShutdownAck).unwrap());
     assert_eq!(all_names(&answer), ["SHUTDOWN COMPLETE"]);
     assert_eq!(bench.state(), "CLOSED");
@@ -149,7 +149,7 @@ fn any_packet_of_the_peer_restarts_the_timer_of_shutdown_and_its_count() {
     assert_eq!(errors(&bench), 0);
     assert!(bench.pass(Duration::from_millis(999)).is_empty());
     assert_eq!(all_names(&bench.pass(Duration::from_millis(1))), ["SHUTDOWN"]);
-    // A packet with another tag restarts nothing.
+    // A packet with another tag restarts no timer.
     bench.give(VerificationTag(7), |p| p.append(Heartbeat { info: b"x" }).unwrap());
     assert_eq!(errors(&bench), 1);
 }
@@ -209,7 +209,7 @@ fn an_abort_of_the_application_carries_its_reason_and_no_data_and_is_not_answere
     send(&mut bench).unwrap();
     bench.endpoint.association_mut(id).unwrap().abort(Bytes::new());
     assert_eq!(all_names(&bench.drain()), ["ABORT"], "what waited to be sent does not go along");
-    // What the peer says in its ABORT reaches the application; nothing is sent.
+    // The reason in the peer's ABORT reaches the application; no packet is sent.
     let mut bench = Bench::established();
     let cause = [0, 12, 0, 9, b'l', b'a', b't', b'e', b'r', 0, 0, 0];
     let answer = bench.give_right(|p| p.append(Any(6, 0, &cause)).unwrap());

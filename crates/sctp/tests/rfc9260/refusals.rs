@@ -1,4 +1,4 @@
-//! Sections 3.3.3, 5.1, 5.2.2, 6.10, 8.1, 8.5.1: what is refused says why, and nothing else is lost.
+//! Sections 3.3.3, 5.1, 5.2.2, 6.10, 8.1, 8.5.1: refusals state their cause, and lose nothing else.
 
 use base::{Duration, Machine};
 use sctp::wire::chunk::{CookieEcho, Init, InitAck, Shutdown, ShutdownAck, ShutdownComplete};

@@ -1,4 +1,4 @@
-//! Section 5.2: both sides begin at once, either side begins anew.
+//! Section 5.2: both sides open at once, or one side restarts.
 
 use base::{Duration, Instant, Machine};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ struct Both {
     ids: [AssociationId; 2],
 }
 
-/// Both open at once; what is in the lists is lost.
+/// Both open at once; the packets in the lists are lost.
 fn collide(lost: [&[u64]; 2], listen: bool) -> Both {
     let link = |lost: &[u64]| LinkConfig { loss: LossModel::List(lost.to_vec()), ..half(RTT) };
     let links = Directions { forward: link(lost[0]), backward: link(lost[1]) };

@@ -1,4 +1,4 @@
-//! Sections 1.6, 3.3.1, 6.1, 6.5, 6.9 and 6.10: DATA chunks as they leave.
+//! Sections 1.6, 3.3.1, 6.1, 6.5, 6.9 and 6.10: DATA chunks as sent.
 
 use base::Duration;
 use bytes::Bytes;
@@ -126,7 +126,7 @@ fn no_more_than_65_535_messages_are_outstanding_whatever_the_peer_says_has_arriv
     }
     assert!(highest > 50_000, "{highest}");
     assert_eq!(bench.state(), "ESTABLISHED");
-    // Once the first arrives the rest follows.
+    // Once the first arrives, the rest follows.
     let last = Tsn(bench.tsn.0.wrapping_add(highest));
     let more = sack(&mut bench, last, None, 1 << 20);
     assert!(data_of(&bench, &more[0])[0].0 == highest + 1);
@@ -137,7 +137,7 @@ fn control_chunks_and_a_sack_that_waits_stand_before_data_in_one_packet() {
     let mut bench = established(None);
     bench.give_right(|p| p.append(data(0, 0, 0, b"first")).unwrap());
     let id = bench.id();
-    // What is sent before the answers are fetched goes with them.
+    // Messages sent before the answers are polled leave in their packets.
     let (now, options) = (bench.now, SendOptions::default());
     let meta = base::DatagramMeta {
         local: crate::support::address(crate::support::SERVER),
@@ -193,14 +193,14 @@ fn without_room_at_the_peer_one_chunk_probes_and_its_interval_doubles() {
     assert!(gaps.len() >= 3, "{times:?}");
     let own = bench.endpoint.association(bench.id()).unwrap().stats();
     assert_eq!((own.error_count, own.state), (0, "ESTABLISHED"));
-    // The window opens: the rest goes.
+    // The window opens, and the rest leaves.
     assert!(!sack(&mut bench, Tsn(tsn.0.wrapping_add(1)), None, 100_000).is_empty());
 }
 
 #[test]
 fn no_packet_exceeds_the_path_mtu_whatever_is_bundled() {
     let mut bench = established(None);
-    // SACKs wait and HEARTBEATs are to be answered while messages of all sizes leave.
+    // SACKs and answers to HEARTBEATs are pending while messages of all sizes leave.
     let mut next = 0;
     for (index, size) in (1..4500).step_by(97).enumerate() {
         send(&mut bench, 0, size, false);
@@ -282,7 +282,7 @@ fn the_congestion_window_and_the_peers_window_hold_for_i_data_too() {
     let sent = bench.drain();
     assert!(sent.iter().all(|packet| names(packet) == ["I-DATA"]));
     assert_eq!(sent.len(), 4, "cwnd is 4404 bytes, exceeded by less than a packet");
-    // The peer takes no more than one message.
+    // The peer's window has room for one message.
     let last = Tsn(bench.tsn.0.wrapping_add(3));
     assert_eq!(sack(&mut bench, last, None, 1500).len(), 1);
 }
@@ -295,7 +295,7 @@ fn what_was_sent_before_a_lower_tsn_went_again_measures_nothing() {
         |bench: &Bench| bench.endpoint.association(id).unwrap().stats().paths[0].recovery.srtt;
     (0..2).for_each(|_| send(&mut bench, 0, 1444, false));
     assert_eq!(bench.drain().len(), 2);
-    // The timer sends the first again, and the second not yet.
+    // The timer retransmits the first, and the second not yet.
     let again = bench.pass(Duration::from_secs(1));
     assert_eq!(again.iter().map(|packet| data_of(&bench, packet)[0].0).collect::<Vec<_>>(), [0]);
     bench.pass(Duration::from_millis(100));

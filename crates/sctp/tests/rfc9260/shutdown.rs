@@ -38,7 +38,7 @@ fn assert_closed(pair: &Pair) {
 fn each_chunk_of_the_shutdown_may_be_lost() {
     // SHUTDOWN, SHUTDOWN ACK, SHUTDOWN COMPLETE leave at 0, 50, 100 ms after T0.
     let cases: [(&[u64], &[u64], [u64; 2]); 5] = [
-        // When client and server know that it is over, in milliseconds.
+        // Times at which client and server know of the end, in milliseconds.
         (&[], &[], [100, 150]),
         // The client's T2 expires at 1000.
         (&[1], &[], [1_100, 1_150]),

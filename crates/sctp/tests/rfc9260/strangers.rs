@@ -1,4 +1,4 @@
-//! Sections 8.4, 8.5, 3.2, 6.2, 6.5: tags, packets out of the blue, what is not recognised, bad DATA.
+//! Sections 8.4, 8.5, 3.2, 6.2, 6.5: tags, packets out of the blue, unrecognised chunks, bad DATA.
 
 use base::Duration;
 use bytes::Bytes;

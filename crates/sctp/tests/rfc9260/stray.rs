@@ -1,4 +1,4 @@
-//! Sections 8.4 and 8.5: packets whose tag, source or place in the life of an association is not right.
+//! Sections 8.4 and 8.5: packets with a wrong tag or source, or in a wrong state.
 
 use base::{DatagramMeta, Ecn, Machine};
 use sctp::wire::chunk::{CookieEcho, Heartbeat, OperationError, ShutdownAck};
@@ -22,7 +22,7 @@ fn a_wrong_tag_from_another_udp_port_of_the_peer_is_dropped_in_silence() {
     }
     assert_eq!(bench.endpoint.stats().out_of_the_blue, 0);
     assert_eq!(bench.endpoint.association(bench.id()).unwrap().remote(), home);
-    // The right tag counts from there, and is answered there.
+    // A packet with the right tag is accepted from there, and answered there.
     bench.remote.set_port(4444);
     let answer = bench.give(own, |p| p.append(data(0, 0, 0, b"moved")).unwrap());
     assert_eq!((names(&answer[0]), tag_of(&answer[0])), (vec!["SACK".to_owned()], PEER_TAG));

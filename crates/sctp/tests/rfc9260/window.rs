@@ -8,7 +8,7 @@ use sctp::{AssociationOptions, Event, Ppid, SendOptions, StreamId};
 use crate::support::wire::{Bench, names};
 use crate::support::{Pair, RTT, SentChunk, half, options, plain, preset};
 
-/// A pair whose server takes 10 kB and reads nothing.
+/// A pair whose server has a window of 10 kB and reads nothing.
 fn deaf(policy: recovery::RecoveryPolicy) -> Pair {
     let server = AssociationOptions { receive_buffer: 10_000, ..options(plain()) };
     let links = netsim::topology::Directions::both(half(RTT));

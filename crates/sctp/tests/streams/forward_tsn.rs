@@ -1,4 +1,4 @@
-//! How the peer is told.
+//! Reports of abandoned messages to the peer.
 
 use base::Duration;
 use sctp::wire::ChunkType;
@@ -80,7 +80,7 @@ fn a_sack_that_was_under_way_does_not_repeat_it() {
     assert_eq!(peer.sack(-1, &[(2, 4)]), [[Sent::Forward(0, vec![(1, 0)])]]);
     assert!(peer.sack(-1, &[(2, 5)]).is_empty());
     peer.pass(200);
-    // This one is late enough: the FORWARD TSN must be lost.
+    // This SACK is late enough: the FORWARD TSN must have been lost.
     assert_eq!(peer.sack(-1, &[(2, 5)]), [[Sent::Forward(0, vec![(1, 0)])]]);
 }
 

@@ -4,7 +4,7 @@ use sctp::{Reliability, Scheduler, SendOptions, StreamId};
 
 use crate::peer::{Peer, Sent};
 
-/// An association that takes turns as `scheduler` says, whose first packets leave one at a time:
+/// An association with this scheduler, whose first packets leave one at a time:
 /// each acknowledged before the next.
 fn sequence(
     scheduler: Scheduler,
@@ -57,7 +57,7 @@ fn fragments_carry_message_and_fragment_numbers_and_fit_with_20_bytes_of_header(
         ]
     );
     peer.sack(2, &[]);
-    // Ordered and unordered messages are numbered apart, and each stream for itself.
+    // Ordered and unordered messages have separate numbers, and each stream its own.
     let unordered = SendOptions { unordered: true, ..SendOptions::default() };
     peer.try_send(1, 10, unordered).unwrap();
     assert_eq!(peer.drain(), [[Sent::IData(3, 1, 0, 0, "UBE", 10)]]);
@@ -178,7 +178,7 @@ fn an_urgent_message_waits_for_no_other_once_messages_interleave() {
         peer.bench.endpoint.association_mut(id).unwrap().set_stream_priority(StreamId(2), 1);
         assert_eq!(peer.send(1, 20 * 1440, Reliability::Full).len(), 4);
         send(&mut peer, 2, 100);
-        // The next packet that may leave carries it; in DATA it comes after the message that has begun.
+        // The next packet carries it; in DATA it follows the message that has begun.
         let sent = peer.sack(0, &[]);
         let first = &sent[0][0];
         if interleaving {
@@ -199,7 +199,7 @@ fn fair_bandwidth_counts_bytes_not_messages() {
             send(peer, 2, 360);
         }
     });
-    // At every moment neither is ahead by more than a packet.
+    // At no time is either ahead by more than a packet.
     let mut bytes = [0i64; 3];
     for (stream, len) in &order {
         bytes[usize::from(*stream)] += *len as i64;

@@ -1,5 +1,5 @@
-//! The sending side of streams: who goes next, what is given up and when, messages in parts, and how the
-//! peer is told (RFC 3758, RFC 7496, RFC 8260).
+//! The sending side of streams: order, abandoned messages, messages in parts, and the
+//! reports to the peer (RFC 3758, RFC 7496, RFC 8260).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

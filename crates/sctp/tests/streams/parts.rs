@@ -100,7 +100,7 @@ fn an_open_message_that_expires_refuses_its_further_parts() {
     let short = Reliability::Lifetime(Duration::from_millis(500));
     let mut peer = Peer::partial();
     part(&mut peer, 1, 100, false, short).unwrap();
-    // The peer skips what was sent, and the end that will never come.
+    // The peer skips the sent part and the missing end.
     assert_eq!(peer.pass(1000), [(1000.0, vec![Sent::Forward(1, vec![(1, 0)])])]);
     assert_eq!(part(&mut peer, 1, 100, false, short), Err(SendError::Abandoned));
     assert_eq!(part(&mut peer, 1, 100, true, short), Err(SendError::Abandoned));
@@ -146,7 +146,7 @@ fn a_message_that_was_given_up_is_over_if_the_application_gives_it_up_too() {
 
 #[test]
 fn a_peer_that_closes_ends_the_messages_that_are_not_complete() {
-    // Nothing new is accepted then, so their ends could never come.
+    // No new data is accepted then, so their ends could never follow.
     let mut peer = Peer::partial();
     more(&mut peer, 1, 100);
     more(&mut peer, 2, 100);

@@ -1,4 +1,4 @@
-//! A peer that a test plays: it sees every chunk and acknowledges as it likes.
+//! A peer played by the test: it sees every chunk and acknowledges as the test says.
 
 use base::{Duration, Instant, Machine};
 use bytes::Bytes;
@@ -106,7 +106,7 @@ impl Peer {
         Peer::with(PARTIAL, change)
     }
 
-    /// Sends a message and answers what leaves at once.
+    /// Sends a message; returns the packets that leave at once.
     pub(crate) fn send(
         &mut self,
         stream: u16,
@@ -140,7 +140,7 @@ impl Peer {
         self.read(packets)
     }
 
-    /// Lets milliseconds pass and answers what left, each packet with its time in milliseconds.
+    /// Lets milliseconds pass; returns the packets sent, each with its time in milliseconds.
     pub(crate) fn pass(&mut self, millis: u64) -> Vec<(f64, Vec<Sent>)> {
         let until = self.bench.now + Duration::from_millis(millis);
         let mut sent = Vec::new();
@@ -184,7 +184,7 @@ impl Peer {
         self.drain()
     }
 
-    /// Messages given up that the application was told of, with the reason's name.
+    /// Abandoned messages of which the application was told, with the reason's name.
     pub(crate) fn abandoned(&self) -> Vec<Abandoned> {
         let events = self.bench.events.iter();
         events

@@ -1,4 +1,4 @@
-//! When a message that was sent is given up.
+//! When a sent message is abandoned.
 
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ fn a_message_that_was_begun_is_not_continued_after_its_lifetime() {
     let mut peer = Peer::partial();
     peer.send(1, 14_440, HALF_A_SECOND);
     peer.pass(600);
-    // All four are acknowledged: room for more, but what would go is stale.
+    // All four are acknowledged: there is room, but the waiting data has expired.
     assert_eq!(peer.sack(3, &[]), [[Sent::Forward(4, vec![(1, 0)])]]);
     assert_eq!(peer.abandoned().len(), 1);
     assert!(peer.sack(4, &[]).is_empty());
@@ -159,7 +159,7 @@ fn with_a_full_buffer_the_least_important_makes_room_waiting_ones_first() {
     for (context, priority) in [(0, 3), (1, 5), (2, 0), (3, 3), (4, 3)] {
         send(&mut peer, context, Reliability::Priority(priority)).unwrap();
     }
-    // Not for one that is no more important.
+    // Not for a message that is no more important.
     assert!(send(&mut peer, 5, Reliability::Priority(5)).is_err());
     assert!(peer.abandoned().is_empty());
     send(&mut peer, 6, Reliability::Priority(2)).unwrap();
@@ -167,7 +167,7 @@ fn with_a_full_buffer_the_least_important_makes_room_waiting_ones_first() {
     send(&mut peer, 8, Reliability::Full).unwrap();
     let told: Vec<(u32, bool)> =
         peer.abandoned().iter().map(|gone| (gone.context, gone.sent)).collect();
-    // The one that waited; the later one that waited; then the least important on its way.
+    // The waiting one; the later waiting one; then the least important one in flight.
     assert_eq!(told, [(4, false), (6, false), (1, true)]);
     assert!(peer.abandoned().iter().all(|gone| gone.reason == AbandonReason::Priority));
 }
@@ -183,7 +183,7 @@ fn a_send_that_fails_gives_nothing_up() {
         peer.try_send(1, size, with(priority)).unwrap();
     }
     peer.drain();
-    // 2400 bytes could go, which is not enough; and no buffer helps where there is no stream.
+    // 2400 bytes could be freed, which is not enough; and without a stream no buffer helps.
     assert_eq!(peer.try_send(1, 4_500, with(1)), Err(SendError::BufferFull));
     assert!(matches!(peer.try_send(9_999, 4_000, with(1)), Err(SendError::NoSuchStream { .. })));
     assert!(peer.abandoned().is_empty());
@@ -194,7 +194,7 @@ fn a_send_that_fails_gives_nothing_up() {
 
 #[test]
 fn what_is_given_up_in_place_of_a_retransmission_reduces_the_window() {
-    // Lost for good at the timeout, and found lost by reports: as if it were sent again.
+    // Lost for good at the timeout, and found lost by reports: both as if retransmitted.
     let window = |peer: &Peer| {
         let own = peer.bench.endpoint.association(peer.bench.id()).unwrap();
         own.stats().paths[0].recovery

@@ -1,4 +1,4 @@
-//! What becomes of messages that wait too long.
+//! Messages that wait too long.
 
 use base::Duration;
 use sctp::wire::ChunkType;
@@ -6,7 +6,7 @@ use sctp::{AbandonReason, Event, Reliability, SendOptions};
 
 use crate::peer::{Peer, Sent};
 
-/// Fills the congestion window, so that what follows waits.
+/// Fills the congestion window, so that later messages wait.
 fn fill_window(peer: &mut Peer) {
     assert_eq!(peer.send(0, 4 * 1440, Reliability::Full).len(), 4);
 }
@@ -52,7 +52,7 @@ fn a_bound_on_queueing_delay_drops_what_an_outage_made_stale() {
         peer.try_send(1, 100, options).unwrap();
         peer.pass(100);
     }
-    // Then all that the outage held up is acknowledged: what is older than 250 ms is not flushed.
+    // Then all data that the outage delayed is acknowledged: messages older than 250 ms are not sent.
     let sent = peer.sack(3, &[]);
     assert_eq!(sent, [[Sent::Data(4, 1, 0, "BE", 100), Sent::Data(5, 1, 1, "BE", 100)]]);
     let abandoned = peer.abandoned();
@@ -111,7 +111,7 @@ fn what_is_stale_does_not_leave_when_the_timer_is_late() {
     fill_window(&mut peer);
     peer.send(1, 100, lives(300));
     peer.send(2, 50, Reliability::Full);
-    // The process was stopped; when it goes on, it reads the socket before it looks at the clock.
+    // The process was suspended; when it continues, it reads the socket before the clock.
     peer.bench.now += Duration::from_secs(10);
     assert_eq!(peer.sack(3, &[]), [[Sent::Data(4, 2, 0, "BE", 50)]]);
     assert_eq!(peer.abandoned()[0].reason, AbandonReason::Lifetime);

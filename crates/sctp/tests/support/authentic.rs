@@ -1,4 +1,4 @@
-//! A peer made by hand that authenticates (RFC 4895).
+//! A hand-made peer that authenticates (RFC 4895).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::wire::{Bench, PEER_PORT, PEER_TAG, init_with, names};
 
 const RANDOM: [u8; 32] = [5; 32];
 
-/// What the test sends in INIT, as section 6.1 puts it together.
+/// The parameters of the test's INIT, as section 6.1 joins them.
 fn own_vector() -> Vec<u8> {
     let mut bytes = vec![0x80, 2, 0, 36];
     bytes.extend(RANDOM);

@@ -1,4 +1,4 @@
-//! Two endpoints on a virtual network, and what they saw.
+//! Two endpoints on a virtual network, and a trace of their packets.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod authentic;
@@ -22,7 +22,7 @@ use sctp::{
 #[allow(unused_imports, reason = "each test file uses a part")]
 pub(crate) use trace::{Sent, SentChunk, Trace};
 
-/// An endpoint that keeps what it was told and reads every message at once.
+/// An endpoint that records its events and reads every message at once.
 pub(crate) struct Peer {
     pub(crate) endpoint: Endpoint,
     pub(crate) events: VecDeque<(Instant, AssociationId, Event)>,
@@ -101,7 +101,7 @@ pub(crate) const RTT: Duration = Duration::from_millis(100);
 /// The moment from which tests count: the handshake is over and nothing is on its way.
 pub(crate) const T0: Instant = Instant::from_millis(1000);
 
-/// Options with a policy, and no heartbeats to disturb.
+/// Options with a policy, and without heartbeats.
 pub(crate) fn options(policy: RecoveryPolicy) -> AssociationOptions {
     AssociationOptions {
         policy: Arc::new(policy),

@@ -1,4 +1,4 @@
-//! What every host sent, in the order and at the time it left.
+//! The packets of every host, in the order and at the time sent.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

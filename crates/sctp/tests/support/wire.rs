@@ -1,4 +1,4 @@
-//! An endpoint alone, fed by hand with packets that a test makes.
+//! A single endpoint that receives hand-made packets.
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
@@ -45,7 +45,7 @@ pub(crate) fn packet(
     buffer
 }
 
-/// Makes the checksum of a packet right.
+/// Corrects the checksum of a packet.
 pub(crate) fn fix_checksum(packet: &mut [u8]) {
     if let Some(field) = packet.get_mut(8..12) {
         field.fill(0);
@@ -173,7 +173,7 @@ impl Bench {
         parameters.state_cookie().unwrap().to_vec()
     }
 
-    /// Gives the endpoint a packet with `tag` and answers what it sends.
+    /// Delivers a packet with `tag`; returns the endpoint's packets.
     pub(crate) fn give(
         &mut self,
         tag: VerificationTag,

@@ -6,8 +6,7 @@ use core::net::SocketAddr;
 use base::Instant;
 
 use super::session::{Route, Session};
-use super::{Known, Notice, Sessions};
-use crate::dtls::Role;
+use super::{Notice, Sessions, count};
 
 /// Times that a session may migrate: a client with a path at each of two shards needs one.
 const MIGRATIONS: u8 = 4;
@@ -51,13 +50,7 @@ impl Sessions {
         let Migrant(mut session) = migrant;
         let Some(peer) = session.peer().cloned() else { return };
         let (role, remote) = (session.role, session.route.remote);
-        let origin = peer.fingerprint.origin();
-        session.counted = Some(origin);
-        let dialled = session.round_trip.filter(|_| role == Role::Client);
-        let known = Known { peer: peer.clone(), sessions: 0, dialled: None };
-        let known = self.known.entry(origin).or_insert(known);
-        known.sessions += 1;
-        known.dialled = dialled.or(known.dialled);
+        count(&mut self.known, &mut session, &peer);
         let id = self.table.insert(*session);
         self.note(Notice::Opened { remote, role, peer });
         self.settle(now, id);

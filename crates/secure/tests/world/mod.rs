@@ -61,7 +61,7 @@ pub(crate) struct End {
     established: bool,
     /// The association that waits for a session.
     waiting: Option<AssociationId>,
-    /// What its sessions told.
+    /// Events of its sessions.
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -225,7 +225,7 @@ impl World {
         self.simulation.host(self.client).established
     }
 
-    /// What arrived at the server, and when.
+    /// Messages that arrived at the server, and their times.
     pub(crate) fn received(&self) -> &[(Instant, Bytes)] {
         &self.simulation.host(self.server).received
     }

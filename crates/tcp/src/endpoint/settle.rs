@@ -40,6 +40,9 @@ impl Endpoint {
     pub(super) fn informed(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         let (budget, connections) = (self.memory.budget(), self.table.len());
         let connection = self.table.get_mut(id)?;
+        if budget.is_at_ease() && connection.is_at_ease() {
+            return Some(connection);
+        }
         let share = budget.share(connections, || Host::from(connection.remote.ip()));
         connection.set_memory(budget.state(), share);
         Some(connection)

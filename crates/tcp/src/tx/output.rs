@@ -11,12 +11,18 @@ use super::sender::{PATH, Sender};
 impl Sender {
     /// The next segment; `None` if there is none.
     pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
-        let next = self.poll_segment(now).or_else(|| self.poll_request(now));
-        let next = next.or_else(|| self.poll_probe(now));
-        if next.is_none() {
-            self.update_persist(now);
+        // A segment is large, and moved each time that it passes through a closure.
+        if let segment @ Some(_) = self.poll_segment(now) {
+            return segment;
         }
-        next
+        if let request @ Some(_) = self.poll_request(now) {
+            return request;
+        }
+        if let probe @ Some(_) = self.poll_probe(now) {
+            return probe;
+        }
+        self.update_persist(now);
+        None
     }
 
     /// The last byte again, after a segment that travels alone: a duplicate is acknowledged at once (RFC 9293,

@@ -15,7 +15,7 @@ fn presets() -> impl Iterator<Item = &'static str> {
     TCP_PRESETS.iter().map(|(name, _)| *name)
 }
 
-/// A connection that recovers as `preset` says and has `bytes` bytes to send to a peer whose SYN has these options.
+/// A connection with the recovery preset `preset` and `bytes` bytes to send, to a peer whose SYN has these options.
 fn sending(preset: &str, bytes: usize, options: Options) -> (Crowd, Honest) {
     let policy = Arc::new(RecoveryPolicy::tcp_preset(preset).unwrap());
     let accepted =
@@ -76,7 +76,7 @@ fn blocks_that_name_what_was_not_sent_change_nothing() {
     }
 }
 
-/// A segment that acknowledges nothing new and reports these bytes, counted from the first that was sent.
+/// A segment without a new acknowledgement that reports these bytes, counted from the first byte sent.
 fn reporting(honest: &Honest, blocks: impl IntoIterator<Item = (u32, u32)>) -> Segment {
     let mut ack = honest.segment(0);
     let at = |offset| honest.ack.advance(offset);
@@ -199,7 +199,7 @@ fn duplicates_between_acknowledgements_of_single_bytes_open_it_no_further() {
 #[test]
 fn an_acknowledgement_is_never_answered_by_an_acknowledgement_for_long() {
     for preset in presets() {
-        // Two sides that disagree about their numbers would send each other ACKs for ever.
+        // Two peers that disagree about sequence numbers would exchange ACKs forever.
         let (mut crowd, honest) = sending(preset, 0, Options::default());
         crowd.drain();
         let mut answers = 0;
@@ -253,8 +253,8 @@ fn a_window_that_opens_byte_by_byte_gets_no_segments_of_single_bytes() {
     }
 }
 
-/// What a peer says that knows all numbers and tells the truth about none of them: it acknowledges or reports what may
-/// never have arrived, takes reports back, calls what arrived once a duplicate, and echoes any time at all.
+/// Acknowledgements of a peer that knows all sequence numbers and lies about each: it acknowledges and reports data that may
+/// not have arrived, revokes reports, reports data that arrived once as duplicate, and echoes arbitrary timestamps.
 fn lie(random: &mut RandomStream, honest: &mut Honest, outstanding: u32) -> Segment {
     let below = |random: &mut RandomStream, most: u32| random.below(u64::from(most) + 1) as u32;
     if random.below(4) == 0 {
@@ -269,21 +269,21 @@ fn lie(random: &mut RandomStream, honest: &mut Honest, outstanding: u32) -> Segm
         0 => vec![],
         1 => vec![(1, outstanding)],
         2 => vec![(start, end)],
-        // D-SACK: of what is acknowledged, and of what is not (RFC 2883, section 4).
+        // D-SACK about acknowledged and about unacknowledged data (RFC 2883, section 4).
         3 => vec![(past.wrapping_neg(), 0), (start, end)],
         _ => vec![(start, end), (start / 2, outstanding)],
     };
     reporting(honest, blocks)
 }
 
-/// The window, and bytes that left: for the first time and in all.
+/// The window, the bytes sent for the first time, and all bytes sent.
 fn measured(crowd: &Crowd) -> (u64, u64, u64) {
     let info = crowd.endpoint.connection(crowd.accepted[0]).unwrap().info(crowd.now);
     let (once, again) = (info.counters.bytes_sent, info.counters.bytes_retransmitted);
     (info.path.cwnd, once, once + again)
 }
 
-/// The timestamp of the last segment that leaves now.
+/// The timestamp of the last of the segments that leave now.
 fn told(crowd: &mut Crowd) -> Option<u32> {
     let segments = core::iter::from_fn(|| crowd.next());
     segments.last()?.1.options.timestamps.map(|stamps| stamps.value)
@@ -309,8 +309,8 @@ fn no_lie_opens_the_window_beyond_what_was_sent_or_releases_more_than_the_widest
             let (opened, once, after) = measured(&crowd);
             let what = format!("{preset}, seed {seed}, step {step}");
             assert!(opened <= first + once, "{what}: {opened} bytes after {once} were sent");
-            // Not the window that there is now: rate reduction lets go at once what it held back (RFC 9937, 6.2). Limited
-            // transmit and a probe come on top.
+            // The earlier window, not the present one: rate reduction releases at once what it held back (RFC 9937, 6.2). Limited
+            // transmit and a probe add to it.
             widest = widest.max(cwnd).max(opened);
             let most = widest + 3 * 1448;
             assert!(after - before <= most, "{what}: {} bytes of {most} left", after - before);

@@ -1,4 +1,4 @@
-//! Strangers who know the addresses of a connection but see nothing of it (RFC 5961).
+//! Attackers that know the addresses of a connection but see none of its segments (RFC 5961).
 
 use allocation_counter::measure;
 use base::{Purpose, RandomStream};
@@ -15,7 +15,7 @@ fn connected() -> (Crowd, Honest) {
     (crowd, honest)
 }
 
-/// Asserts that the connection still is what it was, and that nothing was smuggled in.
+/// Asserts that the connection is unchanged, and that no forged data reached its application.
 fn unharmed(crowd: &mut Crowd, honest: &Honest) {
     let id = crowd.accepted[0];
     let own = crowd.endpoint.connection(id).unwrap();
@@ -60,11 +60,11 @@ fn syns_end_nothing_and_get_few_answers() {
 #[test]
 fn data_with_a_guessed_acknowledgement_is_not_taken() {
     let (mut crowd, honest) = connected();
-    // The one number of the window that is right, and acknowledgements from everywhere else.
+    // The one valid sequence number of the window, with acknowledgment numbers from everywhere else.
     for step in 1..10_000u32 {
         let mut forged = honest.segment(100);
         forged.ack = honest.ack.advance(step * 400_000);
-        // Only what was sent lately can be acknowledged: the window that the peer gave is 65535.
+        // Only recently sent data can be acknowledged: the largest window that the peer advertised is 65535.
         let back = honest.ack.distance_from(forged.ack);
         if back <= u32::from(u16::MAX) {
             continue;
@@ -86,7 +86,7 @@ fn segments_at_random_do_no_harm() {
         forged.ack = SeqNumber(b);
         forged.flags = Flags::from_bits(random.next_u32() as u16);
         forged.payload = vec![9; random.below(20) as usize].into();
-        // What would happen to hit is not what this is about.
+        // A segment that happens to hit is outside of this test.
         let hits = forged.seq.distance_from(honest.seq) < 1 << 20
             || forged.ack.distance_from(honest.ack.advance(1 << 31)) > 1 << 31;
         if !hits {
@@ -101,7 +101,7 @@ fn segments_at_random_do_no_harm() {
 
 #[test]
 fn how_many_resets_a_stranger_gets_tells_nothing_about_other_hosts_connections() {
-    // Cao et al. 2016, with resets for challenge ACKs: guess a port in the name of a host, then count one's own.
+    // Cao et al. 2016, with resets instead of challenge ACKs: guess a port with a forged source, then count the own resets.
     let own_resets = |guessed: u16| {
         let (mut crowd, honest) = connected();
         let stray = |port| Segment { flags: Flags::ACK, ..Segment::new(port, 80) };

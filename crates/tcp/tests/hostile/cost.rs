@@ -1,4 +1,4 @@
-//! What a connection takes.
+//! Memory of a connection.
 
 use std::sync::Arc;
 
@@ -48,8 +48,8 @@ fn talk(crowd: &mut Crowd, honest: &mut Honest, index: usize) {
     crowd.drain();
 }
 
-/// Bytes that each of many connections takes after the handshake, and after a message each way, with the room that its
-/// queues keep for the next ones.
+/// Bytes of each of many connections after the handshake, and after a message each way, with the capacity that its queues
+/// keep.
 fn taken(policy: RecoveryPolicy) -> [i64; 2] {
     let mut kept = None;
     let opened = measure(|| kept = Some(crowd(2000, policy)));

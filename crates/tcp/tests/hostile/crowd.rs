@@ -1,4 +1,4 @@
-//! An endpoint that anybody sends segments to, from any address.
+//! An endpoint that receives segments from arbitrary addresses.
 
 use std::net::SocketAddr;
 
@@ -12,14 +12,14 @@ use crate::support::{LOCAL, address};
 pub(crate) struct Crowd {
     pub(crate) endpoint: Endpoint,
     pub(crate) now: Instant,
-    /// Connections that came to be and were accepted.
+    /// Connections that were set up and accepted.
     pub(crate) accepted: Vec<ConnectionId>,
-    /// Connections that were told that they can write again.
+    /// Connections whose application was notified that it can write again.
     pub(crate) writable: Vec<ConnectionId>,
     buffer: Vec<u8>,
 }
 
-/// The connection of an honest peer, as that sees it.
+/// An honest peer's side of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Honest {
     pub(crate) remote: SocketAddr,
@@ -27,7 +27,7 @@ pub(crate) struct Honest {
     pub(crate) ack: SeqNumber,
 }
 
-/// The `index`-th stranger.
+/// Address of peer number `index`.
 pub(crate) fn stranger(index: u32) -> SocketAddr {
     let [_, b, c, d] = index.to_be_bytes();
     SocketAddr::from(([11, b, c, d], 1024 + (index % 60_000) as u16))
@@ -43,7 +43,7 @@ impl Crowd {
         Crowd { endpoint, now, accepted: Vec::new(), writable: Vec::new(), buffer: Vec::new() }
     }
 
-    /// A segment comes from `remote`.
+    /// Delivers a segment from `remote`.
     pub(crate) fn give(&mut self, remote: SocketAddr, segment: &Segment) {
         let local = address(LOCAL);
         let mut bytes = Vec::new();
@@ -62,7 +62,7 @@ impl Crowd {
         self.hear();
     }
 
-    /// Takes the events.
+    /// Processes the endpoint's events.
     fn hear(&mut self) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             match event {
@@ -76,7 +76,7 @@ impl Crowd {
         }
     }
 
-    /// Takes the next segment that leaves.
+    /// The next segment that the endpoint sends.
     pub(crate) fn next(&mut self) -> Option<(SocketAddr, Segment)> {
         self.buffer.clear();
         let transmit = self.endpoint.poll_transmit(self.now, &mut self.buffer)?;
@@ -85,7 +85,7 @@ impl Crowd {
         Some((SocketAddr::new(transmit.remote.ip(), segment.destination_port), segment))
     }
 
-    /// Takes all that leave; answers how many.
+    /// Drains the segments that the endpoint sends; returns their number.
     pub(crate) fn drain(&mut self) -> usize {
         core::iter::from_fn(|| self.next()).count()
     }
@@ -101,7 +101,7 @@ impl Crowd {
         self.now = until;
     }
 
-    /// A connection from `remote`.
+    /// Opens a connection from `remote`.
     pub(crate) fn connect(&mut self, remote: SocketAddr, options: Options) -> Honest {
         let seq = SeqNumber(7_000_000);
         let mut syn = syn(remote, seq);
@@ -122,7 +122,7 @@ impl Crowd {
         honest
     }
 
-    /// Asserts that an honest stranger is served.
+    /// Asserts that an honest peer is served.
     pub(crate) fn serves(&mut self) {
         let honest = self.connect(address("10.0.9.9:999"), Options::default());
         self.drain();
@@ -133,7 +133,7 @@ impl Crowd {
 }
 
 impl Honest {
-    /// The next segment with `bytes` bytes.
+    /// The peer's next segment, with `bytes` bytes.
     pub(crate) fn segment(&self, bytes: usize) -> Segment {
         Segment {
             seq: self.seq,
@@ -146,7 +146,7 @@ impl Honest {
     }
 }
 
-/// The SYN of a stranger.
+/// The SYN of a peer.
 pub(crate) fn syn(remote: SocketAddr, seq: SeqNumber) -> Segment {
     Segment { seq, flags: Flags::SYN, window: u16::MAX, ..Segment::new(remote.port(), 80) }
 }

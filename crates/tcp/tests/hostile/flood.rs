@@ -30,7 +30,7 @@ fn a_hundred_thousand_spoofed_syns_take_no_more_than_the_backlog() {
     assert!(used.bytes_current < 1024 * 4096, "{} bytes", used.bytes_current);
     assert_eq!(crowd.endpoint.stats().cookies_sent, 100_000 - 1024);
     crowd.serves();
-    // Half-open connections end by themselves, and nothing is left.
+    // Half-open connections end by themselves, and leave no state.
     crowd.wait(Duration::from_secs(300));
     assert_eq!(crowd.endpoint.connection_count(), 1);
     assert!(crowd.accepted.len() == 1);
@@ -57,7 +57,7 @@ fn a_burst_of_ten_thousand_syns_is_answered_in_full_by_a_driver_that_drains_late
         crowd.give(stranger(index + 5000), &syn(stranger(index + 5000), SeqNumber(index)));
     }
     assert_eq!((crowd.drain(), crowd.endpoint.stats().answers_dropped), (10_000, 0));
-    // Resets, too: nothing listens at that port.
+    // Resets, too: no application listens at that port.
     let mut closed = Crowd::new(EndpointOptions::default(), ConnectionOptions::default());
     for index in 0..10_000 {
         let remote = stranger(index);
@@ -104,7 +104,7 @@ fn a_cookie_without_timestamps_keeps_the_mss_alone() {
 fn guessed_cookies_are_refused_and_reset() {
     let mut crowd = flooded();
     for index in 0..20_000u32 {
-        // The limit is per second and host: these hosts are all different.
+        // The limit holds per second and host, and these hosts differ.
         let remote = stranger(index + 10_000);
         let guess = Segment {
             seq: SeqNumber(1),

@@ -1,4 +1,4 @@
-//! Peers that make this side keep as much as it can: what all connections together hold has a limit.
+//! Peers that make this side hold as much memory as they can: the sum over all connections has a limit.
 
 use base::Machine;
 use proptest::prelude::*;
@@ -13,10 +13,10 @@ use crate::support::address;
 
 const LIMIT: usize = 1 << 20;
 
-/// What a connection may hold in any case, with what keeping it costs.
+/// Bytes that a connection may hold in any state of the budget, with overhead.
 const LEAST: usize = 8 << 10;
 
-/// An endpoint that may hold a mebibyte, with `connections` connections.
+/// An endpoint with a memory limit of one mebibyte and `connections` connections.
 fn crowd(connections: u32) -> (Crowd, Vec<Honest>) {
     crowd_with(connections, LIMIT)
 }
@@ -54,7 +54,7 @@ fn send(crowd: &mut Crowd, id: ConnectionId, bytes: usize) -> usize {
     taken
 }
 
-/// As much as a connection's window takes, in order, none of which is read.
+/// In-order data that fills a connection's window, unread.
 fn fill(crowd: &mut Crowd, honest: &mut Honest) {
     for _ in 0..500 {
         crowd.give(honest.remote, &honest.segment(1460));
@@ -119,7 +119,7 @@ fn the_last_connection_gets_a_thin_stream_through_when_others_hold_everything() 
 fn at_the_limit_connections_come_to_be_up_to_the_reserve_and_not_beyond() {
     let (mut crowd, mut honest) = crowd(60);
     let (thin, thick) = honest.split_at_mut(50);
-    // All have moved more than they hold: none is reset for a newcomer.
+    // All have moved more than they hold, so none is reset for a newcomer.
     for (honest, id) in thick.iter_mut().zip(crowd.accepted[50..].to_vec()) {
         for _ in 0..8 {
             fill(&mut crowd, honest);
@@ -130,7 +130,7 @@ fn at_the_limit_connections_come_to_be_up_to_the_reserve_and_not_beyond() {
     assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
     crowd.serves();
     assert_eq!(crowd.endpoint.stats().syns_without_memory, 0);
-    // Those with little take what everybody may have.
+    // Connections that hold little use the amount that each may have.
     for (index, honest) in thin.iter_mut().enumerate() {
         fill(&mut crowd, honest);
         let id = crowd.accepted[index];
@@ -200,7 +200,7 @@ fn what_a_connection_that_is_over_still_has_for_its_application_makes_no_room() 
     assert!(read_all(&mut crowd, ids[50]) > 2 * LEAST);
 }
 
-/// A mebibyte to send for each of these, as far as it is taken.
+/// Writes up to a mebibyte on each of these, as far as it is accepted.
 fn send_much(crowd: &mut Crowd, ids: &[ConnectionId]) -> Vec<usize> {
     let mut much = |id| (0..64).map(|_| send(crowd, id, 16 << 10)).sum();
     ids.iter().map(|id| much(*id)).collect()
@@ -224,12 +224,12 @@ fn under_pressure_an_address_takes_no_more_than_an_eighth_through_all_its_connec
     (0..8).for_each(|port| _ = crowd.connect(from(2000 + port), Options::default()));
     (0..8).for_each(|index| _ = crowd.connect(stranger(index), Options::default()));
     let ids = crowd.accepted.clone();
-    // Until the pressure begins it may have what there is.
+    // Until memory is scarce, one connection may have all of it.
     assert_eq!(send_much(&mut crowd, &ids[..3]), [256 << 10; 3]);
     assert_eq!(crowd.endpoint.memory_state(), MemoryState::Pressure);
     assert_eq!(send_much(&mut crowd, &ids[3..8]), [4096; 5], "for its thin streams");
     assert_eq!(send_much(&mut crowd, &ids[8..10]), [64 << 10; 2], "others have their share");
-    // What it gave back counts no more.
+    // Released memory no longer counts.
     for id in &ids[..3] {
         crowd.endpoint.connection_mut(*id).unwrap().abort(crowd.now);
         crowd.endpoint.release(crowd.now, *id);
@@ -241,7 +241,7 @@ fn under_pressure_an_address_takes_no_more_than_an_eighth_through_all_its_connec
     assert_eq!(taken, [LIMIT / 13 - 4096], "so it has its share, too");
 }
 
-/// A minute and a half, in which peers whose windows are closed answer probes.
+/// A minute and a half, in which peers with closed windows answer probes.
 fn live(crowd: &mut Crowd, stubborn: &[Honest]) {
     for _ in 0..9 {
         crowd.wait(base::Duration::from_secs(10));
@@ -264,13 +264,13 @@ fn who_fills_the_memory_and_keeps_its_window_closed_is_reset_after_a_minute_the_
     crowd.wait(base::Duration::from_secs(50));
     assert_eq!(crowd.endpoint.stats().stalled_reset, 0);
     live(&mut crowd, &honest);
-    // One of the largest is enough.
+    // To reset one of the largest suffices.
     assert_eq!(crowd.endpoint.stats().stalled_reset, 1);
     let failures = ids.iter().map(|id| crowd.endpoint.connection(*id).unwrap().failure());
     let failures: Vec<_> = failures.flatten().collect();
     assert_eq!(failures, [tcp::Failure::NoMemory]);
     assert!(held(&crowd) < LIMIT && crowd.endpoint.memory_state() != MemoryState::Full);
-    // As long as there is some, they may stay.
+    // While memory suffices, they stay.
     (0..10).for_each(|_| live(&mut crowd, &honest));
     assert_eq!(crowd.endpoint.stats().stalled_reset, 1);
     crowd.serves();
@@ -303,7 +303,7 @@ fn who_fills_the_memory_and_gets_on_is_never_reset() {
         send_much(&mut crowd, &ids);
         assert_eq!(crowd.endpoint.memory_state(), MemoryState::Full);
         crowd.wait(base::Duration::from_secs(9));
-        // Slowly: a third of 4 KiB in nine seconds.
+        // Slow progress: a third of 4 KiB in nine seconds.
         for (peer, id) in honest.iter_mut().zip(&ids) {
             let unacked = crowd.endpoint.connection(*id).unwrap().info(crowd.now).unacked_bytes;
             peer.ack = peer.ack.advance(unacked.min(1365) as u32);
@@ -343,7 +343,7 @@ fn a_writer_is_told_when_a_holder_that_had_failed_is_forgotten() {
 #[test]
 fn what_came_out_of_order_is_given_up_first_from_the_worst_on_and_comes_again() {
     let (mut crowd, mut honest) = crowd(4);
-    // The window is as large as it gets; then everything but one segment, of two of them more than of the third.
+    // The window reaches its maximum; then all segments but one arrive, of two connections more than of the third.
     for (index, segments) in [(0, 170), (1, 160), (2, 20)] {
         crowd.give(honest[index].remote, &honest[index].segment(1460));
         honest[index].seq = honest[index].seq.advance(1460);
@@ -366,7 +366,7 @@ fn what_came_out_of_order_is_given_up_first_from_the_worst_on_and_comes_again() 
     assert_eq!(behind(&crowd, 0).min(behind(&crowd, 1)), 0, "one of the two with the most");
     assert!(behind(&crowd, 2) > 0, "and not the one with little");
     assert!(crowd.endpoint.buffered_bytes() < LIMIT);
-    // Those who had to send it again get it through.
+    // The peers that must retransmit succeed.
     let full = crowd.accepted[3];
     read_all(&mut crowd, full);
     let (honest, id) = (&mut honest[0], crowd.accepted[0]);
@@ -422,7 +422,7 @@ fn writers_are_refused_at_the_limit_and_told_when_there_is_memory() {
     assert!(send(&mut crowd, refused, 16 << 10) > 4096);
 }
 
-/// The client of a connection takes all that comes.
+/// The client of a connection acknowledges all segments.
 fn take_all(crowd: &mut Crowd, honest: &mut [Honest], index: usize) {
     let (id, peer) = (crowd.accepted[index], &mut honest[index]);
     loop {
@@ -445,7 +445,7 @@ fn of_those_that_wait_for_memory_no_more_are_told_at_a_time_than_there_is_room_f
     assert_eq!(crowd.writable, []);
     take_all(&mut crowd, &mut honest, 0);
     take_all(&mut crowd, &mut honest, 1);
-    // The first two have room of their own again. An eighth is free when the first of the others are told, and each
+    // The first two have their own share again. An eighth is free when the first of the others are notified, and each
     // has a share of a fortieth.
     let told = |crowd: &mut Crowd| {
         let told = core::mem::take(&mut crowd.writable);
@@ -453,7 +453,7 @@ fn of_those_that_wait_for_memory_no_more_are_told_at_a_time_than_there_is_room_f
     };
     let first = told(&mut crowd);
     assert!((3..=6).contains(&first.len()), "{first:?}");
-    // None of them takes anything: so there is room for more, and in the end for all.
+    // No application writes, so there is room for more, and in the end for all.
     crowd.wait(base::Duration::from_millis(10));
     let second = told(&mut crowd);
     assert!((1..=20).contains(&second.len()), "{second:?}");
@@ -505,7 +505,7 @@ proptest! {
         for (index, step, amount) in steps {
             let (now, id, peer) = (crowd.now, ids[index], &mut honest[index]);
             match step {
-                // In order, or behind a hole.
+                // In order, or beyond a hole.
                 0 | 1 => {
                     let known = crowd.endpoint.connection(id).map(|held| held.info(now));
                     let mut segment = peer.segment(amount.min(1460));
@@ -520,7 +520,7 @@ proptest! {
                         let _ = own.send(now, data, SendFlags::default());
                     }
                 }
-                // All that left is acknowledged, or some of it.
+                // All sent data is acknowledged, or part of it.
                 4 => {
                     let known = crowd.endpoint.connection(id).map(|held| held.info(now));
                     let unacked = known.map_or(0, |info| info.unacked_bytes);

@@ -1,4 +1,4 @@
-//! Bytes that mean nothing, in every state.
+//! Malformed segments in every state.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use tcp::{ConnectionOptions, EndpointOptions};
 use crate::crowd::Crowd;
 use crate::support::{LOCAL, address};
 
-/// A segment with `options` behind its header, whatever they are.
+/// A segment with the bytes `options` after its header.
 fn with_options(segment: &Segment, options: &[u8], addresses: Pseudo) -> Bytes {
     let mut plain = segment.clone();
     plain.options = Options::default();
@@ -17,14 +17,14 @@ fn with_options(segment: &Segment, options: &[u8], addresses: Pseudo) -> Bytes {
     all.resize(length, 0);
     all.extend_from_slice(&segment.payload);
     plain.payload = all.into();
-    // The options are the beginning of the payload, once the data offset says so.
+    // The data offset turns the beginning of the payload into options.
     let mut bytes = Vec::new();
     plain.emit(addresses, &mut bytes);
     let offset = u16::from_be_bytes([bytes[12], bytes[13]]);
     let moved = offset + ((length as u16 / 4) << 12);
     bytes[12..14].copy_from_slice(&moved.to_be_bytes());
     let sum = u32::from(u16::from_be_bytes([bytes[16], bytes[17]]));
-    // One's complement: the checksum falls by what the word rose by.
+    // One's complement: the checksum falls by as much as the word rises.
     let mut sum = u32::from(!(sum as u16)) + u32::from(moved) + u32::from(!offset);
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -1,5 +1,5 @@
-//! Reports of every shape from a peer that lies about what it received: overlapping, reversed, of single bytes, beyond
-//! what was sent, below what was acknowledged (D-SACK), and taken back.
+//! Reports of every shape from a lying peer: overlapping, reversed, of single bytes, beyond the data sent, below the
+//! cumulative acknowledgement (D-SACK), and revoked.
 
 use base::{Duration, Purpose, RandomStream};
 use recovery::TCP_PRESETS;
@@ -9,7 +9,7 @@ use tcp::{ConnectionOptions, EndpointOptions, Failure, SendFlags};
 use crate::crowd::{Crowd, Honest};
 use crate::support::address;
 
-/// A connection that recovers as `preset` says and has a megabyte to send.
+/// A connection with the recovery preset `preset` and a megabyte to send.
 fn sending(preset: &str) -> (Crowd, Honest) {
     let policy = recovery::RecoveryPolicy::tcp_preset(preset).unwrap();
     let accepted = ConnectionOptions {
@@ -53,7 +53,7 @@ fn lie(honest: &Honest, acked: u32, outstanding: u32, random: &mut RandomStream)
     ack
 }
 
-/// Lies for `seconds` seconds, twenty times in each, and acknowledges `progress` bytes with each lie; why and when the
+/// Sends twenty lies a second for `seconds` seconds, each of which acknowledges `progress` bytes; returns why and when the
 /// connection ended, if it did.
 fn lies(preset: &str, seconds: u32, progress: u32) -> Option<(Failure, u32)> {
     let (mut crowd, honest) = sending(preset);
@@ -93,7 +93,7 @@ fn a_peer_that_reports_and_never_acknowledges_is_given_up_as_one_that_is_silent(
             panic!("{preset}: reports alone keep a connection for ever")
         };
         assert_eq!(failure, Failure::TimedOut, "{preset}");
-        // No sooner than RFC 9293, section 3.8.3, lets it: 100 seconds.
+        // Not before 100 seconds, the minimum of RFC 9293, section 3.8.3.
         assert!(after >= 100, "{preset}: after {after} s");
     }
 }

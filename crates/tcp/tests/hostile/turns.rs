@@ -1,4 +1,4 @@
-//! Turns: which connection sends first, where many have data to send.
+//! Turns: the order in which connections with data send.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tcp::{ConnectionOptions, EndpointOptions, SendFlags};
 
 use crate::crowd::{Crowd, stranger};
 
-/// Opens connections whose windows are wide open.
+/// Opens connections with large windows.
 fn crowd(connections: u32) -> Crowd {
     let mut policy = RecoveryPolicy::tcp_sack();
     policy.congestion.initial_window = Some(10 << 20);
@@ -69,7 +69,7 @@ fn a_message_goes_after_the_turn_in_progress_and_before_all_other_windows() {
     assert_eq!(runs(&mut crowd, 445), before);
     write(&mut crowd, 10, 30);
     assert_eq!(runs(&mut crowd, 39 + 1 + 44), [(0, 39), (10, 1), (1, 44)]);
-    // Nothing is lost by that.
+    // No segment is lost thereby.
     let left: u32 = runs(&mut crowd, 10_000).iter().map(|(_, segments)| segments).sum();
     assert_eq!(left, 10 * 200 - 445 - 39 - 44);
 }

@@ -1,4 +1,4 @@
-//! A receiver never reneges: what a SACK block once told of is there in the end.
+//! A receiver never reneges: data that a SACK block reported is delivered in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use tcp::{ConnectionOptions, Received};
 
 use super::support::Bench;
 
-/// The number of the SYN of the side that is played by hand, as the bench has it.
+/// The sequence number of the SYN that the test sends by hand.
 const ISS: SeqNumber = SeqNumber(u32::MAX - 99);
 
 const BUFFER: u64 = 10_000;
@@ -18,13 +18,13 @@ fn options() -> ConnectionOptions {
     ConnectionOptions { sack: true, receive_buffer: BUFFER as usize, ..Bench::plain() }
 }
 
-/// A sender that plays dice, and what it knows by what it was told.
+/// A sender of random segments, and what acknowledgements told it.
 struct Sender {
     bench: Bench,
     random: RandomStream,
-    /// What was sent for each offset before it was told of; the SYN is 0.
+    /// The byte sent at each offset before it was reported; the SYN has offset 0.
     sent: BTreeMap<u64, Vec<u8>>,
-    /// Told of in a SACK block or by the acknowledgment number.
+    /// Offsets that a SACK block or the acknowledgment number reported.
     told: BTreeSet<u64>,
     acked: u64,
     edge: u64,
@@ -42,7 +42,7 @@ impl Sender {
         Sender { bench, random, sent, told, acked: 1, edge: 1 + BUFFER, read: 1 }
     }
 
-    /// A segment anywhere around the window, of a content of its own.
+    /// A segment anywhere around the window, with random content.
     fn send(&mut self, number: u64) {
         let from = self.acked.saturating_sub(300).max(1);
         let start = match self.random.below(4) {
@@ -71,7 +71,7 @@ impl Sender {
         self.hear();
     }
 
-    /// Takes note of what acknowledgements tell.
+    /// Records what acknowledgements report.
     fn hear(&mut self) {
         for (_, segment, _) in std::mem::take(&mut self.bench.sent) {
             let ack = u64::from(segment.ack.distance_from(ISS));
@@ -95,7 +95,7 @@ impl Sender {
         }
     }
 
-    /// The application reads all that is there.
+    /// The application reads all available data.
     fn read(&mut self) {
         while let Received::Data(bytes) = self.bench.receive() {
             for byte in &bytes {
@@ -106,7 +106,7 @@ impl Sender {
         self.hear();
     }
 
-    /// Fills the holes between what SACK blocks told of, and nothing else.
+    /// Fills the holes between the reported ranges only.
     fn fill(&mut self) {
         while let Some(last) = self.told.last().copied().filter(|last| *last >= self.acked) {
             let before = self.acked;

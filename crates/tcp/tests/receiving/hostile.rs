@@ -1,4 +1,4 @@
-//! Memory, in bytes asked of the allocator, whatever a peer that owns a connection sends.
+//! Memory of a connection, in bytes requested from the allocator, under arbitrary segments of its peer.
 
 use allocation_counter::measure;
 use base::Ecn;
@@ -10,7 +10,7 @@ use super::support::Bench;
 
 const ISS: SeqNumber = SeqNumber(u32::MAX - 99);
 
-/// Not scaled: as much as a window field can say.
+/// The largest window without scaling.
 const BUFFER: i64 = 65_535;
 
 fn bench() -> Bench {
@@ -29,7 +29,7 @@ fn segment(bench: &Bench, start: u64, length: u64) -> Segment {
     }
 }
 
-/// Bytes that stay in memory after segments of these places and lengths.
+/// Bytes that stay allocated after segments at these offsets and of these lengths.
 fn kept(bench: &mut Bench, segments: impl Iterator<Item = (u64, u64)>) -> i64 {
     let used = measure(|| {
         for (start, length) in segments {

@@ -25,7 +25,7 @@ fn the_window_of_a_connection_follows_the_closed_form() {
         pair.run_for(Duration::from_millis(1));
         assert!(pair.sim.now() < limit, "nothing was lost");
     }
-    // Seven tenths of what it was.
+    // Seven tenths of the earlier window.
     let after = pair.info().path.ssthresh;
     let before = after * 10 / 7;
     assert_eq!(pair.info().recovery.fast_recoveries, 1);

@@ -20,7 +20,7 @@ use support::Pair;
 
 pub(crate) const RTT: Duration = Duration::from_millis(100);
 
-/// A policy's connection with buffers that are never in the way; the peer acknowledges every segment.
+/// A connection with this policy and buffers that never limit it; the peer acknowledges every segment.
 pub(crate) fn options(mut policy: RecoveryPolicy) -> ConnectionOptions {
     policy.acknowledgement.delay = None;
     ConnectionOptions {

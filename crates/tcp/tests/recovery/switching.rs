@@ -1,4 +1,4 @@
-//! The policy is replaced in the middle of a connection: nothing is lost, and the next loss is repaired in the new way.
+//! The policy is replaced during a connection: no data is lost, and the new policy repairs the next loss.
 
 use std::sync::Arc;
 
@@ -43,19 +43,19 @@ fn nothing_is_lost_while_policies_follow_each_other_in_a_lossy_transfer() {
 }
 
 const SCENE: Duration = Duration::from_secs(8);
-/// From the scene's beginning, when the policy is replaced, until its first message that is lost.
+/// Time from the scene's beginning, when the policy is replaced, to its first lost message.
 const LEAD: Duration = Duration::from_secs(4);
 const MESSAGE: u32 = 100;
 
-/// What left from the scene's first loss on: milliseconds from there, which message was the first in the segment, and how
-/// many there were.
+/// Segments after the scene's first loss: milliseconds since then, the first message in the segment, and the number of
+/// messages.
 type Left = (u64, u32, usize);
 
-/// Units sent again by the timer, by what acknowledgements told, and by a short timer; and the slow start threshold
+/// Units retransmitted by the timer, by evidence in acknowledgements, and by a short timer; and the slow start threshold
 /// afterwards, in segments.
 type Verdict = ([u64; 3], u64);
 
-/// A connection whose path loses what leaves 0 and 60 ms after the lead of each of `count` scenes.
+/// A connection whose path loses the segments sent 0 and 60 ms after the lead of each of `count` scenes.
 fn scenes(count: usize) -> (Pair, Vec<Instant>) {
     let starts: Vec<Instant> =
         (0..count as u64).map(|index| Instant::from_millis(2000) + SCENE * index).collect();
@@ -76,7 +76,7 @@ impl Pair {
         self.run_for(at.since(self.sim.now()));
     }
 
-    /// A policy takes over, with bulk that opens the window and with messages that come one by one. Then messages 0 to 4
+    /// Replaces the policy; bulk opens the window, and messages follow one by one. Then messages 0 to 4
     /// leave after 0, 20, 60, 130 and 140 ms, of which two are lost.
     fn play(&mut self, name: &str, start: Instant) -> (Vec<Left>, Verdict) {
         self.run_until(start);
@@ -112,29 +112,29 @@ impl Pair {
     }
 }
 
-/// What is sent the first time, where nothing rides along and no window is in the way.
+/// First transmissions, where no copy rides along and no window limits them.
 const FIRST: [Left; 5] = [(0, 0, 1), (20, 1, 1), (60, 2, 1), (130, 3, 1), (140, 4, 1)];
 
-/// The third duplicate comes at 240 ms, the first at 120; 200 ms is the least timeout of all but the first two.
+/// The third duplicate arrives at 240 ms, the first at 120; 200 ms is the least timeout of all but the first two.
 #[test]
 fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
     let expected: [(&str, &[Left], Verdict); 13] = [
-        // With SACK both holes are seen at once, without it one per round trip.
+        // SACK shows both holes at once, and without it one appears per round trip.
         ("rfc", &[(240, 0, 1), (240, 2, 1)], ([0, 2, 0], 2)),
         ("newreno", &[(240, 0, 1), (340, 2, 1)], ([0, 2, 0], 2)),
-        // The timer comes first, and all goes again.
+        // The timer expires first, and all data is retransmitted.
         ("sack", &[(200, 0, 5)], ([5, 0, 0], 2)),
         // The first duplicate of each. By time, the second hole needs no report of its own (RACK).
         ("thin", &[(120, 0, 1), (220, 2, 1)], ([0, 2, 0], 2)),
-        // What is last is sent again beside, since there is room (RFC 6675, NextSeg, rule 4).
+        // The last segment is retransmitted as well, since there is room (RFC 6675, NextSeg, rule 4).
         ("vegas", &[(120, 0, 1), (220, 2, 1), (220, 4, 1)], ([0, 1, 2], 2)),
-        // The same by the age of what is missing, but from a window of ten segments five are left.
+        // As before, by the age of the missing data, but of a window of ten segments five remain.
         ("er", &[(120, 0, 1), (220, 2, 1), (220, 4, 1)], ([0, 1, 2], 5)),
         ("thin-rdb", &[], ([0, 0, 0], 5)),
         ("linux", &[], ([0, 2, 0], 7)),
         ("latency", &[], ([0, 0, 0], 2)),
         ("latency-max", &[], ([0, 0, 0], 2)),
-        // The timer at a round trip and a millisecond after each of the first two; it asks for the oldest in any case.
+        // The timer expires a round trip and a millisecond after each of the first two, and retransmits the oldest segment.
         ("latency-lean", &[(101, 0, 1), (121, 2, 1)], ([2, 0, 0], 2)),
         ("thin-paper", &[(120, 0, 1), (220, 4, 1), (230, 2, 1)], ([0, 3, 0], 2)),
         ("thin-rdb-paper", &[], ([0, 0, 0], 2)),
@@ -144,12 +144,12 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
     for ((name, again, verdict), start) in expected.into_iter().zip(starts) {
         let mut sent = [&FIRST, again].concat();
         match name {
-            // Each carries all that is not acknowledged: nothing needs to be sent again, and no window falls. What the brake
-            // let copies try before found no queue.
+            // Each segment carries all unacknowledged data: no retransmission is needed, and no window falls. The brake's earlier
+            // trials of copies found no queue.
             "thin-rdb" | "thin-rdb-paper" | "latency" => {
                 sent = vec![(0, 0, 1), (20, 0, 2), (60, 0, 3), (130, 2, 2), (140, 2, 3)];
             }
-            // What nothing follows for a seventh of the round trip goes again. What that repaired lowers the window.
+            // A segment without a successor for a seventh of the round trip is copied. A repair by a copy lowers the window.
             "latency-max" => {
                 sent = vec![
                     (0, 0, 1),
@@ -163,8 +163,8 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
                     (154, 4, 1),
                 ];
             }
-            // RACK: a quarter of the smoothed round trip behind the first report, which contains what the receiver delayed:
-            // the shortest one was forgotten while `thin` rested.
+            // RACK: a quarter of the smoothed round trip after the first report, which includes the receiver's delay: the
+            // shortest round trip was forgotten while `thin` was idle.
             "linux" => {
                 sent = vec![
                     (0, 0, 1),

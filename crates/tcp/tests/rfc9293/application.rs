@@ -1,4 +1,4 @@
-//! Section 3.9: what an application asks of TCP and hears from it, and what TCP asks of IP.
+//! Section 3.9: the interface between application and TCP, and between TCP and IP.
 
 use base::{DatagramMeta, Duration, Ecn, Icmp, IcmpError, IpService, Machine};
 use tcp::wire::{Flags, Pseudo, Segment};
@@ -71,7 +71,7 @@ fn a_port_is_listened_at_while_a_connection_from_it_opens_and_both_work() {
         }
         let opened = bench.id.unwrap();
         bench.listen(Bench::plain());
-        // Another peer finds the listener, and what is opened goes on.
+        // Another peer reaches the listener, and the open connection continues.
         let iss = bench.iss;
         bench.remote.set_port(4001);
         bench.inject("S 0:0(0)");
@@ -102,7 +102,7 @@ fn all_segments_of_a_connection_leave_from_the_address_with_which_it_began() {
     let mut bench =
         Bench::new(tcp::EndpointOptions::default()).between("10.0.0.7:80", "10.0.0.2:4000");
     bench.listen(Bench::plain());
-    // The bench takes what leaves for what it is only with the right addresses in its checksum.
+    // The bench accepts a segment only if its checksum covers the right addresses.
     bench.inject("S 0:0(0) <mss 1460>");
     bench.inject(". 1:1(0) ack 1");
     assert_eq!(bench.state(), Some(State::Established));
@@ -191,7 +191,7 @@ fn urgent_data_longer_than_the_pointer_reaches_is_announced_all_along() {
         }
         bench.inject(&format!(". 1:1(0) ack {acked}"));
     }
-    // The sequence number behind the urgent data, or as far towards it as 16 bits reach.
+    // The sequence number after the urgent data, or as far towards it as 16 bits reach.
     for (start, pointer) in &pointers {
         assert_eq!(*pointer, (length + 1 - start).min(65_535));
     }
@@ -216,7 +216,7 @@ fn icmp_about_a_connection_that_works_is_told_and_ends_nothing() {
     assert_eq!(bench.take_events(), [Event::SoftError(SoftError::Unreachable)]);
     icmp(&mut bench, IcmpError::NobodyThere, 1);
     assert_eq!(bench.take_events(), [Event::SoftError(SoftError::NobodyThere)]);
-    // What quotes nothing that is outstanding is no news of this connection.
+    // A message that quotes no outstanding data does not concern this connection.
     icmp(&mut bench, IcmpError::Unreachable, 500);
     assert_eq!(bench.take_events(), []);
     bench.inject(". 1:1(0) ack 11");
@@ -284,7 +284,7 @@ fn every_segment_has_the_codepoint_and_the_hop_limit_that_the_application_chose(
     bench.send(10);
     bench.wait(5000);
     assert_eq!((bench.sent.len() > 3, bench.service), (true, asked), "data, also again");
-    // It changes in the life of a connection.
+    // The value can change during a connection's life.
     bench.act(|endpoint, now, id| {
         endpoint
             .connection_mut(id)
@@ -304,7 +304,7 @@ fn every_segment_has_the_codepoint_and_the_hop_limit_that_the_application_chose(
         bench.inject("S 0:0(0)");
         assert_eq!((bench.sent.len(), bench.service), (1, asked), "SYN ACK, {syn_cookies:?}");
     }
-    // Two bits are for ECN, and no segment may die before it left.
+    // Two bits are for ECN, and a hop limit of 0 would expire before transmission.
     let out_of_range = ConnectionOptions { dscp: 255, hop_limit: 0, ..Bench::plain() };
     assert_eq!(Bench::opening(out_of_range).service, IpService { dscp: 63, hop_limit: 1 });
     assert_eq!(Bench::opening(Bench::plain()).service, IpService { dscp: 0, hop_limit: 64 });
@@ -328,7 +328,7 @@ fn keep_alive_probes_wait_for_what_is_outstanding_and_for_silence_and_end_with_a
     bench.inject("P. 1:11(10) ack 1");
     bench.wait(99_000);
     bench.expect(&[". 1:1(0) ack 11"]);
-    // Data is outstanding: it is sent again instead of probes, for longer than the idle time.
+    // Data is outstanding: it is retransmitted instead of probes, for longer than the idle time.
     bench.send(10);
     bench.wait(150_000);
     assert!(bench.taken().iter().all(|text| text == "P. 1:11(10) ack 11"));

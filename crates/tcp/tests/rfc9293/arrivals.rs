@@ -1,4 +1,4 @@
-//! Section 3.10.7.4 with RFC 5961 and RFC 7323: what counts in the middle of a connection.
+//! Section 3.10.7.4 with RFC 5961 and RFC 7323: acceptance of segments during a connection.
 
 use base::{Datagram, DatagramMeta, Duration, Ecn, Machine};
 use tcp::wire::{Flags, Pseudo, Segment};

@@ -13,7 +13,7 @@ fn this_side_finishes_first_and_waits() {
     assert_eq!(bench.state(), Some(State::FinWait1));
     bench.inject(". 1:1(0) ack 2");
     assert_eq!(bench.state(), Some(State::FinWait2));
-    // Half-closed: the peer may go on.
+    // Half-closed: the peer may continue.
     bench.inject("P. 1:11(10) ack 2");
     assert!(matches!(bench.receive(), Received::Data(data) if data.len() == 10));
     bench.inject("F. 11:11(0) ack 2");
@@ -65,7 +65,7 @@ fn a_fin_that_acknowledges_ours_leads_to_time_wait_at_once() {
     bench.inject("F. 1:1(0) ack 2");
     bench.expect(&["F. 1:1(0) ack 1", ". 2:2(0) ack 2"]);
     assert_eq!(bench.state(), Some(State::TimeWait));
-    // The FIN again is acknowledged again, and the wait begins anew.
+    // A repeated FIN is acknowledged again, and restarts the wait.
     bench.wait(30_000);
     bench.inject("F. 1:1(0) ack 2");
     bench.expect(&[". 2:2(0) ack 2"]);
@@ -163,7 +163,7 @@ fn a_released_connection_leaves_a_few_bytes_in_time_wait() {
     bench.sent.clear();
     bench.inject("F. 1:1(0) ack 2");
     bench.expect(&[". 2:2(0) ack 2"]);
-    // A SYN beyond the old numbers is a new connection, whose own numbers are beyond the old ones.
+    // A SYN beyond the old sequence numbers opens a new connection, whose own numbers are beyond the old ones.
     let old = bench.iss;
     bench.inject("S 70:70(0)");
     assert!(bench.iss.is_after(old.advance(1)));

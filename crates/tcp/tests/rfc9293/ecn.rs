@@ -1,4 +1,4 @@
-//! RFC 3168, section 6.1.1: who may mark segments, and who echoes marks, when SYNs differ in what they ask for.
+//! RFC 3168, section 6.1.1: which side marks segments and which echoes marks, for each combination of SYNs.
 
 use base::Ecn;
 use tcp::{ConnectionOptions, EcnMode};
@@ -9,7 +9,7 @@ fn options(ecn: EcnMode) -> ConnectionOptions {
     ConnectionOptions { ecn, ..Bench::plain() }
 }
 
-/// The codepoint and the text of the only segment that left.
+/// The codepoint and the text of the only segment sent.
 #[track_caller]
 fn only(bench: &mut Bench) -> (Ecn, String) {
     assert_eq!(bench.sent.len(), 1);
@@ -37,7 +37,7 @@ fn once_a_syn_ack_did_not_grant_it_nothing_is_marked_but_marks_are_echoed() {
     assert_eq!(only(&mut bench), (Ecn::NotEct, "P. 1:101(100) ack 1".into()));
     let info = bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
     assert!(!info.ecn);
-    // The peer may have got the first one.
+    // The peer may have received the first one.
     bench.inject_with("P. 1:1001(1000) ack 101", Ecn::Ce);
     bench.inject("P. 1001:2001(1000) ack 101");
     assert_eq!(bench.taken().last().unwrap(), ".E 101:101(0) ack 2001");
@@ -130,7 +130,7 @@ fn of_segments_that_one_acknowledgement_answers_one_mark_is_enough() {
 fn an_echo_does_not_open_a_window_of_one_segment() {
     let mut bench = agreed(options(EcnMode::Passive));
     bench.send(1460);
-    // A timeout leaves a window of one segment; what is sent again is answered with an echo.
+    // A timeout leaves a window of one segment; the echo answers the retransmission.
     bench.wait(1000);
     let window = |bench: &Bench| {
         bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now).path.cwnd
@@ -145,7 +145,7 @@ fn the_window_reduced_is_told_once_with_new_data_and_not_with_a_probe() {
     let mut bench = agreed(options(EcnMode::Passive));
     bench.send(14_600);
     bench.sent.clear();
-    // The echo comes with a window that is closed: the probe says nothing, the data behind it does.
+    // The echo comes with a closed window: the data after the probe confirms it, the probe does not.
     bench.inject(".E 1:1(0) ack 14601 win 0");
     bench.send(3000);
     bench.wait(10_000);

@@ -1,4 +1,4 @@
-//! What differs with IPv6: sizes, ICMPv6, cookies, whom a limit of resets counts.
+//! Differences of IPv6: sizes, ICMPv6, cookies, the hosts that a limit of resets counts.
 
 use base::{Ecn, Icmp, IcmpError};
 use tcp::wire::{Flags, Options, Segment, SeqNumber};
@@ -40,7 +40,7 @@ fn info(bench: &Bench) -> ConnectionInfo {
     bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now)
 }
 
-/// ICMPv6 about the segment `seq_step` behind this side's SYN.
+/// ICMPv6 about the segment `seq_step` after this side's SYN.
 fn icmp(bench: &mut Bench, error: IcmpError, seq_step: u32) {
     let mut quoted = vec![0, 80, 0x0f, 0xa0];
     quoted.extend(bench.iss.advance(seq_step).0.to_be_bytes());
@@ -125,7 +125,7 @@ fn a_cookie_opens_a_connection_and_is_worth_nothing_from_another_address() {
     bench.inject("S 0:0(0) <mss 1440>");
     bench.expect(&["S. 0:0(0) ack 1 <mss 1440>"]);
     assert_eq!(bench.endpoint.connection_count(), 0);
-    // A neighbour of the same network has the number, as if it had been overheard.
+    // A neighbour in the same network sends the right number, as if it had overheard it.
     let honest = core::mem::replace(&mut bench.remote, address("[2001:db8:7::3]:4000"));
     bench.inject(". 1:1(0) ack 1");
     bench.expect(&["R 1:1(0)"]);

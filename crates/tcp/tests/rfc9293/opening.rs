@@ -1,4 +1,4 @@
-//! Section 3.5: how connections come about.
+//! Section 3.5: connection establishment.
 
 use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, Received, SoftError, State};
 
@@ -147,14 +147,14 @@ fn the_syn_ack_is_sent_again_and_then_forgotten_without_a_word() {
     let mut bench = Bench::listening(ConnectionOptions { syn_ack_retries: 2, ..Bench::plain() });
     let start = bench.now;
     bench.inject("S 0:0(0)");
-    // The SYN once more is answered at once; the timer goes its own way.
+    // A repeated SYN is answered at once, and the timer is unaffected.
     bench.wait(500);
     bench.inject("S 0:0(0)");
     bench.wait(60_000);
     let syn = "S. 0:0(0) ack 1 <mss 1460>";
     bench.expect_at(start, &[(0, syn), (500, syn), (1000, syn), (3000, syn)]);
     assert_eq!((bench.take_events(), bench.endpoint.connection_count()), (vec![], 0));
-    // Six times in a minute, unless told otherwise.
+    // Six times in a minute by default.
     let mut bench = Bench::listening(Bench::plain());
     let start = bench.now;
     bench.inject("S 0:0(0)");
@@ -281,7 +281,7 @@ fn text_of_a_syn_ack_is_delivered_once_the_connection_is_established() {
     let mut bench = Bench::opening(Bench::plain());
     bench.inject("S. 0:10(10) ack 1 <mss 1460>");
     assert_eq!((bench.state(), bench.receive()), (Some(State::Established), data(10)));
-    // Both open at once: nothing is delivered before the own SYN is acknowledged.
+    // Simultaneous open: no data is delivered before the own SYN is acknowledged.
     let mut bench = Bench::opening(Bench::plain());
     bench.inject("S 0:10(10) <mss 1460>");
     assert_eq!((bench.state(), bench.receive()), (Some(State::SynReceived), Received::Nothing));
@@ -291,7 +291,7 @@ fn text_of_a_syn_ack_is_delivered_once_the_connection_is_established() {
 
 #[test]
 fn an_old_syn_is_reset_by_its_supposed_sender_and_the_new_one_connects() {
-    // Figure 9: the SYN 90 is of the past, the true one is 100.
+    // Figure 9: the SYN 90 is old, the valid one is 100.
     let mut bench = Bench::listening(Bench::plain());
     bench.inject("S 90:90(0)");
     assert_eq!(bench.taken(), ["S. 0:0(0) ack 91 <mss 1460>"]);
@@ -305,13 +305,13 @@ fn an_old_syn_is_reset_by_its_supposed_sender_and_the_new_one_connects() {
 
 #[test]
 fn a_peer_that_lost_its_memory_resets_the_half_that_is_left() {
-    // Figure 10: its SYN is answered by what this side expects, and the reset that follows has just that number.
+    // Figure 10: the answer to its SYN is what this side expects, and the reset that follows has exactly that number.
     let mut bench = Bench::accepted(Bench::plain());
     bench.inject("S 5000:5000(0)");
     bench.expect(&[". 1:1(0) ack 1"]);
     bench.inject("R 1:1(0)");
     assert_eq!(bench.take_events(), [Event::Failed(Failure::Reset)]);
-    // Figure 11: or this side sends, and the peer knows of nothing.
+    // Figure 11: this side sends, and the peer has no connection.
     let mut bench = Bench::accepted(Bench::plain());
     bench.send(10);
     bench.inject("R 1:1(0)");

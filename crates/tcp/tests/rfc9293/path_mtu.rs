@@ -1,4 +1,4 @@
-//! The path MTU where no router says anything (RFC 2923, RFC 4821): found from below, and not confused by outages.
+//! The path MTU where no router reports it (RFC 2923, RFC 4821): found from below, and not confused by outages.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::support::{Bench, Pair, half};
 const RTT: Duration = Duration::from_millis(100);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Sizes of the segments that left, and when.
+/// Sizes of the segments sent, and their times.
 fn sizes(bench: &mut Bench, since: Instant) -> Vec<(u64, usize)> {
     let sent = core::mem::take(&mut bench.sent);
     sent.iter().map(|(at, sent, _)| (at.since(since).as_millis(), sent.payload.len())).collect()
@@ -26,12 +26,12 @@ fn large_and_small_segments_take_turns_until_one_arrives() {
     bench.send(1460);
     bench.wait(63_000);
     let mut seen = sizes(&mut bench, start);
-    // At once as much as one large segment held.
+    // At once as much as one large segment holds.
     seen.dedup_by_key(|(at, _)| *at);
     let expected =
         [(0, 1460), (1000, 1460), (3000, 1460), (7000, 512), (15_000, 1460), (31_000, 512)];
     assert_eq!(seen, [&expected[..], &[(63_000, 1460)]].concat());
-    // There was no path: what arrives now is large, and nothing has become smaller.
+    // The path was down: the data that arrives now is large, and no segment has become smaller.
     bench.inject(". 1:1(0) ack 1461");
     let info =
         |bench: &Bench| bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
@@ -50,7 +50,7 @@ fn where_a_small_one_arrives_segments_stay_small_and_grow_step_by_step() {
     assert_eq!((info(&bench).path_mtu, info(&bench).counters.path_mtu_reductions), (552, 1));
     bench.inject(". 1:1(0) ack 1461");
     bench.sent.clear();
-    // The first with new data is a probe of 1006 bytes, once the window has room for it and what follows it.
+    // The first segment with new data is a probe of 1006 bytes, once the window has room for it and its successor.
     let mut sent = 1461;
     bench.send(100_000);
     for _ in 0..8 {
@@ -73,7 +73,7 @@ fn info(bench: &Bench) -> ConnectionInfo {
     bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now)
 }
 
-/// A connection without Nagle whose outage of 7 s was taken for a black hole, and the offset acknowledged.
+/// A connection without Nagle whose outage of 7 s was taken for a black hole, and the acknowledged offset.
 fn suspicious() -> (Bench, u64) {
     let mut bench = Bench::accepted(ConnectionOptions { no_delay: true, ..Bench::plain() });
     bench.send(1400);
@@ -83,7 +83,7 @@ fn suspicious() -> (Bench, u64) {
     (bench, 1401)
 }
 
-/// Acknowledges all that leaves until nothing is left; answers the sizes of the segments.
+/// Acknowledges all segments until none is sent; returns the sizes of the segments.
 fn settle(bench: &mut Bench, acked: &mut u64) -> Vec<usize> {
     while info(bench).unacked_bytes > 0 {
         *acked += info(bench).unacked_bytes;
@@ -163,7 +163,7 @@ fn messages_in_a_black_hole_pay_for_the_search_with_three_losses_in_ten_minutes(
         let peer = pair.client();
         let own = peer.endpoint.connection(peer.id.unwrap()).unwrap().info(pair.sim.now());
         let again = own.counters.bytes_retransmitted;
-        // Those of the hole's discovery beside.
+        // Those of the black hole's detection not included.
         assert!((6 * 1000..16 * 1400).contains(&again), "{preset}: {again}");
     }
 }
@@ -173,7 +173,7 @@ fn options(preset: &str) -> ConnectionOptions {
     ConnectionOptions { policy, ..ConnectionOptions::default() }
 }
 
-/// A fast path whose first link, from the client, takes packets of `mtu` bytes and drops others without a word.
+/// A fast path whose first link, from the client, carries packets of `mtu` bytes and silently drops larger ones.
 fn hole(mtu: Option<u64>, preset: &str) -> Pair {
     let link = LinkConfig { rate: Rate::from_bits_per_second(20_000_000), ..half(RTT) };
     let links = Directions { forward: LinkConfig { mtu, ..link.clone() }, backward: link };
@@ -208,7 +208,7 @@ fn the_largest_size_that_passes_a_black_hole_is_found() {
         let mut pair = hole(Some(1400), preset);
         upload(&mut pair, 3_000_000, MINUTE);
         assert_eq!(path_mtu(&pair), 1400, "{preset}");
-        // It grows behind our back; after ten minutes it is looked at again.
+        // The path MTU rises without notice; after ten minutes it is probed again.
         pair.sim.set_link_mtu(LinkId(0), None);
         upload(&mut pair, 3_000_000, MINUTE);
         assert_eq!(path_mtu(&pair), 1400, "{preset}");
@@ -224,7 +224,7 @@ fn an_outage_leaves_segments_as_large_as_they_were() {
         for outage in [2000, 5000, 9000, 20_000] {
             let mut pair = hole(None, preset);
             upload(&mut pair, 1_000_000, MINUTE);
-            // Nothing passes, whatever its size.
+            // No packet of any size passes.
             pair.sim.set_link_mtu(LinkId(0), Some(1));
             let client = pair.client;
             pair.sim.with_host(client, |peer, now| {
@@ -233,7 +233,7 @@ fn an_outage_leaves_segments_as_large_as_they_were() {
             });
             pair.run_for(Duration::from_millis(outage));
             pair.sim.set_link_mtu(LinkId(0), None);
-            // A wide window lets much of it leave before a probe's fate is known.
+            // A large window lets much data leave before a probe's fate is known.
             upload(&mut pair, 3_000_000, MINUTE * 2);
             assert_eq!(path_mtu(&pair), 1500, "{preset} after {outage} ms");
         }

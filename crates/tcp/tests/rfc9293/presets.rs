@@ -1,4 +1,4 @@
-//! Section 3.8.3 under each preset: when SYNs and data are sent again, and when a connection is given up.
+//! Section 3.8.3 under each preset: times of retransmitted SYNs and data, and when a connection fails.
 
 use base::Instant;
 use recovery::RecoveryPolicy;
@@ -7,13 +7,13 @@ use tcp::{ConnectionOptions, Event, Failure};
 
 use crate::support::Bench;
 
-/// The options of an application that chooses nothing but a preset.
+/// The options of an application that chooses only a preset.
 fn options(preset: &str) -> ConnectionOptions {
     let policy = RecoveryPolicy::tcp_preset(preset).unwrap();
     ConnectionOptions { policy: policy.into(), ..ConnectionOptions::default() }
 }
 
-/// When segments left, in milliseconds since `start`.
+/// Times of segments, in milliseconds since `start`.
 fn times(bench: &Bench, start: Instant) -> Vec<u64> {
     bench.sent.iter().map(|(at, _, _)| at.since(start).as_millis()).collect()
 }
@@ -35,15 +35,15 @@ fn every_preset_asks_for_three_minutes_before_it_gives_up_opening() {
     for (preset, _) in TCP_PRESETS {
         let mut bench = Bench::opening(options(preset));
         let start = bench.now;
-        // RFC 6298, sections 2.1 and 5.5; a minute is the most that a timeout is. The first four of `latency` begin with a quarter
-        // of a second, do not double beyond a second, as in Linux, and do not count towards the seven that give up.
+        // RFC 6298, sections 2.1 and 5.5; a timeout is a minute at most. The first four of `latency` begin with a quarter
+        // of a second, do not double beyond a second, as in Linux, and do not count towards the seven that end the connection.
         let doubled = [0, 1000, 3000, 7000, 15_000, 31_000, 63_000, 123_000];
         let (first, begin): (&[u64], u64) = match preset.starts_with("latency") {
             true => (&[0, 250, 750, 1750], 2750),
             false => (&[], 0),
         };
         let expected = first.iter().copied().chain(doubled.iter().map(|at| at + begin));
-        // The failure is looked for each 100 ms.
+        // The test polls for the failure every 100 ms.
         let ends = (begin + 183_000).next_multiple_of(100);
         assert_eq!(failed_at(&mut bench, start), (ends, Failure::NoAnswer), "{preset}");
         assert_eq!(times(&bench, start), expected.collect::<Vec<_>>(), "{preset}");
@@ -74,14 +74,14 @@ fn doubled(first: f64, most: f64) -> Vec<u64> {
 
 #[test]
 fn no_preset_gives_a_connection_up_before_a_hundred_seconds() {
-    // The round trip is next to nothing, so that the least timeout counts. Linux' linear ones for thin streams are
+    // The round trip is negligible, so that the least timeout applies. Linux' linear ones for thin streams are
     // six: 200 ms, and the seventh as long; those of `thin` are never longer than a second.
     let linear = (1..=7).map(|expiry| expiry * 200);
     let paper: Vec<u64> = linear
         .clone()
         .chain([1800, 2600, 4200, 7400, 13_800, 26_600, 52_200, 103_400, 163_400])
         .collect();
-    // Of those, an expiry counts if a timeout that doubles with each one that counted would have expired, too: at 0.2,
+    // Of those, an expiry counts if a timeout that doubles with each counted expiry would have expired, too: at 0.2,
     // 0.6, 1.4, 3.6, 7.6, 14.6, 27.6, 53.6 and 105.6 s, and then each minute.
     let thin: Vec<u64> =
         linear.chain([1800, 2600]).chain((3..=525).map(|second| second * 1000 + 600)).collect();
@@ -106,7 +106,7 @@ fn no_preset_gives_a_connection_up_before_a_hundred_seconds() {
             "latency" | "latency-lean" | "latency-max" => latency.clone(),
             _ => thin.clone(),
         };
-        // The last is the reset that tells the peer.
+        // The last segment is the reset that informs the peer.
         assert_eq!(times(&bench, start)[1..], expected, "{preset}");
         let last = expected[expected.len() - 1];
         assert_eq!((at, failure), (last.next_multiple_of(100), Failure::TimedOut), "{preset}");

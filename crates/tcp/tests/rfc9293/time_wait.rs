@@ -1,4 +1,4 @@
-//! TIME-WAIT and connections that are opened anew between the same addresses (RFC 9293, section 3.6.1; RFC 6191).
+//! TIME-WAIT and connections reopened between the same addresses (RFC 9293, section 3.6.1; RFC 6191).
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ fn endpoint(options: EndpointOptions, accepted: ConnectionOptions, backlog: usiz
     bench
 }
 
-/// A connection from the peer, closed by this side first and let go of; the peer's FIN was 1.
+/// A connection that the peer opened, closed by this side first and released; the peer's FIN had number 1.
 fn wait_after(mut bench: Bench) -> Bench {
     bench.inject("S 0:0(0) <mss 1460>");
     bench.inject(". 1:1(0) ack 1");
@@ -35,7 +35,7 @@ fn still_waits(bench: &mut Bench) {
 
 #[test]
 fn a_syn_for_which_there_is_no_room_does_not_end_it() {
-    // As many connections as may be: another one from the same peer.
+    // The maximum number of connections: another one from the same peer.
     let options = EndpointOptions { max_connections: 1, ..EndpointOptions::default() };
     let mut bench = wait_after(endpoint(options, Bench::plain(), 10));
     bench.remote.set_port(4001);
@@ -59,7 +59,7 @@ fn it_is_not_given_up_for_a_cookie_whose_number_may_lie_among_the_old_ones() {
     assert_eq!(bench.endpoint.stats().cookies_sent, 0);
     still_waits(&mut bench);
 
-    // With a backlog of nothing every other SYN is answered by a cookie.
+    // With a backlog of zero a cookie answers every other SYN.
     let mut bench = wait_after(endpoint(none, Bench::plain(), 10));
     assert_eq!(bench.endpoint.stats().cookies_sent, 1);
     bench.inject("S 70:70(0)");
@@ -90,7 +90,7 @@ fn where_nobody_listens_any_more_a_syn_is_acknowledged() {
     still_waits(&mut bench);
 }
 
-/// A connection that this side opened from an ephemeral port, of which there is one, and closed.
+/// A connection that this side opened from the only ephemeral port, and closed.
 fn closed(stamped: bool) -> Bench {
     let endpoint = EndpointOptions { ephemeral_ports: 80..=80, ..EndpointOptions::default() };
     let mut bench = Bench::new(endpoint);
@@ -109,7 +109,7 @@ fn closed(stamped: bool) -> Bench {
     bench
 }
 
-/// Opens a connection from a port, or from any if it is 0; where its sequence numbers begin.
+/// Opens a connection from a port, or from any if it is 0; returns its initial sequence number.
 fn open(
     bench: &mut Bench,
     port: u16,

@@ -34,7 +34,7 @@ fn a_silent_peer_is_probed_below_what_is_outstanding_and_given_up_after_dead_aft
     bench.send(10);
     bench.wait(100_000);
     let sent = std::mem::take(&mut bench.sent);
-    // The retransmissions are left aside, and so is the reset in the end.
+    // Without the retransmissions, and without the final reset.
     let probes = sent.iter().filter(|(_, segment, _)| segment.flags == Flags::ACK);
     let first = sent[0].1.seq;
     let seen: Vec<_> =
@@ -120,7 +120,7 @@ fn retransmissions_end_after_their_limit() {
 fn nobody_keeps_a_connection_alive_that_nobody_holds() {
     let mut bench = Bench::accepted(Bench::plain());
     bench.send(10);
-    // The window closes, and every probe of it is answered.
+    // The window closes, and every window probe is answered.
     bench.inject(". 1:1(0) ack 11 win 0");
     bench.send(10);
     bench.act(|endpoint, now, id| endpoint.release(now, id));
@@ -194,7 +194,7 @@ fn a_packet_too_big_makes_segments_smaller_at_once_if_it_quotes_what_is_outstand
 
 #[test]
 fn the_fourth_second_of_a_lost_syn_is_a_first_timeout_of_three() {
-    // RFC 6298, section 5.7; and one segment first (RFC 5681, section 3.1).
+    // RFC 6298, section 5.7; and an initial window of one segment (RFC 5681, section 3.1).
     let mut bench = Bench::opening(Bench::plain());
     bench.wait(1000);
     bench.sent.clear();
@@ -226,7 +226,7 @@ fn what_waits_to_be_accepted_is_limited() {
     let mut bench = Bench::new(EndpointOptions::default());
     let options = tcp::ListenOptions { backlog: 1, accepted: Bench::plain() };
     let listener = bench.endpoint.listen(address("0.0.0.0:80"), options).unwrap();
-    // A listener whose connections no application accepts: the bench would.
+    // A listener whose connections no application accepts; the bench would accept them.
     let mut open = |port| {
         bench.remote.set_port(port);
         let syn = tcp::wire::Segment {

@@ -1,5 +1,5 @@
-//! What a peer may make of the timestamps that it echoes (RFC 7323, section 4): a number that was never sent, or
-//! one from before what it acknowledges, is no measure.
+//! Echoed timestamps (RFC 7323, section 4): a value that was never sent, or one older than the acknowledged data, is no
+//! measurement.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tcp::{ConnectionInfo, ConnectionOptions};
 
 use crate::support::Bench;
 
-/// A connection whose handshake took 100 ms; the second is this side's TSval at its end.
+/// A connection whose handshake took 100 ms, and this side's TSval at its end.
 fn connected() -> (Bench, u32) {
     let options = ConnectionOptions {
         timestamps: true,
@@ -60,7 +60,7 @@ fn an_echo_from_before_is_neither_a_measure_nor_evidence() {
     }
 }
 
-/// A connection with timestamps and window scale, both agreed on.
+/// A connection with timestamps and window scale, both negotiated.
 fn agreed() -> Bench {
     let options = ConnectionOptions { timestamps: true, window_scaling: true, ..Bench::plain() };
     let mut bench = Bench::listening(options);

@@ -104,7 +104,7 @@ pub fn spawn_echo(server: Endpoint) -> SocketAddr {
     address
 }
 
-/// A policy whose timeouts do not make tests slow.
+/// A policy with short timeouts, for fast tests.
 pub fn quick() -> RecoveryPolicy {
     let mut policy = RecoveryPolicy::sctp_thin();
     policy.rto.initial = base::Duration::from_millis(100);

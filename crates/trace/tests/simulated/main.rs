@@ -1,5 +1,5 @@
-//! TCP and SCTP over the virtual network, captured on both hosts with two clocks that disagree: the analysis must find
-//! what the simulation knows.
+//! TCP and SCTP over the virtual network, captured on both hosts with two clocks that disagree: the analysis must agree with
+//! the simulation.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod needless;
@@ -23,7 +23,7 @@ fn two_captures_tell_how_many_packets_were_lost_and_how_late_the_others_were() {
     assert_eq!(receiver.undecided_packets + receiver.unmatched_packets, 0);
     assert!(receiver.clock_drift_known);
     assert!((receiver.clock_drift_ppm - 40.0).abs() < 0.5, "{}", receiver.clock_drift_ppm);
-    // The path has no jitter: every packet is as late as the fastest, what was lost is later.
+    // The path has no jitter: every packet is as late as the fastest, and a lost message is later.
     assert!(receiver.delay_variation_ms.latency.max < 0.1, "{:?}", receiver.delay_variation_ms);
     let transport = &receiver.transport_delay_ms;
     assert!((0.96..1.0).contains(&transport.share_within_1ms));

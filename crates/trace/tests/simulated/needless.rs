@@ -61,7 +61,7 @@ fn the_loss_is_estimated_where_copies_repair_it_without_a_retransmission_too() {
         let known = fates.arrived + fates.lost + fates.repaired + fates.doubtful + fates.silent;
         assert!((known..known + 20).contains(&totals.packets.data), "{case}: {fates:?}");
     });
-    // Hardly anything is retransmitted there.
+    // Hardly any data is retransmitted there.
     let (_, _, totals) = told("thin-rdb", 25, 130);
     assert!(totals.fates.repaired > 100 && totals.packets.retransmissions < 10);
 }

@@ -10,7 +10,7 @@ use trace::{Options, analyse};
 
 use crate::world::{clients, run};
 
-/// What tshark says of the client's packets with data: their number, bytes, retransmissions; and duplicate
+/// tshark's figures of the client's packets with data: number, bytes, retransmissions; and duplicate
 /// acknowledgements of the server.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counted {

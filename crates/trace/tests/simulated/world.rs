@@ -57,13 +57,13 @@ impl Tap {
     }
 }
 
-/// Both captures, and what really happened to the client's packets with data.
+/// Both captures, and the true fate of the client's packets with data.
 pub(crate) struct Truth {
     client: HostId,
     pub(crate) taps: [Tap; 2],
     pub(crate) sent: u64,
     pub(crate) arrived: u64,
-    /// Packets of TCP of which all was there already when they arrived; DATA chunks of SCTP that were.
+    /// TCP packets without new data at their arrival; DATA chunks of SCTP likewise.
     pub(crate) in_vain: u64,
     /// Messages that arrived, by number.
     there: BTreeSet<u32>,

@@ -49,19 +49,22 @@ impl Peers {
         host: Option<Host>,
         limits: &ServerLimits,
     ) -> Result<(), AcceptError> {
-        let waiting = |slot: &&Slot| slot.waits;
-        let of_host = |slot: &&Slot| host.is_some() && slot.host == host;
-        let slots = || self.slots.values();
-        if slots().len() >= limits.peers || slots().filter(waiting).count() >= limits.waiting {
-            return Err(AcceptError::TooMany);
+        let (mut waiting, mut of_host, mut waiting_of_host) = (0, 0, 0);
+        for slot in self.slots.values() {
+            let is_of_host = host.is_some() && slot.host == host;
+            waiting += usize::from(slot.waits);
+            of_host += usize::from(is_of_host);
+            waiting_of_host += usize::from(is_of_host && slot.waits);
         }
-        if slots().filter(of_host).filter(waiting).count() >= limits.waiting_per_host {
-            return Err(AcceptError::TooManyOfHost);
+        if self.slots.len() >= limits.peers || waiting >= limits.waiting {
+            Err(AcceptError::TooMany)
+        } else if waiting_of_host >= limits.waiting_per_host {
+            Err(AcceptError::TooManyOfHost)
+        } else if of_host >= limits.per_host {
+            Err(AcceptError::HostFull)
+        } else {
+            Ok(())
         }
-        if slots().filter(of_host).count() >= limits.per_host {
-            return Err(AcceptError::HostFull);
-        }
-        Ok(())
     }
 
     pub(super) fn insert(&mut self, peer: Peer<IceLite>, host: Option<Host>) -> PeerId {

@@ -129,9 +129,9 @@ impl Ice for FullAgent {
 
 /// One of the two hosts.
 pub(crate) enum End {
-    /// A page with a connection, and what it was told.
+    /// A page with a connection, and its events.
     Browser(Box<Peer<FullAgent>>, Vec<PeerEvent>),
-    /// The server, what it was told, and whether its application reads nothing.
+    /// The server, its events, and whether its application reads nothing.
     Server(Box<Server>, Vec<(PeerId, PeerEvent)>, bool),
 }
 
@@ -167,13 +167,13 @@ impl Host for End {
     }
 }
 
-/// What of a world may differ.
+/// Variations of a world.
 pub(crate) struct Setting {
     /// Links in both directions.
     pub(crate) link: LinkConfig,
-    /// Seed of everything.
+    /// Seed of all random streams.
     pub(crate) seed: u64,
-    /// End of DTLS that the server takes.
+    /// Role in DTLS that the server takes.
     pub(crate) role: Role,
     /// Settings of the browser's DTLS.
     pub(crate) browser: Settings,
@@ -188,7 +188,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// A browser with DTLS 1.3 as the client, over a link that loses this many packets of a hundred.
+    /// A browser with DTLS 1.3 as the client, over a link that loses this percentage of packets.
     pub(crate) fn new(loss_percent: u64) -> Setting {
         let loss = base::Probability::from_ratio(loss_percent, 100);
         Setting {
@@ -332,7 +332,7 @@ impl World {
         })
     }
 
-    /// The server's application stops reading what it is told, or begins again.
+    /// The server's application stops reading its events, or resumes.
     pub(crate) fn set_deaf(&mut self, is_deaf: bool) {
         self.simulation.with_host(self.server, |end, _| {
             if let End::Server(_, _, deaf) = end {
@@ -341,7 +341,7 @@ impl World {
         });
     }
 
-    /// What the page was told.
+    /// Events of the page.
     pub(crate) fn told_browser(&self) -> &[PeerEvent] {
         match self.simulation.host(self.browser) {
             End::Browser(_, told) => told,
@@ -349,7 +349,7 @@ impl World {
         }
     }
 
-    /// What the server's application was told.
+    /// Events of the server's application.
     pub(crate) fn told_server(&self) -> Vec<PeerEvent> {
         match self.simulation.host(self.server) {
             End::Server(_, told, _) => told.iter().map(|(_, event)| event.clone()).collect(),

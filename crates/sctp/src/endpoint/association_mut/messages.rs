@@ -85,7 +85,7 @@ impl AssociationMut<'_> {
         let slot = self.endpoint.table.slot_mut(self.id)?;
         let message = slot.association.receive(now)?;
         // Reading may open the window, which a SACK must report.
-        if slot.association.next_timeout().is_some_and(|at| at <= now) {
+        if slot.association.sack_deadline().is_some_and(|at| at <= now) {
             self.unsettled = true;
         } else {
             note(&mut self.endpoint.memory, self.id, slot);

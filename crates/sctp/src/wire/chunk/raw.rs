@@ -21,6 +21,12 @@ pub struct RawChunk<'a> {
 }
 
 impl<'a> RawChunk<'a> {
+    /// Whether a packet that begins with it may carry the sender's own tag, reflected (RFC 9260, section 8.5.1).
+    #[inline]
+    pub(crate) fn reflects_tag(&self) -> bool {
+        self.chunk_type.reflects_tag(self.flags)
+    }
+
     #[inline]
     pub(in super::super) fn from_tlv(tlv: Tlv<'a>) -> Self {
         let [chunk_type, flags] = tlv.head.to_be_bytes();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::super::builder::PacketBuilder;
 use super::super::checksum;
 use super::super::chunk::{CookieAck, CookieEcho, Data, DataFlags};
-use super::super::ids::{Ppid, Ssn, StreamId, Tsn};
+use super::super::ids::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use super::super::registry::{ChunkType, ParameterType};
 use super::*;
 

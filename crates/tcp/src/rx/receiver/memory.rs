@@ -4,6 +4,12 @@ use super::Receiver;
 use crate::memory::{LEAST, MemoryState};
 
 impl Receiver {
+    /// The state of the memory budget.
+    #[inline]
+    pub(crate) fn memory(&self) -> MemoryState {
+        self.memory
+    }
+
     /// Sets the state of the memory budget.
     pub(crate) fn set_memory(&mut self, state: MemoryState) {
         self.memory = state;
