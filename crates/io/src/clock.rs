@@ -105,17 +105,18 @@ impl Alarm {
 
     /// Has `waker` woken at `at`, in place of what was set before; none: not any more. May wake it at other times, too.
     pub(crate) fn set(&mut self, at: Option<Instant>, waker: &Waker) {
+        let clock = self.clock;
         match (&mut self.means, at) {
             #[cfg(target_os = "linux")]
             (Means::Own(timer), _) => {
-                if timer.set(self.clock, at, waker).is_err()
+                if timer.set(at, |at| clock.until(at), waker).is_err()
                     && let Ok(place) = Place::take()
                 {
                     self.means = Means::Shared(place);
                     self.set(at, waker);
                 }
             }
-            (Means::Shared(place), Some(at)) => place.set(self.clock.to_std(at), waker),
+            (Means::Shared(place), Some(at)) => place.set(clock.to_std(at), waker),
             (Means::Shared(place), None) => place.clear(),
         }
     }

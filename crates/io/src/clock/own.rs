@@ -17,8 +17,6 @@ use rustix::time::{
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::unix::pipe;
 
-use super::Clock;
-
 /// Alarms of a process that have a timer of their own, at most.
 const MOST: usize = 16;
 
@@ -62,16 +60,16 @@ impl OwnTimer {
         Some(OwnTimer { timer, set: None, _share: share })
     }
 
-    /// Has `waker` woken at `at`; none: not any more.
+    /// Has `waker` woken at `at`; none: not any more. `until` says how long it is until then.
     pub(super) fn set(
         &mut self,
-        clock: Clock,
         at: Option<Instant>,
+        until: impl FnOnce(Instant) -> Duration,
         waker: &Waker,
     ) -> io::Result<()> {
         if self.set != at {
             // A span of zero stops the timer.
-            let span = at.map(|at| clock.until(at).max(Duration::from_nanos(1)));
+            let span = at.map(|at| until(at).max(Duration::from_nanos(1)));
             self.start(span.unwrap_or(Duration::ZERO))?;
             self.set = at;
         }
