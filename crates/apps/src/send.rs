@@ -32,7 +32,6 @@ use thinstream::{
 use crate::files::{EventFile, PacketFile, unwritten};
 use crate::keys::ServerKey;
 use crate::notice::Notice;
-use crate::transfer::TransferReport;
 use crate::{paths, stamp};
 use feed::Feed;
 use meter::Meter;
@@ -188,9 +187,9 @@ impl SendOptions {
 }
 
 impl SendOptions {
-    /// Whether measuring messages are as short as an association wants them.
+    /// Whether measuring messages, and answers to them, are as short as an association wants them.
     fn check_size(&self) -> Result<(), SendFailure> {
-        let maximum = AssociationOptions::default().max_message_size;
+        let maximum = stamp::longest_measured();
         match &self.messages {
             Messages::Workload { plan, .. } if plan.size.largest() > maximum as u64 => {
                 let size = usize::try_from(plan.size.largest()).unwrap_or(usize::MAX);
@@ -262,8 +261,7 @@ pub async fn send_until(
     let ended = run.transfer_all(&mut source, stop).await;
     let duration = clock.now().since(started);
     run.take_events();
-    let transfer = run.association.stats().map(|all| TransferReport::new(&all, options.carrier));
-    let mut report = SendReport::new(options, duration, &meter, transfer.unwrap_or_default());
+    let mut report = SendReport::new(options, duration, &meter, run.report());
     report.fail(ended.as_ref().err());
     report.interrupted = run.interrupted.get();
     report.losses = run.losses.report;

@@ -8,10 +8,18 @@
 use base::{Duration, Instant};
 use bytes::{BufMut, Bytes, BytesMut};
 use io::Clock;
-use thinstream::{Payload, Ppid};
+use thinstream::{AssociationOptions, Payload, Ppid};
 
 /// Payload protocol identifier of measuring messages and of answers to them: "tSPr".
 pub const MEASURED: Ppid = Ppid(0x7453_5072);
+
+/// Bytes of an answer before the message: the time.
+const ANSWER_HEAD: usize = size_of::<u64>();
+
+/// Bytes of the longest measuring message: with an answer to it an association has to take more.
+pub(crate) fn longest_measured() -> usize {
+    AssociationOptions::default().max_message_size.saturating_sub(ANSWER_HEAD)
+}
 
 /// `at` as an instant after 1970: comparable between processes of one machine.
 pub(crate) fn wall(clock: Clock, at: Instant) -> Instant {
@@ -20,7 +28,7 @@ pub(crate) fn wall(clock: Clock, at: Instant) -> Instant {
 
 /// The answer to a measuring message received at `received`.
 pub(crate) fn answer(received: Instant, message: &Payload) -> Bytes {
-    let mut answer = BytesMut::with_capacity(8 + message.len());
+    let mut answer = BytesMut::with_capacity(ANSWER_HEAD + message.len());
     answer.put_u64(received.as_nanos());
     for part in message.parts() {
         answer.extend_from_slice(part);

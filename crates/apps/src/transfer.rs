@@ -9,7 +9,8 @@ use thinstream::{AssociationStats, Carrier};
 use crate::paths::{self, PathReport};
 use crate::retransmissions::Retransmissions;
 
-/// Counters of one side of an association.
+/// Counters of one side of an association. Of associations that followed each other, counts are those of all, and times,
+/// windows and shares those of the last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TransferReport {
     /// Chunks sent again, by cause and order.
@@ -75,10 +76,9 @@ impl TransferReport {
         report
     }
 
-    /// Adds the counters of another of `count` associations; of times, windows and shares the sum becomes their mean.
-    pub(crate) fn add(&mut self, other: &TransferReport, count: usize) {
-        let TransferReport { retransmissions, srtt_ms, queueing_mean_ms, .. } = *other;
-        self.retransmissions.add(retransmissions);
+    /// Adds the counters of another association, and takes the longest time that messages waited.
+    pub(crate) fn add_counts(&mut self, other: &TransferReport) {
+        self.retransmissions.add(other.retransmissions);
         self.spurious += other.spurious;
         self.timeouts += other.timeouts;
         self.packets_sent += other.packets_sent;
@@ -87,6 +87,13 @@ impl TransferReport {
         self.bytes_received += other.bytes_received;
         self.abandoned_unsent += other.abandoned_unsent;
         self.abandoned_sent += other.abandoned_sent;
+        self.queueing_max_ms = self.queueing_max_ms.max(other.queueing_max_ms);
+    }
+
+    /// Adds the counters of another of `count` associations; of times, windows and shares the sum becomes their mean.
+    pub(crate) fn add(&mut self, other: &TransferReport, count: usize) {
+        self.add_counts(other);
+        let TransferReport { srtt_ms, queueing_mean_ms, .. } = *other;
         let share = count.max(1) as f64;
         let mean = |sum: Option<f64>, one: Option<f64>| match (sum, one) {
             (sum, Some(one)) => Some(sum.unwrap_or(0.0) + one / share),
@@ -97,7 +104,6 @@ impl TransferReport {
         self.rto_ms += other.rto_ms / share;
         self.cwnd += other.cwnd / count.max(1) as u64;
         self.loss += other.loss / share;
-        self.queueing_max_ms = self.queueing_max_ms.max(other.queueing_max_ms);
     }
 }
 

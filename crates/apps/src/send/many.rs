@@ -186,17 +186,11 @@ impl Common {
         };
         let mut run = Run::new(&self.options, self.clock, association, &self.meter, None);
         let ended = run.transfer_all(&mut source, std::pin::pin!(self.stop())).await;
-        let stats = run.association.stats();
-        let transfer = stats.map(|stats| TransferReport::new(&stats, self.options.carrier));
+        let transfer = Box::new(run.report());
         let (losses, interrupted) = (run.losses.report, run.interrupted.get());
         drop(run);
         endpoint.close().await;
-        Outcome::Transferred {
-            transfer: Box::new(transfer.unwrap_or_default()),
-            failure: ended.err(),
-            losses,
-            interrupted,
-        }
+        Outcome::Transferred { transfer, failure: ended.err(), losses, interrupted }
     }
 
     async fn reach(&self) -> Result<Reached, SendFailure> {

@@ -14,6 +14,7 @@ use super::reconnecting::{self, Losses};
 use super::source::Source;
 use crate::files::EventFile;
 use crate::notice::Notice;
+use crate::transfer::TransferReport;
 use crate::{paths, stamp, trouble};
 
 /// Time between two reports of progress.
@@ -37,6 +38,10 @@ pub(super) struct Run<'a> {
     /// The process was asked to end before all was sent.
     pub(super) interrupted: Cell<bool>,
     pub(super) losses: Losses,
+    /// Counts of associations that were replaced after a failure.
+    earlier: TransferReport,
+    /// The report once the association has failed: nothing can be read of one that was replaced.
+    failed: Option<TransferReport>,
     /// Messages whose answers do not come, since their association failed.
     lost: u64,
 }
@@ -59,6 +64,8 @@ impl<'a> Run<'a> {
             said: said.map(RefCell::new),
             interrupted: Cell::new(false),
             losses: Losses::default(),
+            earlier: TransferReport::default(),
+            failed: None,
             lost: 0,
         };
         run.association.record_recovery_events(run.records());
@@ -85,6 +92,7 @@ impl<'a> Run<'a> {
             let ended = self.transfer(source, stop.as_mut()).await;
             let Err(Ended::Association(error)) = &ended else { return ended };
             let left = self.losses.on_failure(self.clock.now(), self.association.stats().as_ref());
+            self.failed = Some(self.report());
             let again = self.options.reconnect && !self.interrupted.get();
             if !again || !reconnecting::may_help(error) {
                 return ended;
@@ -108,7 +116,20 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The report of the association, with the counts of those before it.
+    pub(super) fn report(&self) -> TransferReport {
+        if let Some(report) = &self.failed {
+            return report.clone();
+        }
+        let stats = self.association.stats();
+        let report = stats.map(|stats| TransferReport::new(&stats, self.options.carrier));
+        let mut report = report.unwrap_or_default();
+        report.add_counts(&self.earlier);
+        report
+    }
+
     fn go_on_with(&mut self, anew: Association) {
+        self.earlier = self.failed.take().unwrap_or_default();
         self.lost = self.answers_missing();
         anew.record_recovery_events(self.records());
         self.association = anew;

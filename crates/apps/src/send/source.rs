@@ -8,7 +8,7 @@ use io::{Alarm, Clock};
 use lab::{
     Arrivals, DueMessage, Limit, MessageSource, Probe, Recording, Sizes, Workload, WorkloadPlan,
 };
-use thinstream::{AssociationOptions, Ppid};
+use thinstream::Ppid;
 
 use super::ended::Ended;
 use super::{Feed, Messages, SendFailure};
@@ -52,7 +52,7 @@ impl Pace {
                     Limit::Time(span) => begin + *span,
                     Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,
                 };
-                let longest = AssociationOptions::default().max_message_size;
+                let longest = stamp::longest_measured();
                 let due = recording.due(0, stream.as_deref(), (begin, end), longest)?;
                 MessageSource::listed(due)
             }

@@ -191,6 +191,25 @@ async fn wrong_input_fails_before_the_network_is_touched() {
 }
 
 #[tokio::test]
+async fn the_longest_message_comes_back_and_a_longer_one_is_refused_with_the_longest() {
+    let (address, _stop, _serving) = server(|_| ()).await;
+    let of = |size| {
+        let mut options = quickly(address, 2);
+        let Messages::Workload { plan, .. } = &mut options.messages else { unreachable!() };
+        plan.size = lab::Sizes::Constant(size);
+        options
+    };
+    let longest = stamp::longest_measured();
+    let report = send_until(&of(longest), &mut |_| (), pending()).await.unwrap();
+    assert_eq!((report.messages, report.answers, report.failure), (2, 2, None));
+    let failure = send_until(&of(longest + 1), &mut |_| (), pending()).await.unwrap_err();
+    assert!(
+        failure.is_usage() && failure.to_string().contains(&format!("{longest}B")),
+        "{failure}"
+    );
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_there_is_a_network_failure_with_its_address() {
     let hole = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut options = quickly(hole.local_addr().unwrap(), 1);
@@ -270,6 +289,9 @@ async fn where_it_is_wanted_a_killed_server_is_connected_to_again_and_the_gap_is
     let mut options = quickly(address, 1_500);
     options.reconnect = true;
     options.patience = Duration::from_secs(5);
+    let name = format!("thinstream-reconnecting-{}.jsonl", std::process::id());
+    let events = std::env::temp_dir().join(name);
+    options.events = Some(events.clone());
     let mut lines = Vec::new();
     let mut notice = |notice| {
         if let Notice::Line(line) = notice {
@@ -286,6 +308,11 @@ async fn where_it_is_wanted_a_killed_server_is_connected_to_again_and_the_gap_is
     let (_, kill, thread) = restart.await.unwrap();
     assert_eq!((report.messages, report.failure.as_deref()), (1_500, None), "{report}");
     assert!(report.losses.reconnections >= 1 && report.losses.longest_gap_s > 0.0, "{report}");
+    let recorded = std::fs::read_to_string(&events).unwrap();
+    std::fs::remove_file(&events).unwrap();
+    let timeouts = recorded.lines().filter(|line| line.contains("\"event\":\"timeout\"")).count();
+    assert!(timeouts > 0, "a silent server costs some");
+    assert_eq!(report.transfer.timeouts, timeouts as u64, "those of both associations: {report}");
     let unanswered = report.messages - report.answers;
     assert!(report.answers > 100 && unanswered >= report.losses.unsent, "{report}");
     assert!(lines.iter().any(|line| line.contains("not acknowledged")), "{lines:?}");
