@@ -31,6 +31,9 @@ pub enum KeyError {
         /// Bits of its permissions.
         mode: u32,
     },
+    /// There is a file where a new key should be.
+    #[error("there is a file \"{}\" already, and none is replaced by a key: name another file", .0.display())]
+    Taken(PathBuf),
     /// What it has is not what it should have.
     #[error("\"{}\": {wrong}", path.display())]
     Content {
@@ -128,8 +131,12 @@ pub fn make_key(path: &Path) -> Result<Identity, KeyError> {
     let identity = new_identity();
     let text = identity.to_pem().map_err(|error| content(path, error))?;
     make_folder_of(path).map_err(failed)?;
-    let mut file =
-        private(OpenOptions::new().write(true).create_new(true), path).map_err(failed)?;
+    let mut file = match private(OpenOptions::new().write(true).create_new(true), path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(KeyError::Taken(path.to_owned()));
+        }
+        opened => opened.map_err(failed)?,
+    };
     if let Err(error) = file.write_all(text.as_bytes()).and_then(|()| file.sync_all()) {
         // Half a key is none.
         let _ = fs::remove_file(path);
@@ -164,6 +171,20 @@ fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)
+}
+
+/// Adds a line to a list, as a whole or not at all: with half a line the list would be refused from then on.
+fn add_line(mut list: File, line: &str) -> io::Result<()> {
+    let before = list.metadata()?.len();
+    // A last line without an end must not swallow the new one.
+    let mut text = String::new();
+    (&list).take(LONGEST).read_to_string(&mut text)?;
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let written = list.write_all(format!("{gap}{line}\n").as_bytes());
+    if written.is_err() {
+        let _ = list.set_len(before);
+    }
+    written
 }
 
 /// Trust in the peers of a list.
@@ -243,12 +264,10 @@ impl ServerKey {
         let append = || {
             make_folder_of(file)?;
             let mut options = OpenOptions::new();
-            let mut list = private(options.append(true).read(true).create(true), file)?;
-            // A last line without an end must not swallow the new one.
-            let mut text = String::new();
-            (&list).take(LONGEST).read_to_string(&mut text)?;
-            let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            list.write_all(format!("{gap}{line}\n").as_bytes())
+            let list = private(options.append(true).read(true).create(true), file)?;
+            // Where files cannot be locked, two commands at one time are no worse off than without.
+            let _ = list.lock();
+            add_line(list, line)
         };
         append().map_err(|error| FileError::new("write", file, error))
     }
