@@ -84,7 +84,7 @@ async fn a_wrong_request_is_refused_with_what_would_be_right() {
         ("POST /offer", SDP, "\u{0}\u{1f600}", 400, "line 1"),
         ("POST /offer?policy=none", SDP, OFFER, 400, "latency"),
         ("POST /offer?p=rfc", SDP, OFFER, 400, "policy=NAME"),
-        ("DELETE /setting", JSON, "{}", 405, "GET or POST"),
+        ("DELETE /setting", JSON, "{}", 405, "GET, HEAD, POST"),
         ("POST /setting", SDP, "{}", 415, "expected application/json"),
         ("POST /setting", JSON, "{}", 400, "delay_ms"),
         ("POST /setting", JSON, &set(1, "1,\"rate\":1", 30), 400, "rate"),
@@ -97,6 +97,23 @@ async fn a_wrong_request_is_refused_with_what_would_be_right() {
         let (given, body) = ask(server, request, content, body).await;
         assert_eq!(given, status, "{request}: {body}");
         assert!(body.contains(reason), "{request}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_comes_alone_and_a_refused_method_is_told_which_there_are() {
+    let server = server().await;
+    for path in ["/", "/main.js", "/setting"] {
+        let request = |method: &str| {
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        };
+        let whole = answers(server, &request("GET")).await;
+        let head = answers(server, &request("HEAD")).await;
+        assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
+        let length = whole.split_once("\r\n\r\n").unwrap().1.len();
+        assert!(head.contains(&format!("content-length: {length}\r\n")), "{head}");
+        let refused = answers(server, &request("PATCH")).await;
+        assert!(refused.starts_with("HTTP/1.1 405 ") && refused.contains("\r\nallow: GET, HEAD"));
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /`, and what the page consists of | the page |
+//! | `GET /`, and what the page consists of (or `HEAD`) | the page |
 //! | `POST /offer?policy=NAME`, `application/sdp` | 201 with the answer, as WHIP (RFC 9725) has it |
-//! | `GET /setting` | the link and the messages, as JSON |
+//! | `GET /setting` (or `HEAD`) | the link and the messages, as JSON |
 //! | `POST /setting`, `application/json` with `delay_ms`, `loss_percent` and `interval_ms` | 204 |
 //!
 //! Both POSTs have a type of content that no page of another origin may send without being asked, and nothing here asks.
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use base::{Duration, Probability};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{ALLOW, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -66,16 +66,17 @@ async fn answer(
     let path = request.uri().path().to_owned();
     if let Some((_, content, body)) = FILES.iter().find(|(name, ..)| *name == path) {
         return match *request.method() {
-            Method::GET => typed(StatusCode::OK, content, (*body).to_owned()),
-            _ => text(StatusCode::METHOD_NOT_ALLOWED, "expected GET"),
+            // Of an answer to HEAD, the server sends the head alone.
+            Method::GET | Method::HEAD => typed(StatusCode::OK, content, (*body).to_owned()),
+            _ => expected("GET, HEAD"),
         };
     }
     let answered = match (request.method(), path.as_str()) {
         (&Method::POST, "/offer") => answer_offer(request, between, pages).await,
         (&Method::POST, "/setting") => set(request, pages).await,
-        (&Method::GET, "/setting") => Ok(setting(pages)),
-        (_, "/offer") => Ok(text(StatusCode::METHOD_NOT_ALLOWED, "expected POST")),
-        (_, "/setting") => Ok(text(StatusCode::METHOD_NOT_ALLOWED, "expected GET or POST")),
+        (&Method::GET | &Method::HEAD, "/setting") => Ok(setting(pages)),
+        (_, "/offer") => Ok(expected("POST")),
+        (_, "/setting") => Ok(expected("GET, HEAD, POST")),
         _ => Ok(text(StatusCode::NOT_FOUND, "there are /, /offer and /setting")),
     };
     answered.unwrap_or_else(|refusal| *refusal)
@@ -165,6 +166,13 @@ async fn body(
     })?;
     String::from_utf8(bytes.to_bytes().into())
         .map_err(|_| refuse(StatusCode::BAD_REQUEST, "the body is not UTF-8"))
+}
+
+/// The refusal of a method, with those that there are (RFC 9110, section 15.5.6).
+fn expected(methods: &'static str) -> Response<Full<Bytes>> {
+    let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, &format!("expected {methods}"));
+    refusal.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    refusal
 }
 
 fn typed(status: StatusCode, content: &'static str, body: String) -> Response<Full<Bytes>> {
