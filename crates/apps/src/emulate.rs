@@ -60,6 +60,9 @@ pub async fn emulate_until(
     stop: impl Future<Output = ()>,
 ) -> Result<EmulateReport, EmulateError> {
     options.paths.iter().try_for_each(check_forward)?;
+    // Each client takes a descriptor; where the limit cannot be raised, fewer have room.
+    #[cfg(target_os = "linux")]
+    let _ = io::raise_descriptor_limit();
     let clock = Clock::start();
     let paths = options.paths.iter().enumerate();
     let mut emulators = paths

@@ -40,25 +40,28 @@ pub struct EmulatorConfig {
     /// Where the sockets towards the server are bound: each at this address and a free port. The unspecified
     /// address lets the system choose; on the paths of a multihomed association it must differ.
     pub source: SocketAddr,
-    /// Clients at a time; datagrams of more are dropped and counted.
+    /// Clients at a time, if the system gives as many sockets; datagrams of more are dropped and counted.
     pub clients_max: usize,
     /// After this time without a datagram in either direction a client's socket is closed.
     pub idle_timeout: Duration,
+    /// After this time without a datagram a client makes room for another where there is none.
+    pub makes_room_after: Duration,
     /// Payload bytes on each link at a time; more are dropped and counted. Not a property of the network
     /// (that is the link's queue) but a guard of this machine's memory.
     pub in_transit_max: u64,
 }
 
 impl EmulatorConfig {
-    /// A relay from `listen` to `forward` for up to 512 clients, which idle for up to 5 minutes (SCTP's
-    /// heartbeats come each 30 s), with up to 256 MiB under way in each direction.
+    /// A relay from `listen` to `forward` for up to 16,384 clients, which idle for up to 5 minutes (SCTP's
+    /// heartbeats come each 30 s), or 5 s where there is no room for others, with up to 256 MiB under way in each direction.
     pub fn new(listen: SocketAddr, forward: SocketAddr) -> EmulatorConfig {
         EmulatorConfig {
             listen,
             forward,
             source: unspecified_for(forward),
-            clients_max: 512,
+            clients_max: 16_384,
             idle_timeout: Duration::from_secs(300),
+            makes_room_after: Duration::from_secs(5),
             in_transit_max: 256 << 20,
         }
     }
@@ -320,15 +323,32 @@ impl Relay {
             seat.active = now;
             return Some(seat.client.clone());
         }
-        if state.seats.len() >= self.config.clients_max || state.ended {
+        if state.ended {
             return None;
         }
-        let upstream = UdpCarrier::bind(self.config.source).ok()?;
+        let bind = || UdpCarrier::bind(self.config.source).ok();
+        let upstream = match state.seats.len() < self.config.clients_max {
+            true => bind(),
+            false => None,
+        };
+        // The system may have no more sockets, either.
+        let made = || self.make_room(state, now).then(bind).flatten();
+        let upstream = upstream.or_else(made)?;
         let client = Arc::new(Client { address: meta.remote, local: meta.local, upstream });
         let reader = tokio::spawn(read_upstream(self.clone(), client.clone())).abort_handle();
         state.accepted += 1;
         state.seats.insert(meta.remote, Seat { client: client.clone(), active: now, reader });
         Some(client)
+    }
+
+    /// Closes the socket of the client that was idle for longest, if that was long enough.
+    fn make_room(&self, state: &mut State, now: Instant) -> bool {
+        let idle = state.seats.iter().min_by_key(|(_, seat)| seat.active);
+        let idle = idle.filter(|(_, seat)| now.since(seat.active) >= self.config.makes_room_after);
+        let Some(remote) = idle.map(|(remote, _)| *remote) else { return false };
+        state.seats.remove(&remote);
+        state.expired += 1;
+        true
     }
 
     /// Puts a datagram on a link, and wakes the pump if it is to be delivered before all others.

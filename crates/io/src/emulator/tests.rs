@@ -139,6 +139,28 @@ async fn more_clients_than_allowed_are_refused_until_others_expire() {
 }
 
 #[tokio::test]
+async fn where_there_is_no_room_the_client_that_was_idle_for_longest_makes_some() {
+    let (server, first, second, third) = (bind(), bind(), bind(), bind());
+    let mut config = EmulatorConfig::new(LOOPBACK, server.local_addr());
+    config.clients_max = 2;
+    config.makes_room_after = Duration::ZERO;
+    let emulator = Emulator::start(config, link(delay(0)), link(delay(0)), Clock::start()).unwrap();
+    let mut seen = Vec::new();
+    for client in [&first, &second, &first, &third] {
+        send(client, emulator.local_addr(), b"here").await;
+        seen.push(receive(&server).await.0.remote);
+    }
+    assert_eq!(seen[0], seen[2], "the first was active again");
+    let statistics = emulator.statistics();
+    assert_eq!((statistics.clients_refused, statistics.clients_expired), (0, 1));
+    // The second client is the one that is gone.
+    send(&server, seen[0], b"first").await;
+    assert_eq!(receive(&first).await.1, "first");
+    send(&server, seen[3], b"third").await;
+    assert_eq!(receive(&third).await.1, "third");
+}
+
+#[tokio::test]
 async fn only_the_server_may_reply() {
     let (server, client, stranger) = (bind(), bind(), bind());
     let emulator = start(&server, delay(0), delay(0));
