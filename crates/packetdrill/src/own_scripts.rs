@@ -57,15 +57,23 @@ fn all_own_scripts_pass_exactly_whatever_tags_and_tsns_are() {
     assert!(fs::read_to_string(manual).unwrap().contains(&row), "docs/conformance.md lacks {row}");
 }
 
-/// `make test` runs one mutant in this many; `make mutants` runs all.
-const SHARE: u64 = 4;
-
 #[test]
 fn mutants_of_own_scripts_fail_or_stand_in_the_list_with_their_reason() {
     let suite = Suite { config: strict(), seeds: 2, ..Suite::default() };
-    let results = suite.mutate(&[folder()], SHARE).unwrap();
+    let results = suite.mutate(&[folder()], 1).unwrap();
     assert!(results.is_right(), "{results:#?}");
-    assert!(results.mutants >= 13_000, "{}", results.mutants);
+    let [all, failed, listed] = [results.mutants, results.killed, results.listed].map(grouped);
+    let text = format!("Of {all} mutants {failed} fail. The other {listed} make no difference");
+    let manual = fs::read_to_string(folder().join("../docs/conformance.md")).unwrap();
+    assert!(manual.contains(&text), "docs/conformance.md lacks: {text}");
+}
+
+/// A number below a million as the documents have it: `66,935`.
+fn grouped(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1000, number % 1000),
+    }
 }
 
 /// Flips a bit in the first byte of user data of a packet whose first chunk is DATA, or of the HMAC if it is AUTH,

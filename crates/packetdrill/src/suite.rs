@@ -100,7 +100,7 @@ impl SuiteError {
 
 impl fmt::Display for SuiteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (files that end in .pkt wanted)", self.0)
+        f.write_str(&self.0)
     }
 }
 
@@ -131,7 +131,9 @@ impl Suite {
             let before = files.len();
             match collect(path, &mut files) {
                 Ok(()) if files.len() > before => {}
-                Ok(()) => results.unreadable.push(format!("no script in {}", path.display())),
+                Ok(()) => results
+                    .unreadable
+                    .push(format!("no script, a file that ends in .pkt, in {}", path.display())),
                 Err(error) => results.unreadable.push(error.to_string()),
             }
         }
@@ -335,7 +337,8 @@ mod tests {
         let missing = Suite::default().run(&["there/is/no/such.pkt".into()]).unwrap_err();
         assert!(missing.to_string().contains("no/such.pkt"), "{missing}");
         let empty = Suite::default().run(&["src/sockets".into()]).unwrap_err();
-        assert!(empty.to_string().contains("no script in src/sockets"), "{empty}");
+        let expected = "no script, a file that ends in .pkt, in src/sockets";
+        assert_eq!(empty.to_string(), expected);
     }
 
     #[test]

@@ -64,7 +64,9 @@ impl Suite {
             read_list(path, &mut list, &mut results.stale);
         }
         if files.is_empty() {
-            return Err(SuiteError("no script found".to_owned()));
+            return Err(SuiteError(
+                "no script found: none of the paths has a file that ends in .pkt".to_owned(),
+            ));
         }
         let outcomes = in_parallel(&files, |file| self.mutate_file(file, share));
         let mut used = BTreeSet::new();

@@ -344,7 +344,8 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 fn wrong_tag(found: u32, allowed: &[u32]) -> String {
-    format!("the verification tag is {found:#x}, expected {allowed:#x?}")
+    let allowed: Vec<_> = allowed.iter().map(|tag| format!("{tag:#x}")).collect();
+    format!("the verification tag is {found:#x}, expected {}", allowed.join(" or "))
 }
 
 fn show_wanted(wanted: &SctpPacket) -> String {
@@ -354,5 +355,16 @@ fn show_wanted(wanted: &SctpPacket) -> String {
             format!("sctp: {}", chunks.join("; "))
         }
         SctpBody::Raw(raw) => format!("sctp: {raw:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_tag_is_told_on_one_line_with_those_that_would_be_right() {
+        let text = wrong_tag(0x4d, &[2, 0xb59f_e738]);
+        assert_eq!(text, "the verification tag is 0x4d, expected 0x2 or 0xb59fe738");
     }
 }
