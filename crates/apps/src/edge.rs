@@ -50,6 +50,19 @@ pub enum EdgeError {
     /// There is no TUN device.
     #[error(transparent)]
     Tun(#[from] TunError),
+    /// A network of the edge is one that this machine is in already.
+    #[error(
+        "this machine has the address {address} at {interface}, in the edge's network {}: expected a network that nothing else \
+         uses, such as 10.78.0.0/24", network.route()
+    )]
+    NetworkInUse {
+        /// Network of the edge.
+        network: Network,
+        /// The machine's address in it.
+        address: IpAddr,
+        /// Name of the interface that has the address.
+        interface: String,
+    },
     /// Two services listen at the same place.
     #[error("service {service}: cannot listen at {address}: {source}")]
     Listen {
@@ -131,6 +144,7 @@ pub async fn edge_until<S: Future<Output = ()>>(
     stop: impl Fn() -> S,
 ) -> Result<EdgeReport, EdgeError> {
     options.check()?;
+    check_networks(options)?;
     if options.setup {
         Routes::check_outside(options)?;
     }
@@ -165,6 +179,21 @@ pub async fn edge_until<S: Future<Output = ()>>(
     running.end().await;
     worked?;
     Ok(running.registry.report().await)
+}
+
+/// Refuses a network that another interface is in: the machine would take addresses of hosts there for its own, its router's
+/// perhaps.
+fn check_networks(options: &EdgeOptions) -> Result<(), EdgeError> {
+    // Where they cannot be listed, the edge is no worse off than without.
+    let mut others = ::io::interface_addresses().unwrap_or_default();
+    others.retain(|(name, _)| Some(name) != options.device.as_ref());
+    for network in &options.addresses {
+        if let Some((interface, address)) = others.iter().find(|(_, ip)| network.has(*ip)) {
+            let (interface, address) = (interface.clone(), *address);
+            return Err(EdgeError::NetworkInUse { network: *network, address, interface });
+        }
+    }
+    Ok(())
 }
 
 fn device(options: &EdgeOptions) -> TunOptions {

@@ -1,7 +1,7 @@
 //! Addresses as people write them: an IP address or a name, and a port.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 use base::ParseQuantityError;
@@ -22,15 +22,26 @@ impl FromStr for HostPort {
     fn from_str(text: &str) -> Result<HostPort, ParseQuantityError> {
         const FORM: &str =
             "a host, or a host and port such as 127.0.0.1:9899, [::1]:9899 or localhost:9899";
+        let wrong = || ParseQuantityError::new(text, FORM);
         let has_port = text.rfind(':').is_some_and(|at| !text[at..].contains(']'));
-        let whole = if has_port { text.to_owned() } else { format!("{text}:{SCTP_OVER_UDP_PORT}") };
-        let (host, port) =
-            whole.rsplit_once(':').ok_or_else(|| ParseQuantityError::new(text, FORM))?;
+        let usual = SCTP_OVER_UDP_PORT.to_string();
+        let (host, port) = match has_port {
+            true => text.rsplit_once(':').ok_or_else(wrong)?,
+            false => (text, usual.as_str()),
+        };
         let host_is_fine = !host.is_empty() && (host.starts_with('[') || !host.contains(':'));
-        match host_is_fine && port.parse::<u16>().is_ok() {
-            true => Ok(HostPort(whole)),
-            false => Err(ParseQuantityError::new(text, FORM)),
-        }
+        let port = Some(port).filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+        let port = port.and_then(|port| port.parse::<u16>().ok()).filter(|_| host_is_fine);
+        Ok(HostPort(format!("{}:{}", one_form(host), port.ok_or_else(wrong)?)))
+    }
+}
+
+/// A host in the one form by which known peers are told apart: letters of names small, addresses as short as they can be.
+fn one_form(host: &str) -> String {
+    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match inner.and_then(|inner| inner.parse::<Ipv6Addr>().ok()) {
+        Some(address) => format!("[{address}]"),
+        None => host.to_ascii_lowercase(),
     }
 }
 
@@ -39,6 +50,17 @@ impl HostPort {
     pub(crate) fn host(&self) -> &str {
         let host = self.0.rsplit_once(':').map_or(&*self.0, |(host, _)| host);
         host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Refuses port 0, at which nothing can be reached.
+    pub(crate) fn check_reachable(&self) -> Result<(), Failure> {
+        match self.0.ends_with(":0") {
+            true => Err(Failure::usage(format!(
+                "nothing can be reached at port 0 of \"{}\": expected a port from 1 to 65535",
+                self.host()
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// The first address that the system knows for it.
@@ -169,6 +191,25 @@ mod tests {
         for (text, whole) in [("localhost", "localhost:9899"), ("[::1]", "[::1]:9899")] {
             assert_eq!(text.parse::<HostPort>().unwrap().to_string(), whole);
         }
+    }
+
+    #[test]
+    fn one_host_and_port_has_one_form_however_it_is_written() {
+        for (text, whole) in [
+            ("LocalHost:09899", "localhost:9899"),
+            ("[0:0::0001]:7", "[::1]:7"),
+            ("[2001:DB8::A]", "[2001:db8::a]:9899"),
+        ] {
+            assert_eq!(text.parse::<HostPort>().unwrap().to_string(), whole);
+        }
+        assert!("localhost:+9899".parse::<HostPort>().is_err());
+    }
+
+    #[test]
+    fn port_0_is_none_to_go_to() {
+        let refused = "localhost:0".parse::<HostPort>().unwrap().check_reachable().unwrap_err();
+        assert!(refused.to_string().contains("from 1 to 65535"), "{refused}");
+        "localhost:10".parse::<HostPort>().unwrap().check_reachable().unwrap();
     }
 
     #[test]

@@ -24,33 +24,57 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::print(&String::from_utf8_lossy(&script))
 }
 
-/// Show the manual, or write it into a directory, a page for each command.
+/// Show the manual, or one page of it, or write it into a directory, a page for each command.
 ///
 /// Without a terminal the pages are printed as man(1) reads them.
 ///
-/// For example: thinstream man ~/.local/share/man/man1
+/// For example: thinstream man lab run, or thinstream man ~/.local/share/man/man1
 #[derive(clap::Args)]
 pub(crate) struct ManArguments {
-    /// Where to write thinstream.1, thinstream-demo.1 and so on; without it, all is shown.
-    #[arg(value_name = "DIR")]
-    directory: Option<PathBuf>,
+    /// A command, of which the page is shown; or where to write thinstream.1, thinstream-demo.1 and so on. Without it,
+    /// all is shown.
+    #[arg(value_name = "COMMAND..|DIR")]
+    what: Vec<PathBuf>,
 }
 
 pub(crate) fn man(arguments: &ManArguments) -> Result<(), Failure> {
     let pages = pages()?;
-    let Some(directory) = &arguments.directory else {
-        let all: Vec<u8> = pages.into_iter().flat_map(|(_, page)| page).collect();
-        if io::stdout().is_terminal() && is_shown(Command::new("man").args(["-l", "-"]), &all) {
-            return Ok(());
-        }
-        return output::print(&String::from_utf8_lossy(&all));
-    };
+    let wanted = name_of_page(&arguments.what);
+    if let Some((_, page)) = pages.iter().find(|(name, _)| Some(name) == wanted.as_ref()) {
+        return show(page);
+    }
+    match &arguments.what[..] {
+        [] => show(&pages.into_iter().flat_map(|(_, page)| page).collect::<Vec<u8>>()),
+        [directory] => write(&pages, directory),
+        [first, ..] => Err(Failure::usage(format!(
+            "no command is called so: expected one, such as \"lab run\", or a directory, not \"{}\" and more",
+            first.display()
+        ))),
+    }
+}
+
+/// The file of the page of a command, by its words.
+fn name_of_page(words: &[PathBuf]) -> Option<String> {
+    let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
+    let words = words.filter(|words| !words.is_empty())?;
+    Some(format!("thinstream-{}.1", words.join("-")))
+}
+
+fn show(page: &[u8]) -> Result<(), Failure> {
+    if io::stdout().is_terminal() && is_shown(Command::new("man").args(["-l", "-"]), page) {
+        return Ok(());
+    }
+    output::print(&String::from_utf8_lossy(page))
+}
+
+fn write(pages: &[(String, Vec<u8>)], directory: &Path) -> Result<(), Failure> {
     let failed = |path: &Path, error| Failure::file(path, error);
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     for (name, page) in pages {
         let path = directory.join(name);
         std::fs::write(&path, page).map_err(|error| failed(&path, error))?;
     }
+    output::note(&format!("{} pages: {}", pages.len(), directory.display()));
     Ok(())
 }
 
@@ -123,5 +147,22 @@ mod tests {
         {
             assert!(names.iter().any(|one| one == name), "{name} in {names:?}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_command_is_no_directory_to_write_to() {
+        let words = |words: &[&str]| -> Vec<PathBuf> { words.iter().map(PathBuf::from).collect() };
+        let pages = pages().unwrap();
+        let is_page = |name: &String| pages.iter().any(|(one, _)| one == name);
+        for command in [&["send"][..], &["lab"], &["lab", "run"]] {
+            let name = name_of_page(&words(command)).unwrap();
+            assert!(is_page(&name), "{name}");
+            man(&ManArguments { what: words(command) }).unwrap();
+            assert!(!Path::new(command[0]).exists());
+        }
+        let name = name_of_page(&words(&["man1"])).unwrap();
+        assert!(!is_page(&name), "a directory");
+        let failure = man(&ManArguments { what: words(&["lab", "nope"]) }).unwrap_err();
+        assert!(failure.to_string().contains("expected one, such as"), "{failure}");
     }
 }

@@ -111,6 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         runtime.block_on(edge(&options, &mut |notice| printer.print(notice))).map_err(|error| {
             match error {
                 EdgeError::Options(_)
+                | EdgeError::NetworkInUse { .. }
                 | EdgeError::Listen { .. }
                 | EdgeError::Routes(RouteError::NoInterface(..)) => Failure::usage(error),
                 EdgeError::Tun(ref wrong) if wrong.kind() == std::io::ErrorKind::InvalidInput => {
@@ -292,6 +293,7 @@ impl Arguments {
         }
         let services = listen.iter().zip(forward).enumerate();
         let service = |(index, (listen, forward)): (usize, (&Listen, &HostPort))| {
+            forward.check_reachable()?;
             let mut service = Service::new(*listen, forward.resolve()?);
             if let Some(named) = policies.get(index).or(policies.first()).or(common) {
                 set_policy(&mut service, named);

@@ -149,6 +149,7 @@ impl Arguments {
     }
 
     fn path(&self, path: usize) -> Result<PathOptions, Failure> {
+        self.forward[path].check_reachable()?;
         Ok(PathOptions {
             listen: self.listen[path].resolve()?,
             forward: self.forward[path].resolve()?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::lab::{Arrivals, ArrivalsText, Limit, ReplayText, Sizes, WorkloadPlan};
 use apps::ServerKey;
-use apps::send::{Framing, Input, Messages, SendOptions, send};
+use apps::send::{Framing, Input, Messages, SendFailure, SendOptions, send};
 use base::{ByteCount, Duration};
 use recovery::policy::{Only, SCTP_DEFAULT};
 use thinstream::{AssociationOptions, Fingerprint};
@@ -134,10 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let report = {
         let mut notice = live::notices();
         let sent = runtime.block_on(send(&options, &mut notice));
-        sent.map_err(|error| match error.is_usage() {
-            true => Failure::usage(error),
-            false => Failure::network(error),
-        })?
+        sent.map_err(|error| failure(&error))?
     };
     let port = (!arguments.security.raw_ip).then(|| options.to.port().to_string());
     arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
@@ -155,6 +152,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     failures.keep(printed);
     failures.keep_files(&report.unwritten);
     failures.finish()
+}
+
+/// Why nothing was sent, by its exit code.
+fn failure(error: &SendFailure) -> Failure {
+    match error {
+        SendFailure::Interrupted { .. } => Failure::Interrupted(error.to_string()),
+        error if error.is_usage() => Failure::usage(error),
+        error => Failure::network(error),
+    }
 }
 
 impl Arguments {
@@ -182,6 +188,7 @@ impl Arguments {
         self.overrides.apply(&mut policy)?;
         self.recording.check(self.from.as_deref().map(|path| ("--from", path)))?;
         let messages = self.messages()?;
+        [&self.to].into_iter().chain(&self.also).try_for_each(HostPort::check_reachable)?;
         let further: Vec<_> = self.also.iter().map(HostPort::resolve).collect::<Result<_, _>>()?;
         // What else is named decides the family.
         let named = self.local.first().map(|local| local.0).or(further.first().copied());
@@ -298,6 +305,14 @@ mod tests {
         let line = [&["127.0.0.1:9899"], typed].concat();
         let arguments = parse::<Arguments>(&line).map_err(|error| error.to_string())?;
         arguments.options().map_err(|failure| format!("{failure:?}"))
+    }
+
+    #[test]
+    fn an_interruption_before_the_server_answered_is_told_from_a_network_failure() {
+        let remote = "127.0.0.1:9899".parse().unwrap();
+        assert_eq!(failure(&SendFailure::Interrupted { remote }).exit_code(), 130);
+        let streams = SendFailure::Streams { asked: 3, granted: 2 };
+        assert_ne!(failure(&streams).exit_code(), 130);
     }
 
     #[test]

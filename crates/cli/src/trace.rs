@@ -67,6 +67,9 @@ struct Shown {
     /// Write lists of all packets, delays and intervals into this folder, as CSV (docs/traces.md).
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     csv: Option<PathBuf>,
+    /// Replace the lists that the folder of --csv has: without it such a folder is refused.
+    #[arg(long, requires = "csv", help_heading = "Output")]
+    anew: bool,
     /// Length of the intervals of which the lists tell throughput and loss.
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = some_time, help_heading = "Output")]
     interval: Duration,
@@ -197,6 +200,9 @@ impl Shown {
 
     /// Analyses, with the lists and the single packets that are asked for.
     fn analyse(&self, options: Options, failures: &mut Failures) -> Result<Report, Failure> {
+        if let Some(folder) = self.csv.as_ref().filter(|_| !self.anew) {
+            csv::check_new(folder).map_err(Failure::usage)?;
+        }
         let lists = self.csv.as_ref().map(|folder| Lists::create(folder, self.interval));
         let lists = lists.transpose().map_err(Failure::File)?;
         let numbers = || self.packets.iter().map(|range| range.0.clone()).collect();

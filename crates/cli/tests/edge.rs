@@ -73,3 +73,17 @@ fn an_edge_whose_device_is_taken_names_it_and_fails() {
     assert_eq!(second.wait(LIMIT).unwrap().code(), Some(3), "{}", second.text());
     assert!(second.text().contains("edge0"), "{}", second.text());
 }
+
+#[test]
+fn an_edge_in_a_network_that_the_machine_is_in_is_refused_and_leaves_no_device() {
+    let Some(()) = available(Wire::find()) else { return };
+    let namespace = Namespace::new().unwrap();
+    namespace.ip("addr add 10.78.0.9/24 dev lo").unwrap();
+    let refused = edge(&namespace, 9);
+    assert_eq!(refused.wait(LIMIT).unwrap().code(), Some(2), "{}", refused.text());
+    let text = refused.text();
+    assert!(text.contains("10.78.0.9 at lo") && text.contains("10.78.0.0/24"), "{text}");
+    assert!(namespace.ip("link show edge0").is_err());
+    namespace.ip("addr del 10.78.0.9/24 dev lo").unwrap();
+    edge(&namespace, 9).wait_for_line("edge0 is up", LIMIT).unwrap();
+}

@@ -18,6 +18,8 @@ pub mod emulator;
 mod error_queue;
 mod fragmentation;
 mod group;
+#[cfg(target_os = "linux")]
+mod interfaces;
 pub mod ip;
 #[cfg(target_os = "linux")]
 mod limits;
@@ -37,6 +39,8 @@ pub use driver::{Hook, Shared, run};
 #[cfg(feature = "emulator")]
 pub use emulator::{Emulator, EmulatorConfig, EmulatorStatistics, RelayPacket};
 pub use group::{Steering, bind_group, can_group};
+#[cfg(target_os = "linux")]
+pub use interfaces::interface_addresses;
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};

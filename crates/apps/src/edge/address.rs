@@ -42,6 +42,20 @@ impl Network {
         }
     }
 
+    /// Whether an address is one of the network.
+    pub fn has(&self, address: IpAddr) -> bool {
+        let common = match (self.address, address) {
+            (IpAddr::V4(one), IpAddr::V4(other)) => {
+                (u32::from(one) ^ u32::from(other)).leading_zeros()
+            }
+            (IpAddr::V6(one), IpAddr::V6(other)) => {
+                (u128::from(one) ^ u128::from(other)).leading_zeros()
+            }
+            _ => return false,
+        };
+        common >= u32::from(self.prefix)
+    }
+
     /// Whether the address is neither the network itself nor, with IPv4, its broadcast address (RFC 1122, section
     /// 3.2.1.3).
     fn is_of_a_host(&self) -> bool {
@@ -145,6 +159,22 @@ impl fmt::Display for Listen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_has_the_addresses_of_its_prefix() {
+        let network: Network = "10.78.0.2/24".parse().unwrap();
+        for (address, is_in) in [
+            ("10.78.0.1", true),
+            ("10.78.0.255", true),
+            ("10.78.1.1", false),
+            ("::ffff:10.78.0.1", false),
+        ] {
+            assert_eq!(network.has(address.parse().unwrap()), is_in, "{address}");
+        }
+        let network: Network = "fd78::2/64".parse().unwrap();
+        assert!(network.has("fd78::ffff".parse().unwrap()));
+        assert!(!network.has("fd78:1::1".parse().unwrap()));
+    }
 
     #[test]
     fn this_machine_gets_the_first_address_of_the_network_that_is_free() {

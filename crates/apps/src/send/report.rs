@@ -120,6 +120,10 @@ impl fmt::Display for SendReport {
         }
         match &self.round_trip_ms {
             Some(latency) => rows.row("round trip, ms", latency_line(latency)),
+            // Of a server that was cut off nothing is known.
+            None if self.failure.is_some() || self.interrupted => {
+                rows.row("round trip", "unknown: no answer came");
+            }
             None => rows.row("round trip", "unknown: the server does not answer messages"),
         }
         match &self.one_way_ms {

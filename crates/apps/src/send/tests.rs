@@ -6,6 +6,7 @@ use thinstream::{Fingerprint, new_identity};
 
 use super::*;
 use crate::serve::{ServeOptions, ServeReport, serve_until};
+use crate::transfer::TransferReport;
 
 /// The key of all servers.
 static KEY: LazyLock<Identity> = LazyLock::new(new_identity);
@@ -159,6 +160,16 @@ async fn a_server_that_only_counts_gives_no_latency_to_the_client() {
     drop(stop);
     let served = serving.await.unwrap();
     assert_eq!((served.messages, served.one_way_ms.unwrap().count), (10, 10));
+}
+
+#[test]
+fn a_server_that_was_cut_off_is_not_said_to_answer_no_messages() {
+    let options = SendOptions::new("127.0.0.1:9899".parse().unwrap());
+    let meter = Meter::new(true);
+    let mut report = SendReport::new(&options, Duration::ZERO, &meter, TransferReport::default());
+    assert!(report.to_string().contains("does not answer messages"));
+    report.failure = Some("nothing was heard from the peer for 30s".to_owned());
+    assert!(report.to_string().contains("no answer came"), "{report}");
 }
 
 #[tokio::test]

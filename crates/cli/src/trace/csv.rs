@@ -67,6 +67,21 @@ pub(super) struct Lists {
     waiting: Waiting<String>,
 }
 
+/// Names of the lists.
+const NAMES: [&str; 6] =
+    ["packets.csv", "latency.csv", "delays.csv", "intervals.csv", "streams.csv", "delay_cdf.csv"];
+
+/// Refuses a folder that has such lists already.
+pub(super) fn check_new(folder: &Path) -> Result<(), String> {
+    let there = NAMES.into_iter().find(|name| folder.join(name).exists());
+    there.map_or(Ok(()), |name| {
+        Err(format!(
+            "\"{}\" has {name} already: expected another folder, or --anew to replace its lists",
+            folder.display()
+        ))
+    })
+}
+
 impl Lists {
     /// Begins the lists in a folder, which is made if there is none.
     pub(super) fn create(folder: &Path, length: Duration) -> Result<Lists, String> {

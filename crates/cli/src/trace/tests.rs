@@ -130,6 +130,27 @@ fn causes_are_found_for_nearly_all_retransmissions() {
 }
 
 #[test]
+fn lists_of_before_are_replaced_only_if_that_is_asked_for() {
+    let folder = Folder::new("trace-anew");
+    let path = folder.path("demo.pcapng");
+    demo(&path, &["rfc"]);
+    let lists = folder.path("lists");
+    let line = ["summary", &path, "--csv", &lists];
+    run(&parsed(&line).unwrap()).unwrap();
+    let packets = || std::fs::read_to_string(Path::new(&lists).join("packets.csv")).unwrap();
+    let before = packets();
+    // A capture that is not there must not cost the lists of another.
+    for other in [&path, "nowhere.pcapng"] {
+        let refused = run(&parsed(&["summary", other, "--csv", &lists]).unwrap()).unwrap_err();
+        let text = refused.to_string();
+        assert!(refused.exit_code() == 2 && text.contains("--anew"), "{text}");
+        assert_eq!(packets(), before);
+    }
+    run(&parsed(&["summary", &path, "--csv", &lists, "--anew"]).unwrap()).unwrap();
+    assert_eq!(packets(), before);
+}
+
+#[test]
 fn tables_name_every_stream_and_lists_have_every_packet() {
     let folder = Folder::new("trace-tables");
     let path = folder.path("demo.pcapng");
