@@ -129,14 +129,13 @@ impl<C: SourceTransport> SourceEnd<C> {
 
     fn send_due(&mut self, now: Instant) {
         let Some(id) = self.id else { return };
-        if self.source.pours
-            && now < self.source.until
-            && let Some(sent) = self.transport.pour(now, id)
-        {
-            if sent == Sent::Failed {
-                self.fail();
+        if self.source.pours && now < self.source.until {
+            match self.transport.pour(now, id) {
+                Some(Sent::Failed) => return self.fail(),
+                Some(_) => return,
+                // What keeps the bounds of messages sends them one after the other, as they come due.
+                None => self.source.pours = false,
             }
-            return;
         }
         while let Some(mut pending) = self.next(now) {
             match self.transport.send(now, id, &mut pending) {

@@ -164,6 +164,28 @@ fn many_flows_share_a_bottleneck_and_greedy_ones_fill_it() {
     assert!(world.flows.iter().all(|ends| ends.log.borrow().meter.read > 0));
 }
 
+#[test]
+fn a_greedy_flow_of_messages_fills_the_link_though_no_measure_follows_them() {
+    let [sctp, _] = transports();
+    for set_up in [Duration::ZERO, SECOND] {
+        let greedy = FlowConfig {
+            detail: Detail::Bytes,
+            set_up,
+            ..config(sctp.clone(), Arrivals::Greedy, 1000, SECOND * 20)
+        };
+        let link = LinkConfig {
+            rate: Rate::from_bits_per_second(1_000_000),
+            queue: QueueLimit::packets(20),
+            ..LinkConfig::with_delay(Duration::from_millis(25))
+        };
+        let network = Network::Dumbbell(Directions::both(link));
+        let mut world = World::new(&network, &[greedy], None, 1).unwrap();
+        world.run_until(Instant::ZERO + SECOND * 20).unwrap();
+        let read = world.flows[0].log.borrow().meter.read as f64 * 8.0;
+        assert!((0.8..1.0).contains(&(read / 20e6)), "{set_up:?}: {read}");
+    }
+}
+
 /// How long transfers took.
 #[derive(Debug)]
 struct Durations(Rc<RefCell<Vec<Duration>>>);
