@@ -519,7 +519,11 @@ fn documents_are_in_plain_english() {
             let is_kept = path.ends_with("docs/changes.md");
             if path.extension().is_some_and(|ending| ending == "md") && !is_kept {
                 read += 1;
-                let text = std::fs::read_to_string(&path).expect("a document");
+                let mut text = std::fs::read_to_string(&path).expect("a document");
+                if path.ends_with("docs/claims.md") {
+                    // The papers' own words stay as they are.
+                    text = text.split('"').step_by(2).collect();
+                }
                 let found = prose::faults_of_document(&text).into_iter();
                 faults
                     .extend(found.map(|(line, text)| format!("{}:{line}: {text}", path.display())));

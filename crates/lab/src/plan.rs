@@ -251,7 +251,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The same plan with the seeds that follow `offset`: a replication, independent of the one without.
+    /// This plan with the seeds that follow `offset`: a replication, independent of the one without.
     ///
     /// # Errors
     /// Where the last seed is none of 64 bits.

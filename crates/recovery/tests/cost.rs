@@ -98,7 +98,7 @@ fn after_losses(policy: &Arc<RecoveryPolicy>, silence: Silence, lost: u64) -> Re
         let unit = recovery.draft_new(PathId::FIRST, 1, 100);
         recovery.on_sent(now, PathId::FIRST);
         while message < lost && recovery.ledger().lost_on(unit).is_some() {
-            now = recovery.next_timeout().unwrap();
+            now = recovery.next_timeout().expect("a timer runs for what was lost");
             recovery.on_timeout(now, false, 0);
             if let Some((unit, weight)) = recovery.next_again(PathId::FIRST, 0) {
                 recovery.draft_again(now, PathId::FIRST, unit, weight);

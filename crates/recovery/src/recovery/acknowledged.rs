@@ -26,7 +26,7 @@ const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
 struct Before {
     /// Paths on which fast recovery was in progress.
     recovering: PathSet,
-    /// Those on which an acknowledgement had arrived in it before.
+    /// Recovering paths on which an acknowledgement had arrived since recovery began.
     heard: PathSet,
 }
 
