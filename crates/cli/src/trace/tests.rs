@@ -252,7 +252,9 @@ fn losses_are_shares_of_their_stream_and_delays_are_told_of_all_together() {
     std::fs::copy(&path, &copy).unwrap();
     let line = ["latency", &path, "--receiver", &copy, "--csv", &lists, "--packets", "2-3,5"];
     run(&parsed(&line).unwrap()).unwrap();
-    let View::Latency(shown) = parsed(&line).unwrap().view else { panic!() };
+    let View::Latency(shown) = parsed(&[&line[..], &["--anew"]].concat()).unwrap().view else {
+        panic!()
+    };
     let report = shown.analyse(shown.selection.options(), &mut Failures::default()).unwrap();
     let delays = report.delays.as_ref().unwrap();
     let of_streams = report.streams.iter().filter_map(|it| it.receiver.as_ref());
