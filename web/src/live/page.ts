@@ -130,7 +130,7 @@ export class Page {
   #shown: { id: number; fate: number | null | undefined } | undefined;
 
   #changed(): void {
-    this.#controls.show(this.player.setting);
+    this.#controls.show(this.#wanted ?? this.player.setting);
     this.#knobs.show();
     this.#wrong.textContent = "";
     this.#showChanges();
@@ -154,14 +154,23 @@ export class Page {
     this.#live.textContent = text;
   }
 
+  /** What was chosen last, until it runs: choices may come faster than runs begin. */
+  #wanted: Setting | undefined;
+
   async #choose(chosen: Partial<Setting>): Promise<void> {
     this.#guide.leave();
-    const setting = { ...this.player.setting, ...chosen };
+    const setting = { ...(this.#wanted ?? this.player.setting), ...chosen };
+    this.#wanted = setting;
     setting.flow = Math.min(setting.flow, setting.flows - 1);
     // Changes of another network, and packets of other messages, are those of the past.
     if (chosen.network !== undefined || chosen.application !== undefined) setting.changes = [];
     this.#stage.picked = undefined;
-    if (await this.player.begin(setting, 0)) this.player.play(true);
+    const begun = await this.player.begin(setting, 0);
+    if (this.#wanted === setting) {
+      this.#wanted = undefined;
+      this.#controls.show(this.player.setting);
+    }
+    if (begun) this.player.play(true);
   }
 
   async #again(): Promise<void> {
@@ -170,6 +179,7 @@ export class Page {
   }
 
   async #scenario({ setting, speed, zoom, from_ms }: Scenario): Promise<void> {
+    this.#wanted = undefined;
     this.#stage.picked = undefined;
     this.#stage.view.px_per_ms = zoom * Math.min(1, Math.max(0.45, this.#stage.view.width / 900));
     this.player.speed = speed;
