@@ -161,6 +161,8 @@ struct State {
     expired: u64,
     refused: u64,
     strangers: u64,
+    /// No seat makes room for another before this instant.
+    full_until: Instant,
     /// The relay has ended: no more seats, whose readers would keep it alive.
     ended: bool,
 }
@@ -198,6 +200,7 @@ impl Emulator {
         let state = State {
             lanes: [lane(up), lane(down)],
             seats: BTreeMap::new(),
+            full_until: Instant::ZERO,
             inbox: RecvBatch::new(16),
             accepted: 0,
             expired: 0,
@@ -341,11 +344,20 @@ impl Relay {
         Some(client)
     }
 
-    /// Closes the socket of the client that was idle for longest, if that was long enough.
+    /// Closes the socket of the client that was idle for longest, if that was long enough. Where it was not, later datagrams
+    /// of clients without a seat are refused without a search until it may have been.
     fn make_room(&self, state: &mut State, now: Instant) -> bool {
+        if now < state.full_until {
+            return false;
+        }
         let idle = state.seats.iter().min_by_key(|(_, seat)| seat.active);
-        let idle = idle.filter(|(_, seat)| now.since(seat.active) >= self.config.makes_room_after);
-        let Some(remote) = idle.map(|(remote, _)| *remote) else { return false };
+        let Some((remote, active)) = idle.map(|(remote, seat)| (*remote, seat.active)) else {
+            return false;
+        };
+        state.full_until = active + self.config.makes_room_after;
+        if now < state.full_until {
+            return false;
+        }
         state.seats.remove(&remote);
         state.expired += 1;
         true

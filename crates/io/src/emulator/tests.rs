@@ -161,6 +161,34 @@ async fn where_there_is_no_room_the_client_that_was_idle_for_longest_makes_some(
 }
 
 #[tokio::test]
+async fn a_client_without_room_is_refused_until_another_has_been_idle_for_long_enough() {
+    let (server, first, second) = (bind(), bind(), bind());
+    let mut config = EmulatorConfig::new(LOOPBACK, server.local_addr());
+    config.clients_max = 1;
+    config.makes_room_after = Duration::from_millis(300);
+    let clock = Clock::start();
+    let emulator = Emulator::start(config, link(delay(0)), link(delay(0)), clock).unwrap();
+    let begun = clock.now();
+    send(&first, emulator.local_addr(), b"first").await;
+    receive(&server).await;
+    let mut tries = 0;
+    let arrived = loop {
+        send(&second, emulator.local_addr(), b"second").await;
+        if let Some((_, datagram)) = receive_within(&server, 20).await {
+            break datagram;
+        }
+        tries += 1;
+        assert!(tries < 500, "the idle client makes no room");
+    };
+    assert_eq!(&arrived[..], b"second");
+    assert!(
+        clock.now().since(begun) >= Duration::from_millis(300),
+        "not before it was idle so long"
+    );
+    assert_eq!(emulator.statistics().clients_expired, 1);
+}
+
+#[tokio::test]
 async fn only_the_server_may_reply() {
     let (server, client, stranger) = (bind(), bind(), bind());
     let emulator = start(&server, delay(0), delay(0));
