@@ -12,7 +12,10 @@ use clap::Args;
 use interop::Namespace;
 
 use crate::Result;
+use crate::probe::resident_bytes;
 use crate::process::{Mark, Process};
+use crate::rounds::{Timing, spread};
+use crate::threads::spent;
 
 /// Address of the service's machine, to clients.
 const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
@@ -28,15 +31,8 @@ pub struct Plan {
     /// or more.
     #[arg(long, default_values_t = [100, 9_900])]
     connections: Vec<usize>,
-    /// Rounds of all; the table has the median of each number.
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Seconds that are measured in each round, after two that are not.
-    #[arg(long, default_value_t = 4)]
-    seconds: u64,
-    /// Milliseconds between two messages of a connection.
-    #[arg(long, default_value_t = 250)]
-    interval_ms: u64,
+    #[command(flatten)]
+    timing: Timing,
     /// The program `thinstream`.
     #[arg(long, default_value = "../../target/release/thinstream")]
     program: PathBuf,
@@ -156,15 +152,12 @@ impl Proxy {
     /// Processor time of all its threads so far, in nanoseconds, and resident bytes.
     fn spent(&self) -> Result<(u64, u64)> {
         let process = Path::new("/proc").join(self.0.id().to_string());
-        let mut spent = 0;
+        let mut all = 0;
         for thread in std::fs::read_dir(process.join("task"))? {
-            let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;
-            let own: u64 = text.split_whitespace().next().ok_or("an empty schedstat")?.parse()?;
-            spent += own;
+            // A thread that has just ended has no file any more.
+            all += spent(&thread?.path())?.unwrap_or(0);
         }
-        let statm = std::fs::read_to_string(process.join("statm"))?;
-        let pages: u64 = statm.split_whitespace().nth(1).ok_or("no pages in statm")?.parse()?;
-        Ok((spent, pages * rustix::param::page_size() as u64))
+        Ok((all, resident_bytes(&process)?))
     }
 }
 
@@ -195,7 +188,7 @@ pub fn run(plan: &Plan) -> Result<()> {
     }
     for connections in &plan.connections {
         let mut measured = vec![Vec::new(); all.len()];
-        for round in 1..=plan.rounds {
+        for round in 1..=plan.timing.rounds {
             for (between, numbers) in all.iter().zip(&mut measured) {
                 eprintln!("{connections} connections, round {round}: {}", between.name());
                 numbers.push(measure(plan, *between, *connections)?);
@@ -219,7 +212,7 @@ fn measure(plan: &Plan, between: Between, connections: usize) -> Result<Numbers>
     place.wait_for(address)?;
     let of_proxy = || proxy.as_ref().map_or(Ok((0, 0)), Proxy::spent);
     let (_, before) = of_proxy()?;
-    let (count, interval) = (connections.to_string(), plan.interval_ms.to_string());
+    let (count, interval) = (connections.to_string(), plan.timing.interval_ms.to_string());
     let address = address.to_string();
     let words = ["drive", "tcp", &address, "--connections", &count, "--interval-ms", &interval];
     let mut clients = start(&words, &place.near)?;
@@ -229,7 +222,7 @@ fn measure(plan: &Plan, between: Between, connections: usize) -> Result<Numbers>
     sleep(Duration::from_secs(2));
     server.mark()?;
     let (first, began) = (of_proxy()?.0, Instant::now());
-    sleep(Duration::from_secs(plan.seconds));
+    sleep(Duration::from_secs(plan.timing.seconds));
     let (last, resident) = of_proxy()?;
     let Mark { messages, latencies, .. } = server.mark()?;
     let seconds = began.elapsed().as_secs_f64();
@@ -250,11 +243,7 @@ fn print(connections: usize, all: &[Between], measured: &[Vec<Numbers>]) {
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for (between, rounds) in all.iter().zip(measured) {
-        let median = |number: &dyn Fn(&Numbers) -> f64| {
-            let mut all: Vec<f64> = rounds.iter().map(number).collect();
-            all.sort_by(f64::total_cmp);
-            all[all.len() / 2]
-        };
+        let median = |number: &dyn Fn(&Numbers) -> f64| spread(rounds.iter().map(number)).1;
         let rate = median(&|numbers| numbers.messages_a_second);
         let cpu = median(&|numbers| numbers.cpu_us);
         let [p50, p99, p999] = [0, 1, 2].map(|index| median(&|own| own.latencies_us[index]));

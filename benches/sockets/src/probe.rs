@@ -1,5 +1,6 @@
 //! What a server process measures of itself: messages, their latencies, processor time and memory.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hdrhistogram::Histogram;
@@ -56,7 +57,7 @@ impl Probe {
         let usage = getrusage(UsageWho::RUSAGE_SELF)?;
         let [user, system] = [usage.user_time(), usage.system_time()]
             .map(|time| time.tv_sec() * 1_000_000_000 + time.tv_usec() * 1_000);
-        let resident = resident_bytes()?;
+        let resident = resident_bytes(Path::new("/proc/self"))?;
         let busiest = threads.busiest()?;
         Ok(format!("{messages} {user} {system} {resident} {p50} {p99} {p999} {busiest}"))
     }
@@ -66,8 +67,9 @@ impl Probe {
     }
 }
 
-fn resident_bytes() -> Result<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm")?;
+/// Resident bytes of a process, by its folder below /proc.
+pub fn resident_bytes(process: &Path) -> Result<u64> {
+    let statm = std::fs::read_to_string(process.join("statm"))?;
     let pages: u64 = statm.split_whitespace().nth(1).ok_or("no pages in statm")?.parse()?;
     Ok(pages * rustix::param::page_size() as u64)
 }

@@ -18,18 +18,32 @@ pub struct Plan {
     /// Transports, in the order of the table; all if none is named.
     #[arg(long)]
     transport: Vec<Transport>,
-    /// Rounds of all transports; the table has the median of each number.
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Seconds that are measured in each round, after two that are not.
-    #[arg(long, default_value_t = 4)]
-    seconds: u64,
-    /// Milliseconds between two messages of a connection.
-    #[arg(long, default_value_t = 250)]
-    interval_ms: u64,
+    #[command(flatten)]
+    timing: Timing,
     /// Threads of the server process, and shards of thinstream's endpoint.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+}
+
+/// How often and how long is measured.
+#[derive(Args)]
+pub struct Timing {
+    /// Rounds of all that is compared; the table has the median of each number.
+    #[arg(long, default_value_t = 3)]
+    pub rounds: usize,
+    /// Seconds that are measured in each round, after two that are not.
+    #[arg(long, default_value_t = 4)]
+    pub seconds: u64,
+    /// Milliseconds between two messages of a connection.
+    #[arg(long, default_value_t = 250)]
+    pub interval_ms: u64,
+}
+
+/// The least, the median and the greatest of some numbers.
+pub fn spread(numbers: impl Iterator<Item = f64>) -> (f64, f64, f64) {
+    let mut all: Vec<f64> = numbers.collect();
+    all.sort_by(f64::total_cmp);
+    (all[0], all[all.len() / 2], all[all.len() - 1])
 }
 
 /// Numbers of one measurement.
@@ -55,7 +69,7 @@ pub fn run(plan: &Plan) -> Result<()> {
     );
     for connections in &plan.connections {
         let mut measured = vec![Vec::new(); transports.len()];
-        for round in 1..=plan.rounds {
+        for round in 1..=plan.timing.rounds {
             for (transport, numbers) in transports.iter().zip(&mut measured) {
                 eprintln!("{connections} connections, round {round}: {transport:?}");
                 numbers.push(measure(plan, *transport, *connections)?);
@@ -72,11 +86,7 @@ fn print(connections: usize, transports: &[Transport], measured: &[Vec<Numbers>]
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (transport, rounds) in transports.iter().zip(measured) {
-        let of = |number: fn(&Numbers) -> f64| {
-            let mut all: Vec<f64> = rounds.iter().map(number).collect();
-            all.sort_by(f64::total_cmp);
-            (all[0], all[all.len() / 2], all[all.len() - 1])
-        };
+        let of = |number: fn(&Numbers) -> f64| spread(rounds.iter().map(number));
         let (least, cpu, most) = of(|numbers| numbers.user_us + numbers.system_us);
         let system = of(|numbers| numbers.system_us).1;
         let busiest = of(|numbers| numbers.busiest_us).1;
@@ -100,7 +110,7 @@ fn measure(plan: &Plan, transport: Transport, connections: usize) -> Result<Numb
     let mut server = Process::start(&["serve", name.get_name(), "--threads", &threads])?;
     let address = server.line()?;
     let before = server.mark()?;
-    let (connections, interval) = (connections.to_string(), plan.interval_ms.to_string());
+    let (connections, interval) = (connections.to_string(), plan.timing.interval_ms.to_string());
     let mut client = Process::start(&[
         "drive",
         name.get_name(),
@@ -116,7 +126,7 @@ fn measure(plan: &Plan, transport: Transport, connections: usize) -> Result<Numb
     sleep(Duration::from_secs(2));
     let first = server.mark()?;
     let start = std::time::Instant::now();
-    sleep(Duration::from_secs(plan.seconds));
+    sleep(Duration::from_secs(plan.timing.seconds));
     let last = server.mark()?;
     let seconds = start.elapsed().as_secs_f64();
     let messages = last.messages as f64;

@@ -1,8 +1,15 @@
 //! Processor time of the threads of this process.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::Result;
+
+/// Nanoseconds that a thread has used, by its folder below /proc; none once it has ended.
+pub fn spent(thread: &Path) -> Result<Option<u64>> {
+    let Ok(text) = std::fs::read_to_string(thread.join("schedstat")) else { return Ok(None) };
+    Ok(Some(text.split_whitespace().next().ok_or("an empty schedstat")?.parse()?))
+}
 
 /// What each thread had used at the last mark, in nanoseconds, by its number.
 #[derive(Default)]
@@ -16,10 +23,7 @@ impl Threads {
             let entry = entry?;
             let number = entry.file_name().to_string_lossy().parse()?;
             // A thread that has just ended has no file any more.
-            let Ok(text) = std::fs::read_to_string(entry.path().join("schedstat")) else {
-                continue;
-            };
-            let used: u64 = text.split_whitespace().next().ok_or("an empty schedstat")?.parse()?;
+            let Some(used) = spent(&entry.path())? else { continue };
             let before = self.0.insert(number, used).unwrap_or(0);
             most = most.max(used.saturating_sub(before));
         }
