@@ -67,9 +67,14 @@ pub(super) struct Lists {
     waiting: Waiting<String>,
 }
 
-/// Names of the lists.
-const NAMES: [&str; 6] =
-    ["packets.csv", "latency.csv", "delays.csv", "intervals.csv", "streams.csv", "delay_cdf.csv"];
+const PACKETS: &str = "packets.csv";
+const LATENCY: &str = "latency.csv";
+const DELAYS: &str = "delays.csv";
+const INTERVALS: &str = "intervals.csv";
+const STREAMS: &str = "streams.csv";
+const DELAY_CDF: &str = "delay_cdf.csv";
+/// Names of all lists.
+const NAMES: [&str; 6] = [PACKETS, LATENCY, DELAYS, INTERVALS, STREAMS, DELAY_CDF];
 
 /// Refuses a folder that has such lists already.
 pub(super) fn check_new(folder: &Path) -> Result<(), String> {
@@ -90,12 +95,12 @@ impl Lists {
         Ok(Lists {
             folder: folder.to_owned(),
             packets: list(
-                "packets.csv",
+                PACKETS,
                 "stream,time_s,interval_ms,payload_bytes,new_bytes,frame_bytes,kind,in_flight,\
                  ack_latency_ms",
             )?,
-            latency: list("latency.csv", "stream,sent_s,latency_ms,retransmissions")?,
-            delays: list("delays.csv", "stream,sent_s,delay_variation_ms")?,
+            latency: list(LATENCY, "stream,sent_s,latency_ms,retransmissions")?,
+            delays: list(DELAYS, "stream,sent_s,delay_variation_ms")?,
             intervals: Intervals::create(folder, length)?,
             waiting: Waiting::default(),
         })
@@ -112,9 +117,9 @@ impl Lists {
     /// Writes the numbers that are known only at the end.
     pub(super) fn finish(mut self, report: &Report) -> Result<(), String> {
         self.write_packets(true);
-        let mut streams = List::create(&self.folder, "streams.csv", &streams::head())?;
+        let mut streams = List::create(&self.folder, STREAMS, &streams::head())?;
         report.streams.iter().for_each(|stream| streams.line(&streams::line(stream)));
-        let mut cdf = List::create(&self.folder, "delay_cdf.csv", "stream,layer,delay_ms,share")?;
+        let mut cdf = List::create(&self.folder, DELAY_CDF, "stream,layer,delay_ms,share")?;
         for stream in &report.streams {
             let Some(it) = &stream.receiver else { continue };
             shapes(&mut cdf, &stream.id, it.by_layer());

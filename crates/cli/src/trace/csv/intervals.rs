@@ -191,7 +191,7 @@ impl Intervals {
         let failed = |error: std::io::Error| wrong(&path, &error);
         let names = COLUMNS.map(|(name, _)| name).join(",");
         let mut list =
-            List::create(&self.folder, "intervals.csv", &format!("start_s,stream,{names}"))?;
+            List::create(&self.folder, super::INTERVALS, &format!("start_s,stream,{names}"))?;
         for line in BufReader::new(File::open(&path).map_err(failed)?).lines() {
             let line = line.map_err(failed)?;
             let Some((number, stream, interval)) = parse(&line) else { continue };
