@@ -96,7 +96,7 @@ pub struct Numbers {
     pub needless: f64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
-    /// Histogram of latencies. Each bin has its upper bound, in milliseconds, and the number of messages in it.
+    /// Histogram of latencies: for each bin its upper bound, in milliseconds, and its number of messages.
     pub bins: Vec<(f64, u64)>,
 }
 

@@ -179,8 +179,8 @@ impl Registry {
         EdgeReport { elapsed_s, services, stack }
     }
 
-    /// State of all services, and of connections where they are wanted `one_by_one`. Thousands of connections take
-    /// milliseconds, so that their packets are handled in between.
+    /// State of all services, and of each connection if `one_by_one`. A survey of thousands of connections takes
+    /// milliseconds; it pauses after each few, so that packets do not wait for its end.
     async fn survey(&self, one_by_one: bool) -> EdgeStatus {
         let mut seen = Vec::new();
         let mut from = Bound::Unbounded;
