@@ -272,7 +272,7 @@ impl Recovery {
     /// As [`Recovery::rto`], where it is known whether the stream is thin.
     fn rto_if(&self, path: PathId, thin: bool) -> Duration {
         let rto = self.paths[path].rto(&self.policy.rto, thin);
-        let rto = rto + self.wait_for_next(path);
+        let rto = self.behind_probe(path, rto) + self.wait_for_next(path);
         self.delayed_ack(path).map_or(rto, |least| rto.max(least))
     }
 

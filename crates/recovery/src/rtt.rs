@@ -136,6 +136,11 @@ impl RttEstimator {
         self.longest = i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX);
     }
 
+    /// The path takes as long as `took` for data that gives no RTT sample.
+    pub(crate) fn stretch(&mut self, took: Duration) {
+        self.longest = self.longest.max(i64::try_from(took.as_nanos()).unwrap_or(i64::MAX));
+    }
+
     /// `SRTT + 4 · RTTVAR`, with more variations if `margin` learned so; the variations amount to at least `floor`,
     /// which is the clock's granularity or more. `None` before the first RTT sample. A negative (signed) variation
     /// stays negative.

@@ -64,6 +64,8 @@ pub struct PathAck {
     pub proven_rtt: Option<Trip>,
     /// Duration of such a round trip, if an acknowledgement may have been lost before this one.
     pub doubtful_rtt: Option<Duration>,
+    /// Time from a retransmission to the report that it was needless.
+    pub again_took: Option<Duration>,
     /// First transmission of data that was retransmitted although its acknowledgement was already under way.
     pub early: Option<Instant>,
 }

@@ -47,6 +47,8 @@ pub(super) struct FirstTrip {
     pub(super) trip: Trip,
     /// Whether an earlier acknowledgement may have been lost.
     pub(super) doubtful: bool,
+    /// Time from the only retransmission to the report that it was needless.
+    pub(super) again_took: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -197,7 +199,8 @@ impl RepeatedUnits {
             }
             if one.reported == one.again {
                 let trip = Trip { sent_at: one.first_at, took: acked_at.since(one.first_at) };
-                each(FirstTrip { path: one.path, trip, doubtful });
+                let again_took = one.again_at.filter(|_| one.again == 1).map(|at| now.since(at));
+                each(FirstTrip { path: one.path, trip, doubtful, again_took });
             }
         }
         early
@@ -266,6 +269,7 @@ mod tests {
             path: PathId::at(2),
             trip: Trip { sent_at: at(100), took },
             doubtful: false,
+            again_took: None,
         };
         assert_eq!(duplicate(&mut units, at(600), 7), Some(trip));
         assert_eq!(duplicate(&mut units, at(600), 7), None, "told once");
@@ -280,8 +284,21 @@ mod tests {
             path: PathId::at(2),
             trip: Trip { sent_at: at(100), took },
             doubtful: true,
+            again_took: Some(Duration::from_millis(100)),
         };
         assert_eq!(duplicate(&mut units, at(400), 7), Some(trip));
+    }
+
+    #[test]
+    fn the_report_of_an_only_retransmission_measures_that_one_too() {
+        let took = |times: &[u64]| {
+            let mut units = sent_again(times);
+            units.on_ack(at(510), |_| true);
+            let reports: Vec<_> = times.iter().map(|_| duplicate(&mut units, at(700), 7)).collect();
+            reports.into_iter().flatten().next_back().and_then(|trip| trip.again_took)
+        };
+        assert_eq!(took(&[300]), Some(Duration::from_millis(400)));
+        assert_eq!(took(&[300, 500]), None, "which of them?");
     }
 
     #[test]

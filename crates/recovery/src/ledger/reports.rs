@@ -158,6 +158,7 @@ impl Ledger {
     ) {
         let early = self.repeated.on_duplicates(now, &range, |first| {
             if let Some(news) = report.paths.get_mut(first.path) {
+                news.again_took = news.again_took.max(first.again_took);
                 if first.doubtful {
                     news.doubtful_rtt = Some(first.trip.took);
                 } else {

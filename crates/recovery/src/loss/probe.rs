@@ -72,8 +72,14 @@ pub struct Probe {
     spent: bool,
     /// Deadline of the next probe.
     pub(crate) due: Option<Instant>,
-    /// Instant at which the retransmission timer last began a round of probes and left young packets out.
+    /// Instant at which the retransmission timer last began a round of probes.
     asked_at: Option<Instant>,
+    /// Whether that round left young packets out.
+    leaves_young: bool,
+    /// Whether several packets were in flight at that time, and nothing sent after it has arrived.
+    behind: bool,
+    /// Whether the last probe whose way is known was answered within a timeout.
+    passes: bool,
 }
 
 impl Mechanism for Probe {
@@ -131,14 +137,36 @@ impl Probe {
         *self = Probe { end: NonZeroU64::new(next_unit), again, spent: true, ..*self };
     }
 
-    /// The retransmission timer sends a probe: begins a round, unless everything outstanding is retransmitted.
-    pub(crate) fn on_asked(&mut self, now: Instant, all: bool) {
-        self.asked_at = Some(now).filter(|_| !all);
+    /// The retransmission timer sends a probe, which begins a round. `all`: everything outstanding is retransmitted;
+    /// `behind`: other packets may still be on their way before it.
+    pub(crate) fn on_asked(&mut self, now: Instant, all: bool, behind: bool) {
+        (self.asked_at, self.leaves_young) = (Some(now), !all);
+        self.behind = behind && !self.passes;
     }
 
-    /// Whether a round of probes began less than `rto` ago: packets that were too young then are next.
+    /// A retransmission was answered; `passes`: within a timeout.
+    pub(crate) fn on_way(&mut self, passes: bool) {
+        self.passes = passes;
+        self.behind &= !passes;
+    }
+
+    /// A packet that was sent at `sent_at` arrived.
+    pub(crate) fn on_delivered(&mut self, sent_at: Instant) {
+        self.behind &= self.asked_at.is_some_and(|at| sent_at <= at);
+    }
+
+    /// Whether the probe was sent behind other packets, on a line that may be narrow, and nothing that was sent after it has
+    /// arrived: all of that waits for the probe, and the probe for the packets before it. That takes a round trip at most, if
+    /// the line is not overloaded.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.behind
+    }
+
+    /// Whether a round of probes began less than a timeout ago: packets that were too young then are next. `rto`: the timeout
+    /// without back-off.
     pub(crate) fn asked_within(&self, now: Instant, rto: Duration) -> bool {
-        self.asked_at.is_some_and(|at| now.since(at) < rto)
+        let rto = if self.behind { rto * 2 } else { rto };
+        self.leaves_young && self.asked_at.is_some_and(|at| now.since(at) < rto)
     }
 
     /// Ends the probe: recovery began, or the retransmission timer expired.

@@ -15,6 +15,9 @@ use crate::rtt::RttEstimator;
 /// Number of recoveries for which duplicate reports widen the window (section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
+/// Tick of TCP's timestamps (RFC 7323, section 5.4).
+pub(crate) const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
+
 /// A transmission that an acknowledgement found delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
@@ -27,6 +30,11 @@ pub struct Delivery {
     /// Whether only part of the packet was delivered, because another packet carried that part too, or because the
     /// packet was split on its way.
     pub partly: bool,
+    /// Whether data behind a hole was newly reported, so that the echoed timestamp is that of data before the hole.
+    pub by_gap: bool,
+    /// Age of the echoed timestamp: if that is from before a retransmission, the acknowledgement is for an earlier
+    /// transmission (section 6.2, step 2).
+    pub echo: Option<Duration>,
 }
 
 /// The values that the reordering window depends on.
@@ -83,8 +91,16 @@ impl Rack {
     /// round trip.
     pub fn on_delivered(&mut self, now: Instant, delivery: Delivery, min_rtt: Option<Duration>) {
         let rtt = now.since(delivery.sent_at);
-        // An acknowledgement too soon after a retransmission is for an earlier transmission.
-        if delivery.again && min_rtt.is_none_or(|least| rtt < least) {
+        // An acknowledgement too soon after a retransmission is for an earlier transmission. The shortest round trip is that of
+        // small packets on an empty line, so that it says little on a narrow one: there the echoed timestamp decides, and
+        // behind a hole the round trip of the packet before.
+        let is_hasty = min_rtt.is_none_or(|least| rtt < least);
+        let is_earlier = if delivery.by_gap {
+            self.newest.is_some_and(|newest| rtt < newest.rtt.scale(3, 4))
+        } else {
+            delivery.echo.is_some_and(|age| age > rtt + TIMESTAMP_TICK)
+        };
+        if delivery.again && (is_hasty || is_earlier) {
             return;
         }
         if self.newest.is_none_or(|newest| newest.packet < delivery.packet) {

@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::feedback::{Feedback, Silence};
 use crate::ledger::{AckReport, PathAck};
 use crate::loss::carried::Delivered;
+use crate::loss::rack::TIMESTAMP_TICK;
 use crate::path::{PathRecovery, RoundTrip};
 use crate::path_id::{PathId, PathSet};
 use crate::policy::ImmediateRequest;
@@ -29,9 +30,6 @@ struct Before {
     /// Recovering paths on which an acknowledgement had arrived since recovery began.
     heard: PathSet,
 }
-
-/// Tick of TCP's timestamps (RFC 7323, section 5.4).
-pub(super) const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
 impl Recovery {
     /// Processes an acknowledgement. `unsent_packets`: number of packets that unsent data would fill, as far as the
@@ -65,7 +63,7 @@ impl Recovery {
         if is_duplicate {
             self.on_duplicate();
         }
-        let original = self.take_proven(now, &report, feedback.echo);
+        let original = self.take_proven(now, &report, feedback);
         let bundled = report.paths.position(|news| news.acked_bytes > 0);
         let bundled = bundled.unwrap_or(PathId::FIRST);
         self.on_bundles(now, bundled, &report);
@@ -128,7 +126,7 @@ impl Recovery {
             outcome.spurious.insert(path);
             self.paths[path].on_spurious();
         }
-        self.watch_delivery(now, path, news);
+        self.watch_delivery(now, path, news, feedback.echo);
         if news.acked_bytes > 0 || (outcome.advanced && adds_up) {
             outcome.acked_bytes += news.acked_bytes;
             outcome.paths.insert_if(news.proven, path);
@@ -165,6 +163,13 @@ impl Recovery {
         let known = self.paths[path].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get());
         let rtt = least.map_or(rtt, |least| rtt.max(least));
+        // This is the answer to a duplicate: earlier ones were lost, perhaps for seconds, and the echo is from before them.
+        let duplicate = report.again.latest.filter(|_| news.needless > 0);
+        let rtt = match duplicate.map(|again| now.since(again.again_at)) {
+            Some(took) if least.is_some_and(|least| took < least) => return false,
+            Some(took) => rtt.min(took),
+            None => rtt,
+        };
         // The first transmission arrived, and the peer may have delayed its acknowledgement beyond the timeout.
         let tick = TIMESTAMP_TICK;
         let first = report.again.latest.filter(|again| rtt > now.since(again.again_at) + tick);

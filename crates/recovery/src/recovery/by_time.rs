@@ -1,6 +1,6 @@
 //! Loss detection by time: RACK and tail loss probes (RFC 8985), the fine-grained timer of Vegas and TCP-ER.
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::{Lost, Recovery};
 use crate::episode::Exempt;
@@ -14,8 +14,14 @@ use crate::policy::FineGrainedTimer;
 use crate::stats::Cause;
 
 impl Recovery {
-    /// Passes the delivered packets of a path to RACK.
-    pub(super) fn watch_delivery(&mut self, now: Instant, path: PathId, news: &PathAck) {
+    /// Passes the delivered packets of a path to RACK. `echo`: age of the echoed timestamp.
+    pub(super) fn watch_delivery(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        news: &PathAck,
+        echo: Option<Duration>,
+    ) {
         let state = &mut self.paths[path];
         // Before the first acknowledgement of data there is the handshake's RTT sample.
         let srtt = state.rtt.srtt();
@@ -27,6 +33,7 @@ impl Recovery {
             mechanisms.doubts.on_clean(now, sent_at);
         }
         let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
+        mechanisms.probe.on_delivered(sent_at);
         if let Some(handshake) = srtt.filter(|_| mechanisms.min_rtt.get().is_none()) {
             mechanisms.min_rtt.on_sample(now, handshake);
         }
@@ -34,8 +41,14 @@ impl Recovery {
             mechanisms.min_rtt.on_sample(now, now.since(sent_at));
             mechanisms.on_clean_trip();
         }
-        let delivery =
-            Delivery { packet, sent_at, again: news.largest_resent, partly: news.largest_partly };
+        let delivery = Delivery {
+            packet,
+            sent_at,
+            again: news.largest_resent,
+            partly: news.largest_partly,
+            by_gap: news.by_gap,
+            echo,
+        };
         let min_rtt = mechanisms.min_rtt.get().or(srtt);
         mechanisms.rack.on_delivered(now, delivery, min_rtt);
     }
@@ -163,7 +176,7 @@ impl Recovery {
         let Some(mechanisms) = state.mechanisms.as_deref() else { return false };
         let margin = match self.policy.loss.fine_grained {
             FineGrainedTimer::Off => return false,
-            FineGrainedTimer::On => base::Duration::ZERO,
+            FineGrainedTimer::On => Duration::ZERO,
             FineGrainedTimer::Robust => mechanisms.rack.learned_window(mechanisms.min_rtt.get()),
         };
         mechanisms.fine.is_expired(now, sent_at + margin, &state.rtt)

@@ -4,12 +4,12 @@
 use base::{Duration, Instant};
 
 use super::Recovery;
-use super::acknowledged::TIMESTAMP_TICK;
 use crate::congestion::Signal;
 use crate::event::Event;
 use crate::feedback::Feedback;
 use crate::ledger::{AckReport, PacketNumber, Repetition};
 use crate::loss::Mechanism;
+use crate::loss::rack::TIMESTAMP_TICK;
 use crate::path::{Brake, RoundTrip};
 use crate::path_id::PathId;
 use crate::rtt::Ratio;

@@ -3,9 +3,10 @@
 use base::{Duration, Instant};
 
 use super::Recovery;
-use super::acknowledged::TIMESTAMP_TICK;
-use crate::feedback::Silence;
+use crate::feedback::{Feedback, Silence};
 use crate::ledger::{AckReport, PathAck, Repetition};
+use crate::loss::rack::TIMESTAMP_TICK;
+use crate::path::Routes;
 use crate::path_id::PathId;
 use crate::policy::{RtoMargin, RttSamples};
 use crate::rto::compute_rto;
@@ -17,10 +18,14 @@ impl Recovery {
         &mut self,
         now: Instant,
         report: &AckReport,
-        echo: Option<Duration>,
+        feedback: &Feedback<'_>,
     ) -> Option<Duration> {
+        let echo = feedback.echo;
         let proven = self.samples_proven() && self.heard.silence != Silence::Nothing;
         let learned = self.policy.rto.margin == RtoMargin::Learned;
+        if learned {
+            self.learn_way(now, report, echo);
+        }
         for (path, news) in report.paths.iter() {
             if proven {
                 self.take_proven_of(path, news);
@@ -30,6 +35,9 @@ impl Recovery {
             if early.is_some_and(|sent_at| !self.overtook(path, sent_at)) {
                 self.paths[path].backoff.on_early();
             }
+            if learned {
+                self.learn_by_duplicate(now, path, news);
+            }
             // A copy that left before any evidence of a loss proves a round trip, but nothing about the timer.
             if early.is_some() && news.proven_rtt.is_some() {
                 self.paths[path].margin.on_early();
@@ -37,7 +45,8 @@ impl Recovery {
         }
         if self.heard.silence == Silence::Nothing {
             // Timestamps take the samples, since units split and join.
-            if learned {
+            // An acknowledgement that reports a retransmission as a duplicate, too, is not the first one: others were lost.
+            if learned && report.spurious == 0 {
                 self.learn_by_echo(now, report, echo);
             }
             return None;
@@ -60,6 +69,47 @@ impl Recovery {
         once.map(|once| now.since(once.first_at))
     }
 
+    /// Retransmitted data is acknowledged within a timeout of its last transmission: other packets do not hold it up.
+    fn learn_way(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
+        let path = report.paths.position(|news| news.acked_bytes > 0);
+        let Some((path, again)) = path.zip(report.again.latest) else { return };
+        let took = now.since(again.again_at);
+        let is_earlier = echo.is_some_and(|age| age > took + TIMESTAMP_TICK);
+        let rto = self.rto_unladen(path);
+        let Some(mechanisms) = self.paths[path].mechanisms.as_deref_mut() else { return };
+        let is_hasty = mechanisms.min_rtt.get().is_none_or(|least| took < least);
+        if !is_hasty && !is_earlier && took <= rto {
+            mechanisms.probe.on_way(true);
+        }
+    }
+
+    /// The timeout without back-off.
+    fn rto_unladen(&self, path: PathId) -> Duration {
+        let state = &self.paths[path];
+        let policy = state.rto_policy(&self.policy.rto);
+        compute_rto(policy, &state.rtt, state.margin, self.is_thin(path))
+    }
+
+    /// The peer reports a needless retransmission, which it does at once (RFC 9260, section 6.2; RFC 2883, section 4): that took
+    /// longer than the timeout. On a narrow line it was itself in the way of what left after it, whose timers would
+    /// expire in turn, each for the retransmission before. SACK chunks repeat a report that was lost, but only with other news.
+    fn learn_by_duplicate(&mut self, now: Instant, path: PathId, news: &PathAck) {
+        let alone = news.delivered == 0 && !news.cumulative;
+        let prompt = alone || self.heard.silence == Silence::Nothing;
+        let state = &self.paths[path];
+        let took = news.again_took.filter(|_| prompt && state.routes == Routes::all(path));
+        let rto = self.rto_unladen(path);
+        let follows = self.ledger.flight(path).packets > 0;
+        let Some(took) = took.filter(|took| follows && *took > rto) else { return };
+        let state = &mut self.paths[path];
+        state.rtt.stretch(took);
+        if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
+            mechanisms.probe.on_way(false);
+        }
+        state.backoff.on_early();
+        self.delay_timer(now, path);
+    }
+
     /// Retransmitted data is acknowledged with the timestamp of its first transmission (RFC 3522, section 3): the
     /// timer expired early.
     fn learn_by_echo(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
@@ -67,6 +117,10 @@ impl Recovery {
         let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
         let path = report.paths.position(|news| news.acked_bytes > 0);
         let Some(((again, age), path)) = early.zip(path) else { return };
+        // An acknowledgement of data behind a hole echoes what arrived before the hole.
+        if report.paths.get(path).is_some_and(|news| news.by_gap) {
+            return;
+        }
         // The data left less than a round trip before: another packet's timer had expired, not its own.
         let known = self.paths[path].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get()).unwrap_or_default();
@@ -132,9 +186,6 @@ impl Recovery {
     fn overtook(&self, path: PathId, sent_at: Instant) -> bool {
         let state = &self.paths[path];
         let clean = state.mechanisms.as_ref().and_then(|known| known.doubts.clean_after(sent_at));
-        clean.is_some_and(|took| {
-            let policy = state.rto_policy(&self.policy.rto);
-            took <= compute_rto(policy, &state.rtt, state.margin, self.is_thin(path))
-        })
+        clean.is_some_and(|took| took <= self.rto_unladen(path))
     }
 }

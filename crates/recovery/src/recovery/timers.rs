@@ -12,7 +12,7 @@ use crate::ledger::{Missing, PathAck};
 use crate::loss::{self, RestartMoments};
 use crate::path::{PathRecovery, RunningTimer};
 use crate::path_id::PathId;
-use crate::policy::{ThinTimeout, TimeoutResends};
+use crate::policy::{RtoMargin, ThinTimeout, TimeoutResends};
 use crate::rto::{Expiry, compute_rto};
 use crate::stats::Cause;
 
@@ -85,6 +85,16 @@ impl Recovery {
             self.set_timer(now, path, due);
         }
         self.restart_early_timer(now, path);
+    }
+
+    /// The timeout became longer: so does that of the oldest data in flight.
+    pub(super) fn delay_timer(&mut self, now: Instant, path: PathId) {
+        let timer = self.paths[path].t3_rtx;
+        let Some((timer, oldest)) = timer.zip(self.ledger.oldest_sent_at(path)) else { return };
+        let due = oldest + self.rto(path);
+        if due > timer.due {
+            self.set_timer(now, path, due);
+        }
     }
 
     /// A packet was sent behind one that had travelled alone: the peer acknowledges both at once, so the timer no
@@ -260,11 +270,26 @@ impl Recovery {
         self.record_window(now, path);
         // Data that was too young for retransmission still needs a timer.
         match young {
-            Some(oldest) => self.set_timer(now, path, (oldest + rto).max(now)),
+            Some(oldest) => {
+                let rto = self.behind_probe(path, rto);
+                self.set_timer(now, path, (oldest + rto).max(now));
+            }
             None if self.ledger.flight(path).packets > 0 => self.start_timer(now, path),
             None => {}
         }
         expiry.counts_as_error
+    }
+
+    /// The timeout while a probe that was sent behind other packets is unanswered: `rto`, and at least twice the timeout
+    /// without back-off, of which the probe and what is before it may take one.
+    pub(super) fn behind_probe(&self, path: PathId, rto: Duration) -> Duration {
+        let state = &self.paths[path];
+        let mechanisms = state.mechanisms.as_deref();
+        if !mechanisms.is_some_and(|mechanisms| mechanisms.probe.is_behind()) {
+            return rto;
+        }
+        let policy = state.rto_policy(&self.policy.rto);
+        rto.max(compute_rto(policy, &state.rtt, state.margin, true) * 2)
     }
 
     /// Whether the smoothed round trip is so far above the minimum that it contains a queue.
@@ -297,12 +322,16 @@ impl Recovery {
         let young = state.rtt.overdue_after().unwrap_or(rto);
         let often = state.loss.estimate() >= OFTEN_LOST;
         let copies = self.policy.redundancy.bundling.is_some();
+        let learns = self.policy.rto.margin == RtoMargin::Learned;
+        let follows = learns && self.ledger.flight(path).packets > 1;
         let all = again || (often && !copies);
         let sent_by = if all { now } else { now.before(young) };
         if let Some(mechanisms) = &mut state.mechanisms {
             mechanisms.probe.on_sent(next_unit, true);
             if !mechanisms.probe.asked_within(now, rto) {
-                mechanisms.probe.on_asked(now, all);
+                // What fills an outage does not fill the line.
+                let behind = follows && (!again || mechanisms.probe.is_behind());
+                mechanisms.probe.on_asked(now, all, behind);
             }
         }
         let mut packets =

@@ -9,6 +9,7 @@ mod distrust;
 mod early;
 mod frto;
 mod line;
+mod narrow;
 mod newreno;
 mod often;
 mod pacing;

@@ -9,7 +9,7 @@ fn at(n: u64) -> Instant {
 }
 
 fn delivery(packet: PacketNumber, sent_ms: u64, again: bool) -> Delivery {
-    Delivery { packet, sent_at: at(sent_ms), again, partly: false }
+    Delivery { packet, sent_at: at(sent_ms), again, partly: false, by_gap: false, echo: None }
 }
 
 fn situation(recovering: bool, gap_acked: u32) -> Situation {
@@ -100,6 +100,32 @@ fn an_acknowledgement_too_soon_after_a_retransmission_is_not_its_own() {
     assert_eq!(newest(&rack), None);
     rack.on_delivered(at(80), delivery(5, 0, true), MIN_RTT);
     assert_eq!(newest(&rack), Some(5));
+}
+
+#[test]
+fn an_acknowledgement_that_echoes_an_earlier_timestamp_is_not_that_of_the_retransmission() {
+    // Sent again at 100 ms, acknowledged 500 ms later.
+    let newest_with = |echo: u64, by_gap| {
+        let mut rack = Rack::default();
+        rack.on_delivered(at(90), delivery(1, 0, false), MIN_RTT);
+        let again = Delivery { by_gap, echo: Some(millis(echo)), ..delivery(5, 100, true) };
+        rack.on_delivered(at(600), again, MIN_RTT);
+        newest(&rack)
+    };
+    assert_eq!([500, 501, 502].map(|echo| newest_with(echo, false)), [Some(5), Some(5), Some(1)]);
+    assert_eq!(newest_with(502, true), Some(5), "the echo is of data before the hole");
+}
+
+#[test]
+fn behind_a_hole_a_retransmission_is_not_delivered_much_sooner_than_the_packet_before() {
+    let newest_after = |took: u64| {
+        let mut rack = Rack::default();
+        rack.on_delivered(at(400), delivery(1, 0, false), MIN_RTT);
+        let again = Delivery { by_gap: true, ..delivery(5, 400, true) };
+        rack.on_delivered(at(400 + took), again, MIN_RTT);
+        newest(&rack)
+    };
+    assert_eq!([299, 300].map(newest_after), [Some(1), Some(5)]);
 }
 
 #[test]
