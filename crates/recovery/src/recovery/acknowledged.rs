@@ -166,8 +166,13 @@ impl Recovery {
         // This is the answer to a duplicate: earlier ones were lost, perhaps for seconds, and the echo is from before them.
         let duplicate = report.again.latest.filter(|_| news.needless > 0);
         let rtt = match duplicate.map(|again| now.since(again.again_at)) {
-            Some(took) if least.is_some_and(|least| took < least) => return false,
-            Some(took) => rtt.min(took),
+            Some(took) => {
+                self.paths[path].backoff.on_sample();
+                if least.is_some_and(|least| took < least) {
+                    return true;
+                }
+                rtt.min(took)
+            }
             None => rtt,
         };
         // The first transmission arrived, and the peer may have delayed its acknowledgement beyond the timeout.
