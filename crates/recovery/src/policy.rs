@@ -42,7 +42,7 @@ pub struct RecoveryPolicy {
     pub loss: LossPolicy,
     /// Data that an expired retransmission timer retransmits.
     pub timeout_resends: TimeoutResends,
-    /// Meaning of an expired retransmission timer while the stream is thin.
+    /// Meaning of an expired retransmission timer while the stream is thin, or while its path works.
     pub timeout_while_thin: ThinTimeout,
     /// Path on which data is retransmitted after a timeout.
     pub retransmission_path: RetransmissionPath,
@@ -349,12 +349,13 @@ pub enum TimeoutResends {
     ByRack,
 }
 
-/// Meaning of an expired retransmission timer while the stream is thin.
+/// Meaning of an expired retransmission timer while the stream is thin, or while its path works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinTimeout {
     /// Congestion: the window falls to one packet (RFC 9260, section 7.2.3).
     Loss,
-    /// A probe, as long as timeouts stay linear: data older than SRTT + 2 RTTVAR is retransmitted, always the
+    /// A probe, as long as timeouts stay linear, and also of a stream that is not thin, if the peer reported data within the
+    /// timeout before: data older than SRTT + 2 RTTVAR is retransmitted, always the
     /// oldest packet, and from the second consecutive expiry on everything. The window only falls once
     /// acknowledgements show a loss (as for the probes of RFC 8985, section 7). A timer of little more than a round
     /// trip then does no harm when it is wrong.

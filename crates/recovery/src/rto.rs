@@ -17,10 +17,19 @@ pub(crate) fn compute_rto(
     let Some(timeout) = rtt.timeout(least_variation, margin) else { return policy.initial };
     // A variation that was small for long does not anticipate a queue that comes and goes.
     let longest = rtt.longest() + least_variation;
-    let timeout = if policy.margin == RtoMargin::Learned { timeout.max(longest) } else { timeout };
+    let timeout = if policy.margin == RtoMargin::Learned {
+        // After a round trip of seconds, sixteen variations would be many times as long as any round trip was.
+        let plain = rtt.timeout(least_variation, Margin::default()).unwrap_or(timeout);
+        timeout.min(plain.max(longest * MOST_LONGEST)).max(longest)
+    } else {
+        timeout
+    };
     let min = policy.min_while_thin.filter(|_| thin).unwrap_or(policy.min);
     timeout.max(min).min(policy.max)
 }
+
+/// The learned margin makes the timeout at most this many times as long as the longest recent round trip.
+const MOST_LONGEST: u64 = 2;
 
 /// Largest factor on the upper bound of thin streams while the path may be longer than measured.
 const DOUBTFUL_BOUND: u64 = 8;
@@ -262,6 +271,26 @@ mod tests {
         });
         let spans = spans.collect();
         (spans, errors)
+    }
+
+    #[test]
+    fn a_learned_margin_at_most_doubles_the_longest_round_trip() {
+        let policy = RecoveryPolicy::sctp_latency().rto;
+        let (mut rtt, mut margin) = (RttEstimator::default(), Margin::default());
+        for millis in [100, 100, 2_000] {
+            rtt.on_sample(
+                Duration::from_millis(millis),
+                policy.alpha,
+                policy.beta,
+                policy.deviation,
+            );
+        }
+        let plain = compute_rto(&policy, &rtt, margin, true);
+        (0..24).for_each(|_| margin.on_early());
+        let learned = rtt.timeout(Duration::ZERO, margin).unwrap();
+        let bounded = compute_rto(&policy, &rtt, margin, true);
+        let millis = [plain, learned, bounded].map(|timeout| timeout.as_millis());
+        assert_eq!(millis, [2001, 4750, 4002]);
     }
 
     #[test]

@@ -256,7 +256,7 @@ pub static FIELDS: &[Field] = &[
     field!(Timeout, None, "timeout-resends", Words, TimeoutResends, timeout_resends,
         "What a timeout resends: all, what is old-enough (FreeBSD), or lost by-rack (RFC 8985)."),
     field!(Timeout, None, "timeout-thin", Words, ThinTimeout, timeout_while_thin,
-        "What a timeout is while the stream is thin: a loss, or a probe that leaves the window alone."),
+        "What a timeout is while the stream is thin or its path works: a loss, or a probe that leaves the window alone."),
     field!(Timeout, SCTP, "retransmission-path", Words, RetransmissionPath, retransmission_path,
         "Path on which a timeout resends, where there are several."),
     field!(Timeout, None, "frto", Switch, bool, loss.frto,

@@ -33,7 +33,7 @@ impl Recovery {
             mechanisms.doubts.on_clean(now, sent_at);
         }
         let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
-        mechanisms.probe.on_delivered(sent_at);
+        mechanisms.probe.on_delivered(now, sent_at);
         if let Some(handshake) = srtt.filter(|_| mechanisms.min_rtt.get().is_none()) {
             mechanisms.min_rtt.on_sample(now, handshake);
         }

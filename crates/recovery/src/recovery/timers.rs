@@ -238,7 +238,13 @@ impl Recovery {
             (compute_rto(rto, &state.rtt, state.margin, thin), rto.max)
         };
         state.margin.on_expiry();
-        let may_stay = thin && !probing && !queued;
+        // A stream that is not thin knows sooner than a thin one that the path works, and loses more with its window.
+        let delivers = || {
+            let mechanisms = state.mechanisms.as_deref();
+            policy.timeout_while_thin == ThinTimeout::Probe
+                && mechanisms.is_some_and(|mechanisms| mechanisms.probe.delivers(now, rto))
+        };
+        let may_stay = (thin || delivers()) && !probing && !queued;
         state.backoff.set_probing(probing);
         // Data that was too young at the last probe gets a timeout of its own, which is not new evidence about the
         // path.
@@ -257,7 +263,7 @@ impl Recovery {
         }
         let asks = expiry.young && self.asks_by_timeout(path);
         let (packets, young) = if asks {
-            self.ask_by_timeout(now, path, rto, expiry.again)
+            self.ask_by_timeout(now, path, thin, rto, expiry.again)
         } else {
             self.time_window_out(now, path, probing);
             (self.lose_by_timeout(now, path, rto), None)
@@ -314,13 +320,14 @@ impl Recovery {
         &mut self,
         now: Instant,
         path: PathId,
+        thin: bool,
         rto: Duration,
         again: bool,
     ) -> (u32, Option<Instant>) {
         let next_unit = self.ledger.next_unit();
         let state = &mut self.paths[path];
         let young = state.rtt.overdue_after().unwrap_or(rto);
-        let often = state.loss.estimate() >= OFTEN_LOST;
+        let often = thin && state.loss.estimate() >= OFTEN_LOST;
         let copies = self.policy.redundancy.bundling.is_some();
         let learns = self.policy.rto.margin == RtoMargin::Learned;
         let follows = learns && self.ledger.flight(path).packets > 1;

@@ -17,3 +17,4 @@ mod riding;
 mod time;
 mod undo;
 mod window;
+mod working;
