@@ -289,8 +289,7 @@ impl World {
             offer.sctp_init = page.signal_init(Instant::ZERO);
         }
         let (peer, answer) = if server_offers {
-            let (peer, description) =
-                server.offer_at(Instant::ZERO, None, &[address(2)]).unwrap();
+            let (peer, description) = server.offer_at(Instant::ZERO, None, &[address(2)]).unwrap();
             assert_eq!(description.setup, Setup::ActPass);
             offer.setup = role.into();
             server.take_answer(Instant::ZERO, peer, &offer.to_string()).unwrap();
