@@ -12,7 +12,7 @@ use crate::rto::compute_rto;
 
 /// An acknowledgement proves that the first transmission arrived if it comes sooner after the retransmission than the shortest
 /// round trip less one part in this many. Round trips vary: the retransmission's own may be a little shorter than all before.
-const HASTE: u64 = 8;
+const HASTE: u64 = 16;
 
 impl Recovery {
     /// Takes the RTT sample of retransmitted data whose first transmission is proven to have arrived. Returns the
