@@ -1,6 +1,6 @@
 //! The HTTP of `serve --webrtc`: connections with requests and offers of the input, raw or nearly right. Each request is answered
 //! with a status that there is, an offer has an answer exactly where the server took a peer, an answer says of the server what is so,
-//! and a refused request changes nothing.
+//! and a refused request changes nothing. An answer to an offer of the server makes a peer or changes nothing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
@@ -32,6 +32,8 @@ pub enum Step {
         wrong_length: Option<(bool, i8)>,
         body: Body,
     },
+    /// The server offers, and this is the answer.
+    Answer(Body),
 }
 
 /// Body of a request.
@@ -58,7 +60,7 @@ pub struct Input {
 pub struct Outcome {
     /// Answers of any status.
     pub answered: usize,
-    /// Offers that were taken.
+    /// Offers and answers that were taken.
     pub taken: usize,
     /// Settings that were set.
     pub set: usize,
@@ -116,13 +118,32 @@ impl Signalling for Behind {
 pub fn run(input: &Input) -> Outcome {
     // Time stands still while anything happens, and goes on to the next deadline when all wait.
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    let Ok(runtime) = builder.enable_time().start_paused(true).build() else { panic!("a runtime without I/O needs no resources") };
+    let Ok(runtime) = builder.enable_time().start_paused(true).build() else {
+        panic!("a runtime without I/O needs no resources")
+    };
     let behind = Behind::new();
     let mut outcome = Outcome::default();
     for step in input.steps.0.iter().take(40) {
-        runtime.block_on(check(&behind, input.loopback, step, &mut outcome));
+        match step {
+            Step::Answer(body) => outcome.taken += usize::from(answer(&behind, &body.bytes())),
+            _ => runtime.block_on(check(&behind, input.loopback, step, &mut outcome)),
+        }
     }
     outcome
+}
+
+/// Lets the server offer, and brings this answer; whether it was taken.
+fn answer(behind: &Behind, answer: &[u8]) -> bool {
+    let mut server = lock(&behind.server);
+    let peers = server.len();
+    let Ok((id, offer)) = server.offer_at(Instant::ZERO, None, &[]) else { return false };
+    assert_eq!(offer.to_string().parse(), Ok(offer));
+    // What an answer has instead of the usual offer's choice.
+    let answer = String::from_utf8_lossy(answer).replace("actpass", "active");
+    let taken = server.take_answer(Instant::ZERO, id, &answer);
+    assert_eq!(server.len(), peers + usize::from(taken.is_ok()), "{taken:?}: {answer}");
+    assert_eq!(server.peer(id).is_some(), taken.is_ok());
+    taken.is_ok()
 }
 
 /// Makes one connection, and judges what came back.
@@ -215,6 +236,7 @@ impl Step {
     fn bytes(&self) -> Vec<u8> {
         let (head, more, body) = match self {
             Step::Raw(Blob(bytes)) => return bytes.clone(),
+            Step::Answer(body) => return body.bytes(),
             Step::Ask { head, wrong_length, body } => {
                 let more = wrong_length.filter(|(really, _)| *really).map_or(0, |(_, more)| more);
                 (head, more, body.bytes())
@@ -230,8 +252,7 @@ impl Step {
             Step::Ask { body: Body::Setting(..), .. } => ("/setting", "application/json"),
             _ => ("/offer", "application/sdp"),
         };
-        let path =
-            one_of(1, &[right, "/offer?policy=rfc", "/offer?policy=", "/offer?p", "/", "*"]);
+        let path = one_of(1, &[right, "/offer?policy=rfc", "/offer?policy=", "/offer?p", "/", "*"]);
         let content = one_of(2, &[content, "application/json", "text/plain", "application/sdp;a"]);
         let host = one_of(3, &["localhost", "127.0.0.1:80", "[::1]", "example.com", "[", ""]);
         let length = body.len().saturating_add_signed(more.into());
