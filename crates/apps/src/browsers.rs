@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `setting` | what the page's sliders set: the link, and how often messages leave |
 //! | `http` | the page over HTTP, and the exchange of offer and answer |
+//! | `signalling` | what the exchange asks of those behind it |
 //! | `pages` | all visitors: the listener behind the link, answers to offers |
 //! | `visit` | one connection of a visitor's page: what moves goes down, where the visitor points comes up |
 //! | `scene` | where the things of the scene are at a time |
@@ -16,6 +17,7 @@ mod link;
 mod pages;
 mod scene;
 mod setting;
+mod signalling;
 mod visit;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,10 +26,12 @@ use std::sync::Arc;
 use thinstream::webrtc::{ListenError, Listener, ListenerOptions, ServerOptions, candidates};
 use tokio::net::TcpListener;
 
+pub use self::http::converse;
 pub use self::link::LinkError;
 use self::link::LossyLink;
 use self::pages::Pages;
 pub use self::setting::{Setting, SettingError};
+pub use self::signalling::{ChangeError, Signalling};
 
 /// What to serve, and where.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,8 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 
 use self::guests::Guests;
 
@@ -32,20 +33,22 @@ where
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             continue;
         };
-        let conversation = tokio::time::timeout(LIFE, converse(stream, remote, answer.clone()));
+        let Ok(local) = stream.local_addr() else { continue };
+        let conversation = converse(stream, (remote, local), answer.clone());
+        let conversation = tokio::time::timeout(LIFE, conversation);
         guests.seat(remote.ip(), async move { drop(conversation.await) });
     }
 }
 
-/// Answers the requests of one connection.
-async fn converse<F, A>(stream: TcpStream, remote: SocketAddr, answer: F)
+/// Answers the requests of one connection, of a browser to this side.
+pub(crate) async fn converse<C, F, A>(stream: C, between: (SocketAddr, SocketAddr), answer: F)
 where
-    F: Fn(Request<Incoming>, (SocketAddr, SocketAddr)) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Response<Full<Bytes>>> + Send,
+    C: AsyncRead + AsyncWrite + Unpin,
+    F: Fn(Request<Incoming>, (SocketAddr, SocketAddr)) -> A,
+    A: Future<Output = Response<Full<Bytes>>>,
 {
-    let Ok(local) = stream.local_addr() else { return };
     let service = hyper::service::service_fn(move |request| {
-        let answered = tokio::time::timeout(PATIENCE, answer(request, (remote, local)));
+        let answered = tokio::time::timeout(PATIENCE, answer(request, between));
         async move {
             let late = || {
                 let text = "the request took too long\n".to_owned();

@@ -1,7 +1,7 @@
 //! Addresses as people write them: an IP address or a name, and a port.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use base::ParseQuantityError;
@@ -39,9 +39,15 @@ impl FromStr for HostPort {
 /// A host in the one form by which known peers are told apart: letters of names small, addresses as short as they can be.
 fn one_form(host: &str) -> String {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    match inner.and_then(|inner| inner.parse::<Ipv6Addr>().ok()) {
-        Some(address) => format!("[{address}]"),
-        None => host.to_ascii_lowercase(),
+    let (address, zone) = inner.map_or(("", None), |inner| match inner.split_once('%') {
+        Some((address, zone)) => (address, Some(zone)),
+        None => (inner, None),
+    });
+    match (address.parse::<Ipv6Addr>(), zone) {
+        (Ok(address), None) => format!("[{address}]"),
+        // Names of interfaces may differ by case alone.
+        (Ok(address), Some(zone)) => format!("[{address}%{zone}]"),
+        (Err(_), _) => host.to_ascii_lowercase(),
     }
 }
 
@@ -77,8 +83,8 @@ impl HostPort {
         let failed = |why: &dyn fmt::Display| {
             Failure::network(format!("cannot find the address of \"{}\": {why}", self.0))
         };
-        let addresses = self.0.to_socket_addrs().map_err(|error| failed(&error))?;
-        pick(&addresses.collect::<Vec<_>>(), is_ipv4).ok_or_else(|| failed(&"it has none"))
+        let addresses = io::lookup(&self.0).map_err(|error| failed(&error))?;
+        pick(&addresses, is_ipv4).ok_or_else(|| failed(&"it has none"))
     }
 }
 
@@ -102,10 +108,18 @@ pub(crate) struct LocalAddress(pub(crate) SocketAddr);
 impl FromStr for LocalAddress {
     type Err = ParseQuantityError;
 
-    /// Reads `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`.
+    /// Reads `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`, `fe80::1%eth0`, `[fe80::1%eth0]:9899`.
     fn from_str(text: &str) -> Result<LocalAddress, ParseQuantityError> {
         let alone = || text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, 0));
-        let address = text.parse().ok().or_else(alone).map(LocalAddress);
+        let zoned = || {
+            let whole = match text.starts_with('[') {
+                true => text.to_owned(),
+                false => format!("[{text}]:0"),
+            };
+            let found = text.contains('%').then(|| io::lookup(&whole).ok()).flatten();
+            found.and_then(|found| found.first().copied())
+        };
+        let address = text.parse().ok().or_else(alone).or_else(zoned).map(LocalAddress);
         address.ok_or_else(|| {
             ParseQuantityError::new(
                 text,
@@ -118,10 +132,11 @@ impl FromStr for LocalAddress {
 impl LocalAddress {
     /// The address, at `port` if it names none.
     pub(crate) fn or_port(self, port: u16) -> SocketAddr {
-        match self.0.port() {
-            0 => SocketAddr::new(self.0.ip(), port),
-            _ => self.0,
+        let mut address = self.0;
+        if address.port() == 0 {
+            address.set_port(port);
         }
+        address
     }
 }
 
@@ -199,10 +214,23 @@ mod tests {
             ("LocalHost:09899", "localhost:9899"),
             ("[0:0::0001]:7", "[::1]:7"),
             ("[2001:DB8::A]", "[2001:db8::a]:9899"),
+            ("[FE80::0:1%Lan]", "[fe80::1%Lan]:9899"),
         ] {
             assert_eq!(text.parse::<HostPort>().unwrap().to_string(), whole);
         }
         assert!("localhost:+9899".parse::<HostPort>().is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_local_address_names_its_interface() {
+        let loopback = "[fe80::1%1]:7".parse().unwrap();
+        assert_eq!("[fe80::1%lo]:7".parse::<HostPort>().unwrap().resolve().unwrap(), loopback);
+        for text in ["fe80::1%lo", "[fe80::1%lo]:7", "fe80::1%1"] {
+            assert_eq!(text.parse::<LocalAddress>().unwrap().or_port(7), loopback, "{text}");
+        }
+        let error = "[fe80::1%none]".parse::<HostPort>().unwrap().resolve().unwrap_err();
+        assert!(error.to_string().contains("fe80::1%none"), "{error}");
     }
 
     #[test]

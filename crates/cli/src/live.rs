@@ -3,6 +3,7 @@
 
 mod fit;
 mod frame;
+mod printer;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -11,6 +12,7 @@ use apps::demo::LiveView;
 use base::{Duration, Instant};
 
 use self::frame::Frame;
+use self::printer::Printer;
 use crate::output;
 
 /// Columns and rows of a terminal.
@@ -125,13 +127,14 @@ impl Progress {
     }
 }
 
-/// Prints notices: lines as they are, progress in one place.
+/// Prints notices, in a thread of its own: lines as they are, progress in one place.
 pub(crate) fn notices() -> impl FnMut(Notice) + Send {
     let mut progress = Progress::new();
-    move |notice| match notice {
+    let mut printer = Printer::new(move |notice| match notice {
         Notice::Progress(text) => progress.show(&text),
         Notice::Line(text) => progress.note(&text),
-    }
+    });
+    move |notice| printer.print(notice)
 }
 
 #[cfg(test)]

@@ -101,6 +101,27 @@ fn strangers_leave_an_encrypted_server_small_and_at_work() {
     assert!(server.is_running());
 }
 
+#[test]
+fn a_server_whose_lines_nobody_reads_serves_new_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut unread, full) = std::io::pipe().unwrap();
+    // Another thread fills the pipe, and blocks once it is full.
+    let mut filling = full.try_clone().unwrap();
+    std::thread::spawn(move || while filling.write_all(&[b'\n'; 4096]).is_ok() {});
+    let at = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = thinstream(folder.path(), &format!("serve {at} --verbose"));
+    let mut server = command.stderr(full).stdout(std::process::Stdio::null()).spawn().unwrap();
+    for _ in 0..3 {
+        let run = thinstream(folder.path(), &format!("send {at} --count 3")).output().unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+    assert!(server.try_wait().unwrap().is_none());
+    server.kill().unwrap();
+    server.wait().unwrap();
+    // Until here nothing was read.
+    assert_eq!(unread.read(&mut [0; 1]).unwrap(), 1);
+}
+
 /// The answer to an HTTP request over a connection of its own.
 fn ask(at: SocketAddr, method: &str, content: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(at).unwrap();

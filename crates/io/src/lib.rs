@@ -23,6 +23,7 @@ mod interfaces;
 pub mod ip;
 #[cfg(target_os = "linux")]
 mod limits;
+mod lookup;
 mod offloads;
 pub mod raw;
 pub mod sockets;
@@ -43,6 +44,7 @@ pub use group::{Steering, bind_group, can_group};
 pub use interfaces::interface_addresses;
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
+pub use lookup::{host_and_port, lookup};
 pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};
 pub use raw::RawCarrier;
 pub use sockets::Sockets;

@@ -115,10 +115,10 @@ pub enum ConnectError {
         /// How.
         reason: String,
     },
-    /// The peer proved its key, and answered nothing after that: as a rule because it refuses this side's key, of which it
-    /// says nothing.
+    /// The peer proved its key, and answered nothing after that: because it refuses this side's key, of which it says nothing, or
+    /// because it, or the network, is too busy.
     #[error(
-        "{remote} proved its key and answers no more: it may not accept this side's key{}",
+        "{remote} proved its key and answers no more: it is too busy, or does not accept this side's key{}",
         text(&.own.map_or(String::new(), |own| own.to_string()))
     )]
     NotAccepted {

@@ -1,7 +1,7 @@
 //! Where a peer is, and by which key it is known.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use sctp::PeerAddresses;
 use secure::Trust;
@@ -66,8 +66,14 @@ impl From<&str> for PeerAddress {
         if let Some(address) = text.parse().ok().or_else(alone) {
             return PeerAddress::from(address);
         }
+        // An address that names its interface.
+        let zoned = text.split_once('%').filter(|(ip, _)| ip.parse::<Ipv6Addr>().is_ok());
         let has_port = text.rfind(':').is_some_and(|at| !text[at..].contains(']'));
-        let host = if has_port { text.to_owned() } else { format!("{text}:{DEFAULT_PORT}") };
+        let host = match (zoned, has_port) {
+            (Some(_), _) => format!("[{text}]:{DEFAULT_PORT}"),
+            (None, true) => text.to_owned(),
+            (None, false) => format!("{text}:{DEFAULT_PORT}"),
+        };
         PeerAddress { host: Some(host), ..PeerAddress::new(&[][..], DEFAULT_PORT) }
     }
 }
@@ -129,7 +135,12 @@ mod tests {
             let address: SocketAddr = address.parse().unwrap();
             assert_eq!(PeerAddress::from(text), PeerAddress::from(address), "{text}");
         }
-        for (text, host) in [("game.example:7", "game.example:7"), ("game", "game:9899")] {
+        for (text, host) in [
+            ("game.example:7", "game.example:7"),
+            ("game", "game:9899"),
+            ("fe80::1%eth0", "[fe80::1%eth0]:9899"),
+            ("[fe80::1%eth0]:7", "[fe80::1%eth0]:7"),
+        ] {
             let peer = PeerAddress::from(text.to_owned());
             assert_eq!((peer.host.as_deref(), peer.first()), (Some(host), None));
             assert_eq!(peer.to_string(), host);

@@ -22,7 +22,12 @@ where
         host: host.clone(),
         reason: reason.to_string(),
     };
-    let found: Vec<SocketAddr> = tokio::net::lookup_host(host).await.map_err(lookup)?.collect();
+    // Without the brackets the system knows an address with its interface, too.
+    let found = match io::host_and_port(host) {
+        Some(place) => tokio::net::lookup_host(place).await.map(Iterator::collect::<Vec<_>>),
+        None => tokio::net::lookup_host(host).await.map(Iterator::collect),
+    };
+    let found: Vec<SocketAddr> = found.map_err(lookup)?;
     let addresses = in_turn(found.into_iter().filter(|address| reaches(*address)));
     let attempts = addresses.into_iter().map(|address| attempt(peer.at(address)));
     // A wrong key says more than silence.

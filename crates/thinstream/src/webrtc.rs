@@ -1,6 +1,6 @@
 //! Data channels with unmodified browsers.
 //!
-//! A [`Listener`] answers the offers of pages and accepts their [`Connection`]s. How offer and answer travel is up to the
+//! A [`Listener`] answers the offers of pages, or makes offers that they answer, and accepts their [`Connection`]s. How offer and answer travel is up to the
 //! application; one HTTP exchange does, as WHIP has it. A page makes its channels before the offer, waits until its candidates
 //! are gathered or not, posts `localDescription.sdp`, and sets the answer.
 //!
@@ -136,6 +136,31 @@ impl Listener {
             .shared
             .call(|node, now| node.answer(now, policy, offer, (from, candidates)))?;
         Ok((id, answer.to_string()))
+    }
+
+    /// Makes an offer, as SDP, for a peer that is to answer: a page that gets it from the application, or another server that is a full ICE
+    /// agent. The peer then connects to one of `candidates`, addresses that lead to the socket, the best first. `to` is the peer's host, for
+    /// the bound on peers that do not connect. [`Listener::take_answer`] has a minute from now on; [`Listener::accept`] gives the connection of
+    /// this name once it is there.
+    ///
+    /// # Errors
+    /// There are as many connections and offers as there may be.
+    pub fn offer(
+        &self,
+        to: Option<IpAddr>,
+        candidates: &[SocketAddr],
+    ) -> Result<(PeerId, String), AcceptError> {
+        let (id, offer) =
+            self.inner.shared.call(|node, now| node.server.offer_at(now, to, candidates))?;
+        Ok((id, offer.to_string()))
+    }
+
+    /// Takes the answer to an offer of this side. A wrong one changes nothing: another may follow.
+    ///
+    /// # Errors
+    /// No such offer waits, or the answer cannot be used, and the error names its line.
+    pub fn take_answer(&self, id: PeerId, answer: &str) -> Result<(), AcceptError> {
+        self.inner.shared.call(|node, now| node.server.take_answer(now, id, answer))
     }
 
     /// Waits for the next page that has connected. The future can be dropped at any time.

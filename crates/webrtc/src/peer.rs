@@ -97,7 +97,7 @@ impl<I: Ice> Peer<I> {
             Role::Server => DtlsRole::Server,
         };
         let channels = DataChannels::new(options.channels(channel_role));
-        let budget = Budget::new(options.offer);
+        let budget = Budget::new(options.description);
         Ok(Peer {
             ice,
             role,

@@ -1,4 +1,4 @@
-//! Session descriptions of data channels: reading an offer, making an answer (RFC 8866; RFC 8839, 8841, 8842 and 8122 for
+//! Session descriptions of data channels: reading and writing offers and answers (RFC 8866; RFC 8839, 8841, 8842 and 8122 for
 //! the attributes; RFC 9429 for what browsers write).
 
 mod candidate;

@@ -1,5 +1,6 @@
-//! All peers behind one port: offers in, answers out, datagrams to the peer that they belong to.
+//! All peers behind one port: offers in, answers out, or the other way round, and datagrams to the peer that they belong to.
 
+mod offers;
 mod options;
 mod peers;
 mod routing;
@@ -12,6 +13,7 @@ use base::{Datagram, DatagramMeta, Duration, Host, Icmp, Instant, Machine, Rando
 use base::{Transmit, TransmitBuffer};
 use secure::{Context, Identity, Role, Settings, SettingsError, Trust};
 
+use self::offers::Offers;
 pub use self::options::{AcceptError, ServerLimits, ServerOptions, ServerStats};
 pub use self::peers::PeerId;
 use self::peers::Peers;
@@ -19,7 +21,7 @@ use self::routing::Routes;
 use crate::demultiplex::Carried;
 use crate::ice::{Credentials, Ice, IceLite};
 use crate::peer::{Peer, PeerEvent, PeerOptions};
-use crate::sdp::{Candidate, Description};
+use crate::sdp::{Candidate, Description, Setup};
 use crate::stun::Request;
 
 /// Time since its last check within which a peer counts as alive at its address: browsers check every few seconds.
@@ -41,6 +43,7 @@ pub struct Server {
     beginning: Context,
     random: RandomStream,
     peers: Peers,
+    offers: Offers,
     routes: Routes,
     stats: ServerStats,
 }
@@ -67,6 +70,7 @@ impl Server {
             beginning,
             random,
             peers: Peers::default(),
+            offers: Offers::default(),
             routes: Routes::default(),
             stats: ServerStats::default(),
         })
@@ -105,22 +109,47 @@ impl Server {
             return Err(AcceptError::BothLite);
         }
         let host = signalled_from.map(Host::from);
-        self.peers.admit(host, &self.options.limits)?;
-        let own = loop {
+        self.peers.admit(host, &self.options.limits, &self.offers)?;
+        let own = self.fresh_credentials();
+        let role = offer.setup.answer(self.options.role);
+        let mut answer = self.describe(&own, role.into(), addresses);
+        (answer.mid, answer.bundled) = (offer.mid.clone(), offer.bundled);
+        let mut peer = self.begin(now, own.clone(), role, (&offer, bytes))?;
+        // An answer has an INIT of its own, or none: one that repeated the offer's would promise what is not there.
+        if let Some(theirs) = offer.sctp_init.filter(|_| self.options.signalled_init) {
+            let own = peer.signal_init(now);
+            answer.sctp_init = own.filter(|_| peer.take_init(&theirs) == Ok(true));
+        }
+        let id = self.peers.reserve();
+        self.admit(id, peer, own.ufrag, host);
+        Ok((id, answer))
+    }
+
+    /// Credentials whose username fragment is no peer's.
+    fn fresh_credentials(&mut self) -> Credentials {
+        loop {
             let own = Credentials::generate(&mut self.random);
             if self.routes.by_name(&own.ufrag).is_none() {
-                break own;
+                return own;
             }
-        };
-        let role = offer.setup.answer(self.options.role);
-        let mut answer = Description {
+        }
+    }
+
+    /// This side, in its one section.
+    fn describe(
+        &mut self,
+        own: &Credentials,
+        setup: Setup,
+        addresses: &[SocketAddr],
+    ) -> Description {
+        Description {
             session: self.random.next_u64() >> 1,
-            mid: offer.mid.clone(),
-            bundled: offer.bundled,
+            mid: Some("0".to_owned()),
+            bundled: true,
             lite: true,
             credentials: own.clone(),
             fingerprints: [self.identity.fingerprint()].into(),
-            setup: role.into(),
+            setup,
             sctp_port: self.options.port,
             max_message: Some(self.options.association.max_message_size as u64),
             sctp_init: None,
@@ -129,31 +158,39 @@ impl Server {
                 .zip(0..)
                 .map(|(at, index)| Candidate::host(*at, index))
                 .collect(),
-        };
-        let ice = IceLite::new(own.clone(), offer.credentials.ufrag.clone(), now);
+        }
+    }
+
+    /// A peer that described itself in so many bytes.
+    fn begin(
+        &mut self,
+        now: Instant,
+        own: Credentials,
+        role: Role,
+        (theirs, bytes): (&Description, usize),
+    ) -> Result<Peer<IceLite>, AcceptError> {
+        let ice = IceLite::new(own, theirs.credentials.ufrag.clone(), now);
         let mut seed = [0; 32];
         self.random.fill(&mut seed);
         let peer = Peer::new(
             now,
             ice,
-            (role, Trust::Listed(offer.fingerprints.clone())),
-            PeerOptions { offer: bytes, ..self.peer_options(&offer, role) },
+            (role, Trust::Listed(theirs.fingerprints.clone())),
+            PeerOptions { description: bytes, ..self.peer_options(theirs, role) },
             RandomStream::from_secret(seed),
         );
-        let mut peer = peer.map_err(AcceptError::Settings)?;
-        // An answer has an INIT of its own, or none: one that repeated the offer's would promise what is not there.
-        if let Some(theirs) = offer.sctp_init.filter(|_| self.options.signalled_init) {
-            let own = peer.signal_init(now);
-            answer.sctp_init = own.filter(|_| peer.take_init(&theirs) == Ok(true));
-        }
-        let id = self.peers.insert(peer, host);
-        self.routes.add_name(own.ufrag, id);
-        self.peers.settle(id);
-        self.stats.accepted += 1;
-        Ok((id, answer))
+        peer.map_err(AcceptError::Settings)
     }
 
-    fn peer_options(&self, offer: &Description, role: Role) -> PeerOptions {
+    /// Takes a peer in under this name.
+    fn admit(&mut self, id: PeerId, peer: Peer<IceLite>, ufrag: String, host: Option<Host>) {
+        self.peers.insert(id, peer, host);
+        self.routes.add_name(ufrag, id);
+        self.peers.settle(id);
+        self.stats.accepted += 1;
+    }
+
+    fn peer_options(&self, theirs: &Description, role: Role) -> PeerOptions {
         let context = match role {
             Role::Client => &self.beginning,
             Role::Server => &self.context,
@@ -161,12 +198,12 @@ impl Server {
         PeerOptions {
             secrets: self.options.secrets,
             port: self.options.port,
-            peer_port: offer.sctp_port,
+            peer_port: theirs.sctp_port,
             association: self.options.association.clone(),
             acknowledge_at_once: self.options.acknowledge_at_once,
             memory: self.options.memory,
             max_channels: self.options.max_channels,
-            peer_max_message: offer.max_message,
+            peer_max_message: theirs.max_message,
             unread: self.options.unread,
             ..PeerOptions::new(context.clone())
         }
@@ -280,6 +317,7 @@ impl Machine for Server {
     fn handle_icmp(&mut self, _: Instant, _: Icmp<'_>) {}
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.offers.give_up(now);
         while let Some(id) = self.peers.pop_due(now) {
             if let Some(peer) = self.peers.get_mut(id) {
                 peer.handle_timeout(now);
@@ -304,6 +342,6 @@ impl Machine for Server {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.peers.next_due()
+        [self.peers.next_due(), self.offers.next_due()].into_iter().flatten().min()
     }
 }

@@ -50,6 +50,30 @@ fn an_init_in_the_offer_saves_a_round_trip_and_a_server_that_does_not_know_it_go
 }
 
 #[test]
+fn a_peer_that_answers_connects_as_soon_as_one_that_offers_and_carries_everything_over_loss() {
+    for role in [Role::Server, Role::Client] {
+        let at = |server_offers| first_message(Setting { role, server_offers, ..Setting::new(0) });
+        assert_eq!(at(true), at(false), "{role:?}");
+        let (mut world, id) = connected(Setting { role, server_offers: true, ..Setting::new(10) });
+        for _ in 0..50 {
+            send(&mut world, id, "there and back");
+            world.run_for(Duration::from_millis(20));
+        }
+        world.run_for(Duration::from_secs(20));
+        assert_eq!(messages(&world.told_server(), id).len(), 50, "{role:?}");
+        assert_eq!(messages(world.told_browser(), id).len(), 50, "{role:?}");
+    }
+}
+
+#[test]
+fn a_peer_that_answers_with_another_key_is_refused() {
+    let mut world = World::new(Setting { server_offers: true, wrong_key: true, ..Setting::new(0) });
+    world.run_for(Duration::from_secs(5));
+    assert!(!world.told_server().contains(&PeerEvent::Connected));
+    assert!(matches!(world.told_server().last(), Some(PeerEvent::Ended(Ended::Dtls(_)))));
+}
+
+#[test]
 fn associations_of_descriptions_carry_everything_over_loss() {
     for seed in 0..6 {
         let role = if seed % 2 == 0 { Role::Server } else { Role::Client };

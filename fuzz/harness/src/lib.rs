@@ -8,6 +8,7 @@
 //! - [`offload`]: large packets through a TUN device, in and out.
 //! - [`trace`]: a packet capture.
 //! - [`sdp`]: a session description of a browser.
+//! - [`signalling`]: the exchange of offer and answer, over HTTP.
 //! - [`stun`]: datagrams at a server that waits for a browser.
 //! - [`dtls`]: a server with encrypted sessions, a client, and a hostile network between them.
 //! - [`association`]: two endpoints and an attacker who knows their tags and TSNs.
@@ -36,6 +37,7 @@ pub mod pair;
 pub mod parser;
 pub mod sdp;
 pub mod segment;
+pub mod signalling;
 pub mod stun;
 pub mod tcp_connection;
 pub mod tcp_network;

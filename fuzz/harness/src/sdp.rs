@@ -29,7 +29,7 @@ pub fn run(bytes: &[u8]) -> usize {
 }
 
 /// The offer with a line of the input instead of one of its own, behind the beginning of one, or as an attribute more.
-fn changed(index: usize, line: &str) -> String {
+pub(crate) fn changed(index: usize, line: &str) -> String {
     let mut lines = OFFER.map(str::to_owned).to_vec();
     let at = index / 3 % OFFER.len();
     match (index % 3, lines.get_mut(at)) {

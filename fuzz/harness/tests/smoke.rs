@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
 use fuzz_harness::{
     Steps, air, association, corpus, dtls, endpoint, flow, offload, packet, pair, parser, read,
-    sdp, segment, stun, tcp_connection, tcp_pair, trace,
+    sdp, segment, signalling, stun, tcp_connection, tcp_pair, trace,
 };
 
 /// Bytes of seeded input.
@@ -107,6 +107,15 @@ fn stun_takes_seeded_datagrams_and_many_are_well_formed() {
         well_formed += stun::run(&bytes);
     }
     assert!(well_formed > 100, "{well_formed}");
+}
+
+#[test]
+fn signalling_takes_seeded_requests_and_some_offers_are_taken() {
+    let outcomes = each("signalling", |input| signalling::run(&input));
+    let answered: usize = outcomes.iter().map(|outcome| outcome.answered).sum();
+    let taken: usize = outcomes.iter().map(|outcome| outcome.taken).sum();
+    let set: usize = outcomes.iter().map(|outcome| outcome.set).sum();
+    assert!(answered > 4_000 && taken > 100 && set > 20, "{answered}, {taken}, {set}");
 }
 
 #[test]

@@ -30,8 +30,14 @@ const TOLERANCE: f64 = 0.15;
 /// Our default policy, str0m, webrtc-rs and pion, all at once to Chromium: a table for each case, and ours beside virtual time.
 pub(crate) fn downstream(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
     let browser = Browser::chromium()?;
-    let others =
-        [DataChannelServer::str0m()?, DataChannelServer::webrtc_rs()?, DataChannelServer::pion()?];
+    let others = match wishes.alone {
+        true => vec![],
+        false => vec![
+            DataChannelServer::str0m()?,
+            DataChannelServer::webrtc_rs()?,
+            DataChannelServer::pion()?,
+        ],
+    };
     let cases = cases.iter().filter(|case| case.name != "tcp");
     cases.map(|case| beside(case, wishes, &browser, &others)).collect()
 }

@@ -11,8 +11,8 @@
 //!   default policy's sender to receivers of others, usrsctp and the kernel's SCTP in User-Mode Linux, over `emulate` (as root).
 //!
 //! - `cargo run --release -p interop --example fidelity -- browser [latency-w1] [latency-w2] [--flows N] [--seconds N]`: servers of
-//!   data channels, ours, str0m, webrtc-rs and pion, to Chromium over the model of a link; `browser-sends`: Chromium and Firefox to
-//!   ours, acknowledging as the policy says and at once (as root).
+//!   data channels, ours, str0m, webrtc-rs and pion, to Chromium over the model of a link; `--alone`: ours only; `browser-sends`:
+//!   Chromium and Firefox to ours, acknowledging as the policy says and at once (as root).
 //!
 //! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on both sides, packet by packet
 //!   (as root).
@@ -57,6 +57,8 @@ struct Wishes {
     runs: Option<u32>,
     /// Of the virtual network: what the real machine has of its own.
     jitter: Option<Jitter>,
+    /// Our server of data channels, and none of others.
+    alone: bool,
     json: bool,
 }
 
@@ -72,12 +74,14 @@ impl Wishes {
             loss_percent: None,
             runs: None,
             jitter: None,
+            alone: false,
             json: false,
         };
         while let Some(word) = words.next() {
             let mut number = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--json" => wishes.json = true,
+                "--alone" => wishes.alone = true,
                 "--flows" => wishes.flows = Some(number()?.parse()?),
                 "--seconds" => wishes.seconds = Some(number()?.parse()?),
                 "--loss" => wishes.loss_percent = Some(number()?.parse()?),

@@ -17,11 +17,13 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
+use recovery::RecoveryPolicy;
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 
-use super::pages::{AnswerError, Pages};
 use super::setting::Setting;
+use super::signalling::Signalling;
 use crate::http;
 
 /// Bytes of the body of a request.
@@ -37,12 +39,22 @@ const FILES: [(&str, &str, &str); 5] = [
 ];
 
 /// Serves the page until the process ends.
-pub(super) async fn serve(tcp: TcpListener, pages: Arc<Pages>) {
+pub(super) async fn serve(tcp: TcpListener, behind: Arc<impl Signalling>) {
     let answer = move |request, between| {
-        let pages = Arc::clone(&pages);
-        async move { answer(request, between, &pages).await }
+        let behind = Arc::clone(&behind);
+        async move { answer(request, between, &*behind).await }
     };
     http::serve(tcp, answer).await;
+}
+
+/// Answers the requests of one connection, `between` a browser and this side, until it ends: what `serve --webrtc` does with each, for
+/// other carriers than TCP.
+pub async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    between: (SocketAddr, SocketAddr),
+    behind: &impl Signalling,
+) {
+    http::converse(stream, between, |request, between| answer(request, between, behind)).await;
 }
 
 /// The setting as the page sees and sets it.
@@ -57,7 +69,7 @@ struct Form {
 async fn answer(
     request: Request<Incoming>,
     between: (SocketAddr, SocketAddr),
-    pages: &Pages,
+    behind: &impl Signalling,
 ) -> Response<Full<Bytes>> {
     if let Some(other) = other_site(&request, between.1) {
         let why = format!("host {other:?}: expected localhost or an address of this machine");
@@ -72,9 +84,9 @@ async fn answer(
         };
     }
     let answered = match (request.method(), path.as_str()) {
-        (&Method::POST, "/offer") => answer_offer(request, between, pages).await,
-        (&Method::POST, "/setting") => set(request, pages).await,
-        (&Method::GET | &Method::HEAD, "/setting") => Ok(setting(pages)),
+        (&Method::POST, "/offer") => answer_offer(request, between, behind).await,
+        (&Method::POST, "/setting") => set(request, behind).await,
+        (&Method::GET | &Method::HEAD, "/setting") => Ok(setting(behind)),
         (_, "/offer") => Ok(expected("POST")),
         (_, "/setting") => Ok(expected("GET, HEAD, POST")),
         _ => Ok(text(StatusCode::NOT_FOUND, "there are /, /offer and /setting")),
@@ -98,7 +110,7 @@ fn other_site(request: &Request<Incoming>, local: SocketAddr) -> Option<String> 
 async fn answer_offer(
     request: Request<Incoming>,
     (remote, local): (SocketAddr, SocketAddr),
-    pages: &Pages,
+    behind: &impl Signalling,
 ) -> Result<Response<Full<Bytes>>, Box<Response<Full<Bytes>>>> {
     let query = request.uri().query().unwrap_or_default().to_owned();
     let policy = match query.strip_prefix("policy=") {
@@ -109,18 +121,24 @@ async fn answer_offer(
             return Ok(text(StatusCode::BAD_REQUEST, &why));
         }
     };
+    let Some(policy) = RecoveryPolicy::preset(policy) else {
+        let all = recovery::policy::Only::Sctp.presets();
+        let names: Vec<&str> = all.iter().map(|preset| preset.0).collect();
+        let why = format!("no recovery policy {policy:?}: expected one of {}", names.join(", "));
+        return Ok(text(StatusCode::BAD_REQUEST, &why));
+    };
     let offer = body(request, "application/sdp").await?;
-    Ok(match pages.answer(&offer, policy, (remote.ip(), local.ip())) {
+    Ok(match behind.answer(&offer, policy, (remote.ip(), local.ip())) {
         Ok(answer) => typed(StatusCode::CREATED, "application/sdp", answer),
-        Err(AnswerError::Accept(error)) if error.is_shortage() => {
+        Err(error) if error.is_shortage() => {
             text(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
         }
         Err(error) => text(StatusCode::BAD_REQUEST, &error.to_string()),
     })
 }
 
-fn setting(pages: &Pages) -> Response<Full<Bytes>> {
-    let Setting { delay, loss, interval } = pages.setting();
+fn setting(behind: &impl Signalling) -> Response<Full<Bytes>> {
+    let Setting { delay, loss, interval } = behind.setting();
     let ms = |span: Duration| u32::try_from(span.as_millis()).unwrap_or(u32::MAX);
     // As people write it: a probability is a multiple of 2⁻³².
     let loss_percent = (loss.as_f64() * 1e8).round() / 1e6;
@@ -131,7 +149,7 @@ fn setting(pages: &Pages) -> Response<Full<Bytes>> {
 
 async fn set(
     request: Request<Incoming>,
-    pages: &Pages,
+    behind: &impl Signalling,
 ) -> Result<Response<Full<Bytes>>, Box<Response<Full<Bytes>>>> {
     let form = body(request, "application/json").await?;
     let wrong = |why: String| Box::new(text(StatusCode::BAD_REQUEST, &why));
@@ -144,7 +162,7 @@ async fn set(
         loss: Probability::from_f64(form.loss_percent / 100.0),
         interval: Duration::from_millis(form.interval_ms.into()),
     };
-    pages.set(setting).map_err(|error| wrong(error.to_string()))?;
+    behind.set(setting).map_err(|error| wrong(error.to_string()))?;
     Ok(text(StatusCode::NO_CONTENT, ""))
 }
 

@@ -8,33 +8,10 @@ use thinstream::webrtc::{AcceptError, Listener, candidates};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::link::{LinkError, LossyLink};
-use super::setting::{Setting, SettingError};
+use super::link::LossyLink;
+use super::setting::Setting;
+use super::signalling::{ChangeError, Signalling};
 use super::visit::visit;
-
-/// Why an offer was not answered.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum AnswerError {
-    #[error(transparent)]
-    Accept(#[from] AcceptError),
-    #[error("no recovery policy {0:?}: expected one of {names}", names = names())]
-    Policy(String),
-}
-
-/// Why the setting was not changed.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ChangeError {
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    #[error(transparent)]
-    Link(#[from] LinkError),
-}
-
-/// The presets of policies.
-fn names() -> String {
-    let names: Vec<&str> = recovery::policy::Only::Sctp.presets().iter().map(|one| one.0).collect();
-    names.join(", ")
-}
 
 /// All pages.
 pub(super) struct Pages {
@@ -50,23 +27,28 @@ impl Pages {
         Pages { listener, link, setting: watch::Sender::new(setting), begun: Instant::now() }
     }
 
-    /// Answers an offer from a page at `from` that reached this machine at `reached`; its connection has this policy.
-    pub(super) fn answer(
+    /// Accepts connections until the socket fails, each in a task of its own.
+    pub(super) async fn accept_all(&self) {
+        while let Ok(page) = self.listener.accept().await {
+            tokio::spawn(visit(page, self.setting.subscribe(), self.begun));
+        }
+    }
+}
+
+impl Signalling for Pages {
+    fn answer(
         &self,
         offer: &str,
-        policy: &str,
+        policy: RecoveryPolicy,
         (from, reached): (IpAddr, IpAddr),
-    ) -> Result<String, AnswerError> {
-        let policy =
-            RecoveryPolicy::preset(policy).ok_or_else(|| AnswerError::Policy(policy.to_owned()))?;
+    ) -> Result<String, AcceptError> {
         let candidates = candidates(reached, self.link.port());
         let policy = Some(Arc::new(policy));
         let (_, answer) = self.listener.answer_with(policy, offer, Some(from), &candidates)?;
         Ok(answer)
     }
 
-    /// Changes the link and the messages.
-    pub(super) fn set(&self, setting: Setting) -> Result<(), ChangeError> {
+    fn set(&self, setting: Setting) -> Result<(), ChangeError> {
         setting.check()?;
         let before = self.setting.send_replace(setting);
         // A link that stays as it is loses nothing of what is under way.
@@ -76,15 +58,7 @@ impl Pages {
         Ok(())
     }
 
-    /// The setting as it is.
-    pub(super) fn setting(&self) -> Setting {
+    fn setting(&self) -> Setting {
         *self.setting.borrow()
-    }
-
-    /// Accepts connections until the socket fails, each in a task of its own.
-    pub(super) async fn accept_all(&self) {
-        while let Ok(page) = self.listener.accept().await {
-            tokio::spawn(visit(page, self.setting.subscribe(), self.begun));
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 mod place;
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -109,8 +109,8 @@ pub(crate) fn resolve(forward: &str) -> Result<SocketAddr, String> {
     let failed = |why: &dyn std::fmt::Display| {
         format!("cannot find where \"{forward}\" is: {why}; it should be like 127.0.0.1:22")
     };
-    let mut found = forward.to_socket_addrs().map_err(|error| failed(&error))?;
-    found.next().ok_or_else(|| failed(&"it has no address"))
+    let found = io::lookup(forward).map_err(|error| failed(&error))?;
+    found.first().copied().ok_or_else(|| failed(&"it has no address"))
 }
 
 impl ServiceFile {

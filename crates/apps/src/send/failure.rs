@@ -39,7 +39,7 @@ pub enum SendFailure {
         line: usize,
     },
     /// The server did not answer in time.
-    #[error("no answer from {remote} within {timeout}{}", hint(.said, *.plain))]
+    #[error("no answer from {remote} within {timeout}{}", hint(.said, *.heard, *.plain))]
     Timeout {
         /// The server.
         remote: SocketAddr,
@@ -47,6 +47,8 @@ pub enum SendFailure {
         timeout: Duration,
         /// What the system said on sending.
         said: Option<String>,
+        /// Whether anything came from there.
+        heard: bool,
         /// Whether this side sent in plain.
         plain: bool,
     },
@@ -122,15 +124,36 @@ impl SendFailure {
     }
 }
 
-/// What the silence may mean: an end that encrypts answers no packet in plain, and one in plain understands no other.
-fn hint(said: &Option<String>, plain: bool) -> String {
-    match (said, plain) {
-        (Some(said), _) => format!(" ({said})"),
-        (None, true) => {
-            "; is a server listening there? One that encrypts answers only without --plain".into()
+/// What the silence may mean: an end that encrypts answers no packet in plain, and one in plain understands no other. One that has
+/// begun to answer is a server of the right kind.
+fn hint(said: &Option<String>, heard: bool, plain: bool) -> String {
+    let meaning = match (said, heard, plain) {
+        (Some(said), ..) => return format!(" ({said})"),
+        (None, true, _) => {
+            "it began to answer, so that it, this machine or the network is too busy"
         }
-        (None, false) => {
-            "; is a server listening there? One started with --plain answers only to --plain".into()
+        (None, false, true) => {
+            "is a server listening there? One that encrypts answers only without --plain"
         }
+        (None, false, false) => {
+            "is a server listening there? One started with --plain answers only to --plain"
+        }
+    };
+    format!("; {meaning}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silence_is_explained_by_what_was_heard() {
+        let hints = [(false, true), (false, false), (true, true), (true, false)]
+            .map(|(heard, plain)| hint(&None, heard, plain));
+        assert!(hints[0].contains("without --plain") && hints[1].contains("only to --plain"));
+        for busy in &hints[2..] {
+            assert!(busy.contains("too busy") && !busy.contains("--plain"), "{busy}");
+        }
+        assert_eq!(hint(&Some("no route".into()), true, true), " (no route)");
     }
 }

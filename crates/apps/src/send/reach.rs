@@ -91,8 +91,9 @@ async fn connect(
             None => {
                 let statistics = endpoint.carrier_statistics();
                 let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
+                let heard = statistics.datagrams_received > 0;
                 let plain = options.carrier != Carrier::Secure;
-                SendFailure::Timeout { remote: to, timeout, said, plain }
+                SendFailure::Timeout { remote: to, timeout, said, heard, plain }
             }
         })?
         .map_err(|error| explained(options, to, error))?;

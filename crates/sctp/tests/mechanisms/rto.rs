@@ -99,3 +99,19 @@ fn a_signed_deviation_lets_the_rto_fall_below_the_round_trip_time() {
     // RTTVAR = 3/4 · 37.5 + 1/4 · (100 - 300) = -21.875, SRTT = 125: 125 - 87.5.
     assert_eq!(signed, [Duration::from_millis(250), Duration::from_micros(37_500)]);
 }
+
+#[test]
+fn a_retransmission_whose_round_trip_is_the_shortest_so_far_is_no_early_timeout() {
+    // The sixth message is lost. Its retransmission and all later packets take a hundredth less than those before.
+    let mut pair = Pair::established_over(RecoveryPolicy::sctp_latency(), &[6], &[], |link| {
+        let (at, delay) = (T0 + Duration::from_millis(1_300), Some(Duration::from_micros(49_500)));
+        link.profile.push(ProfileStep { at, delay, ..ProfileStep::default() });
+    });
+    pair.send_at(100, (0..6).map(|index| index * 250_000));
+    pair.at(2_000_000);
+    let (again, units) = pair.data_sent().last().cloned().unwrap();
+    assert_eq!((units, pair.data_sent().len()), (vec![5], 7));
+    assert!((1_300_000.0..1_500_000.0).contains(&again), "{again}");
+    let recovery = &pair.stats().paths[0].recovery;
+    assert_eq!(recovery.latest_rtt, Some(Duration::from_millis(100)));
+}

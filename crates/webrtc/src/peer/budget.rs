@@ -12,7 +12,7 @@ const FACTOR: u64 = 3;
 /// an address that never asked for them.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// Bytes that may be sent beside, for those of the offer: its sender has paid for them as for a check.
+    /// Bytes that may be sent beside, for those of the peer's description: its sender has paid for them as for a check.
     credit: u64,
     remote: Option<SocketAddr>,
     received: u64,
@@ -21,9 +21,10 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The account of a peer whose offer had this many bytes.
-    pub(super) fn new(offer: usize) -> Budget {
-        Budget { credit: FACTOR * offer as u64, remote: None, received: 0, sent: 0, proved: false }
+    /// The account of a peer whose description had this many bytes.
+    pub(super) fn new(description: usize) -> Budget {
+        let credit = FACTOR * description as u64;
+        Budget { credit, remote: None, received: 0, sent: 0, proved: false }
     }
 
     /// A datagram from `remote` arrived, and `selected` is where the peer is now.

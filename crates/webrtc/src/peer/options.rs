@@ -37,9 +37,9 @@ pub struct PeerOptions {
     pub max_channels: usize,
     /// Bytes of the longest message that the peer takes (its `a=max-message-size`); none takes any.
     pub peer_max_message: Option<u64>,
-    /// Bytes of the peer's offer: to an address that has not shown to receive, three times as many may be sent as came from
-    /// there and in the offer.
-    pub offer: usize,
+    /// Bytes of the peer's offer or answer: to an address that has not shown to receive, three times as many may be sent as came
+    /// from there and in the description.
+    pub description: usize,
     /// Bytes of unread messages from which on no more are taken from the association, so that its window tells the peer.
     pub unread: usize,
 }
@@ -57,7 +57,7 @@ impl PeerOptions {
             memory: MemoryLimits::default(),
             max_channels: 1024,
             peer_max_message: Some(64 << 10),
-            offer: 0,
+            description: 0,
             unread: 1 << 20,
         }
     }

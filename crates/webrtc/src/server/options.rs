@@ -89,18 +89,24 @@ impl Default for ServerLimits {
 /// Counters of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerStats {
-    /// Offers that got an answer.
+    /// Offers that got an answer, this side's or the peer's.
     pub accepted: u64,
     /// Datagrams that belong to no peer.
     pub ignored: u64,
 }
 
-/// Why an offer got no answer.
+/// Why an offer got no answer, or an answer was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcceptError {
     /// The offer cannot be used.
     Offer(SdpError),
-    /// The offer is of a lite ICE agent, as the server is: neither would begin.
+    /// The answer to an offer of this side cannot be used.
+    Answer(SdpError),
+    /// The answer is none to an offer of this side; what would be right.
+    NotAnAnswer(&'static str),
+    /// No such offer waits for an answer: it has one, or none came for a minute.
+    NoOffer,
+    /// The peer is a lite ICE agent, as the server is: neither would begin.
     BothLite,
     /// There are as many peers as there may be, or as many that have not connected yet.
     TooMany,
@@ -123,8 +129,13 @@ impl fmt::Display for AcceptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AcceptError::Offer(error) => write!(f, "the offer, {error}"),
+            AcceptError::Answer(error) => write!(f, "the answer, {error}"),
+            AcceptError::NotAnAnswer(expected) => write!(f, "the answer: expected {expected}"),
+            AcceptError::NoOffer => {
+                f.write_str("no such offer waits for an answer: it has one, or a minute has passed")
+            }
             AcceptError::BothLite => {
-                f.write_str("the offer has a=ice-lite: one of the sides has to be a full ICE agent")
+                f.write_str("the peer has a=ice-lite: one of the sides has to be a full ICE agent")
             }
             AcceptError::TooMany => f.write_str("there are as many peers as there may be"),
             AcceptError::TooManyOfHost => {

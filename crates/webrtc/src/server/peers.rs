@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::{Host, Instant, Machine};
 
+use super::offers::Offers;
 use super::{AcceptError, ServerLimits};
 use crate::ice::IceLite;
 use crate::peer::{Peer, PeerEvent};
@@ -43,20 +44,22 @@ impl Peers {
         self.slots.len()
     }
 
-    /// Whether there is room for one more.
+    /// Whether there is room for one more beside the peers and the offers that wait.
     pub(super) fn admit(
         &self,
         host: Option<Host>,
         limits: &ServerLimits,
+        offers: &Offers,
     ) -> Result<(), AcceptError> {
         let (mut waiting, mut of_host, mut waiting_of_host) = (0, 0, 0);
-        for slot in self.slots.values() {
-            let is_of_host = host.is_some() && slot.host == host;
-            waiting += usize::from(slot.waits);
+        let peers = self.slots.values().map(|slot| (slot.host, slot.waits));
+        for (place, waits) in peers.chain(offers.hosts().map(|host| (host, true))) {
+            let is_of_host = host.is_some() && place == host;
+            waiting += usize::from(waits);
             of_host += usize::from(is_of_host);
-            waiting_of_host += usize::from(is_of_host && slot.waits);
+            waiting_of_host += usize::from(is_of_host && waits);
         }
-        if self.slots.len() >= limits.peers || waiting >= limits.waiting {
+        if self.slots.len() + offers.len() >= limits.peers || waiting >= limits.waiting {
             Err(AcceptError::TooMany)
         } else if waiting_of_host >= limits.waiting_per_host {
             Err(AcceptError::TooManyOfHost)
@@ -67,9 +70,13 @@ impl Peers {
         }
     }
 
-    pub(super) fn insert(&mut self, peer: Peer<IceLite>, host: Option<Host>) -> PeerId {
+    /// The name of a peer to come.
+    pub(super) fn reserve(&mut self) -> PeerId {
         self.last += 1;
-        let id = PeerId(self.last);
+        PeerId(self.last)
+    }
+
+    pub(super) fn insert(&mut self, id: PeerId, peer: Peer<IceLite>, host: Option<Host>) {
         let slot = Slot {
             peer,
             host,
@@ -80,7 +87,6 @@ impl Peers {
             told: false,
         };
         self.slots.insert(id, slot);
-        id
     }
 
     pub(super) fn get(&self, id: PeerId) -> Option<&Peer<IceLite>> {

@@ -92,3 +92,53 @@ fn the_routes_of_a_peer_are_bounded_and_go_with_it() {
     routes.remove(id);
     assert_eq!((routes.by_name("name"), routes.by_address(address(40))), (None, None));
 }
+
+#[test]
+fn an_offer_waits_a_minute_for_an_answer_and_a_wrong_one_changes_nothing() {
+    let mut server = server(|_| {});
+    let addresses = server.options.addresses.clone();
+    let (id, own) = server.offer_at(Instant::ZERO, None, &addresses).unwrap();
+    assert_eq!((own.setup, own.lite, own.mid.as_deref()), (Setup::ActPass, true, Some("0")));
+    assert_eq!(own.to_string().parse(), Ok(own.clone()));
+    assert!(server.is_empty());
+    let minute = Instant::from_millis(60_000);
+    assert_eq!(server.poll_timeout(), Some(minute));
+    let answer = |lines: &str| offer(lines).replace("data\n", "0\n");
+    let mut take = |now, text: &str| server.take_answer(now, id, text).map_err(|e| e.to_string());
+    for (wrong, why) in [
+        (answer("a=setup:actpass\n"), "the answer: expected a=setup:active or passive"),
+        (answer("a=setup:both\n"), "the answer, line 12"),
+        (answer("a=setup:active\na=ice-lite\n"), "the peer has a=ice-lite"),
+        (offer("a=setup:active\n"), "the answer: expected a=mid:0"),
+        (String::new(), "the answer, line 1"),
+    ] {
+        let error = take(Instant::ZERO, &wrong).unwrap_err();
+        assert!(error.starts_with(why), "{error}");
+    }
+    let right = answer("a=setup:active\n");
+    assert_eq!(take(Instant::from_millis(59_999), &right), Ok(()));
+    assert!(take(Instant::from_millis(59_999), &right).unwrap_err().contains("no such offer"));
+    assert_eq!((server.len(), server.stats().accepted), (1, 1));
+    let (late, _) = server.offer_at(Instant::ZERO, None, &addresses).unwrap();
+    assert_eq!(server.take_answer(minute, late, &right), Err(AcceptError::NoOffer));
+    assert_ne!(late, id);
+}
+
+#[test]
+fn offers_that_wait_count_as_peers_that_have_not_connected() {
+    let mut server = server(|options| options.limits.waiting = 20);
+    let host = Some(IpAddr::from([192, 0, 2, 9]));
+    for _ in 0..16 {
+        server.offer_at(Instant::ZERO, host, &[]).unwrap();
+    }
+    let error = server.offer_at(Instant::ZERO, host, &[]).unwrap_err();
+    assert_eq!(error, AcceptError::TooManyOfHost);
+    for _ in 0..4 {
+        server.accept(Instant::ZERO, &offer("a=setup:actpass\n"), None).unwrap();
+    }
+    assert_eq!(server.offer_at(Instant::ZERO, None, &[]).unwrap_err(), AcceptError::TooMany);
+    // A minute later all of them are forgotten, and the peers that did not connect have ended.
+    let later = Instant::from_millis(60_000);
+    server.handle_timeout(later);
+    assert!(server.offer_at(later, host, &[]).is_ok());
+}

@@ -185,6 +185,8 @@ pub(crate) struct Setting {
     pub(crate) wrong_key: bool,
     /// Whether the offer carries SCTP's INIT.
     pub(crate) signals_init: bool,
+    /// Whether the server offers and the browser answers.
+    pub(crate) server_offers: bool,
 }
 
 impl Setting {
@@ -200,6 +202,7 @@ impl Setting {
             server: |_| {},
             wrong_key: false,
             signals_init: false,
+            server_offers: false,
         }
     }
 }
@@ -260,6 +263,7 @@ impl World {
             server: change,
             wrong_key,
             signals_init,
+            server_offers,
         } = setting;
         let mut server = server(seed, role, change);
         let mut random = RandomStream::new(seed, Purpose("browser", 0));
@@ -284,11 +288,20 @@ impl World {
         if signals_init {
             offer.sctp_init = page.signal_init(Instant::ZERO);
         }
-        let text = offer.to_string();
-        let (peer, answer) = server.accept(Instant::ZERO, &text, None).unwrap();
+        let (peer, answer) = if server_offers {
+            let (peer, description) = server.offer_at(Instant::ZERO, None, &[address(2)]).unwrap();
+            assert_eq!(description.setup, Setup::ActPass);
+            offer.setup = role.into();
+            server.take_answer(Instant::ZERO, peer, &offer.to_string()).unwrap();
+            (peer, description)
+        } else {
+            let (peer, answer) = server.accept(Instant::ZERO, &offer.to_string(), None).unwrap();
+            assert_ne!(answer.setup, Setup::from(role));
+            (peer, answer)
+        };
         // The browser reads the text, too.
         let answer: Description = answer.to_string().parse().unwrap();
-        assert!(answer.lite && answer.setup != Setup::from(role));
+        assert!(answer.lite);
         assert_eq!(answer.max_message, Some(256 << 10));
         page.ice_mut().answer(&answer);
         if let Some(init) = &answer.sctp_init {
