@@ -193,10 +193,6 @@ pub struct CarrierStatistics {
     pub send_errors: u64,
     /// Errors reported on receiving, such as those that stem from ICMP messages.
     pub receive_errors: u64,
-    /// Datagrams that the system gave to another shard than theirs, which handed them over.
-    pub datagrams_handed_over: u64,
-    /// Datagrams that were dropped instead, since too many waited for the other shard.
-    pub datagrams_not_handed_over: u64,
     /// The latest of these errors, as text.
     pub last_error: Option<String>,
 }
@@ -210,8 +206,6 @@ impl CarrierStatistics {
         self.bytes_received += other.bytes_received;
         self.send_errors += other.send_errors;
         self.receive_errors += other.receive_errors;
-        self.datagrams_handed_over += other.datagrams_handed_over;
-        self.datagrams_not_handed_over += other.datagrams_not_handed_over;
         self.last_error = self.last_error.take().or(other.last_error);
     }
 }
@@ -271,8 +265,6 @@ impl Counters {
             bytes_received: self.bytes_received.load(Ordering::Relaxed),
             send_errors: self.send_errors.load(Ordering::Relaxed),
             receive_errors: self.receive_errors.load(Ordering::Relaxed),
-            datagrams_handed_over: 0,
-            datagrams_not_handed_over: 0,
             last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

@@ -15,6 +15,7 @@ use crate::node::RefusedClient;
 use crate::options::EndpointOptions;
 use crate::peer_address::PeerAddress;
 use crate::reach;
+use crate::shards::HandOverStatistics;
 
 /// A socket with any number of associations, at one SCTP port.
 ///
@@ -281,6 +282,11 @@ impl Endpoint {
     /// What passed through the socket.
     pub fn carrier_statistics(&self) -> CarrierStatistics {
         self.listener.driver.carrier_statistics()
+    }
+
+    /// Datagrams that the system gave to another shard than theirs; none without [shards](EndpointOptions::shards).
+    pub fn hand_over_statistics(&self) -> HandOverStatistics {
+        self.listener.driver.hand_over_statistics()
     }
 }
 
