@@ -130,11 +130,11 @@ impl Captured {
     }
 }
 
-fn drive(runtime: &Handle, shared: &Arc<Shared<Captured>>, transport: Arc<impl io::Carrier>) {
+fn drive(runtime: &Handle, shared: &Arc<Shared<Captured>>, carrier: Arc<impl io::Carrier>) {
     let shared = shared.clone();
     runtime.spawn(async move {
         // A socket that fails leaves an agent that waits until its time is up.
-        let _ = io::run(shared, transport, |_: &mut Captured, _| {}).await;
+        let _ = io::run(shared, carrier, |_: &mut Captured, _| {}).await;
     });
 }
 
