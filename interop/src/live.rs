@@ -39,7 +39,7 @@ impl Socket {
     /// A socket at these addresses (port 0: any), in `namespace` if there is one.
     ///
     /// # Errors
-    /// Where the address cannot be had.
+    /// Where the address is not available.
     pub fn bind(
         runtime: &Handle,
         namespace: Option<&Namespace>,

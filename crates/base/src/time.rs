@@ -303,7 +303,7 @@ impl fmt::Display for Duration {
 impl FromStr for Duration {
     type Err = ParseQuantityError;
 
-    /// Reads `50ms`, `1.5s`, `200us`, `7ns`, `2min`, `1h`. A number without a unit is refused, but for 0.
+    /// Reads `50ms`, `1.5s`, `200us`, `7ns`, `2min`, `1h`. A number without a unit is refused, except for 0.
     fn from_str(text: &str) -> Result<Duration, ParseQuantityError> {
         const FORM: &str = "a duration such as 50ms, 1.5s or 2min";
         let (number, unit) = split_number(text, FORM)?;

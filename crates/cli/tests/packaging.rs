@@ -76,7 +76,7 @@ fn the_debian_package_is_the_same_twice_and_leaves_nothing_behind() {
     fs::create_dir_all(admin.join("updates")).unwrap();
     let dpkg = |arguments: &[&str]| {
         let at = format!("--root={}", system.display());
-        // Its scripts heed DPKG_ROOT, so that they need no shell within.
+        // Its scripts obey DPKG_ROOT, so that they need no shell within.
         let how = [
             "--force-script-chrootless",
             "--force-not-root",
@@ -118,7 +118,7 @@ fn units_are_sound(system: &Path) {
         assert!(system.join(program).is_file(), "{unit} starts {program}");
         let page = text.lines().find_map(|line| line.strip_prefix("Documentation=man:")).unwrap();
         let page = page.replace("(1)", ".1.gz");
-        assert!(system.join("usr/share/man/man1").join(&page).is_file(), "{unit} tells of {page}");
+        assert!(system.join("usr/share/man/man1").join(&page).is_file(), "{unit} names {page}");
     }
 }
 

@@ -142,7 +142,7 @@ impl Population {
         Membership { last }
     }
 
-    /// The member in `row` is no more.
+    /// The member in `row` is gone.
     pub fn leave(&mut self, row: u32, host: Host, membership: Membership) {
         let mut gone = false;
         self.change(host, |members| {
@@ -179,7 +179,7 @@ impl Population {
     }
 
     /// Whether it was known that the member in `row` was `last` used then. If not, it is from now on, and another may be
-    /// the [`first`](Population::first): a newcomer is worth [`LOOKS`] such looks at the most.
+    /// the [`first`](Population::first): a newcomer is worth [`LOOKS`] such looks at most.
     pub fn knows(&mut self, row: u32, host: Host, membership: &mut Membership, last: Use) -> bool {
         let known = membership.last == last;
         if !known {

@@ -273,7 +273,7 @@ impl Counters {
 /// Passing errors in a row after which a socket counts as broken.
 pub(crate) const PASSING_ERRORS_MAX: usize = 64;
 
-/// Whether an error on receiving only tells of earlier datagrams or of a passing shortage, so that the
+/// Whether an error on receiving only concerns earlier datagrams or a passing shortage, so that the
 /// socket stays usable.
 pub(crate) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::*;
@@ -325,7 +325,7 @@ pub struct BindError {
 }
 
 impl BindError {
-    /// A socket for `protocol` (`UDP`, `raw IP`) cannot be had at `address` for this reason.
+    /// A socket for `protocol` (`UDP`, `raw IP`) is not available at `address` for this reason.
     pub fn new(protocol: &'static str, address: SocketAddr, source: io::Error) -> BindError {
         BindError { protocol, address, source }
     }

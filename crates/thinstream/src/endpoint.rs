@@ -48,7 +48,7 @@ impl Endpoint {
     /// the port does not matter. Must be called within a tokio runtime with I/O and time enabled.
     ///
     /// # Errors
-    /// When the address cannot be had, or a limit is too small for anything to work; the error names the
+    /// When the address is not available, or a limit is too small for anything to work; the error names the
     /// address and says why.
     pub fn bind(address: SocketAddr, options: EndpointOptions) -> Result<Endpoint, BindError> {
         Endpoint::bind_all(&[address], options)
@@ -58,7 +58,7 @@ impl Endpoint {
     /// the later ones take the first one's port if it is free there. As [`Endpoint::bind`] with one address.
     ///
     /// # Errors
-    /// When an address cannot be had, or there is none, or a limit is too small for anything to work.
+    /// When an address is not available, or there is none, or a limit is too small for anything to work.
     pub fn bind_all(
         addresses: &[SocketAddr],
         options: EndpointOptions,

@@ -64,7 +64,7 @@ pub struct EndpointOptions {
     pub identity: Option<Identity>,
     /// Clients that may open associations, where this side listens: anybody by default, and
     /// [`Association::peer`](crate::Association::peer) says who it is. A client that is refused gets no answer;
-    /// [`Endpoint::refused`](crate::Endpoint::refused) tells of it. Without meaning in plain.
+    /// [`Endpoint::refused`](crate::Endpoint::refused) reports it. Without meaning in plain.
     pub clients: Trust,
     /// SCTP port of this side; none takes a random one of 49152 to 65535. Not the UDP port, which is that
     /// of the address bound.

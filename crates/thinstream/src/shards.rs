@@ -76,7 +76,7 @@ pub struct HandOverStatistics {
     pub dropped: u64,
 }
 
-/// What the shards of an endpoint share, but for the limits that [`Commons`] has.
+/// What the shards of an endpoint share, except for the limits that [`Commons`] has.
 #[derive(Debug)]
 pub(crate) struct Shards {
     mailboxes: Box<[Mailbox]>,
@@ -145,7 +145,7 @@ impl Shards {
         self.detour_count.store(detours.len(), Ordering::Release);
     }
 
-    /// This peer is no more at `shard`.
+    /// This peer is no longer at `shard`.
     pub(crate) fn remove_detour(&self, whom: Whom, shard: usize) {
         let mut detours = self.detours();
         if detours.get(&whom) == Some(&shard) {

@@ -26,7 +26,7 @@ const CLIENTS: usize = 4;
 /// Packets that are remembered, to be stolen.
 const REMEMBERED: usize = 300;
 
-/// Packets under way at the most.
+/// Packets under way at most.
 const UNDER_WAY: usize = 500;
 
 /// What the target takes.

@@ -369,7 +369,7 @@ impl World {
         while self.now < until && !self.sides.iter().all(done) {
             self.trip();
             self.rest();
-            // The listener's end may hear of its connection only now.
+            // The listener's end may be notified of its connection only now.
             for at in 0..2 {
                 if self.sides[at].id.is_some() && !self.sides[at].shut {
                     self.shut(at);

@@ -14,7 +14,7 @@ use crate::udp::UdpCarrier;
 #[derive(Default)]
 struct PingPong {
     peer: Option<SocketAddr>,
-    /// The ping that waits for its pong, and how many more shall follow.
+    /// The ping that waits for its pong, and how many more are to follow.
     ping: Option<u32>,
     left: u32,
     outgoing: Vec<(SocketAddr, bool, u32)>,

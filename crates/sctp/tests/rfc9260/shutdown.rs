@@ -209,7 +209,7 @@ fn data_in_shutdown_sent_is_answered_with_shutdown_and_sack() {
     assert_eq!(names(&answer[0]), ["SHUTDOWN", "SACK"]);
     assert_eq!(bench.state(), "SHUTDOWN-SENT");
     assert_eq!(PEER_TSN, Tsn(100));
-    // T2 of 1 s began anew with that SHUTDOWN; a gap is reported as well.
+    // T2 of 1 s began again with that SHUTDOWN; a gap is reported as well.
     bench.pass(Duration::from_millis(600));
     let answer = bench.give_right(|p| p.append(data(2, 0, 2, b"behind a gap")).unwrap());
     assert_eq!(names(&answer[0]), ["SHUTDOWN", "SACK"]);
