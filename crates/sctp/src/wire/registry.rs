@@ -13,6 +13,9 @@ macro_rules! numbers {
         impl $registry {
             $($(#[$meaning])+ pub const $constant: $registry = $registry($number);)+
 
+            /// Every number that has a name, in the order of the table.
+            pub const NAMED: &'static [$registry] = &[$($registry::$constant,)+];
+
             /// The name in its RFC; `None` if the number is unknown.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
