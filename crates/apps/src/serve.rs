@@ -238,7 +238,7 @@ fn who(association: &Association) -> String {
     format!("{}{}", association.remote(), key.unwrap_or_default())
 }
 
-/// Keys that were refused, each of which is told once.
+/// Keys that were refused, each of which is reported once.
 #[derive(Default)]
 struct Refused(BTreeSet<Fingerprint>);
 

@@ -253,7 +253,7 @@ impl Arguments {
         options.setup = self.setup || file.setup.unwrap_or(false);
         options.outside = self.outside.clone().or(file.outside);
         let common = file.policy.as_deref().map(tcp_preset).transpose();
-        // What is wrong in the file is told with its name.
+        // Errors in the file are reported with its name.
         let of_file = |what: String| match &self.config {
             Some(path) => Failure::usage(format!("{}: {what}", path.display())),
             None => Failure::usage(what),

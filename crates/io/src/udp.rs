@@ -194,7 +194,7 @@ impl UdpCarrier {
             self.socket.try_io(Interest::WRITABLE, send)
         };
         match send() {
-            // It may be what ICMP said of an earlier datagram, which is told once.
+            // It may be what ICMP said of an earlier datagram, which is reported once.
             Err(error) if self.reads_errors() && is_passing(&error) => send(),
             sent => sent,
         }

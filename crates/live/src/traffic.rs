@@ -17,7 +17,7 @@ pub struct Traffic {
     told: Told,
 }
 
-/// What is told of a capture.
+/// What is shown of a capture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Told {
     /// Streams that carried messages, those with most of them first.

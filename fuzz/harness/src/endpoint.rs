@@ -165,7 +165,7 @@ struct World {
     remembered: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
     now: Instant,
     reboots: u64,
-    /// Associations that the listener told of.
+    /// Associations that the listener reported.
     accepted: BTreeSet<AssociationId>,
 }
 

@@ -135,7 +135,7 @@ impl World {
         (0..2).for_each(|side| self.settle(side));
     }
 
-    /// After an input: what leaves, what is told, what is read.
+    /// After an input: what leaves, what is reported, what is read.
     fn settle(&mut self, at: usize) {
         loop {
             let end = &mut self.sides[at].endpoint;

@@ -158,7 +158,7 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "addresses added, made primary, deleted",
-        about: "200 messages, one each 20 ms. The client, which told one address, adds its second one after 50 \
+        about: "200 messages, one each 20 ms. The client, which announced one address, adds its second one after 50 \
                 messages, after 100 has the server send there, and after 150 deletes the first. Both sides \
                 authenticate what they say of addresses; data goes where it should at each point.",
         network: Network::ClientMoves,

@@ -383,7 +383,7 @@ async fn what_was_sent_before_a_line_that_is_no_message_counts() {
     serving.await.unwrap();
 }
 
-/// Lines that a client told, and how it ended.
+/// Lines that a client printed, and how it ended.
 async fn told(options: &SendOptions) -> (Vec<String>, Result<SendReport, SendFailure>) {
     let mut lines = Vec::new();
     let mut notice = |notice| {
