@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use base::{Duration, Instant};
 use sctp::wire::ChunkType;
-use sctp::{AssociationOptions, Event, Failure};
+use sctp::{AssociationOptions, Event, Failure, PathChange, PathState};
 
 use crate::support::{Pair, RTT, T0, half, options, plain};
 
@@ -92,6 +92,17 @@ fn a_path_is_inactive_after_path_max_retrans_heartbeats() {
         assert!(pair.stats().paths[0].active);
         pair.run_for(Duration::from_secs(1));
     }
+    let told = |pair: &Pair| {
+        let inactive = PathChange::State(PathState::Inactive);
+        let events = pair.client().events.iter();
+        events
+            .filter(|(.., event)| {
+                matches!(event, Event::PathChanged { path: 0, change, .. } if *change == inactive)
+            })
+            .count()
+    };
+    assert_eq!(told(&pair), 0);
     pair.run_for(Duration::from_secs(33));
     assert!(!pair.stats().paths[0].active, "{:?}", pair.stats().paths[0]);
+    assert_eq!(told(&pair), 1);
 }
