@@ -74,8 +74,8 @@ fn a_path_that_does_not_answer_fails_and_in_the_end_the_association() {
 
 #[test]
 fn an_answered_heartbeat_clears_the_errors_of_its_path_and_of_the_association() {
-    let mut pair = with_heartbeats(Some(T0..T0 + Duration::from_secs(120)));
-    pair.run_for(Duration::from_secs(100));
+    let mut pair = with_heartbeats(Some(T0..T0 + Duration::from_secs(250)));
+    pair.run_for(Duration::from_secs(240));
     let stats = pair.stats();
     let errors = stats.error_count;
     assert!(errors > 5 && stats.paths[0].error_count == errors && !stats.paths[0].active);
