@@ -21,7 +21,7 @@ pub struct RunningEdge {
     thread: Option<JoinHandle<Result<EdgeReport>>>,
 }
 
-/// Its last report.
+/// The latest report of the edge.
 #[derive(Default)]
 pub struct EdgeSeen {
     /// Where it serves metrics.

@@ -53,7 +53,7 @@ impl Scratch {
         self.path(name).display().to_string()
     }
 
-    /// A folder in it.
+    /// Makes a folder below it, with its parents; its path.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(&path).unwrap();
