@@ -48,7 +48,7 @@ static int switch_extensions(struct socket *s, const struct options *o)
 	return 0;
 }
 
-/* A socket that tells of ends and resets, with the timers and streams asked for. */
+/* A socket that reports ends and resets, with the timers and streams asked for. */
 static struct socket *open_socket(const struct options *o)
 {
 	usrsctp_init(o->local_udp, NULL, NULL);

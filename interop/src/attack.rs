@@ -8,4 +8,5 @@ mod serve;
 
 pub use edge::{EdgeAttack, EdgeSeen, Greed, attack_edge};
 pub use honest::Honest;
+pub use resident::resident;
 pub use serve::{Attack, AttackReport, Taken, attack, most_resident};

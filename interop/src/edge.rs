@@ -21,12 +21,12 @@ pub struct RunningEdge {
     thread: Option<JoinHandle<Result<EdgeReport>>>,
 }
 
-/// What it told of itself last.
+/// The latest report of the edge.
 #[derive(Default)]
 pub struct EdgeSeen {
     /// Where it serves metrics.
     pub metrics: Option<SocketAddr>,
-    /// The edge's state, once it has told one.
+    /// The edge's state, once it has reported one.
     pub status: Option<EdgeStatus>,
     /// Whether it drains.
     pub draining: bool,

@@ -56,7 +56,7 @@ impl EdgePlace {
     /// A client's connection to the service at [`EDGE`].
     ///
     /// # Errors
-    /// Where it is not to be had.
+    /// Where it is not available.
     pub fn connect(&self) -> Result<TcpStream> {
         let stream = self.near.enter(|| TcpStream::connect((EDGE, EDGE_PORT)))?;
         stream.context("cannot connect to the edge")

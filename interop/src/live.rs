@@ -39,7 +39,7 @@ impl Socket {
     /// A socket at these addresses (port 0: any), in `namespace` if there is one.
     ///
     /// # Errors
-    /// Where the address cannot be had.
+    /// Where the address is not available.
     pub fn bind(
         runtime: &Handle,
         namespace: Option<&Namespace>,
@@ -130,11 +130,11 @@ impl Captured {
     }
 }
 
-fn drive(runtime: &Handle, shared: &Arc<Shared<Captured>>, transport: Arc<impl io::Carrier>) {
+fn drive(runtime: &Handle, shared: &Arc<Shared<Captured>>, carrier: Arc<impl io::Carrier>) {
     let shared = shared.clone();
     runtime.spawn(async move {
         // A socket that fails leaves an agent that waits until its time is up.
-        let _ = io::run(shared, transport, |_: &mut Captured, _| {}).await;
+        let _ = io::run(shared, carrier, |_: &mut Captured, _| {}).await;
     });
 }
 

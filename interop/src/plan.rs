@@ -38,9 +38,9 @@ pub struct EchoPlan {
     pub count: usize,
     /// Streams that the messages take in turn.
     pub streams: u16,
-    /// RTO.Min that the peer shall use; its RTO.Initial is twice that.
+    /// RTO.Min that the peer is to use; its RTO.Initial is twice that.
     pub rto_min: Duration,
-    /// RTO.Max that the peer shall use.
+    /// RTO.Max that the peer is to use.
     pub rto_max: Duration,
     /// Whether the messages go unordered, both ways.
     pub unordered: bool,

@@ -14,7 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::capture::Capture;
 
-/// How often an idle relay looks whether it shall stop.
+/// How often an idle relay looks whether to stop.
 const TICK: Duration = Duration::from_millis(20);
 
 /// What a relay does to packets.

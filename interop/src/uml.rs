@@ -71,7 +71,7 @@ impl Uml {
     /// Boots a guest that waits for no other program of the machine: for measuring in it.
     ///
     /// # Errors
-    /// As [`Uml::boot`], and where real-time priority is not to be had.
+    /// As [`Uml::boot`], and where real-time priority is not available.
     pub fn boot_real_time() -> Result<Uml> {
         let mut command = Command::new("chrt");
         command.args(["--rr", "10", "linux.uml"]);

@@ -197,7 +197,7 @@ fn labels_of_rfc9293() -> BTreeSet<String> {
     kinds.iter().flat_map(|(kind, last)| (1..=*last).map(move |n| format!("{kind}-{n}"))).collect()
 }
 
-/// The pages of docs/requirements but for the one that explains them, as names from the root.
+/// The pages of docs/requirements except for the one that explains them, as names from the root.
 fn pages() -> Vec<String> {
     let entries = std::fs::read_dir(root().join("docs/requirements")).expect("docs/requirements");
     let names = entries

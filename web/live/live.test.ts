@@ -123,7 +123,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
     expect(problems).toEqual([]);
   }, 5 * MINUTE);
 
-  it("tells of the packet under the pointer", async () => {
+  it("describes the packet under the pointer", async () => {
     const page = await open(QUIET);
     const canvas = page.locator(".lanes canvas");
     const box = await canvas.boundingBox();

@@ -1,16 +1,15 @@
 //! The client process: opens the connections, says so, and sends until it is told to stop.
 
 use std::collections::BTreeSet;
-use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::Result;
 use crate::answers::Answers;
 use crate::pace::pace;
 use crate::probe::message;
 use crate::transports::Transport;
+use crate::{Result, input};
 
 /// How long the last answers may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,14 +20,7 @@ pub fn run(transport: Transport, server: &str, connections: usize, interval_ms: 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let stopped = Arc::new(AtomicBool::new(false));
     let stopping = Arc::clone(&stopped);
-    std::thread::spawn(move || {
-        let mut lines = std::io::stdin().lock().lines().map_while(std::result::Result::ok);
-        if lines.next().is_some() {
-            stopping.store(true, Ordering::Relaxed);
-            lines.for_each(drop);
-        }
-        std::process::exit(0);
-    });
+    input::follow(move || stopping.store(true, Ordering::Relaxed));
     runtime.block_on(async {
         let answers = Answers::default();
         let mut senders = transport.connect(server, connections, &answers).await?;

@@ -8,6 +8,7 @@
 mod answers;
 mod clients;
 mod edge;
+mod input;
 mod pace;
 mod probe;
 mod process;

@@ -4,7 +4,7 @@ use base::{Duration, Probability};
 use io::{Clock, Emulator, EmulatorConfig, RelayPacket};
 use netsim::{Link, LinkConfig, LossModel};
 
-use crate::Result;
+use crate::{Result, input};
 
 /// Delay of a packet each way.
 const DELAY: Duration = Duration::from_millis(10);
@@ -12,10 +12,7 @@ const DELAY: Duration = Duration::from_millis(10);
 /// Relays until the input ends; prints the address for clients first.
 pub fn run(server: &str, clients: usize, loss: f64) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    std::thread::spawn(|| {
-        std::io::stdin().lines().for_each(drop);
-        std::process::exit(0);
-    });
+    input::follow(|| {});
     runtime.block_on(async {
         let link = |index| -> Result<Link<RelayPacket>> {
             let mut config = LinkConfig::with_delay(DELAY);

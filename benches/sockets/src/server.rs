@@ -1,10 +1,8 @@
 //! The server process: answers each message, and prints what it measured for each line that it reads.
 
-use std::io::BufRead;
-
-use crate::Result;
 use crate::probe::Probe;
 use crate::transports::Transport;
+use crate::{Result, input};
 
 /// Serves until the input ends.
 pub fn run(transport: Transport, threads: usize) -> Result<()> {
@@ -18,15 +16,9 @@ pub fn run(transport: Transport, threads: usize) -> Result<()> {
     let runtime = builder.enable_all().build()?;
     let probe = Probe::new()?;
     let serving = probe.clone();
-    // The marks come from a thread of their own, which sleeps while messages are counted.
-    std::thread::spawn(move || {
-        for _ in std::io::stdin().lock().lines().map_while(std::result::Result::ok) {
-            match probe.mark() {
-                Ok(numbers) => println!("{numbers}"),
-                Err(error) => eprintln!("no numbers: {error}"),
-            }
-        }
-        std::process::exit(0);
+    input::follow(move || match probe.mark() {
+        Ok(numbers) => println!("{numbers}"),
+        Err(error) => eprintln!("no numbers: {error}"),
     });
     runtime.block_on(transport.serve(serving, threads))
 }

@@ -33,7 +33,7 @@ impl Capture {
         Ok(Capture(Traffic::read(bytes)?))
     }
 
-    /// What is told of it, as JSON.
+    /// What is reported of it, as JSON.
     pub fn told(&self) -> String {
         self.0.to_json()
     }

@@ -45,10 +45,10 @@ pub struct BrowsersOptions {
 /// Why nothing could be served, or not any more.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowsersError {
-    /// The address of the page cannot be had.
+    /// The address of the page is not available.
     #[error("cannot listen at {0} over TCP: {1}")]
     Page(SocketAddr, std::io::Error),
-    /// The socket of the data channels cannot be had.
+    /// The socket of the data channels is not available.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The link cannot be started.

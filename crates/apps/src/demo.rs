@@ -64,7 +64,7 @@ pub struct DemoOptions {
     pub pcap: Option<PathBuf>,
     /// Where to write the events of the senders' recovery, one a line.
     pub events: Option<PathBuf>,
-    /// In real time: tell of every timeout, loss and retransmission as it happens.
+    /// In real time: report every timeout, loss and retransmission as it happens.
     pub verbose: bool,
     /// The command line that gives the same results.
     pub reproduce: String,
@@ -115,7 +115,7 @@ pub enum DemoError {
     /// A file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A socket of the demo in real time cannot be had.
+    /// A socket of the demo in real time is not available.
     #[error("{0}; fewer --flows need fewer sockets")]
     Bind(#[from] io::BindError),
     /// A flow of the demo in real time did not come up.

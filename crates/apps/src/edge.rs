@@ -103,7 +103,7 @@ pub enum EdgeNotice {
         /// Connections at a time, where the system allows fewer than the services.
         most: Option<usize>,
     },
-    /// The process that holds the rules has ended, and they could not be made anew. That is tried again each
+    /// The process that holds the rules has ended, and they could not be made again. That is tried again each
     /// [`EdgeOptions::interval`].
     RulesLost {
         /// Reason, as a sentence.

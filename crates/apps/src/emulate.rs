@@ -23,7 +23,7 @@ use netsim::link::LinkConfigError;
 /// Why the relay could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulateError {
-    /// The address to listen at cannot be had.
+    /// The address to listen at is not available.
     #[error(transparent)]
     Listen(#[from] BindError),
     /// The settings of the link contradict each other.

@@ -23,7 +23,7 @@ pub fn embedded() -> Option<&'static [u8]> {
 /// Serves a page over HTTP until `stop`. `on_ready` gets its address.
 ///
 /// # Errors
-/// When the address cannot be had.
+/// When the address is not available.
 pub async fn live_until(
     page: Vec<u8>,
     listen: SocketAddr,

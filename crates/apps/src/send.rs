@@ -92,7 +92,7 @@ pub struct SendOptions {
     pub pcap: Option<PathBuf>,
     /// Where to write recovery's events, as JSON lines.
     pub events: Option<PathBuf>,
-    /// Tell of every timeout, loss and retransmission.
+    /// Report every timeout, loss and retransmission.
     pub verbose: bool,
 }
 

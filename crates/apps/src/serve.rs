@@ -71,7 +71,7 @@ pub struct ServeOptions {
     pub pcap: Option<PathBuf>,
     /// Where to write recovery's events, as JSON lines.
     pub events: Option<PathBuf>,
-    /// Tell of every timeout, loss and retransmission.
+    /// Report every timeout, loss and retransmission.
     pub verbose: bool,
 }
 
@@ -106,7 +106,7 @@ impl ServeOptions {
 /// Why a server could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address cannot be had.
+    /// The address is not available.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// A file cannot be written.
@@ -238,7 +238,7 @@ fn who(association: &Association) -> String {
     format!("{}{}", association.remote(), key.unwrap_or_default())
 }
 
-/// Keys that were refused, each of which is told once.
+/// Keys that were refused, each of which is reported once.
 #[derive(Default)]
 struct Refused(BTreeSet<Fingerprint>);
 

@@ -42,7 +42,7 @@ fn relays(net: u8, ports: (u16, u16)) -> EmulateOptions {
     EmulateOptions { paths: vec![path(1), path(2)], ..EmulateOptions::new(nowhere, nowhere) }
 }
 
-/// Sends over both paths; the report and the lines that were told.
+/// Sends over both paths; the report and the lines that were printed.
 async fn over_two_paths(net: u8, switchover: SwitchoverPolicy) -> (SendReport, Vec<String>) {
     let hosts = [1, 2].map(|host| SocketAddr::from(([127, 0, net, host], 0)));
     let association = AssociationOptions {

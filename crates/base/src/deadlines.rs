@@ -19,7 +19,23 @@ pub struct Deadlines {
     rows: SmallVec<[Row; 1]>,
 }
 
-type Entry = (Instant, u32);
+/// A time, and a row below it: one number, by whose order rows are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    fn new(at: Instant, row: u32) -> Entry {
+        Entry(u128::from(at.as_nanos()) << u32::BITS | u128::from(row))
+    }
+
+    fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> u32::BITS) as u64)
+    }
+
+    fn row(self) -> u32 {
+        self.0 as u32
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
@@ -45,21 +61,27 @@ impl Deadlines {
         if index >= self.rows.len() {
             self.rows.resize(index + 1, Row::default());
         }
-        let entry = &mut self.rows[index];
+        // A small table looks at each access for where its entries lie.
+        let rows = self.rows.as_mut_slice();
+        let entry = &mut rows[index];
         let due = due.unwrap_or(Instant::FAR_FUTURE);
         if entry.due == due {
             return;
         }
         entry.due = due;
+        let new = Entry::new(due, row);
         let mut place = entry.place as usize;
-        if self.heap.get(place).is_none_or(|(queued, _)| due < *queued) {
-            if entry.place == ABSENT {
-                place = self.heap.len();
-                self.heap.push((due, row));
-            }
-            lift(&mut self.heap, &mut self.rows, place, (due, row));
+        if entry.place == ABSENT {
+            place = self.heap.len();
+            self.heap.push(new);
         }
-        self.correct_first();
+        let heap = self.heap.as_mut_slice();
+        if new <= heap[place] {
+            lift(heap, rows, place, new);
+        }
+        if !heap.first().is_some_and(|first| rows[first.row() as usize].due == first.at()) {
+            self.correct_first();
+        }
     }
 
     /// The earliest deadline of all rows; none if no row has one.
@@ -69,7 +91,7 @@ impl Deadlines {
 
     /// The earliest deadline and whose it is: of those at the same time, the lowest row's.
     pub fn first(&self) -> Option<(Instant, u32)> {
-        self.heap.first().copied()
+        self.heap.first().map(|first| (first.at(), first.row()))
     }
 
     /// Takes the earliest deadline out if it is not after `now`, and answers whose it was.
@@ -81,14 +103,14 @@ impl Deadlines {
 
     /// Puts the first entry right until it is a true deadline.
     fn correct_first(&mut self) {
-        while let Some((at, row)) = self.heap.first().copied() {
+        while let Some((at, row)) = self.first() {
             let entry = &mut self.rows[row as usize];
             if entry.due == at {
                 return;
             }
             if entry.due < Instant::FAR_FUTURE {
                 let due = entry.due;
-                sink(&mut self.heap, &mut self.rows, (due, row));
+                sink(&mut self.heap, &mut self.rows, Entry::new(due, row));
             } else {
                 entry.place = ABSENT;
                 self.remove_first();
@@ -105,7 +127,7 @@ impl Deadlines {
     }
 }
 
-// On slices, since a small table looks at each access for where its entries lie.
+// On slices, for the same reason as in `set`.
 
 /// Moves `entry`, which belongs at `place` or above it, to where it belongs.
 fn lift(heap: &mut [Entry], rows: &mut [Row], mut place: usize, entry: Entry) {
@@ -125,20 +147,36 @@ fn sink(heap: &mut [Entry], rows: &mut [Row], entry: Entry) {
     let mut place = 0;
     loop {
         let first = place * CHILDREN + 1;
-        let children = first..(first + CHILDREN).min(heap.len());
-        let Some(least) = children.min_by_key(|child| heap[*child]) else { break };
-        if heap[least] >= entry {
+        let below = heap.get(first..).unwrap_or_default();
+        let (least, child) = match (below.first_chunk::<CHILDREN>(), below) {
+            (Some(all), _) => least_of(all),
+            (None, []) => break,
+            (None, some) => least_of(some),
+        };
+        if least >= entry {
             break;
         }
-        put(heap, rows, place, heap[least]);
-        place = least;
+        put(heap, rows, place, least);
+        place = first + child;
     }
     put(heap, rows, place, entry);
 }
 
+/// The least of entries, of which there is one at least, and its place among them.
+#[inline]
+fn least_of(entries: &[Entry]) -> (Entry, usize) {
+    let mut least = (entries[0], 0);
+    for (place, entry) in entries.iter().enumerate().skip(1) {
+        if *entry < least.0 {
+            least = (*entry, place);
+        }
+    }
+    least
+}
+
 fn put(heap: &mut [Entry], rows: &mut [Row], place: usize, entry: Entry) {
     heap[place] = entry;
-    rows[entry.1 as usize].place = place as u32;
+    rows[entry.row() as usize].place = place as u32;
 }
 
 #[cfg(test)]

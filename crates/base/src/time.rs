@@ -32,11 +32,13 @@ impl Instant {
     /// The earliest of these, if there is any. Asked for each packet, of all timers.
     #[inline]
     pub fn earliest<const N: usize>(times: &[Option<Instant>; N]) -> Option<Instant> {
-        let mut first = Instant::FAR_FUTURE;
+        // None is zero: less one, it is later than every instant.
+        let mut first = u64::MAX;
         for time in times {
-            first = first.min(time.unwrap_or(Instant::FAR_FUTURE));
+            first = first.min(time.map_or(0, |time| time.0.get()).wrapping_sub(1));
         }
-        Some(first).filter(|first| *first != Instant::FAR_FUTURE)
+        let first = NonZeroU64::new(first.wrapping_add(1)).map(Instant);
+        first.filter(|first| *first != Instant::FAR_FUTURE)
     }
 
     /// The instant `nanos` nanoseconds after the origin.
@@ -303,7 +305,7 @@ impl fmt::Display for Duration {
 impl FromStr for Duration {
     type Err = ParseQuantityError;
 
-    /// Reads `50ms`, `1.5s`, `200us`, `7ns`, `2min`, `1h`. A number without a unit is refused, but for 0.
+    /// Reads `50ms`, `1.5s`, `200us`, `7ns`, `2min`, `1h`. A number without a unit is refused, except for 0.
     fn from_str(text: &str) -> Result<Duration, ParseQuantityError> {
         const FORM: &str = "a duration such as 50ms, 1.5s or 2min";
         let (number, unit) = split_number(text, FORM)?;
@@ -331,6 +333,7 @@ mod tests {
         assert_eq!(Instant::earliest(&[at(7), None, at(3)]), at(3));
         assert_eq!(Instant::earliest(&[at(0), at(1)]), at(0));
         assert_eq!(Instant::earliest(&[None, None]), None);
+        assert_eq!(Instant::earliest(&[None, Some(Instant::FAR_FUTURE)]), None);
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl Arguments {
         Ok(Files { html, svg: svg.transpose()?, animation: animation.transpose()? })
     }
 
-    /// Writes the files and prints the table; what failed is told after it.
+    /// Writes the files and prints the table; failures are reported after it.
     fn print(&self, outcome: &Outcome, files: &Files) -> Result<(), Failure> {
         let Outcome { report, unwritten } = outcome;
         let mut failures = Failures::default();

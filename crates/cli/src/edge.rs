@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DURATION|off", help_heading = "Limits")]
     dead_after: Option<OrOff<Duration>>,
     /// Bytes of memory that this process may have, whatever for. Once connections hold what that leaves for data, clients
-    /// wait, but for those that hold little. Without it, 512 MiB.
+    /// wait, except for those that hold little. Without it, 512 MiB.
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     memory: Option<ByteCount>,
     /// A TOML file with all of this; what is given here counts more.
@@ -253,7 +253,7 @@ impl Arguments {
         options.setup = self.setup || file.setup.unwrap_or(false);
         options.outside = self.outside.clone().or(file.outside);
         let common = file.policy.as_deref().map(tcp_preset).transpose();
-        // What is wrong in the file is told with its name.
+        // Errors in the file are reported with its name.
         let of_file = |what: String| match &self.config {
             Some(path) => Failure::usage(format!("{}: {what}", path.display())),
             None => Failure::usage(what),

@@ -47,7 +47,7 @@ fn can_replace(term: Option<&str>) -> bool {
     !matches!(term, Some("dumb") | Some(""))
 }
 
-/// Lines on standard error that are drawn anew in their place; without a terminal, now and then.
+/// Lines on standard error that are drawn again in their place; without a terminal, now and then.
 pub(crate) struct Screen {
     frame: Frame,
     /// When lines were last printed, without a terminal.

@@ -6,6 +6,7 @@ use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 use base::{ByteCount, Duration, ParseQuantityError};
+use thinstream::EndpointOptions;
 
 /// Any whole number.
 pub(crate) fn whole(text: &str) -> Result<u64, ParseQuantityError> {
@@ -26,7 +27,7 @@ pub(crate) fn some_memory(text: &str) -> Result<ByteCount, ParseQuantityError> {
 
 /// A number of shards of a server.
 pub(crate) fn some_shards(text: &str) -> Result<NonZeroUsize, String> {
-    let number = within(1..=256_usize)(text)?;
+    let number = within(1..=EndpointOptions::MOST_SHARDS)(text)?;
     Ok(NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN))
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Overrides<P> {
 /// Name of the group of these options, for arguments that go with none of them.
 const OVERRIDES: &str = "Overrides";
 
-/// The fields that a protocol heeds.
+/// The fields that affect a protocol.
 fn fields<P: Protocol>() -> impl Iterator<Item = &'static Field> {
     FIELDS.iter().filter(|field| field.only.is_none_or(|only| only == P::ONLY))
 }

@@ -21,7 +21,7 @@ pub(crate) struct Recording {
     /// Write what recovery did as JSON, one event a line.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
-    /// Tell of every timeout, loss and retransmission as it happens.
+    /// Report every timeout, loss and retransmission as it happens.
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }

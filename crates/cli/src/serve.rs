@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     /// it, an eighth of --associations, at least 64.
     #[arg(long, value_name = "N", value_parser = within(1..=MOST_ASSOCIATIONS), help_heading = "Limits")]
     per_peer: Option<usize>,
-    /// Bytes that all associations together may hold. Beyond it, clients wait, but for those that hold little, and those
+    /// Bytes that all associations together may hold. Beyond it, clients wait, except for those that hold little, and those
     /// that hold much and get nowhere are ended.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_memory, help_heading = "Limits")]
     memory: ByteCount,

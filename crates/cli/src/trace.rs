@@ -344,7 +344,7 @@ impl Selection {
             && report.streams.iter().all(|it| it.receiver.is_none() && it.at_sender != Some(false))
         {
             output::note(&format!(
-                "thinstream: {}: no packet of a stream in {}; --nat tells of addresses that differ",
+                "thinstream: {}: no packet of a stream in {}; --nat names addresses that differ",
                 receiver.display(),
                 self.file.display()
             ));

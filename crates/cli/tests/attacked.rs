@@ -2,42 +2,20 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use interop::{Process, available};
+use interop::attack::resident;
+use interop::available;
+use support::{LIMIT, served, thinstream};
 
-const LIMIT: Duration = Duration::from_secs(60);
 /// Datagrams of each flood.
 const FLOOD: usize = 20_000;
-/// KiB by which a process may grow under a flood.
-const GROWTH: u64 = 48 << 10;
-
-fn thinstream(folder: &Path, words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_thinstream"));
-    command.args(words.split_whitespace()).current_dir(folder);
-    command.env("XDG_STATE_HOME", folder).env_remove("STATE_DIRECTORY");
-    command
-}
-
-/// A running command that says at which address of 127.0.0.1 it serves.
-fn served(folder: &Path, words: &str) -> (Process, SocketAddr) {
-    let server = Process::start(None, thinstream(folder, words)).unwrap();
-    let line = server.wait_for_line("127.0.0.1:", LIMIT).unwrap();
-    let at = line.split("127.0.0.1:").nth(1).unwrap();
-    let port: String = at.chars().take_while(char::is_ascii_digit).collect();
-    (server, SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())))
-}
-
-/// KiB of memory that the process holds.
-fn resident(process: &Process) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
+/// Bytes by which a process may grow under a flood.
+const GROWTH: u64 = 48 << 20;
 
 /// A record in plaintext with a handshake message, or a part of one.
 fn record(kind: u8, message: u8, (length, at): (u32, u32), body: &[u8]) -> Vec<u8> {
@@ -93,11 +71,11 @@ fn strangers_leave_an_encrypted_server_small_and_at_work() {
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     };
     send();
-    let before = resident(&server);
+    let before = resident(server.id()).unwrap();
     flood(at, &[0; 20]);
     send();
-    let grown = resident(&server).saturating_sub(before);
-    assert!(grown < GROWTH, "{grown} KiB more");
+    let grown = resident(server.id()).unwrap().saturating_sub(before);
+    assert!(grown < GROWTH, "{grown} bytes more");
     assert!(server.is_running());
 }
 
@@ -167,7 +145,7 @@ fn strangers_leave_a_server_for_browsers_small_and_at_work() {
     };
     let port: u16 = line("a=candidate:").split(' ').nth(5).unwrap().parse().unwrap();
     let check = forged_check(&format!("{}:page", line("a=ice-ufrag:")));
-    let before = resident(&server);
+    let before = resident(server.id()).unwrap();
     // As many clients that say nothing as may be, and more.
     let _silent: Vec<_> = (0..300).map(|_| TcpStream::connect(page).unwrap()).collect();
     flood(SocketAddr::from(([127, 0, 0, 1], port)), &check);
@@ -178,8 +156,8 @@ fn strangers_leave_a_server_for_browsers_small_and_at_work() {
         refused += usize::from(answer.starts_with("HTTP/1.1 503 "));
     }
     assert!(refused >= 900, "one host has no more than its share: {refused}");
-    let grown = resident(&server).saturating_sub(before);
-    assert!(grown < GROWTH, "{grown} KiB more");
+    let grown = resident(server.id()).unwrap().saturating_sub(before);
+    assert!(grown < GROWTH, "{grown} bytes more");
     assert!(ask(page, "GET /setting", "", "").starts_with("HTTP/1.1 200 "));
     assert!(server.is_running());
 }

@@ -2,21 +2,14 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use interop::{Process, available};
-
-const LIMIT: Duration = Duration::from_secs(60);
-
-fn thinstream(folder: &Path, words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_thinstream"));
-    command.args(words.split_whitespace()).current_dir(folder);
-    command.env("XDG_STATE_HOME", folder).env_remove("STATE_DIRECTORY");
-    command
-}
+use support::{served, thinstream};
 
 /// Runs a command to its end; all that it said.
 fn said(output: Output) -> (bool, String) {
@@ -64,12 +57,8 @@ fn authority(folder: &Path, name: &str) {
 
 /// A server at a free port, and that port.
 fn serve(folder: &Path, words: &str) -> (Process, String) {
-    let command = thinstream(folder, &format!("serve 127.0.0.1:0 {words}"));
-    let server = Process::start(None, command).unwrap();
-    let line = server.wait_for_line("127.0.0.1:", LIMIT).unwrap();
-    let at = line.split("127.0.0.1:").nth(1).unwrap();
-    let port = at.chars().take_while(char::is_ascii_digit).collect();
-    (server, port)
+    let (server, at) = served(folder, &format!("serve 127.0.0.1:0 {words}"));
+    (server, at.port().to_string())
 }
 
 fn send(folder: &Path, to: &str, words: &str) -> (bool, String) {

@@ -3,42 +3,17 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use support::{Scratch, root};
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_thinstream");
 const UNITS: [&str; 2] = ["thinstream-serve.service", "thinstream-edge.service"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// A folder of the test's own, gone at its end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let name = format!("thinstream-packaging-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn folder(&self, name: &str) -> PathBuf {
-        let path = self.0.join(name);
-        fs::create_dir_all(&path).unwrap();
-        path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Whether the machine has a program; says that the test is skipped where it has not.
 fn has(program: &str) -> bool {
@@ -90,7 +65,7 @@ fn the_debian_package_is_the_same_twice_and_leaves_nothing_behind() {
     if !has("dpkg-deb") || !has("dpkg") {
         return;
     }
-    let scratch = Scratch::new("deb");
+    let scratch = Scratch::new();
     let package = packed(&scratch.folder("one"));
     let again = packed(&scratch.folder("two"));
     assert!(fs::read(&package).unwrap() == fs::read(again).unwrap(), "two packages differ");
@@ -101,7 +76,7 @@ fn the_debian_package_is_the_same_twice_and_leaves_nothing_behind() {
     fs::create_dir_all(admin.join("updates")).unwrap();
     let dpkg = |arguments: &[&str]| {
         let at = format!("--root={}", system.display());
-        // Its scripts heed DPKG_ROOT, so that they need no shell within.
+        // Its scripts obey DPKG_ROOT, so that they need no shell within.
         let how = [
             "--force-script-chrootless",
             "--force-not-root",
@@ -143,7 +118,7 @@ fn units_are_sound(system: &Path) {
         assert!(system.join(program).is_file(), "{unit} starts {program}");
         let page = text.lines().find_map(|line| line.strip_prefix("Documentation=man:")).unwrap();
         let page = page.replace("(1)", ".1.gz");
-        assert!(system.join("usr/share/man/man1").join(&page).is_file(), "{unit} tells of {page}");
+        assert!(system.join("usr/share/man/man1").join(&page).is_file(), "{unit} names {page}");
     }
 }
 
@@ -152,8 +127,8 @@ fn results_are_deposited_the_same_twice_whole_and_citable() {
     if !has("python3") || !has("tar") {
         return;
     }
-    let scratch = Scratch::new("deposit");
-    let at = |name: &str| scratch.0.join(name).display().to_string();
+    let scratch = Scratch::new();
+    let at = |name: &str| scratch.word(name);
     let results = at("results");
     done(PROGRAM, &["lab", "reproduce", "rto-wlan/section5", "--small", "--out", &results]);
     let script = root().join("packaging/deposit");
@@ -165,7 +140,7 @@ fn results_are_deposited_the_same_twice_whole_and_citable() {
     assert!(one == two, "two archives differ");
 
     done("tar", &["-xzf", &archives[0], "-C", &at("")]);
-    let unpacked = scratch.0.join("thinstream-results");
+    let unpacked = scratch.path("thinstream-results");
     let held = files(&unpacked);
     for wanted in [
         "CITATION.cff",

@@ -2,35 +2,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-/// A folder of the test's own, gone at its end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let name = format!("thinstream-results-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use support::Scratch;
 
 fn thinstream(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thinstream"));
@@ -51,15 +31,15 @@ const DEMO: [&str; 7] = ["demo", "--virtual", "--messages", "60", "--flows", "3"
 
 #[test]
 fn a_file_that_cannot_be_opened_is_told_before_the_run() {
-    let scratch = Scratch::new("before");
-    let folder = scratch.path("");
+    let scratch = Scratch::new();
+    let folder = scratch.word("");
     for option in ["--html", "--svg", "--pcap", "--events"] {
         let output = run(&[&DEMO[..], &[option, &folder]].concat());
         let (out, err) = told(&output);
         assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{option}: {err}");
         assert!(err.contains(&folder) && err.lines().count() == 1, "{option}: {err}");
     }
-    let one = scratch.path("one");
+    let one = scratch.word("one");
     let output = run(&[&DEMO[..], &["--svg", &one, "--html", &one]].concat());
     assert_eq!(output.status.code(), Some(2));
     assert!(told(&output).1.contains("--html and --svg") && !Path::new(&one).exists());
@@ -74,8 +54,8 @@ fn a_full_disk_costs_neither_the_run_nor_its_table() {
         assert!(out.contains("\"delivered\": 60") && err.contains("/dev/full"), "{option}: {err}");
         assert!(!err.contains("tshark"), "how to read what is not there: {err}");
     }
-    let scratch = Scratch::new("capture");
-    let path = scratch.path("packets.pcapng");
+    let scratch = Scratch::new();
+    let path = scratch.word("packets.pcapng");
     let err = told(&run(&[&DEMO[..], &["--pcap", &path, "--events", "/dev/full"]].concat())).1;
     assert!(err.contains(&format!("tshark -r {path}")), "{err}");
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
@@ -94,7 +74,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 /// A plan with `seeds` runs.
 fn plan(scratch: &Scratch, title: &str, seeds: u32) -> String {
-    let path = scratch.path(&format!("{title}.toml"));
+    let path = scratch.word(&format!("{title}.toml"));
     let text = format!(
         "title = \"{title}\"\n[run]\nduration = \"20s\"\nseeds = {seeds}\n[network]\nkind = \"pair\"\nrtt = \"100ms\"\n\
          loss = \"5%\"\n[[flow]]\nname = \"game\"\ntransport = \"sctp\"\npolicy = \"lksctp\"\n\
@@ -106,14 +86,14 @@ fn plan(scratch: &Scratch, title: &str, seeds: u32) -> String {
 
 #[test]
 fn a_folder_of_results_is_refused_unless_it_is_to_be_resumed_or_removed() {
-    let scratch = Scratch::new("folder");
+    let scratch = Scratch::new();
     let (one, other) = (plan(&scratch, "one", 2), plan(&scratch, "other", 3));
-    let out = scratch.path("out");
+    let out = scratch.word("out");
     let lab =
         |plan: &str, more: &[&str]| run(&[&["lab", "run", plan, "--out", &out], more].concat());
     assert_eq!(lab(&one, &[]).status.code(), Some(0));
-    fs::write(scratch.0.join("out/notes.txt"), "mine").unwrap();
-    let rows = || fs::read(scratch.0.join("out/rows.csv")).unwrap();
+    fs::write(scratch.path("out/notes.txt"), "mine").unwrap();
+    let rows = || fs::read(scratch.path("out/rows.csv")).unwrap();
     let before = rows();
     for (plan, more, said) in [
         (&other, &[][..], "another plan, \"one\""),
@@ -131,15 +111,15 @@ fn a_folder_of_results_is_refused_unless_it_is_to_be_resumed_or_removed() {
     assert_eq!(rows(), before);
     assert_eq!(lab(&other, &["--anew"]).status.code(), Some(0));
     assert_ne!(rows(), before);
-    assert!(scratch.0.join("out/notes.txt").exists());
+    assert!(scratch.path("out/notes.txt").exists());
 }
 
 #[test]
 fn a_replication_has_other_seeds_and_its_folder_is_read_as_such() {
-    let scratch = Scratch::new("offset");
-    let (plan, out) = (plan(&scratch, "one", 2), scratch.path("out"));
+    let scratch = Scratch::new();
+    let (plan, out) = (plan(&scratch, "one", 2), scratch.word("out"));
     let lab = |more: &[&str]| run(&[&["lab", "run", &plan, "--out", &out], more].concat());
-    let rows = || fs::read_to_string(scratch.0.join("out/rows.csv")).unwrap();
+    let rows = || fs::read_to_string(scratch.path("out/rows.csv")).unwrap();
     assert_eq!(lab(&[]).status.code(), Some(0));
     let first = rows();
     let output = lab(&["--resume", "--seed-offset", "2"]);
@@ -150,17 +130,17 @@ fn a_replication_has_other_seeds_and_its_folder_is_read_as_such() {
     let later = rows();
     let shared = later.lines().skip(1).filter(|line| first.contains(line));
     assert_eq!(shared.count(), 0, "{later}");
-    assert!(scratch.0.join("out/captures/seed=3 game-0 events.sqlog").exists());
+    assert!(scratch.path("out/captures/seed=3 game-0 events.sqlog").exists());
     let output = lab(&[&["--resume"][..], &capture[1..], &["--capture-seeds", "1"]].concat());
     assert!(told(&output).1.contains("the plan has seeds 3 to 4"), "{output:?}");
-    let page = scratch.path("page.html");
+    let page = scratch.word("page.html");
     assert_eq!(run(&["lab", "report", &out, "--out", &page]).status.code(), Some(0));
     assert!(fs::read_to_string(page).unwrap().contains("seeds 3 to 4"));
 }
 
 #[test]
 fn a_number_of_seeds_is_named_only_where_it_is_known() {
-    let scratch = Scratch::new("precision");
+    let scratch = Scratch::new();
     let ask = |seeds: u32| {
         let plan = plan(&scratch, "one", seeds);
         told(&run(&["lab", "run", &plan, "--precision", "5%"])).0
@@ -177,12 +157,12 @@ fn a_number_of_seeds_is_named_only_where_it_is_known() {
 
 #[test]
 fn a_page_that_cannot_be_written_costs_no_numbers() {
-    let scratch = Scratch::new("page");
+    let scratch = Scratch::new();
     let plan = plan(&scratch, "one", 1);
-    let output = run(&["lab", "run", &plan, "--report", &scratch.path("")]);
+    let output = run(&["lab", "run", &plan, "--report", &scratch.word("")]);
     assert_eq!((output.status.code(), told(&output).0.as_str()), (Some(2), ""));
     let output = thinstream(&["lab", "run", &plan, "--report", "/dev/full"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path(""))
         .output()
         .unwrap();
     let (out, err) = told(&output);
@@ -200,13 +180,13 @@ fn wait_for_runs(journal: &Path, lines: usize, child: &mut Child) {
 
 #[test]
 fn an_interrupted_plan_says_how_far_it_came_and_goes_on_from_there() {
-    let scratch = Scratch::new("interrupted");
+    let scratch = Scratch::new();
     let plan = plan(&scratch, "long", 1_000_000);
-    let out = scratch.path("out");
+    let out = scratch.word("out");
     let arguments = ["lab", "run", &plan, "--out", &out, "--jobs", "1"];
     let mut child =
         thinstream(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_for_runs(&scratch.0.join("out/runs.journal"), 3, &mut child);
+    wait_for_runs(&scratch.path("out/runs.journal"), 3, &mut child);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     let err = told(&output).1;
@@ -216,7 +196,7 @@ fn an_interrupted_plan_says_how_far_it_came_and_goes_on_from_there() {
 
 #[test]
 fn mistakes_in_a_plan_are_told_with_file_line_and_column() {
-    let scratch = Scratch::new("mistake");
+    let scratch = Scratch::new();
     let path = plan(&scratch, "one", 1);
     let text = fs::read_to_string(&path).unwrap().replace("duration", "duraton");
     fs::write(&path, text).unwrap();

@@ -2,21 +2,19 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use interop::{Namespace, Process, Wire, available};
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use support::root;
 
 const LIMIT: Duration = Duration::from_secs(120);
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn thinstream(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thinstream"));

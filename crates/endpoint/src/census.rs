@@ -16,6 +16,6 @@ pub trait Census: fmt::Debug + Send + Sync {
     /// Counts a member of `host`, if fewer than `most` of it are counted.
     fn admit(&self, host: Host, most: usize) -> bool;
 
-    /// A member of `host` is no more.
+    /// A member of `host` is gone.
     fn dismiss(&self, host: Host);
 }

@@ -142,7 +142,7 @@ impl Population {
         Membership { last }
     }
 
-    /// The member in `row` is no more.
+    /// The member in `row` is gone.
     pub fn leave(&mut self, row: u32, host: Host, membership: Membership) {
         let mut gone = false;
         self.change(host, |members| {
@@ -154,7 +154,7 @@ impl Population {
         }
     }
 
-    /// The member in `row`, of `host`, was used. Need be told the first time only: later uses are looked up where they matter.
+    /// The member in `row`, of `host`, was used. Need be called the first time only: later uses are looked up where they matter.
     pub fn on_used(&mut self, row: u32, host: Host, membership: &mut Membership, now: Instant) {
         if !membership.last.used {
             self.refresh(row, host, membership, Use::at(now));
@@ -179,7 +179,7 @@ impl Population {
     }
 
     /// Whether it was known that the member in `row` was `last` used then. If not, it is from now on, and another may be
-    /// the [`first`](Population::first): a newcomer is worth [`LOOKS`] such looks at the most.
+    /// the [`first`](Population::first): a newcomer is worth [`LOOKS`] such looks at most.
     pub fn knows(&mut self, row: u32, host: Host, membership: &mut Membership, last: Use) -> bool {
         let known = membership.last == last;
         if !known {
@@ -391,7 +391,7 @@ mod tests {
         assert!(!both[0].admit(host(1), false), "two of both endpoints are all");
         assert!(both[0].admit(host(2), false), "another host");
         both[0].dismiss(host(2));
-        // It leaves once, however often that is told.
+        // It leaves once, however often that is reported.
         for _ in 0..2 {
             both[1].leave(1, host(1), members[1]);
         }

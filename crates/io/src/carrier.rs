@@ -193,10 +193,6 @@ pub struct CarrierStatistics {
     pub send_errors: u64,
     /// Errors reported on receiving, such as those that stem from ICMP messages.
     pub receive_errors: u64,
-    /// Datagrams that the system gave to another shard than theirs, which handed them over.
-    pub datagrams_handed_over: u64,
-    /// Datagrams that were dropped instead, since too many waited for the other shard.
-    pub datagrams_not_handed_over: u64,
     /// The latest of these errors, as text.
     pub last_error: Option<String>,
 }
@@ -210,8 +206,6 @@ impl CarrierStatistics {
         self.bytes_received += other.bytes_received;
         self.send_errors += other.send_errors;
         self.receive_errors += other.receive_errors;
-        self.datagrams_handed_over += other.datagrams_handed_over;
-        self.datagrams_not_handed_over += other.datagrams_not_handed_over;
         self.last_error = self.last_error.take().or(other.last_error);
     }
 }
@@ -271,8 +265,6 @@ impl Counters {
             bytes_received: self.bytes_received.load(Ordering::Relaxed),
             send_errors: self.send_errors.load(Ordering::Relaxed),
             receive_errors: self.receive_errors.load(Ordering::Relaxed),
-            datagrams_handed_over: 0,
-            datagrams_not_handed_over: 0,
             last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
@@ -281,7 +273,7 @@ impl Counters {
 /// Passing errors in a row after which a socket counts as broken.
 pub(crate) const PASSING_ERRORS_MAX: usize = 64;
 
-/// Whether an error on receiving only tells of earlier datagrams or of a passing shortage, so that the
+/// Whether an error on receiving only concerns earlier datagrams or a passing shortage, so that the
 /// socket stays usable.
 pub(crate) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::*;
@@ -333,7 +325,7 @@ pub struct BindError {
 }
 
 impl BindError {
-    /// A socket for `protocol` (`UDP`, `raw IP`) cannot be had at `address` for this reason.
+    /// A socket for `protocol` (`UDP`, `raw IP`) is not available at `address` for this reason.
     pub fn new(protocol: &'static str, address: SocketAddr, source: io::Error) -> BindError {
         BindError { protocol, address, source }
     }

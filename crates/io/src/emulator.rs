@@ -186,7 +186,7 @@ impl Emulator {
     /// (blackouts, profiles) are those of `clock`. Needs a tokio runtime with I/O and time enabled.
     ///
     /// # Errors
-    /// When the address to listen at cannot be had.
+    /// When the address to listen at is not available.
     pub fn start(
         config: EmulatorConfig,
         up: Link<RelayPacket>,

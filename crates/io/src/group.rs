@@ -28,7 +28,7 @@ pub fn can_group() -> bool {
 /// kept until none is needed. What distributes them is a hint: a datagram may come to any.
 ///
 /// # Errors
-/// When the address cannot be had, or several were asked for and [`can_group`] is false.
+/// When the address is not available, or several were asked for and [`can_group`] is false.
 pub fn bind_group(
     address: SocketAddr,
     count: NonZeroUsize,

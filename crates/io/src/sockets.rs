@@ -25,7 +25,7 @@ impl<T: Carrier> Sockets<T> {
     /// INIT supposes the same port there (RFC 6951, section 5.1).
     ///
     /// # Errors
-    /// The first address that cannot be had; `addresses` that are none, or the same twice.
+    /// The first address that is not available; `addresses` that are none, or the same twice.
     pub fn bind(
         addresses: &[SocketAddr],
         bind: impl Fn(SocketAddr) -> Result<T, BindError>,

@@ -14,7 +14,7 @@ use crate::udp::unspecified_for;
 /// Writes datagrams in real time to a pcapng file, with IP and UDP headers made up from their addresses.
 ///
 /// Meant to be called by a machine that passes packets on to another; `writer` should buffer.
-/// The first failure of the writer ends the capture and is told by [`PcapTap::finish`].
+/// The first failure of the writer ends the capture and is returned by [`PcapTap::finish`].
 pub struct PcapTap<W: Write> {
     file: PcapWriter<W>,
     interface: InterfaceId,

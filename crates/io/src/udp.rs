@@ -140,7 +140,7 @@ impl UdpCarrier {
         let mut is_all = false;
         let received = self.socket.try_io(Interest::READABLE, || match self.receive_slots(batch) {
             Ok(true) => Ok(()),
-            // The socket is empty now: as after a call in vain, which this saves, the system tells of the next datagram.
+            // The socket is empty now: as after a call in vain, which this saves, the system reports the next datagram.
             Ok(false) => {
                 is_all = true;
                 Err(io::ErrorKind::WouldBlock.into())
@@ -194,7 +194,7 @@ impl UdpCarrier {
             self.socket.try_io(Interest::WRITABLE, send)
         };
         match send() {
-            // It may be what ICMP said of an earlier datagram, which is told once.
+            // It may be what ICMP said of an earlier datagram, which is reported once.
             Err(error) if self.reads_errors() && is_passing(&error) => send(),
             sent => sent,
         }
@@ -350,7 +350,7 @@ fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
 }
 
 /// How many of `transmits`, from the first, the kernel can cut from one buffer: same addresses and codepoint,
-/// all of one size but for a shorter last one, no more than `limit`, and no more bytes than a packet holds.
+/// all of one size except for a shorter last one, no more than `limit`, and no more bytes than a packet holds.
 fn joinable(transmits: &[Transmit], limit: usize) -> usize {
     let Some(first) = transmits.first() else { return 0 };
     let mut count = 1;

@@ -1,7 +1,7 @@
 //! Measures: small accumulators, each asked for by a plan or not kept at all.
 //!
 //! A measure is one file: [`Ask`] is its settings in a plan, below its key of `[measure]`; [`Measure`] is the data of
-//! a group of flows, and makes the rows. One line of the table in `measure/table.rs` makes it a key of plans.
+//! a group of flows, and makes the rows. One row of the table in `measure/table.rs` makes it a key of plans.
 //! [`GroupMeter`] passes each [`Seen`] of a group's flows to its measures; a [`FlowMeter`] has the few numbers of a
 //! flow that several measures share.
 
@@ -32,24 +32,12 @@ use core::ops::Range;
 use base::{Duration, Instant};
 use results::Sheet;
 
-pub use cost::Cost;
-pub use frozen::{Frozen, GapLimit};
-pub use goodput::Goodput;
-pub use inter_arrival::InterArrival;
+pub use frozen::GapLimit;
 pub use ladder::{Beginning, Ladder, LadderWish};
-pub use late::Late;
-pub use latency::Latency;
 pub use limit::{LatencyLimit, NAMED_LIMITS};
 pub use meters::{FlowMeter, GroupMeter};
 pub use observed::{Delivery, Needless, Seen};
-pub use overhead::Overhead;
-pub use retransmissions::Retransmissions;
-pub use rto::Rto;
-pub use streams::Streams;
-pub use switchover::Switchover;
-pub use table::{MeasureSection, Trace};
-pub use traffic::Traffic;
-pub use transfers::Transfers;
+pub use table::*;
 
 use crate::text::Names;
 

@@ -391,7 +391,7 @@ const FORM: &str = concat!(
     "or \"replay messages.csv\" where there are recordings",
 );
 
-/// The forms are those of docs/laboratory.md, but for a replay, which is read where the recordings are.
+/// The forms are those of docs/laboratory.md, except for a replay, which is read where the recordings are.
 impl FromStr for Arrivals {
     type Err = ParseQuantityError;
 

@@ -270,7 +270,7 @@ impl World {
         self.simulation.run_until(until).map_err(WorldError::Stalled)
     }
 
-    /// Runs on until no message of these flows is on its way, `patience` at the most.
+    /// Runs on until no message of these flows is on its way, `patience` at most.
     ///
     /// # Errors
     /// When time stands still.

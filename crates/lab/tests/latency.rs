@@ -1,4 +1,4 @@
-//! The presets `latency`, `latency-lean` and `latency-max` reach what their plans ask for, but for what the plans say that they miss.
+//! The presets `latency`, `latency-lean` and `latency-max` reach what their plans ask for, except for what the plans say that they miss.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;

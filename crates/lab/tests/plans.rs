@@ -1,6 +1,6 @@
 //! The plans in experiments/: all can be read, and their small versions give what golden/ says, to the last
 //! digit shown. After a change of behaviour on purpose, `THINSTREAM_BLESS=1 cargo test -p thinstream-lab --test plans`
-//! writes golden/ anew: the diff shows what changed.
+//! rewrites golden/: the diff shows what changed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;

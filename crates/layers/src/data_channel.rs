@@ -213,7 +213,7 @@ impl DataChannels {
             return self.refuse(id, ChannelFault::WrongParity);
         }
         match self.channels.get(&id) {
-            // The peer uses the identifier anew, so it has seen this side's reset, although its answer
+            // The peer uses the identifier again, so it has seen this side's reset, although its answer
             // is not here yet.
             Some(channel) if channel.is_reset_but_unanswered() => self.finish(id),
             Some(_) => return self.refuse(id, ChannelFault::OpenedTwice),

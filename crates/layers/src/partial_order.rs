@@ -79,7 +79,7 @@ pub struct Limits {
     pub messages: u32,
     /// Bytes of messages with their headers.
     pub bytes: usize,
-    /// Bytes of one message with its header: half of `bytes` at the most, and no more than the
+    /// Bytes of one message with its header: half of `bytes` at most, and no more than the
     /// association sends ([`sctp::AssociationOptions::max_message_size`]).
     pub message: usize,
 }
@@ -156,7 +156,7 @@ impl fmt::Display for PartialOrderError {
                 write!(f, "message {} was not sent yet", number.0)
             }
             PartialOrderError::TooManyPredecessors { maximum } => {
-                write!(f, "a message waits for {maximum} others at the most")
+                write!(f, "a message waits for {maximum} others at most")
             }
             PartialOrderError::TooLarge { length, maximum } => {
                 write!(f, "a message of {length} bytes is longer than the {maximum} allowed")

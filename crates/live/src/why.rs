@@ -1,7 +1,7 @@
 //! Why a packet was sent: what the sender or the receiver went by, the field of its policy that decided, and the source
 //! of the field.
 //!
-//! Told from the events of recovery, in their order, and from the packets themselves. Where several rules can have
+//! Derived from the events of recovery, in their order, and from the packets themselves. Where several rules can have
 //! decided, the text says so.
 
 mod sources;

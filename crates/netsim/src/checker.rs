@@ -25,7 +25,7 @@ pub trait Checker {
         let _ = (now, number);
     }
 
-    /// A copy of `packet` will not arrive. This is told when it is decided: when the packet is
+    /// A copy of `packet` will not arrive. This is reported when it is decided: when the packet is
     /// offered to the link that loses it, or where CoDel decides, at its turn.
     fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
         let _ = (now, packet, cause);

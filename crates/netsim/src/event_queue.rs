@@ -54,7 +54,7 @@ impl EventQueue {
     }
 
     /// Moves time to the next event if it happens at `limit` or before, and answers which it is. It stays pending
-    /// until its source's instant is set anew, as it is after each event: to take it out in between would cost as
+    /// until its source's instant is set again, as it is after each event: to take it out in between would cost as
     /// much again.
     pub fn advance_to_next(&mut self, limit: Instant) -> Option<(Instant, Source)> {
         let first = self.peek().filter(|(at, _)| *at <= limit)?;

@@ -9,7 +9,7 @@
 //! the rate), may be doubled, joins a queue of cross traffic, travels for delay plus jitter, and may be
 //! corrupted. All of this is decided in [`Link::send`], since nothing that comes later changes it;
 //! so a packet costs one event, at its arrival. Only CoDel, alone or in queues of flows, decides when a packet's turn
-//! comes: then it costs an event more, and what became of it is told by [`Link::poll_outcome`].
+//! comes: then it costs an event more, and what became of it is reported by [`Link::poll_outcome`].
 
 mod carried;
 mod config;
@@ -367,7 +367,7 @@ impl<P: Clone + Carried> Link<P> {
                 self.statistics.marked.add(size);
                 packet.mark_congestion();
             }
-            // It is told of only if there are two of it.
+            // A packet with a duplicate is reported by a copy.
             let kept = (self.duplicate.0 > Probability::ZERO).then(|| packet.clone());
             let outcome = match (self.leave(turn, departure, number, packet, size), kept) {
                 (Admission::Accepted { copies: 2.. }, Some(packet)) => {

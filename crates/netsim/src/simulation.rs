@@ -248,7 +248,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.checker
     }
 
-    /// What the checker says so far.
+    /// What the checker has found so far.
     ///
     /// # Errors
     /// The first violation.

@@ -153,7 +153,7 @@ impl Machine for EnetEnd {
 impl PeerEnd for EnetEnd {
     fn connect(&mut self, now: Instant) {
         self.clock.set(now.as_nanos());
-        // Its event tells of success; without it messages are refused.
+        // Its event reports success; without it messages are refused.
         let _ = self.host.connect(self.side.remote, 1, 0);
         self.serve(now);
     }

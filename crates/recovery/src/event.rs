@@ -52,7 +52,7 @@ pub enum Event {
         path: PathId,
         /// Number of packets.
         packets: u32,
-        /// Evidence that told of the loss.
+        /// Evidence of the loss.
         cause: Cause,
     },
     /// A retransmission timer expired.

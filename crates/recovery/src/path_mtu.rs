@@ -119,7 +119,7 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// Returns to the base size and searches anew from `now` on, since the size in use no longer passes. If the
+    /// Returns to the base size and searches again from `now` on, since the size in use no longer passes. If the
     /// base size or less was in use, the least size remains (ERROR).
     pub fn restart(&mut self, now: Instant) {
         let (fallback, vanishing) = (self.fallback(), self.confirmed);

@@ -168,7 +168,7 @@ pub enum ThinBackoff {
     /// Never while thin (Petlund et al. 2009, section 5.3): the timeout keeps its value, even if that was doubled
     /// before.
     Linear,
-    /// From expiry n + 1 on; at the first n consecutive expiries while thin the timeout is computed anew (Linux
+    /// From expiry n + 1 on; at the first n consecutive expiries while thin the timeout is computed again (Linux
     /// TCP: 6).
     LinearFor(u8),
 }

@@ -161,7 +161,7 @@ impl Backoff {
         let doubled = rto * 1u64.checked_shl(u32::from(self.exponent) + 1).unwrap_or(u64::MAX);
         let holds = linear || (young && doubled > policy.linear_step);
         self.exponent = match policy.while_thin {
-            // Linux computes a linear timeout anew (tcp_retransmit_timer): doublings from before the stream became
+            // Linux computes a linear timeout again (tcp_retransmit_timer): doublings from before the stream became
             // thin are over.
             ThinBackoff::LinearFor(_) if linear => 0,
             _ if holds => self.exponent,

@@ -1,5 +1,5 @@
 //! docs/reproduction: the kept report is that of the plans in experiments/ and of the stack as they are now.
-//! `make reproduction` makes it anew; after a change of words or of expectations that takes seconds. After a change of
+//! `make reproduction` makes it again; after a change of words or of expectations that takes seconds. After a change of
 //! what is measured it needs `ARGS=--anew`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -375,7 +375,7 @@ impl Paths {
     /// The path on which a packet arrived. A peer behind a NAT keeps its IP address but may change the port of its
     /// UDP encapsulation at any time (RFC 6951, section 5.4): a verified packet with a new port moves the path.
     ///
-    /// Also returns whether the encapsulation began or ended, so that the path MTU must be applied anew: the UDP
+    /// Also returns whether the encapsulation began or ended, so that the path MTU must be applied again: the UDP
     /// header takes room (RFC 6951, section 5.6).
     pub(crate) fn on_arrival(&mut self, now: Instant, meta: &DatagramMeta) -> (PathId, bool) {
         let comes_from = |path: &Path| path.leads_to(meta.remote.ip());

@@ -26,7 +26,7 @@ mod tests;
 
 /// Bytes of plaintext in a record (RFC 9147, section 4; RFC 8446, section 5.1).
 const RECORD: usize = 1 << 14;
-/// Time after which a client that is not through begins anew, and attempts of it that an error may end: an attacker may have forged
+/// Time after which a client that is not through begins again, and attempts of it that an error may end: an attacker may have forged
 /// a message of the handshake in plaintext, after which the honest ones are not understood.
 const ATTEMPT: Duration = Duration::from_secs(10);
 const ERRORS: u8 = 4;
@@ -45,7 +45,7 @@ pub(crate) enum Accepted {
 
 /// A DTLS session of one path.
 pub struct Dtls {
-    /// None once the session is over, or until a client begins anew.
+    /// None once the session is over, or until a client begins again.
     engine: Option<dimpl::Dtls>,
     context: Context,
     role: Role,

@@ -33,7 +33,7 @@ use crate::trust::Trust;
 const NOTICES: usize = 1024;
 /// Peers to which sessions began here that are known by their key once their sessions are over.
 const DIALLED: usize = 4096;
-/// First byte of a record in plaintext at the most; those of ciphertext in DTLS 1.3 are greater (RFC 9147, section 4.1).
+/// First byte of a record in plaintext at most; those of ciphertext in DTLS 1.3 are greater (RFC 9147, section 4.1).
 const PLAINTEXT: u8 = 31;
 
 /// Told of each packet of the machine that is sealed, and of the datagram in which it leaves.
@@ -163,7 +163,7 @@ impl Sessions {
 
     /// Sets a session up with the peer at `remote`, if its key is one of `trust`, from the address `local` or from any. A
     /// [`Notice`] says what became of it. Where a session is under way or open there already nothing is done:
-    /// [`Sessions::peer_at`] tells of an open one.
+    /// [`Sessions::peer_at`] reports an open one.
     ///
     /// # Errors
     /// Times with which no session can begin.
@@ -416,7 +416,7 @@ impl Sessions {
         let (role, route, peer, begun) = (session.role, session.route, peer.clone(), session.begun);
         let origin = count(&mut self.known, session, &peer);
         self.leave_half_open((begun, id), route.remote);
-        // The peer has begun anew, or this side has.
+        // The peer has begun again, or this side has.
         for other in self.table.at(route) {
             let replaced = self.table.get(other).is_some_and(|session| {
                 other != id && session.role == role && session.is_with(Some(origin))

@@ -346,7 +346,7 @@ impl Connection {
         }
     }
 
-    /// Whether memory sufficed when [`Connection::set_memory`] last told of it.
+    /// Whether memory sufficed when [`Connection::set_memory`] was last called.
     #[inline]
     pub(crate) fn is_at_ease(&self) -> bool {
         self.rx.memory() == MemoryState::Ease

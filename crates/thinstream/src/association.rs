@@ -308,7 +308,7 @@ impl Association {
         })
     }
 
-    /// Receives the next message of any stream, but for those that have a [`StreamHandle`] which
+    /// Receives the next message of any stream, except for those that have a [`StreamHandle`] which
     /// receives. None when the association was shut down and all messages were received.
     ///
     /// What is not received fills the receive buffer, and then the peer has to wait.

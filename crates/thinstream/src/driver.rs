@@ -21,7 +21,7 @@ use crate::error::{AssociationError, EndpointError};
 use crate::node::Node;
 use crate::options::{Carrier, EndpointOptions, secret};
 use crate::peer_address::PeerAddress;
-use crate::shards::Shards;
+use crate::shards::{HandOverStatistics, Shards};
 use crate::tap::SharedTap;
 
 /// Stands for the address of an endpoint without any.
@@ -177,11 +177,17 @@ impl Driver {
     }
 
     pub(crate) fn carrier_statistics(&self) -> CarrierStatistics {
-        let mut statistics = self.carrier.statistics();
-        let counts = self.common.as_ref().map(|common| common.counts());
-        (statistics.datagrams_handed_over, statistics.datagrams_not_handed_over) =
-            counts.unwrap_or_default();
-        statistics
+        self.carrier.statistics()
+    }
+
+    /// The shard to which datagrams of a peer are led by a detour.
+    #[cfg(test)]
+    pub(crate) fn detour(&self, whom: crate::shards::Whom) -> Option<usize> {
+        self.common.as_ref()?.detour(whom)
+    }
+
+    pub(crate) fn hand_over_statistics(&self) -> HandOverStatistics {
+        self.common.as_ref().map(|common| common.statistics()).unwrap_or_default()
     }
 }
 

@@ -15,6 +15,7 @@ use crate::node::RefusedClient;
 use crate::options::EndpointOptions;
 use crate::peer_address::PeerAddress;
 use crate::reach;
+use crate::shards::HandOverStatistics;
 
 /// A socket with any number of associations, at one SCTP port.
 ///
@@ -47,7 +48,7 @@ impl Endpoint {
     /// the port does not matter. Must be called within a tokio runtime with I/O and time enabled.
     ///
     /// # Errors
-    /// When the address cannot be had, or a limit is too small for anything to work; the error names the
+    /// When the address is not available, or a limit is too small for anything to work; the error names the
     /// address and says why.
     pub fn bind(address: SocketAddr, options: EndpointOptions) -> Result<Endpoint, BindError> {
         Endpoint::bind_all(&[address], options)
@@ -57,7 +58,7 @@ impl Endpoint {
     /// the later ones take the first one's port if it is free there. As [`Endpoint::bind`] with one address.
     ///
     /// # Errors
-    /// When an address cannot be had, or there is none, or a limit is too small for anything to work.
+    /// When an address is not available, or there is none, or a limit is too small for anything to work.
     pub fn bind_all(
         addresses: &[SocketAddr],
         options: EndpointOptions,
@@ -281,6 +282,11 @@ impl Endpoint {
     /// What passed through the socket.
     pub fn carrier_statistics(&self) -> CarrierStatistics {
         self.listener.driver.carrier_statistics()
+    }
+
+    /// Datagrams that the system gave to another shard than theirs; none without [shards](EndpointOptions::shards).
+    pub fn hand_over_statistics(&self) -> HandOverStatistics {
+        self.listener.driver.hand_over_statistics()
     }
 }
 

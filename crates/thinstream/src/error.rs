@@ -20,7 +20,7 @@ pub enum AssociationError {
     /// The association failed: the peer aborted it or does not answer, or this side aborted it.
     #[error("the association failed: {0}")]
     Failed(Failure),
-    /// The peer lost its state and set the association up anew: what was under way is lost. A listening
+    /// The peer lost its state and set the association up again: what was under way is lost. A listening
     /// endpoint accepts the new one as another association, which first gives what arrived before and was
     /// not received.
     #[error("the peer restarted")]

@@ -186,6 +186,7 @@ pub use options::{
 pub use peer_address::PeerAddress;
 #[cfg(feature = "qlog")]
 pub use qlog::QlogWriter;
+pub use shards::HandOverStatistics;
 pub use tap::PacketTap;
 
 /// Time as fields of policies, statistics and events have it: 64-bit nanoseconds, whose arithmetic saturates.

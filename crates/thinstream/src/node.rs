@@ -80,6 +80,12 @@ impl Node {
         self.stack.endpoint()
     }
 
+    /// Encrypted sessions of this node.
+    #[cfg(test)]
+    pub(crate) fn session_count(&self) -> usize {
+        self.stack.sessions().map_or(0, secure::Sessions::len)
+    }
+
     /// Opens an association; over DTLS `peer` has its trust.
     pub(crate) fn open(
         &mut self,

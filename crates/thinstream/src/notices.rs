@@ -34,7 +34,7 @@ pub struct PathEvent {
 pub enum AbandonNotice {
     /// This one.
     Message(Abandoned),
-    /// More than are told one by one; [`AssociationStats::abandoned`](crate::AssociationStats::abandoned)
+    /// More than are reported one by one; [`AssociationStats::abandoned`](crate::AssociationStats::abandoned)
     /// counts them all.
     Further {
         /// How many.
@@ -148,7 +148,7 @@ impl ReconfigurationEvent {
 pub(crate) struct Notices {
     pub(crate) paths: VecDeque<PathEvent>,
     abandoned: VecDeque<Abandoned>,
-    /// Given up, too, but not told one by one; older than those that wait.
+    /// Given up, too, but not reported one by one; older than those that wait.
     further: u64,
     reconfigurations: VecDeque<ReconfigurationEvent>,
     /// Streams that those list.

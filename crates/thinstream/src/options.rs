@@ -64,7 +64,7 @@ pub struct EndpointOptions {
     pub identity: Option<Identity>,
     /// Clients that may open associations, where this side listens: anybody by default, and
     /// [`Association::peer`](crate::Association::peer) says who it is. A client that is refused gets no answer;
-    /// [`Endpoint::refused`](crate::Endpoint::refused) tells of it. Without meaning in plain.
+    /// [`Endpoint::refused`](crate::Endpoint::refused) reports it. Without meaning in plain.
     pub clients: Trust,
     /// SCTP port of this side; none takes a random one of 49152 to 65535. Not the UDP port, which is that
     /// of the address bound.
@@ -93,9 +93,9 @@ pub struct EndpointOptions {
     /// be received, and what the associations take themselves. Beyond it those that hold little go on, and those that
     /// hold much and get nowhere fail with [`Failure::OutOfResource`](sctp::Failure).
     pub memory: MemoryLimits,
-    /// Parts of an endpoint that listens, 1 to 256: each has associations of its own, with a socket, a lock and a task that the
-    /// runtime may run beside the others, so that the endpoint uses as many cores. 1 by default. To its peers and to the
-    /// application it is one endpoint. [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all
+    /// Parts of an endpoint that listens, 1 to [`EndpointOptions::MOST_SHARDS`]: each has associations of its own, with a socket,
+    /// a lock and a task that the runtime may run beside the others, so that the endpoint uses as many cores. 1 by default. To
+    /// its peers and to the application it is one endpoint. [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all
     /// shards together, where one makes room for a new one of the same shard; of [`EndpointOptions::memory`] each has an equal
     /// part, of 1 MiB at least. Verification tags have log2 of the number bits less of randomness.
     pub shards: NonZeroUsize,
@@ -108,6 +108,9 @@ pub struct EndpointOptions {
 }
 
 impl EndpointOptions {
+    /// Most [shards](EndpointOptions::shards) of an endpoint.
+    pub const MOST_SHARDS: usize = 256;
+
     /// An endpoint that listens at SCTP port [`DEFAULT_PORT`].
     pub fn server() -> EndpointOptions {
         EndpointOptions { sctp_port: Some(DEFAULT_PORT), listen: true, ..EndpointOptions::client() }

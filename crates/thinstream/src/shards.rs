@@ -66,7 +66,17 @@ struct Mailbox {
     wake: Arc<Notify>,
 }
 
-/// What the shards of an endpoint share, but for the limits that [`Commons`] has.
+/// Datagrams that came to another shard of an endpoint than theirs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HandOverStatistics {
+    /// Datagrams that were handed to their shard, each time that they were.
+    pub handed_over: u64,
+    /// Datagrams that were dropped instead, since too many waited for that shard.
+    pub dropped: u64,
+}
+
+/// What the shards of an endpoint share, except for the limits that [`Commons`] has.
 #[derive(Debug)]
 pub(crate) struct Shards {
     mailboxes: Box<[Mailbox]>,
@@ -135,7 +145,7 @@ impl Shards {
         self.detour_count.store(detours.len(), Ordering::Release);
     }
 
-    /// This peer is no more at `shard`.
+    /// This peer is no longer at `shard`.
     pub(crate) fn remove_detour(&self, whom: Whom, shard: usize) {
         let mut detours = self.detours();
         if detours.get(&whom) == Some(&shard) {
@@ -171,9 +181,12 @@ impl Shards {
         mailbox.parcels.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Parcels handed over so far, and those that were dropped since too many waited.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.handed_over.load(Ordering::Relaxed), self.dropped.load(Ordering::Relaxed))
+    /// Datagrams handed over so far.
+    pub(crate) fn statistics(&self) -> HandOverStatistics {
+        HandOverStatistics {
+            handed_over: self.handed_over.load(Ordering::Relaxed),
+            dropped: self.dropped.load(Ordering::Relaxed),
+        }
     }
 }
 

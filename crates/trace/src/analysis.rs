@@ -54,7 +54,7 @@ pub(crate) struct Analysis<O> {
 
 /// Analyses one capture.
 ///
-/// What cannot be read is told in the report, with all that was read before it.
+/// What cannot be read is named in the report, with all that was read before it.
 pub fn analyse<R: Read, O: Observer>(
     capture: &mut Capture<R>,
     options: Options,

@@ -20,7 +20,7 @@ use self::buffer::Buffer;
 use self::pcapng::Interface;
 
 /// The longest packet or block that is believed, in bytes; lengths beyond it are damage. No capture tool
-/// writes packets longer than 256 KiB but for USB.
+/// writes packets longer than 256 KiB except for USB.
 const LONGEST_BLOCK: usize = 16 << 20;
 
 /// Type of the link-layer header (registry of tcpdump.org).

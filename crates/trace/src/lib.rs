@@ -1,4 +1,4 @@
-//! Packet traces: reads pcap and pcapng of any size, and tells of the TCP connections and SCTP associations
+//! Packet traces: reads pcap and pcapng of any size, and reports the TCP connections and SCTP associations
 //! in them what matters for thin streams: how much they send and how often, what was lost and what was sent
 //! again and why, how long it took until it was acknowledged; with a second capture at the receiver, how
 //! late it arrived and when the application could have it.

@@ -1,4 +1,4 @@
-//! What the capture at the receiver tells of a direction: which packets got through, how late, and when the
+//! What the capture at the receiver shows of a direction: which packets got through, how late, and when the
 //! application could have the data.
 //!
 //! Packets of the two captures are matched by the numbers that they carry, and where several transmissions

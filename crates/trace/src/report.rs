@@ -227,7 +227,7 @@ pub struct Packets {
     pub bundles: u64,
 }
 
-/// Packets with user data, by what became of them. Acknowledgements do not tell of all: not of those outstanding
+/// Packets with user data, by what became of them. Acknowledgements do not cover all of them: not of those outstanding
 /// when the capture ended, nor of copies where an acknowledgement was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KnownFates {

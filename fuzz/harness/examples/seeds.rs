@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use base::{Purpose, RandomStream};
 use fuzz_harness::{association, endpoint, pair, parser, read};
 
-/// Bytes of an input at the most.
+/// Bytes of an input at most.
 const LENGTH: u64 = 8_000;
 
 fn run(target: &str, bytes: &[u8]) -> bool {

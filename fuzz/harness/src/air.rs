@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use arbitrary::Arbitrary;
 
-/// Packets under way to an end at the most; the network loses what comes on top.
+/// Packets under way to an end at most; the network loses what comes on top.
 const UNDER_WAY: usize = 400;
 
 /// Packets that the network remembers, to repeat them.

@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// Remembers what a packet to an end tells of its tag and of the TSNs that it sends.
+    /// Remembers what a packet to an end says of its tag and of the TSNs that it sends.
     fn note(&mut self, to: usize, packet: &[u8]) {
         if packet[4..8] != [0; 4] {
             self.tags[to].copy_from_slice(&packet[4..8]);

@@ -335,7 +335,7 @@ fn listen(input: &[u8]) -> Option<Outcome> {
 
 fn finish(mut bench: Bench, before: &'static str, given: usize, answers: usize) -> Outcome {
     let after = bench.state();
-    // A packet with thousands of chunks provokes some dozens of answers at the most.
+    // A packet with thousands of chunks provokes some dozens of answers at most.
     assert!(answers <= 100 * given.max(1), "{answers} packets for {given}");
     if bench.endpoint.options().port == PORTS.0 {
         bench.judge();

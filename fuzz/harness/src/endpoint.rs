@@ -26,7 +26,7 @@ const CLIENTS: usize = 4;
 /// Packets that are remembered, to be stolen.
 const REMEMBERED: usize = 300;
 
-/// Packets under way at the most.
+/// Packets under way at most.
 const UNDER_WAY: usize = 500;
 
 /// What the target takes.
@@ -165,7 +165,7 @@ struct World {
     remembered: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
     now: Instant,
     reboots: u64,
-    /// Associations that the listener told of.
+    /// Associations that the listener reported.
     accepted: BTreeSet<AssociationId>,
 }
 

@@ -3,7 +3,7 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-/// Steps of a list at the most.
+/// Steps of a list at most.
 const STEPS: usize = 400;
 
 /// Steps, one after the other until the input ends.

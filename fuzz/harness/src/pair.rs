@@ -94,7 +94,7 @@ struct World {
     resets: [Resets; 2],
     /// How often an end was told of a reset.
     told_of_resets: u64,
-    /// Messages that were given up without being told one by one.
+    /// Messages that were given up without being reported one by one.
     further: [u64; 2],
     failed: [bool; 2],
     over: [bool; 2],

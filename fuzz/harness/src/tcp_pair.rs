@@ -135,7 +135,7 @@ impl World {
         (0..2).for_each(|side| self.settle(side));
     }
 
-    /// After an input: what leaves, what is told, what is read.
+    /// After an input: what leaves, what is reported, what is read.
     fn settle(&mut self, at: usize) {
         loop {
             let end = &mut self.sides[at].endpoint;
@@ -369,7 +369,7 @@ impl World {
         while self.now < until && !self.sides.iter().all(done) {
             self.trip();
             self.rest();
-            // The listener's end may hear of its connection only now.
+            // The listener's end may be notified of its connection only now.
             for at in 0..2 {
                 if self.sides[at].id.is_some() && !self.sides[at].shut {
                     self.shut(at);

@@ -98,7 +98,7 @@ fn measure(plan: &FlowsPlan, receiver: &ThinReceiver, port: u16, seed: u64) -> O
     })
 }
 
-/// Takes in one message that the receiver tells of, if it does so soon.
+/// Takes in one message that the receiver reports, if it does so soon.
 fn hear(told: &UdpSocket, latencies: &mut BTreeMap<u64, u64>) -> Outcome<bool> {
     use std::io::ErrorKind::{TimedOut, WouldBlock};
     let mut message = [0; 2048];

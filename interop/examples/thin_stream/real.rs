@@ -76,7 +76,7 @@ pub(crate) fn run(plan: &Plan, case: &Case) -> Outcome<Vec<Row>> {
         }
         all.push(measured);
     }
-    // The same for all: what an edge adds shall count against it.
+    // The same for all: what an edge adds must count against it.
     let best = all.iter().flat_map(|measured| &measured.latencies).min().copied().unwrap_or(0);
     let title = format!(
         "real time, {} bytes, gaps {}, {} % loss, {} flows each, best possible {:.2} ms",

@@ -73,7 +73,7 @@ pub fn python(folder: &str) -> Result<PathBuf> {
     let program = missing::program("python3", "python3-venv")?;
     let sources = sources().join(folder);
     let place = build_folder()?.join(format!("{folder}-python"));
-    // The marker is made last: what is half installed is installed anew.
+    // The marker is made last: what is half installed is installed again.
     let marker = built(&sources, &format!("{folder}-python.done"), |aside| {
         let mut shell = Command::new("sh");
         shell.args([
@@ -117,7 +117,7 @@ fn build_folder() -> Result<PathBuf> {
 /// One build at a time: those of one process would do the same work, and write the same caches.
 static BUILDING: Mutex<()> = Mutex::new(());
 
-/// `output` in the build folder, made anew by the command that `make` gives where `sources` are newer.
+/// `output` in the build folder, made again by the command that `make` gives where `sources` are newer.
 fn built(
     sources: &Path,
     output: &str,

@@ -26,7 +26,7 @@ use service::Service;
 
 /// Where hostile clients are: another host than that of the honest ones, behind the same device.
 const HOME: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 66);
-/// Where the edge tells of itself.
+/// Where the edge reports its state.
 const METRICS: &str = "127.0.0.1:9178";
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -46,7 +46,7 @@ pub struct EdgeAttack {
 /// What an attack on an edge did.
 #[derive(Clone, Debug)]
 pub struct EdgeSeen {
-    /// Connections that the hostile client had open at the most.
+    /// Connections that the hostile client had open at most.
     pub connections: usize,
     /// Connections of it that were refused or ended.
     pub refused: usize,

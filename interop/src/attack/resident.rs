@@ -4,7 +4,10 @@ use anyhow::{Context, Result};
 use nix::unistd::Pid;
 
 /// Resident memory that a process has now (VmRSS), in bytes.
-pub(super) fn resident(process: Pid) -> Result<u64> {
+///
+/// # Errors
+/// The system does not tell.
+pub fn resident(process: Pid) -> Result<u64> {
     field(process, "VmRSS:")
 }
 

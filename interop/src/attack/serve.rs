@@ -36,7 +36,7 @@ pub struct AttackReport {
 /// Attacks the server at `address` of `namespace`, which `process` is, while honest clients use it.
 ///
 /// # Errors
-/// Where a socket cannot be had, the server's memory cannot be read, or it ends.
+/// Where a socket is not available, the server's memory cannot be read, or it ends.
 pub fn attack(
     namespace: &Namespace,
     process: &Process,

@@ -58,7 +58,7 @@ impl DataChannelClient {
     /// aiortc. The first call fetches its packages.
     ///
     /// # Errors
-    /// Where Python is not installed, or the packages cannot be had.
+    /// Where Python is not installed, or the packages are not available.
     pub(super) fn aiortc() -> Result<DataChannelClient, Missing> {
         let python = build::python("aiortc");
         let script = build::sources().join("aiortc/exercises.py");
@@ -68,7 +68,7 @@ impl DataChannelClient {
     /// libdatachannel, by its binding to Node.js. The first call fetches the package.
     ///
     /// # Errors
-    /// Where Node.js is not installed, or the package cannot be had.
+    /// Where Node.js is not installed, or the package is not available.
     pub(super) fn libdatachannel() -> Result<DataChannelClient, Missing> {
         let node = missing::program("node", "nodejs")?;
         let script = build::node("libdatachannel").map(|folder| folder.join("exercises.js"));

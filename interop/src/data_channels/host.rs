@@ -44,7 +44,7 @@ impl Host {
     /// made in its namespace.
     ///
     /// # Errors
-    /// Where a socket cannot be had.
+    /// Where a socket is not available.
     pub async fn new(
         options: ServerOptions,
         loss_percent: u64,

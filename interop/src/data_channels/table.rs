@@ -47,7 +47,7 @@ pub struct DataChannelTable {
 }
 
 impl DataChannelTable {
-    /// Lets the peers do their exercises whose names contain all texts of `only`; `tell` hears of each run.
+    /// Lets the peers do their exercises whose names contain all texts of `only`; `tell` is notified of each run.
     pub fn run(only: &[String], mut tell: impl FnMut(&str)) -> DataChannelTable {
         let mut table = DataChannelTable::default();
         let peers: [(&str, Find); 8] = [

@@ -111,7 +111,7 @@ pub const EXERCISES: &[Exercise] = &[
     Exercise {
         name: "partial reliability, lifetime",
         quick: false,
-        about: "100 messages, one each 20 ms, that live 15 ms, but for the last. 10 % loss.",
+        about: "100 messages, one each 20 ms, that live 15 ms, except for the last. 10 % loss.",
         loss_percent: 10,
         evidence: &[FORWARD_TSN],
         plan: || {
@@ -158,7 +158,7 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "addresses added, made primary, deleted",
-        about: "200 messages, one each 20 ms. The client, which told one address, adds its second one after 50 \
+        about: "200 messages, one each 20 ms. The client, which announced one address, adds its second one after 50 \
                 messages, after 100 has the server send there, and after 150 deletes the first. Both sides \
                 authenticate what they say of addresses; data goes where it should at each point.",
         network: Network::ClientMoves,
@@ -167,7 +167,7 @@ pub const EXERCISES: &[Exercise] = &[
             pace: Some(Duration::from_millis(20)),
             streams: 1,
             heartbeat: Duration::from_millis(200),
-            // usrsctp heeds the wish only when it has heard of the address, by a heartbeat after RTO.Initial.
+            // usrsctp grants the wish only when it has heard of the address, by a heartbeat after RTO.Initial.
             rto_min: Duration::from_millis(250),
             ..EchoPlan::of(200, 100)
         },
@@ -311,7 +311,7 @@ pub(super) fn lacks(column: Column, plan: &EchoPlan, peer_is_client: bool) -> Op
             Some("delivers nothing more of a stream that it resets, though it acknowledges it")
         }
         Column::SctpProto if peer_aborts => Some("cannot send an ABORT"),
-        // It does not know the request's number again, and by then the stream is open anew.
+        // It does not know the request's number again, and by then the stream is open again.
         Column::Pion if resets_under_traffic => {
             Some("resets a stream once more where the request is repeated, its answer being lost")
         }

@@ -8,7 +8,7 @@ use crate::agent::Part;
 /// All that was run.
 pub struct Table {
     outcomes: Vec<(Run, Outcome)>,
-    /// Columns that cannot be had here, and why.
+    /// Columns that are not available here, and why.
     missing: Vec<(Column, String)>,
     dissected: bool,
 }

@@ -24,7 +24,7 @@ pub(crate) struct Crate {
 }
 
 impl Crate {
-    /// Reads all files below a crate's `src`, but for tests.
+    /// Reads all files below a crate's `src`, except for tests.
     pub(crate) fn read(src: &Folder) -> Self {
         let mut texts = Vec::new();
         let mut folders = vec![src.to_owned()];

@@ -10,7 +10,10 @@ const OPENINGS: [&str; 17] = [
 ];
 
 /// Phrases that have a noun or a preposition of the field in their stead, such as caller, peer, application, number, instead of.
-const PHRASES: [&str; 9] = [
+const PHRASES: [&str; 14] = [
+    "at the most",
+    "hear of",
+    "hears of",
     "in the place of",
     "so many",
     "so much",
@@ -19,6 +22,8 @@ const PHRASES: [&str; 9] = [
     "nobody",
     "somebody",
     "of late",
+    "tell of",
+    "tells of",
     "what was sent that",
 ];
 

@@ -15,7 +15,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 pub(crate) struct Running(RunningEdge);
 
 impl Running {
-    /// Starts it, as [`edge_options`] have it but for what is changed, and waits until it is there.
+    /// Starts it, as [`edge_options`] have it except for what is changed, and waits until it is there.
     pub(crate) fn start(
         namespace: &Namespace,
         service: SocketAddr,

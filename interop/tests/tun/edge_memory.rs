@@ -3,18 +3,11 @@
 use std::io::Write;
 use std::time::Duration;
 
+use interop::attack::resident;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 use super::edge::LIMIT;
 use super::edge_rules::{MEMORY, Place, Way, echo};
-
-/// Resident memory of a process.
-fn resident(id: Pid) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().trim().parse::<u64>().unwrap() * 1024
-}
 
 #[test]
 fn a_process_has_no_more_memory_than_it_may_says_how_much_and_serves_a_thin_stream_meanwhile() {
@@ -39,7 +32,7 @@ fn a_process_has_no_more_memory_than_it_may_says_how_much_and_serves_a_thin_stre
     for _ in 0..10 {
         echo((&mut thin, &mut service), b"little");
     }
-    let has = resident(id);
+    let has = resident(id).unwrap();
     assert!((24 * MIB..=64 * MIB).contains(&has), "{has} bytes");
     let known = process.text().lines().filter(|line| line.starts_with("resident ")).count();
     let line = loop {
@@ -51,7 +44,7 @@ fn a_process_has_no_more_memory_than_it_may_says_how_much_and_serves_a_thin_stre
         std::thread::sleep(Duration::from_millis(20));
     };
     let told: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
-    let has = resident(id);
+    let has = resident(id).unwrap();
     assert!(told.abs_diff(has) * 5 <= has, "{told} told, {has} there");
     drop((greedy, thin, service));
     kill(id, Signal::SIGTERM).unwrap();

@@ -150,7 +150,7 @@ const FORWARDING: &str = "ipv4/conf/far/forwarding";
 /// In the environment of the process that is to be an edge; and the test that is one then.
 const CHILD: &str = "THINSTREAM_TEST_EDGE";
 const CHILD_TEST: &str = "edge_rules::an_edge_in_a_process_of_its_own_says_when_it_is_ready";
-/// In the environment, the bytes of memory that it may have; it tells of those that it has then.
+/// In the environment, the bytes of memory that it may have; it reports those that it has then.
 pub(crate) const MEMORY: &str = "THINSTREAM_TEST_EDGE_MEMORY";
 
 pub(crate) fn echo((client, service): (&mut TcpStream, &mut TcpStream), word: &[u8]) {
@@ -236,7 +236,7 @@ fn orphaned(place: &Place, to: Ipv4Addr) -> TcpStream {
     echo((&mut client, &mut service), b"hello");
     kill(id, Signal::SIGKILL).unwrap();
     assert!(!process.wait(LIMIT).unwrap().success());
-    assert_eq!(patient(service).read(&mut [0]).unwrap(), 0, "the service hears of it at once");
+    assert_eq!(patient(service).read(&mut [0]).unwrap(), 0, "the service is told at once");
     place.wait_for_nothing_left();
     client
 }
@@ -272,7 +272,7 @@ fn the_end_of_its_terminal_ends_an_edge_in_order_but_not_under_nohup() {
         let (mut client, mut service, _) = place.connect().unwrap();
         kill(id, signal).unwrap();
         process.wait_for_line("drains", LIMIT).unwrap();
-        // The system may tell of a hangup twice.
+        // The system may report a hangup twice.
         kill(id, Signal::SIGHUP).unwrap();
         echo((&mut client, &mut service), b"still here");
         drop((client, service));

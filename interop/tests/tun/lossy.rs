@@ -32,7 +32,7 @@ fn patient(stream: TcpStream) -> TcpStream {
     stream
 }
 
-/// Options for tests that shall not take long where the first packets are lost.
+/// Options for tests that must not take long where the first packets are lost.
 fn options() -> ConnectionOptions {
     let syn_timeout = base::Duration::from_millis(100);
     ConnectionOptions { no_delay: true, syn_timeout, ..ConnectionOptions::default() }

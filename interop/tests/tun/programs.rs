@@ -222,7 +222,7 @@ fn openssh_types_resizes_and_copies_files_through_the_edge() {
     terminal.type_in("stty size\n");
     terminal.expect("24 80");
     terminal.resize(40, 100);
-    // The client hears of it by a signal, perhaps after what is typed next.
+    // The client is notified by a signal, perhaps after what is typed next.
     let deadline = Instant::now() + LIMIT;
     loop {
         terminal.type_in("echo size; stty size\n");

@@ -218,7 +218,7 @@ impl Stack for Box<dyn Stack> {
     }
 }
 
-/// Types of chunks by which ends are known of stacks that do not tell of them.
+/// Types of chunks by which ends are known of stacks that do not report them.
 const ABORT: u8 = 6;
 const SHUTDOWN_COMPLETE: u8 = 14;
 

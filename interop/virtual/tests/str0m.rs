@@ -25,7 +25,7 @@ use webrtc::{
     ServerOptions, StreamId,
 };
 
-/// str0m as a machine: what it has to send, when it wants to be called, and what it told.
+/// str0m as a machine: what it has to send, when it wants to be called, and what it reported.
 struct Browser {
     rtc: Rtc,
     origin: std::time::Instant,

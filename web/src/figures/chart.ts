@@ -45,7 +45,7 @@ export interface Chart extends Zoomable {
   toggle(name: string): void;
 }
 
-/** What the library tells of what it shows, as far as it matters here. */
+/** What the library says about what it shows, as far as it matters here. */
 interface Shown {
   dataZoom: { start: number; end: number; startValue: number; endValue: number; moveOnMouseMove: boolean }[];
   xAxis: { type: string; name?: string }[];

@@ -85,7 +85,7 @@ export const STEPS: Step[] = [
   {
     title: "What each mechanism does",
     scenarios: [
-      mechanism(`${PROMPT};rto-min-thin=200ms`, "The same lost message, with receivers that acknowledge at once. Below, the timer may be as short as 200 ms while the stream is thin (Petlund et al. 2009).", "The timer repaired it, before the next message could tell of the loss."),
+      mechanism(`${PROMPT};rto-min-thin=200ms`, "The same lost message, with receivers that acknowledge at once. Below, the timer may be as short as 200 ms while the stream is thin (Petlund et al. 2009).", "The timer repaired it, before the next message could reveal the loss."),
       mechanism(`${PROMPT};dup-threshold-thin=1`, "Below, one report of a later message is enough, where the standard wants three.", "The next message told of the loss."),
       mechanism(`${PROMPT};bundling=paper`, "Below, each packet carries a copy of messages that are not acknowledged yet: the purple ones.", "The next message brought a copy of it."),
       mechanism("sctp:latency", "Below, what all of them come to at the bound that the path sets: a timer of little more than a round trip, and copies where they help.", "It was sent again little more than a round trip after it had left."),

@@ -283,7 +283,7 @@ export class Page {
     });
   }
 
-  /** Runs the traffic of a capture over a network as it tells of. */
+  /** Runs the traffic of a capture over a network as it shows. */
   async #capture(file: File | undefined): Promise<void> {
     if (file === undefined) return;
     this.player.play(false);

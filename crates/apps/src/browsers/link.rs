@@ -14,7 +14,7 @@ const IN_TRANSIT: u64 = 32 << 20;
 /// Why a link could not be started or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The socket cannot be had.
+    /// The socket is not available.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// The settings contradict themselves.

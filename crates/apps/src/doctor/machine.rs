@@ -38,7 +38,7 @@ fn udp() -> Vec<Finding> {
             "UDP",
             State::Missing,
             format!("no socket ({error})"),
-            "Neither serve nor send nor demo can work here, but for demo --virtual",
+            "Neither serve nor send nor demo can work here, except demo --virtual",
         )],
     }
 }
@@ -90,7 +90,7 @@ fn of_offloads(offloads: &::io::UdpOffloads) -> Vec<Finding> {
     ]
 }
 
-/// Whether the port of SCTP over UDP can be had.
+/// Whether the port of SCTP over UDP is available.
 fn port() -> Finding {
     let port = ::io::SCTP_OVER_UDP_PORT;
     match std::net::UdpSocket::bind(("127.0.0.1", port)) {
@@ -103,7 +103,7 @@ fn port() -> Finding {
         Err(error) => finding(
             "UDP port of SCTP",
             State::Limited,
-            format!("{port} cannot be had ({error})"),
+            format!("{port} is not available ({error})"),
             "serve needs another port here, such as: thinstream serve [::]:9900",
         ),
     }

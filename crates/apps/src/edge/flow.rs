@@ -96,7 +96,7 @@ impl Client<'_> {
         self.shard.machine.inspect(|stack| stack.connection(id).and_then(question))
     }
 
-    /// Fails once the client is gone: bytes from and to it are of no more use, and the service shall be reset at
+    /// Fails once the client is gone: bytes from and to it are of no more use, and the service is to be reset at
     /// once.
     fn check(&self) -> Result<(), End> {
         self.ask(Connection::failure).map_or(Ok(()), |failure| Err(End::Client(failure)))

@@ -22,6 +22,19 @@ struct Seats {
     taken: BTreeMap<Host, VecDeque<(u64, AbortHandle)>>,
 }
 
+/// The place of a connection, which is free again once its task has ended, by a panic, too.
+struct Seat {
+    guests: Guests,
+    host: Host,
+    number: u64,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.guests.seats().leave(self.host, self.number);
+    }
+}
+
 impl Guests {
     /// Serves a connection of this host in a task of its own. Where there are too many, the oldest one ends: of the same host, or of the
     /// host that has most.
@@ -38,8 +51,8 @@ impl Guests {
         seats.last += 1;
         let number = seats.last;
         let task = tokio::spawn(async move {
+            let _seat = Seat { guests, host, number };
             serve.await;
-            guests.seats().leave(host, number);
         });
         seats.taken.entry(host).or_default().push_back((number, task.abort_handle()));
     }
@@ -105,8 +118,9 @@ mod tests {
         (0..10).for_each(|_| guests.seat(hosts[4], pending()));
         let seen = settled(&guests, &hosts).await;
         assert_eq!((seen.iter().sum::<usize>(), seen[4]), (128, 10));
-        // One that ends by itself leaves nothing behind.
+        // One that ends by itself leaves nothing behind, nor does one that panics.
         guests.seat(hosts[5], async {});
+        guests.seat(hosts[5], async { panic!("a connection's task fails") });
         assert_eq!(settled(&guests, &hosts).await[5], 0);
         assert_eq!(guests.seats().taken.len(), 5);
     }

@@ -14,7 +14,7 @@ use crate::keys::KeyError;
 /// Why a client could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SendFailure {
-    /// No socket can be had.
+    /// No socket is available.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// The server cannot be reached.

@@ -121,7 +121,7 @@ enum Outcome {
 }
 
 impl Common {
-    /// Runs all associations to their end, and tells of the progress.
+    /// Runs all associations to their end, and reports the progress.
     async fn run_all(
         self: Rc<Self>,
         first: Reached,

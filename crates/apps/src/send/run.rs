@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
         self.sent.get().saturating_sub(self.answers.get())
     }
 
-    /// Sends, receives answers and tells of the progress until all is done and closed.
+    /// Sends, receives answers and reports the progress until all is done and closed.
     async fn transfer(
         &self,
         source: &mut Source,
@@ -242,7 +242,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Tells of progress and of paths, if it is wanted.
+    /// Reports progress and paths, if it is wanted.
     async fn tell(&self) -> std::convert::Infallible {
         let Some(said) = &self.said else { return std::future::pending().await };
         tokio::select! {

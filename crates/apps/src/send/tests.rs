@@ -296,7 +296,7 @@ fn mortal_server(
 #[tokio::test]
 async fn where_it_is_wanted_a_killed_server_is_connected_to_again_and_the_gap_is_reported() {
     let (address, kill, thread) = mortal_server("127.0.0.1:0".parse().unwrap());
-    // As many as take a good while longer than the second after which the client asks a silent server anew.
+    // As many as take a good while longer than the second after which the client asks a silent server again.
     let mut options = quickly(address, 1_500);
     options.reconnect = true;
     options.patience = Duration::from_secs(5);
@@ -383,7 +383,7 @@ async fn what_was_sent_before_a_line_that_is_no_message_counts() {
     serving.await.unwrap();
 }
 
-/// Lines that a client told, and how it ended.
+/// Lines that a client printed, and how it ended.
 async fn told(options: &SendOptions) -> (Vec<String>, Result<SendReport, SendFailure>) {
     let mut lines = Vec::new();
     let mut notice = |notice| {

@@ -53,7 +53,7 @@ fn presets() -> Vec<PossibleValue> {
 /// What would it do for my traffic: send what a capture carried once more, in virtual time, under other policies and
 /// over other networks, beside what was captured.
 ///
-/// Without --network, over one with the least round trip of the capture and the loss that its acknowledgements tell of
+/// Without --network, over one with the least round trip of the capture and the loss that its acknowledgements report
 /// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: a sender does
 /// not wait for an answer that comes later than in the recording.
 ///
@@ -178,7 +178,7 @@ impl Arguments {
         let of_capture = || match Conditions::of(&report.streams, measured) {
             Some(conditions) => Ok(NetworkText::measured(&self.adjusted(conditions))),
             None => Err(Failure::usage(format!(
-                "{}: it was not taken where these streams are sent, or has no answers to them, and tells of no network; \
+                "{}: it was not taken where these streams are sent, or has no answers to them, and shows no network; \
                  give one such as --network \"rtt=100ms loss=2%\"",
                 self.selection.file.display()
             ))),

@@ -182,17 +182,31 @@ impl Budget {
         now: Held,
         peer: impl FnOnce() -> Host,
     ) {
-        let granules = (now.total / GRANULE) as u32;
+        self.note_parts(row, account, now.total, || now, peer);
+    }
+
+    /// As [`Budget::note`]: the member holds `total` bytes, and `parts` is asked only where they matter, as for one that holds
+    /// more than little.
+    pub fn note_parts(
+        &mut self,
+        row: u32,
+        account: &mut Account,
+        total: usize,
+        parts: impl FnOnce() -> Held,
+        peer: impl FnOnce() -> Host,
+    ) {
+        let granules = (total / GRANULE) as u32;
         let before = core::mem::replace(&mut account.granules, granules);
         if granules != before {
             self.note_host(peer(), before, granules);
         }
-        self.held = self.held - account.total + now.total;
-        account.total = now.total;
+        self.held = self.held - account.total + total;
+        account.total = total;
         let known = account.revocable | account.orphan | account.stuck;
-        if now.total <= LEAST && known == 0 {
+        if total <= LEAST && known == 0 {
             return;
         }
+        let now = parts();
         move_to(&mut self.revocable, row, &mut account.revocable, magnitude(now.revocable));
         move_to(&mut self.orphans, row, &mut account.orphan, magnitude(now.orphaned));
         move_to(&mut self.stuck, row, &mut account.stuck, magnitude(now.stuck));

@@ -1,4 +1,4 @@
-//! When an account is taken anew: not after each input, since to add up all that a member holds costs more than many an
+//! When an account is taken again: not after each input, since to add up all that a member holds costs more than many an
 //! input does.
 
 use super::LEAST;
@@ -12,10 +12,10 @@ const EAGER: u8 = 8;
 /// The most inputs between two accounts of a member.
 const EVERY: u8 = 64;
 
-/// What decides whether a member's account is taken anew after an input; kept beside the account.
+/// What decides whether a member's account is taken again after an input; kept beside the account.
 ///
 /// A member's *load* is a figure that is had with a few additions and moves with what the member holds. In between the
-/// account [follows](super::Budget::follow) the load. It is taken anew when the load has changed by a quarter, or by 4 KiB
+/// account [follows](super::Budget::follow) the load. It is taken again when the load has changed by a quarter, or by 4 KiB
 /// where that is more, and after 64 inputs for what does not show in the load. Once memory is scarce, the caller takes
 /// every account.
 #[derive(Clone, Copy, Debug)]

@@ -41,7 +41,7 @@ impl<Id: Copy + Ord> Pool<Id> {
         Instant::earliest(&[self.stall_detector.next_at(), self.writers.next_at()])
     }
 
-    /// Whether there is nothing to take back, and no member to look at or to tell of memory.
+    /// Whether there is nothing to take back, and no member to look at or to notify of memory.
     #[inline]
     pub fn is_at_rest(&self) -> bool {
         self.budget.is_at_ease()
@@ -126,7 +126,7 @@ fn take_back<E: Reclaim + ?Sized>(endpoint: &mut E, now: Instant) {
 }
 
 /// The member that is the worst of all in an order of the budget. Accounts may lag behind while there is enough memory: the
-/// one that seems to be is looked at anew, which may show another.
+/// one that seems to be is looked at again, which may show another.
 fn worst<E: Reclaim + ?Sized>(
     endpoint: &mut E,
     order: impl Fn(&Budget) -> Option<u32>,

@@ -14,7 +14,7 @@ use crate::udp::UdpCarrier;
 #[derive(Default)]
 struct PingPong {
     peer: Option<SocketAddr>,
-    /// The ping that waits for its pong, and how many more shall follow.
+    /// The ping that waits for its pong, and how many more are to follow.
     ping: Option<u32>,
     left: u32,
     outgoing: Vec<(SocketAddr, bool, u32)>,
@@ -326,8 +326,8 @@ async fn a_driver_that_is_woken_takes_input_that_came_by_another_way_and_answers
     const INPUTS: usize = 200;
     let (mail, wake) = (Arc::<std::sync::Mutex<Vec<_>>>::default(), Arc::new(Notify::new()));
     let shared = Shared::woken_by(Answering::default(), Clock::start(), Arc::clone(&wake));
-    let (transport, peer) = (loopback(), loopback());
-    let driving = tokio::spawn(run(shared.clone(), transport, Mail(Arc::clone(&mail))));
+    let (carrier, peer) = (loopback(), loopback());
+    let driving = tokio::spawn(run(shared.clone(), carrier, Mail(Arc::clone(&mail))));
     until_the_driver_waits(&shared).await;
     // More than the driver takes in one go.
     mail.lock().unwrap().extend([peer.local_addr(); INPUTS]);

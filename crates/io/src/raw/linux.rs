@@ -155,7 +155,7 @@ fn open(address: SocketAddr) -> io::Result<RawCarrier> {
     bound(unbound(address)?, address)
 }
 
-/// A socket for the family of `address`, prepared but for its address.
+/// A socket for the family of `address`, prepared except for its address.
 fn unbound(address: SocketAddr) -> io::Result<Socket> {
     let protocol = Protocol::from(i32::from(crate::ip::SCTP));
     let socket = Socket::new(Domain::for_address(address), Type::RAW, Some(protocol))?;

@@ -82,7 +82,7 @@ impl Tun {
     /// A carrier of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine with these
     /// addresses, of which the first of each family is where it sends from unless it says otherwise. The unspecified
     /// address stands for all of its family outside the device's own networks: what the system is made to hand over
-    /// for them is the machine's, too, but for pings. Needs a tokio runtime with I/O enabled.
+    /// for them is the machine's, too, except for pings. Needs a tokio runtime with I/O enabled.
     ///
     /// # Errors
     /// Where the runtime does not take the device, or the system has no randomness.

@@ -16,7 +16,7 @@ pub(crate) enum Node<P: Protocol> {
 }
 
 impl<P: Protocol> Node<P> {
-    /// The process dies and begins anew, with nothing in its memory.
+    /// The process dies and begins again, with nothing in its memory.
     pub(crate) fn restart(&mut self, now: Instant) {
         match self {
             Node::Client(client) => client.restart(now),

@@ -49,7 +49,7 @@ pub(crate) trait Protocol: Sized {
 pub(crate) enum Told {
     Established,
     Readable,
-    /// The peer began anew under the same name; messages under way are lost.
+    /// The peer began again under the same name; messages under way are lost.
     Restarted,
     Over(End),
     /// Streams, or the whole association, begin again with their first numbers.

@@ -133,7 +133,7 @@ impl<P: Protocol> World<P> {
         World { plan, sim, shared, servers, clients, random, report: Report::default() }
     }
 
-    /// Runs the soak; `progress` hears of the time and of the messages that arrived in conversations that are over.
+    /// Runs the soak; `progress` is notified of the time and of the messages that arrived in conversations that are over.
     ///
     /// # Errors
     /// The first thing that was wrong.

@@ -3,16 +3,15 @@
 use base::Duration;
 use serde::Deserialize;
 
-use super::{
-    Ask, Cost, Frozen, Goodput, GroupMeter, InterArrival, Ladder, Late, Latency, Overhead,
-    Retransmissions, Rto, Setting, Streams, Switchover, Traffic, Transfers,
-};
+use super::{Ask, GroupMeter, Ladder, Setting};
 use crate::text::Names;
 
-/// A line for each measure: its meaning, its key in plans, and the type of its settings. The rows of results are in
-/// the order of the lines.
+/// A row for each measure: its meaning, its key in plans, which is also the name of its module, and the type of its settings. The
+/// rows of results are in the order of these.
 macro_rules! measures {
-    ($($meaning:literal $key:ident: $ask:ty,)+) => {
+    ($($meaning:literal $key:ident: $ask:ident,)+) => {
+        $(pub use super::$key::$ask;)+
+
         /// Measures of a plan. `of` names the flows; all unless given.
         #[derive(Clone, Debug, Default, Deserialize)]
         #[serde(deny_unknown_fields)]

@@ -4,11 +4,11 @@ use results::{Results, Row, full_name};
 use super::*;
 use crate::workload::DueMessage;
 
-fn at(millis: u64) -> Instant {
+pub(super) fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-fn delivery(index: u64, due: u64, delivered: u64) -> Delivery {
+pub(super) fn delivery(index: u64, due: u64, delivered: u64) -> Delivery {
     Delivery {
         index,
         size: 100,
@@ -23,28 +23,28 @@ fn delivery(index: u64, due: u64, delivered: u64) -> Delivery {
 }
 
 /// A group of which this is asked, in a window from 1 s to 11 s.
-struct Watched {
+pub(super) struct Watched {
     group: GroupMeter,
     flows: Vec<FlowMeter>,
 }
 
 impl Watched {
-    fn new(asked: &str) -> Watched {
+    pub(super) fn new(asked: &str) -> Watched {
         Watched::with_lost(asked, None)
     }
 
-    fn with_lost(asked: &str, lost: Option<Duration>) -> Watched {
+    pub(super) fn with_lost(asked: &str, lost: Option<Duration>) -> Watched {
         let section: MeasureSection = toml::from_str(asked).unwrap();
         section.check(&[("x", 1)]).unwrap();
         Watched { group: section.meter("x", at(1000)..at(11_000), lost), flows: Vec::new() }
     }
 
     /// Flow 0 unless another is named.
-    fn see(&mut self, seen: Seen<'_>) {
+    pub(super) fn see(&mut self, seen: Seen<'_>) {
         self.see_of(0, seen);
     }
 
-    fn see_of(&mut self, flow: usize, seen: Seen<'_>) {
+    pub(super) fn see_of(&mut self, flow: usize, seen: Seen<'_>) {
         while self.flows.len() <= flow {
             self.flows.push(self.group.join().1);
         }
@@ -54,13 +54,13 @@ impl Watched {
         self.group.observe(flow, &seen);
     }
 
-    fn results(&self) -> Results {
+    pub(super) fn results(&self) -> Results {
         let mut results = Results::default();
         self.group.rows(&self.flows, &mut results.sheet("x"));
         results
     }
 
-    fn value(&self, name: &str) -> Option<f64> {
+    pub(super) fn value(&self, name: &str) -> Option<f64> {
         let results = self.results();
         let is_it = |row: &&Row| full_name(&row.measure, &row.labels) == name;
         results.rows.iter().find(is_it).map(|row| row.value)

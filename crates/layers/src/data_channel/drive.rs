@@ -160,7 +160,7 @@ impl DataChannels {
                 own.reset_streams(now, ResetDirection::Outgoing, &there)
             }) {
             Ok(()) => {}
-            // It closes, which the channels hear of.
+            // The association closes; the channels are notified.
             Err(ReconfigureError::NotEstablished) => {}
             Err(_) => self.give_up_resets(&there),
         }

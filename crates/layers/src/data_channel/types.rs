@@ -93,7 +93,7 @@ pub struct DataChannelsOptions {
     /// Side of the DTLS connection.
     pub role: DtlsRole,
     /// Identifiers from 0 to this less one may be used: as many as the association has streams in both
-    /// directions, 65535 at the most.
+    /// directions, 65535 at most.
     pub streams: u16,
     /// Channels that may exist at once, opened by either side.
     pub max_channels: usize,

@@ -20,7 +20,7 @@ use base::serial::unwrap_u32;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-/// Predecessors that a message may name at the most.
+/// Predecessors that a message may name at most.
 pub(super) const PREDECESSORS_MAX: usize = 62;
 
 /// The count that stands for everything before.

@@ -132,7 +132,7 @@ impl Incoming {
         let state = core::mem::take(&mut slot.state);
         let State::Held { size, delivery, .. } = state else { return None };
         self.held_bytes -= size;
-        // The sender charges an abandoned message in full: it is to hear of it soon.
+        // The sender charges an abandoned message in full: it should be notified soon.
         let charged = match delivery {
             Delivery::Message { .. } => size,
             Delivery::Abandoned { .. } => self.limits.bytes / 4,

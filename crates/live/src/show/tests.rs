@@ -51,7 +51,7 @@ fn both_sides_lose_the_same_messages_over_sctp_and_tcp() {
         let both = left.iter().filter_map(|(message, lost)| Some((lost, right.get(message)?)));
         assert!(both.clone().all(|(left, right)| left == right), "{policies:?}");
         assert!(both.clone().count() > 200 && both.filter(|(lost, _)| **lost).count() > 15);
-        // All messages are delivered but for the youngest.
+        // All messages are delivered except for the youngest.
         let [left, right] = frame.sides.map(|side| side.marks.len());
         assert!(left > 270 && right > 290, "{left} {right}");
     }

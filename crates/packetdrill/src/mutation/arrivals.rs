@@ -1,4 +1,4 @@
-//! Packets of the script with one change that the stack must heed.
+//! Packets of the script with one change that the stack must act on.
 //!
 //! Values that a receiver may ignore are not changed: PSH, reserved bits, payload protocol identifiers, a
 //! timestamp's value, the identifier of an unknown stream. All other changes must show in the answer, at once or
@@ -41,7 +41,7 @@ pub(super) fn changed(script: &Script, index: usize) -> Vec<(Packet, String)> {
 /// Description of the mutant whose segment lies outside the window.
 pub(super) const UNACCEPTABLE: &str = "sent with another sequence";
 
-/// Circumstances of a sent packet, which decide what in it must be heeded.
+/// Circumstances of a sent packet, which decide what in it must be acted on.
 #[derive(Debug, Default)]
 struct Context {
     /// Whether the stack sends anything afterwards.
@@ -312,7 +312,7 @@ fn elements(element: &Element, context: &Context) -> Vec<(Element, String)> {
     mutants
 }
 
-/// Another number for a field that must be heeded here.
+/// Another number for a field that must be acted on here.
 fn other_number(element: &Element, key: &str, number: u32, context: &Context) -> Option<u32> {
     let begins = element.flags.is_some_and(|flags| flags & 2 != 0);
     Some(match key {

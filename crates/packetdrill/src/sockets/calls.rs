@@ -210,7 +210,7 @@ pub(crate) trait Calls: Application {
         }
     }
 
-    /// Ends reading, writing or both (`how`: 0, 1, 2). The end of reading is not told to the peer.
+    /// Ends reading, writing or both (`how`: 0, 1, 2). The end of reading is not signalled to the peer.
     fn shutdown(&mut self, now: Instant, descriptor: i64, how: i64) -> Outcome {
         if !(0..=2).contains(&how) {
             return Returned::error("EINVAL");

@@ -121,7 +121,7 @@ fn an_idle_path_lets_go_of_its_episode_once_all_that_it_concerns_is_acknowledged
     assert!(episode.0.is_some(), "not over yet");
     episode.on_cumulative(100);
     episode.rest(100);
-    assert!(episode.0.is_some(), "losses up to 100 are dealt with, and duplicates may tell of 100");
+    assert!(episode.0.is_some(), "losses up to 100 are dealt with, and duplicates may concern 100");
     assert!(episode.has_dealt_with(100, false) && episode.fallen().covers_signal(100));
     episode.exempt(Exempt::Fast);
     episode.rest(101);

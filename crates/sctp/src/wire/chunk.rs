@@ -51,114 +51,86 @@ use super::parameter::Parameters;
 use super::registry::ChunkType;
 use raw::T_BIT;
 
-/// A received chunk.
-#[derive(Clone, Debug)]
-pub enum Chunk<'a> {
-    /// User data.
-    Data(Data),
-    /// Begins an association.
-    Init(Init<Parameters<'a>>),
-    /// Answers INIT.
-    InitAck(InitAck<Parameters<'a>>),
-    /// Selective acknowledgement.
-    Sack(Sack<'a>),
-    /// Probes a path.
-    Heartbeat(Heartbeat<'a>),
-    /// Answers HEARTBEAT.
-    HeartbeatAck(HeartbeatAck<'a>),
-    /// Ends an association at once.
-    Abort(Abort<Causes<'a>>),
-    /// Begins a graceful shutdown.
-    Shutdown(Shutdown),
-    /// Answers SHUTDOWN.
-    ShutdownAck(ShutdownAck),
-    /// Reports an error that does not end the association.
-    Error(OperationError<Causes<'a>>),
-    /// Returns the state cookie.
-    CookieEcho(CookieEcho<'a>),
-    /// Answers COOKIE ECHO.
-    CookieAck(CookieAck),
-    /// Answers SHUTDOWN ACK.
-    ShutdownComplete(ShutdownComplete),
-    /// User data that interleaves (RFC 8260).
-    IData(IData),
-    /// Reports abandoned messages (RFC 3758).
-    ForwardTsn(ForwardTsn<Skips<'a>>),
-    /// Reports abandoned messages with interleaving (RFC 8260).
-    IForwardTsn(IForwardTsn<ISkips<'a>>),
-    /// Padding (RFC 4820).
-    Pad(Pad),
-    /// Authenticates the chunks after it (RFC 4895).
-    Auth(Auth<'a>),
-    /// Changes the sender's addresses (RFC 5061).
-    Asconf(Asconf<AddressRequests<'a>>),
-    /// Answers ASCONF (RFC 5061).
-    AsconfAck(AsconfAck<AddressAnswers<'a>>),
-    /// Resets and adds streams (RFC 6525).
-    ReConfig(ReConfig<ReconfigParameters<'a>>),
-    /// An unknown chunk; [`ChunkType::unrecognized_action`] gives its treatment.
-    Unrecognized(RawChunk<'a>),
+/// A row for each known chunk: its meaning, its type, its variant, and how the fixed fields of `raw`, which is part of `datagram`, are
+/// parsed.
+macro_rules! chunks {
+    ($lifetime:lifetime $raw:ident $datagram:ident:
+        $($(#[$meaning:meta])+ $number:ident $name:ident($chunk:ty) = $parsed:expr;)+) => {
+        /// A received chunk.
+        #[derive(Clone, Debug)]
+        pub enum Chunk<$lifetime> {
+            $($(#[$meaning])+ $name($chunk),)+
+            /// An unknown chunk; [`ChunkType::unrecognized_action`] gives its treatment.
+            Unrecognized(RawChunk<$lifetime>),
+        }
+
+        impl<$lifetime> Chunk<$lifetime> {
+            #[inline]
+            pub(super) fn parse(
+                $raw: RawChunk<$lifetime>,
+                $datagram: &Bytes,
+            ) -> Result<Self, ParseError> {
+                Ok(match $raw.chunk_type {
+                    $(ChunkType::$number => Chunk::$name($parsed),)+
+                    _ => Chunk::Unrecognized($raw),
+                })
+            }
+
+            /// The first byte on the wire, also of an unknown chunk.
+            pub const fn chunk_type(&self) -> ChunkType {
+                match self {
+                    $(Chunk::$name(_) => ChunkType::$number,)+
+                    Chunk::Unrecognized(raw) => raw.chunk_type,
+                }
+            }
+        }
+    };
 }
 
-impl<'a> Chunk<'a> {
-    /// Parses the fixed fields of `raw`, which is part of `datagram`.
-    #[inline]
-    pub(super) fn parse(raw: RawChunk<'a>, datagram: &Bytes) -> Result<Self, ParseError> {
-        Ok(match raw.chunk_type {
-            ChunkType::DATA => Chunk::Data(Data::parse(raw, datagram)?),
-            ChunkType::INIT => Chunk::Init(Init::parse(raw)?),
-            ChunkType::INIT_ACK => Chunk::InitAck(InitAck(Init::parse(raw)?)),
-            ChunkType::SACK => Chunk::Sack(Sack::parse(raw)?),
-            ChunkType::HEARTBEAT => Chunk::Heartbeat(Heartbeat::parse(raw)?),
-            ChunkType::HEARTBEAT_ACK => Chunk::HeartbeatAck(HeartbeatAck::parse(raw)?),
-            ChunkType::ABORT => Chunk::Abort(Abort::parse(raw)),
-            ChunkType::SHUTDOWN => Chunk::Shutdown(Shutdown::parse(raw)?),
-            ChunkType::SHUTDOWN_ACK => Chunk::ShutdownAck(ShutdownAck),
-            ChunkType::ERROR => Chunk::Error(OperationError::parse(raw)),
-            ChunkType::COOKIE_ECHO => Chunk::CookieEcho(CookieEcho { cookie: raw.value() }),
-            ChunkType::COOKIE_ACK => Chunk::CookieAck(CookieAck),
-            ChunkType::SHUTDOWN_COMPLETE => {
-                Chunk::ShutdownComplete(ShutdownComplete { t_bit: raw.flags & T_BIT != 0 })
-            }
-            ChunkType::I_DATA => Chunk::IData(IData::parse(raw, datagram)?),
-            ChunkType::FORWARD_TSN => Chunk::ForwardTsn(ForwardTsn::parse(raw)?),
-            ChunkType::I_FORWARD_TSN => Chunk::IForwardTsn(IForwardTsn::parse(raw)?),
-            ChunkType::PAD => Chunk::Pad(Pad(raw.value().len())),
-            ChunkType::AUTH => Chunk::Auth(Auth::parse(raw)?),
-            ChunkType::ASCONF => Chunk::Asconf(Asconf::parse(raw)?),
-            ChunkType::ASCONF_ACK => Chunk::AsconfAck(AsconfAck::parse(raw)?),
-            ChunkType::RE_CONFIG => Chunk::ReConfig(ReConfig::parse(raw)),
-            _ => Chunk::Unrecognized(raw),
-        })
-    }
-
-    /// The first byte on the wire, also of an unknown chunk.
-    pub const fn chunk_type(&self) -> ChunkType {
-        match self {
-            Chunk::Data(_) => ChunkType::DATA,
-            Chunk::Init(_) => ChunkType::INIT,
-            Chunk::InitAck(_) => ChunkType::INIT_ACK,
-            Chunk::Sack(_) => ChunkType::SACK,
-            Chunk::Heartbeat(_) => ChunkType::HEARTBEAT,
-            Chunk::HeartbeatAck(_) => ChunkType::HEARTBEAT_ACK,
-            Chunk::Abort(_) => ChunkType::ABORT,
-            Chunk::Shutdown(_) => ChunkType::SHUTDOWN,
-            Chunk::ShutdownAck(_) => ChunkType::SHUTDOWN_ACK,
-            Chunk::Error(_) => ChunkType::ERROR,
-            Chunk::CookieEcho(_) => ChunkType::COOKIE_ECHO,
-            Chunk::CookieAck(_) => ChunkType::COOKIE_ACK,
-            Chunk::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
-            Chunk::IData(_) => ChunkType::I_DATA,
-            Chunk::ForwardTsn(_) => ChunkType::FORWARD_TSN,
-            Chunk::IForwardTsn(_) => ChunkType::I_FORWARD_TSN,
-            Chunk::Pad(_) => ChunkType::PAD,
-            Chunk::Auth(_) => ChunkType::AUTH,
-            Chunk::Asconf(_) => ChunkType::ASCONF,
-            Chunk::AsconfAck(_) => ChunkType::ASCONF_ACK,
-            Chunk::ReConfig(_) => ChunkType::RE_CONFIG,
-            Chunk::Unrecognized(raw) => raw.chunk_type,
-        }
-    }
+chunks! { 'a raw datagram:
+    /// User data.
+    DATA Data(Data) = Data::parse(raw, datagram)?;
+    /// Begins an association.
+    INIT Init(Init<Parameters<'a>>) = Init::parse(raw)?;
+    /// Answers INIT.
+    INIT_ACK InitAck(InitAck<Parameters<'a>>) = InitAck(Init::parse(raw)?);
+    /// Selective acknowledgement.
+    SACK Sack(Sack<'a>) = Sack::parse(raw)?;
+    /// Probes a path.
+    HEARTBEAT Heartbeat(Heartbeat<'a>) = Heartbeat::parse(raw)?;
+    /// Answers HEARTBEAT.
+    HEARTBEAT_ACK HeartbeatAck(HeartbeatAck<'a>) = HeartbeatAck::parse(raw)?;
+    /// Ends an association at once.
+    ABORT Abort(Abort<Causes<'a>>) = Abort::parse(raw);
+    /// Begins a graceful shutdown.
+    SHUTDOWN Shutdown(Shutdown) = Shutdown::parse(raw)?;
+    /// Answers SHUTDOWN.
+    SHUTDOWN_ACK ShutdownAck(ShutdownAck) = ShutdownAck;
+    /// Reports an error that does not end the association.
+    ERROR Error(OperationError<Causes<'a>>) = OperationError::parse(raw);
+    /// Returns the state cookie.
+    COOKIE_ECHO CookieEcho(CookieEcho<'a>) = CookieEcho { cookie: raw.value() };
+    /// Answers COOKIE ECHO.
+    COOKIE_ACK CookieAck(CookieAck) = CookieAck;
+    /// Answers SHUTDOWN ACK.
+    SHUTDOWN_COMPLETE ShutdownComplete(ShutdownComplete) =
+        ShutdownComplete { t_bit: raw.flags & T_BIT != 0 };
+    /// User data that interleaves (RFC 8260).
+    I_DATA IData(IData) = IData::parse(raw, datagram)?;
+    /// Reports abandoned messages (RFC 3758).
+    FORWARD_TSN ForwardTsn(ForwardTsn<Skips<'a>>) = ForwardTsn::parse(raw)?;
+    /// Reports abandoned messages with interleaving (RFC 8260).
+    I_FORWARD_TSN IForwardTsn(IForwardTsn<ISkips<'a>>) = IForwardTsn::parse(raw)?;
+    /// Padding (RFC 4820).
+    PAD Pad(Pad) = Pad(raw.value().len());
+    /// Authenticates the chunks after it (RFC 4895).
+    AUTH Auth(Auth<'a>) = Auth::parse(raw)?;
+    /// Changes the sender's addresses (RFC 5061).
+    ASCONF Asconf(Asconf<AddressRequests<'a>>) = Asconf::parse(raw)?;
+    /// Answers ASCONF (RFC 5061).
+    ASCONF_ACK AsconfAck(AsconfAck<AddressAnswers<'a>>) = AsconfAck::parse(raw)?;
+    /// Resets and adds streams (RFC 6525).
+    RE_CONFIG ReConfig(ReConfig<ReconfigParameters<'a>>) = ReConfig::parse(raw);
 }
 
 #[cfg(test)]

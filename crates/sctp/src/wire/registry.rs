@@ -7,88 +7,80 @@ use core::fmt;
 /// 9260, section 8.5.1).
 pub(super) const T_BIT: u8 = 0x01;
 
+/// A row for each number of a registry: its meaning, its constant, the number, and its name in its RFC.
+macro_rules! numbers {
+    ($registry:ident: $($(#[$meaning:meta])+ $constant:ident = $number:literal, $name:literal;)+) => {
+        impl $registry {
+            $($(#[$meaning])+ pub const $constant: $registry = $registry($number);)+
+
+            /// Every number that has a name, in the order of the table.
+            pub const NAMED: &'static [$registry] = &[$($registry::$constant,)+];
+
+            /// The name in its RFC; `None` if the number is unknown.
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($number => Some($name),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
 /// Type number of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChunkType(pub u8);
 
-impl ChunkType {
+numbers! { ChunkType:
     /// User data.
-    pub const DATA: ChunkType = ChunkType(0);
+    DATA = 0, "DATA";
     /// Begins an association.
-    pub const INIT: ChunkType = ChunkType(1);
+    INIT = 1, "INIT";
     /// Answers INIT.
-    pub const INIT_ACK: ChunkType = ChunkType(2);
+    INIT_ACK = 2, "INIT ACK";
     /// Selective acknowledgement.
-    pub const SACK: ChunkType = ChunkType(3);
+    SACK = 3, "SACK";
     /// Probes a path.
-    pub const HEARTBEAT: ChunkType = ChunkType(4);
+    HEARTBEAT = 4, "HEARTBEAT";
     /// Answers HEARTBEAT.
-    pub const HEARTBEAT_ACK: ChunkType = ChunkType(5);
+    HEARTBEAT_ACK = 5, "HEARTBEAT ACK";
     /// Ends an association at once.
-    pub const ABORT: ChunkType = ChunkType(6);
+    ABORT = 6, "ABORT";
     /// Begins a graceful shutdown.
-    pub const SHUTDOWN: ChunkType = ChunkType(7);
+    SHUTDOWN = 7, "SHUTDOWN";
     /// Answers SHUTDOWN.
-    pub const SHUTDOWN_ACK: ChunkType = ChunkType(8);
+    SHUTDOWN_ACK = 8, "SHUTDOWN ACK";
     /// Reports an error that does not end the association.
-    pub const ERROR: ChunkType = ChunkType(9);
+    ERROR = 9, "ERROR";
     /// Returns the state cookie.
-    pub const COOKIE_ECHO: ChunkType = ChunkType(10);
+    COOKIE_ECHO = 10, "COOKIE ECHO";
     /// Answers COOKIE ECHO.
-    pub const COOKIE_ACK: ChunkType = ChunkType(11);
+    COOKIE_ACK = 11, "COOKIE ACK";
     /// Reserved for an explicit congestion notification echo.
-    pub const ECNE: ChunkType = ChunkType(12);
+    ECNE = 12, "ECNE";
     /// Reserved for a notice that the congestion window was reduced.
-    pub const CWR: ChunkType = ChunkType(13);
+    CWR = 13, "CWR";
     /// Answers SHUTDOWN ACK.
-    pub const SHUTDOWN_COMPLETE: ChunkType = ChunkType(14);
+    SHUTDOWN_COMPLETE = 14, "SHUTDOWN COMPLETE";
     /// Authenticates the chunks after it (RFC 4895).
-    pub const AUTH: ChunkType = ChunkType(15);
+    AUTH = 15, "AUTH";
     /// User data whose fragments may alternate with those of other messages (RFC 8260).
-    pub const I_DATA: ChunkType = ChunkType(64);
+    I_DATA = 64, "I-DATA";
     /// Answers ASCONF (RFC 5061).
-    pub const ASCONF_ACK: ChunkType = ChunkType(128);
+    ASCONF_ACK = 128, "ASCONF-ACK";
     /// Resets and adds streams (RFC 6525).
-    pub const RE_CONFIG: ChunkType = ChunkType(130);
+    RE_CONFIG = 130, "RE-CONFIG";
     /// Fills a packet up (RFC 4820).
-    pub const PAD: ChunkType = ChunkType(132);
+    PAD = 132, "PAD";
     /// Moves the receiver past abandoned messages (RFC 3758).
-    pub const FORWARD_TSN: ChunkType = ChunkType(192);
+    FORWARD_TSN = 192, "FORWARD TSN";
     /// Changes the sender's addresses (RFC 5061).
-    pub const ASCONF: ChunkType = ChunkType(193);
+    ASCONF = 193, "ASCONF";
     /// FORWARD TSN for messages that may interleave (RFC 8260).
-    pub const I_FORWARD_TSN: ChunkType = ChunkType(194);
+    I_FORWARD_TSN = 194, "I-FORWARD-TSN";
+}
 
-    /// The type's name in its RFC; `None` if it is unknown.
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            ChunkType::DATA => "DATA",
-            ChunkType::INIT => "INIT",
-            ChunkType::INIT_ACK => "INIT ACK",
-            ChunkType::SACK => "SACK",
-            ChunkType::HEARTBEAT => "HEARTBEAT",
-            ChunkType::HEARTBEAT_ACK => "HEARTBEAT ACK",
-            ChunkType::ABORT => "ABORT",
-            ChunkType::SHUTDOWN => "SHUTDOWN",
-            ChunkType::SHUTDOWN_ACK => "SHUTDOWN ACK",
-            ChunkType::ERROR => "ERROR",
-            ChunkType::COOKIE_ECHO => "COOKIE ECHO",
-            ChunkType::COOKIE_ACK => "COOKIE ACK",
-            ChunkType::ECNE => "ECNE",
-            ChunkType::CWR => "CWR",
-            ChunkType::SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
-            ChunkType::AUTH => "AUTH",
-            ChunkType::I_DATA => "I-DATA",
-            ChunkType::ASCONF_ACK => "ASCONF-ACK",
-            ChunkType::RE_CONFIG => "RE-CONFIG",
-            ChunkType::PAD => "PAD",
-            ChunkType::FORWARD_TSN => "FORWARD TSN",
-            ChunkType::ASCONF => "ASCONF",
-            ChunkType::I_FORWARD_TSN => "I-FORWARD-TSN",
-            _ => return None,
-        })
-    }
-
+impl ChunkType {
     /// Treatment of an unrecognized chunk of this type.
     ///
     /// ECNE and CWR are assigned and have no meaning without negotiation, so they are skipped, although their upper
@@ -120,94 +112,62 @@ impl fmt::Display for ChunkType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParameterType(pub u16);
 
-impl ParameterType {
+numbers! { ParameterType:
     /// Contents of a HEARTBEAT.
-    pub const HEARTBEAT_INFO: ParameterType = ParameterType(1);
+    HEARTBEAT_INFO = 1, "Heartbeat Info";
     /// An IPv4 address of the sender.
-    pub const IPV4_ADDRESS: ParameterType = ParameterType(5);
+    IPV4_ADDRESS = 5, "IPv4 Address";
     /// An IPv6 address of the sender.
-    pub const IPV6_ADDRESS: ParameterType = ParameterType(6);
+    IPV6_ADDRESS = 6, "IPv6 Address";
     /// The state cookie of an INIT ACK.
-    pub const STATE_COOKIE: ParameterType = ParameterType(7);
+    STATE_COOKIE = 7, "State Cookie";
     /// A parameter of the INIT that the sender of the INIT ACK did not recognize.
-    pub const UNRECOGNIZED_PARAMETER: ParameterType = ParameterType(8);
+    UNRECOGNIZED_PARAMETER = 8, "Unrecognized Parameter";
     /// Request for a longer lifetime of the state cookie.
-    pub const COOKIE_PRESERVATIVE: ParameterType = ParameterType(9);
+    COOKIE_PRESERVATIVE = 9, "Cookie Preservative";
     /// A host name instead of addresses: deprecated, and rejected.
-    pub const HOST_NAME_ADDRESS: ParameterType = ParameterType(11);
+    HOST_NAME_ADDRESS = 11, "Host Name Address";
     /// The kinds of addresses that the sender supports.
-    pub const SUPPORTED_ADDRESS_TYPES: ParameterType = ParameterType(12);
+    SUPPORTED_ADDRESS_TYPES = 12, "Supported Address Types";
     /// Resets the sender's streams (RFC 6525, section 4.1).
-    pub const OUTGOING_SSN_RESET_REQUEST: ParameterType = ParameterType(13);
+    OUTGOING_SSN_RESET_REQUEST = 13, "Outgoing SSN Reset Request";
     /// Requests the reset of the receiver's streams (RFC 6525, section 4.2).
-    pub const INCOMING_SSN_RESET_REQUEST: ParameterType = ParameterType(14);
+    INCOMING_SSN_RESET_REQUEST = 14, "Incoming SSN Reset Request";
     /// Requests the reset of all streams and TSNs (RFC 6525, section 4.3).
-    pub const SSN_TSN_RESET_REQUEST: ParameterType = ParameterType(15);
+    SSN_TSN_RESET_REQUEST = 15, "SSN/TSN Reset Request";
     /// Result of a request (RFC 6525, section 4.4).
-    pub const RECONFIGURATION_RESPONSE: ParameterType = ParameterType(16);
+    RECONFIGURATION_RESPONSE = 16, "Re-configuration Response";
     /// Requests more streams of the sender (RFC 6525, section 4.5).
-    pub const ADD_OUTGOING_STREAMS_REQUEST: ParameterType = ParameterType(17);
+    ADD_OUTGOING_STREAMS_REQUEST = 17, "Add Outgoing Streams Request";
     /// Requests more streams of the receiver (RFC 6525, section 4.6).
-    pub const ADD_INCOMING_STREAMS_REQUEST: ParameterType = ParameterType(18);
+    ADD_INCOMING_STREAMS_REQUEST = 18, "Add Incoming Streams Request";
     /// Reserved for explicit congestion notification.
-    pub const ECN_CAPABLE: ParameterType = ParameterType(0x8000);
+    ECN_CAPABLE = 0x8000, "ECN Capable";
     /// The sender accepts packets without a checksum (RFC 9653, section 4).
-    pub const ZERO_CHECKSUM_ACCEPTABLE: ParameterType = ParameterType(0x8001);
+    ZERO_CHECKSUM_ACCEPTABLE = 0x8001, "Zero Checksum Acceptable";
     /// The sender's random contribution to the keys (RFC 4895, section 3.1).
-    pub const RANDOM: ParameterType = ParameterType(0x8002);
+    RANDOM = 0x8002, "Random";
     /// Chunk types that the sender accepts only if authenticated (RFC 4895, section 3.2).
-    pub const CHUNKS: ParameterType = ParameterType(0x8003);
+    CHUNKS = 0x8003, "Chunk List";
     /// HMAC algorithms that the sender supports (RFC 4895, section 3.3).
-    pub const HMAC_ALGO: ParameterType = ParameterType(0x8004);
+    HMAC_ALGO = 0x8004, "Requested HMAC Algorithm";
     /// Chunk types beyond RFC 9260 that the sender supports (RFC 5061, section 4.2.7).
-    pub const SUPPORTED_EXTENSIONS: ParameterType = ParameterType(0x8008);
+    SUPPORTED_EXTENSIONS = 0x8008, "Supported Extensions";
     /// The sender supports partial reliability (RFC 3758, section 3.1).
-    pub const FORWARD_TSN_SUPPORTED: ParameterType = ParameterType(0xc000);
-
+    FORWARD_TSN_SUPPORTED = 0xc000, "Forward-TSN-Supported";
     /// An address that the sender adds (RFC 5061, section 4.2.1).
-    pub const ADD_IP_ADDRESS: ParameterType = ParameterType(0xc001);
+    ADD_IP_ADDRESS = 0xc001, "Add IP Address";
     /// An address that the sender deletes (RFC 5061, section 4.2.2).
-    pub const DELETE_IP_ADDRESS: ParameterType = ParameterType(0xc002);
+    DELETE_IP_ADDRESS = 0xc002, "Delete IP Address";
     /// Why a request was refused (RFC 5061, section 4.2.3).
-    pub const ERROR_CAUSE_INDICATION: ParameterType = ParameterType(0xc003);
+    ERROR_CAUSE_INDICATION = 0xc003, "Error Cause Indication";
     /// The address to which the sender wants data to be sent (RFC 5061, section 4.2.4).
-    pub const SET_PRIMARY_ADDRESS: ParameterType = ParameterType(0xc004);
+    SET_PRIMARY_ADDRESS = 0xc004, "Set Primary Address";
     /// A request succeeded (RFC 5061, section 4.2.5).
-    pub const SUCCESS_INDICATION: ParameterType = ParameterType(0xc005);
+    SUCCESS_INDICATION = 0xc005, "Success Indication";
+}
 
-    /// The type's name in its RFC; `None` if it is unknown.
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            ParameterType::HEARTBEAT_INFO => "Heartbeat Info",
-            ParameterType::IPV4_ADDRESS => "IPv4 Address",
-            ParameterType::IPV6_ADDRESS => "IPv6 Address",
-            ParameterType::STATE_COOKIE => "State Cookie",
-            ParameterType::UNRECOGNIZED_PARAMETER => "Unrecognized Parameter",
-            ParameterType::COOKIE_PRESERVATIVE => "Cookie Preservative",
-            ParameterType::HOST_NAME_ADDRESS => "Host Name Address",
-            ParameterType::SUPPORTED_ADDRESS_TYPES => "Supported Address Types",
-            ParameterType::OUTGOING_SSN_RESET_REQUEST => "Outgoing SSN Reset Request",
-            ParameterType::INCOMING_SSN_RESET_REQUEST => "Incoming SSN Reset Request",
-            ParameterType::SSN_TSN_RESET_REQUEST => "SSN/TSN Reset Request",
-            ParameterType::RECONFIGURATION_RESPONSE => "Re-configuration Response",
-            ParameterType::ADD_OUTGOING_STREAMS_REQUEST => "Add Outgoing Streams Request",
-            ParameterType::ADD_INCOMING_STREAMS_REQUEST => "Add Incoming Streams Request",
-            ParameterType::ECN_CAPABLE => "ECN Capable",
-            ParameterType::ZERO_CHECKSUM_ACCEPTABLE => "Zero Checksum Acceptable",
-            ParameterType::RANDOM => "Random",
-            ParameterType::CHUNKS => "Chunk List",
-            ParameterType::HMAC_ALGO => "Requested HMAC Algorithm",
-            ParameterType::SUPPORTED_EXTENSIONS => "Supported Extensions",
-            ParameterType::FORWARD_TSN_SUPPORTED => "Forward-TSN-Supported",
-            ParameterType::ADD_IP_ADDRESS => "Add IP Address",
-            ParameterType::DELETE_IP_ADDRESS => "Delete IP Address",
-            ParameterType::ERROR_CAUSE_INDICATION => "Error Cause Indication",
-            ParameterType::SET_PRIMARY_ADDRESS => "Set Primary Address",
-            ParameterType::SUCCESS_INDICATION => "Success Indication",
-            _ => return None,
-        })
-    }
-
+impl ParameterType {
     /// Treatment of an unrecognized parameter of this type.
     pub const fn unrecognized_action(self) -> UnrecognizedAction {
         UnrecognizedAction::from_bits((self.0 >> 14) as u8)
@@ -227,71 +187,45 @@ impl fmt::Display for ParameterType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CauseCode(pub u16);
 
-impl CauseCode {
+numbers! { CauseCode:
     /// DATA on a stream that does not exist.
-    pub const INVALID_STREAM_IDENTIFIER: CauseCode = CauseCode(1);
+    INVALID_STREAM_IDENTIFIER = 1, "Invalid Stream Identifier";
     /// INIT or INIT ACK without a mandatory parameter.
-    pub const MISSING_MANDATORY_PARAMETER: CauseCode = CauseCode(2);
+    MISSING_MANDATORY_PARAMETER = 2, "Missing Mandatory Parameter";
     /// The state cookie arrived too late.
-    pub const STALE_COOKIE: CauseCode = CauseCode(3);
+    STALE_COOKIE = 3, "Stale Cookie";
     /// No memory or no buffer is left.
-    pub const OUT_OF_RESOURCE: CauseCode = CauseCode(4);
+    OUT_OF_RESOURCE = 4, "Out of Resource";
     /// An address that cannot be used.
-    pub const UNRESOLVABLE_ADDRESS: CauseCode = CauseCode(5);
+    UNRESOLVABLE_ADDRESS = 5, "Unresolvable Address";
     /// A chunk of unknown type.
-    pub const UNRECOGNIZED_CHUNK_TYPE: CauseCode = CauseCode(6);
+    UNRECOGNIZED_CHUNK_TYPE = 6, "Unrecognized Chunk Type";
     /// A mandatory parameter with an invalid value.
-    pub const INVALID_MANDATORY_PARAMETER: CauseCode = CauseCode(7);
+    INVALID_MANDATORY_PARAMETER = 7, "Invalid Mandatory Parameter";
     /// Parameters of unknown type in an INIT ACK.
-    pub const UNRECOGNIZED_PARAMETERS: CauseCode = CauseCode(8);
+    UNRECOGNIZED_PARAMETERS = 8, "Unrecognized Parameters";
     /// DATA without user data.
-    pub const NO_USER_DATA: CauseCode = CauseCode(9);
+    NO_USER_DATA = 9, "No User Data";
     /// COOKIE ECHO during a shutdown.
-    pub const COOKIE_RECEIVED_WHILE_SHUTTING_DOWN: CauseCode = CauseCode(10);
+    COOKIE_RECEIVED_WHILE_SHUTTING_DOWN = 10, "Cookie Received While Shutting Down";
     /// A restart that would add addresses.
-    pub const RESTART_WITH_NEW_ADDRESSES: CauseCode = CauseCode(11);
+    RESTART_WITH_NEW_ADDRESSES = 11, "Restart of an Association with New Addresses";
     /// The application aborted.
-    pub const USER_INITIATED_ABORT: CauseCode = CauseCode(12);
+    USER_INITIATED_ABORT = 12, "User-Initiated Abort";
     /// The peer violated the protocol in a way without a cause of its own.
-    pub const PROTOCOL_VIOLATION: CauseCode = CauseCode(13);
+    PROTOCOL_VIOLATION = 13, "Protocol Violation";
     /// The last address of the peer would be deleted (RFC 5061, section 4.3.1).
-    pub const DELETE_LAST_ADDRESS: CauseCode = CauseCode(0xa0);
+    DELETE_LAST_ADDRESS = 0xa0, "Request to Delete Last Remaining IP Address";
     /// No resources for a further address (RFC 5061, section 4.3.2).
-    pub const OPERATION_REFUSED: CauseCode = CauseCode(0xa1);
+    OPERATION_REFUSED = 0xa1, "Operation Refused Due to Resource Shortage";
     /// The source address of the request would be deleted (RFC 5061, section 4.3.3).
-    pub const DELETE_SOURCE_ADDRESS: CauseCode = CauseCode(0xa2);
+    DELETE_SOURCE_ADDRESS = 0xa2, "Request to Delete Source IP Address";
     /// An ASCONF-ACK answers an ASCONF that was never sent (RFC 5061, section 4.3.4).
-    pub const ILLEGAL_ASCONF_ACK: CauseCode = CauseCode(0xa3);
+    ILLEGAL_ASCONF_ACK = 0xa3, "Association Aborted Due to Illegal ASCONF-ACK";
     /// The peer is not authorized (RFC 5061, section 4.3.5).
-    pub const NO_AUTHORIZATION: CauseCode = CauseCode(0xa4);
+    NO_AUTHORIZATION = 0xa4, "Request Refused - No Authorization";
     /// An AUTH chunk with an HMAC identifier that its receiver did not offer (RFC 4895, section 4).
-    pub const UNSUPPORTED_HMAC_IDENTIFIER: CauseCode = CauseCode(0x105);
-
-    /// The cause's name in its RFC; `None` if it is unknown.
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            CauseCode::INVALID_STREAM_IDENTIFIER => "Invalid Stream Identifier",
-            CauseCode::MISSING_MANDATORY_PARAMETER => "Missing Mandatory Parameter",
-            CauseCode::STALE_COOKIE => "Stale Cookie",
-            CauseCode::OUT_OF_RESOURCE => "Out of Resource",
-            CauseCode::UNRESOLVABLE_ADDRESS => "Unresolvable Address",
-            CauseCode::UNRECOGNIZED_CHUNK_TYPE => "Unrecognized Chunk Type",
-            CauseCode::INVALID_MANDATORY_PARAMETER => "Invalid Mandatory Parameter",
-            CauseCode::UNRECOGNIZED_PARAMETERS => "Unrecognized Parameters",
-            CauseCode::NO_USER_DATA => "No User Data",
-            CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => "Cookie Received While Shutting Down",
-            CauseCode::RESTART_WITH_NEW_ADDRESSES => "Restart of an Association with New Addresses",
-            CauseCode::USER_INITIATED_ABORT => "User-Initiated Abort",
-            CauseCode::PROTOCOL_VIOLATION => "Protocol Violation",
-            CauseCode::DELETE_LAST_ADDRESS => "Request to Delete Last Remaining IP Address",
-            CauseCode::OPERATION_REFUSED => "Operation Refused Due to Resource Shortage",
-            CauseCode::DELETE_SOURCE_ADDRESS => "Request to Delete Source IP Address",
-            CauseCode::ILLEGAL_ASCONF_ACK => "Association Aborted Due to Illegal ASCONF-ACK",
-            CauseCode::NO_AUTHORIZATION => "Request Refused - No Authorization",
-            CauseCode::UNSUPPORTED_HMAC_IDENTIFIER => "Unsupported HMAC Identifier",
-            _ => return None,
-        })
-    }
+    UNSUPPORTED_HMAC_IDENTIFIER = 0x105, "Unsupported HMAC Identifier";
 }
 
 impl fmt::Display for CauseCode {

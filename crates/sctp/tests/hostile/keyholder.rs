@@ -155,7 +155,7 @@ fn a_third_party_that_is_made_primary_gets_no_data_however_much_is_acknowledged_
     let home = address(CLIENT).ip().to_string();
     let packet = holder.asconf(0, &[add("203.0.113.9"), primary("203.0.113.9")]);
     holder.give_from(&home, packet, &mut traffic);
-    // It says so once more as if from there, and that its own address is gone.
+    // It repeats that as if from there, and that its own address is gone.
     let packet = holder.asconf(1, &[primary("203.0.113.9"), delete(&home)]);
     holder.give_from("203.0.113.9", packet, &mut traffic);
     let mut sent = 0;

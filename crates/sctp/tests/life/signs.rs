@@ -122,7 +122,7 @@ fn a_process_that_was_stopped_asks_as_long_as_any_other_before_it_gives_up() {
     assert!(!is_given_up(&bench) && sent.len() == 15, "{} packets", sent.len());
     bench.pass(STEP);
     assert!(is_given_up(&bench));
-    // Stopped while the peer was alive: it has all of the time but for the idle part.
+    // Stopped while the peer was alive: it has all of the time except for the idle part.
     let mut bench = self::bench();
     bench.now += Duration::from_secs(3_600);
     bench.endpoint.handle_timeout(bench.now);

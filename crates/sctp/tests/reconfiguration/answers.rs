@@ -3,7 +3,7 @@
 use base::Machine;
 use bytes::Bytes;
 use sctp::wire::chunk::{ForwardTsn, ReConfig, ReconfigParameter, ReconfigResult};
-use sctp::wire::{Chunk, ChunkType, Packet, Parameter, Rsn, Tsn};
+use sctp::wire::{CauseCode, Chunk, ChunkType, Packet, Parameter, Rsn, Tsn};
 use sctp::{EndpointOptions, ReconfigurationPolicy, ResetDirection};
 
 use super::*;
@@ -262,6 +262,12 @@ fn parameters_go_together_only_as_section_3_1_lists_them() {
             packet.append(ReConfig { parameters: parameters.iter().cloned() }).unwrap();
         });
         let names = names(&answer[0]);
+        if !fine {
+            let packet = Packet::parse(Bytes::from(answer[0].clone())).unwrap();
+            let Some(Ok(Chunk::Error(error))) = packet.chunks().next() else { panic!("{names:?}") };
+            let causes = error.causes.iter().map(|cause| cause.unwrap().code());
+            assert!(causes.eq([CauseCode::PROTOCOL_VIOLATION]));
+        }
         assert!(
             names.iter().all(|name| *name == if fine { "RE-CONFIG" } else { "ERROR" }),
             "{names:?}"

@@ -1,19 +1,19 @@
 //! Section 8.3: heartbeats.
 
+use core::ops::Range;
+
 use base::{Duration, Instant};
 use sctp::wire::ChunkType;
-use sctp::{AssociationOptions, Event, Failure};
+use sctp::{AssociationOptions, Event, Failure, PathChange, PathState};
 
 use crate::support::{Pair, RTT, T0, half, options, plain};
 
 const INTERVAL: Duration = Duration::from_secs(10);
 
-fn with_heartbeats(blackout: Option<Instant>) -> Pair {
+fn with_heartbeats(blackout: Option<Range<Instant>>) -> Pair {
     let client = AssociationOptions { heartbeat_interval: Some(INTERVAL), ..options(plain()) };
     let mut links = netsim::topology::Directions::both(half(RTT));
-    if let Some(from) = blackout {
-        links.forward.blackouts.push(from..Instant::FAR_FUTURE);
-    }
+    links.forward.blackouts.extend(blackout);
     Pair::with_server(links, client, options(plain()), 3)
 }
 
@@ -61,7 +61,7 @@ fn a_busy_path_is_not_asked() {
 
 #[test]
 fn a_path_that_does_not_answer_fails_and_in_the_end_the_association() {
-    let mut pair = with_heartbeats(Some(T0));
+    let mut pair = with_heartbeats(Some(T0..Instant::FAR_FUTURE));
     pair.run_for(Duration::from_secs(2_000));
     let sent = heartbeats(&pair);
     assert_eq!(sent.len(), 11, "Association.Max.Retrans = 10: {sent:?}");
@@ -73,12 +73,36 @@ fn a_path_that_does_not_answer_fails_and_in_the_end_the_association() {
 }
 
 #[test]
+fn an_answered_heartbeat_clears_the_errors_of_its_path_and_of_the_association() {
+    let mut pair = with_heartbeats(Some(T0..T0 + Duration::from_secs(250)));
+    pair.run_for(Duration::from_secs(240));
+    let stats = pair.stats();
+    let errors = stats.error_count;
+    assert!(errors > 5 && stats.paths[0].error_count == errors && !stats.paths[0].active);
+    pair.run_for(Duration::from_secs(150));
+    let stats = pair.stats();
+    assert_eq!((stats.error_count, stats.paths[0].error_count), (0, 0));
+    assert!(stats.paths[0].active);
+}
+
+#[test]
 fn a_path_is_inactive_after_path_max_retrans_heartbeats() {
-    let mut pair = with_heartbeats(Some(T0));
+    let mut pair = with_heartbeats(Some(T0..Instant::FAR_FUTURE));
     while heartbeats(&pair).len() < 6 {
         assert!(pair.stats().paths[0].active);
         pair.run_for(Duration::from_secs(1));
     }
+    let told = |pair: &Pair| {
+        let inactive = PathChange::State(PathState::Inactive);
+        let events = pair.client().events.iter();
+        events
+            .filter(|(.., event)| {
+                matches!(event, Event::PathChanged { path: 0, change, .. } if *change == inactive)
+            })
+            .count()
+    };
+    assert_eq!(told(&pair), 0);
     pair.run_for(Duration::from_secs(33));
     assert!(!pair.stats().paths[0].active, "{:?}", pair.stats().paths[0]);
+    assert_eq!(told(&pair), 1);
 }

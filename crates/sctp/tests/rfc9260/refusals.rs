@@ -1,9 +1,10 @@
 //! Sections 3.3.3, 5.1, 5.2.2, 6.10, 8.1, 8.5.1: refusals state their cause, and lose nothing else.
 
 use base::{Duration, Machine};
+use bytes::Bytes;
 use sctp::wire::chunk::{CookieEcho, Init, InitAck, Shutdown, ShutdownAck, ShutdownComplete};
-use sctp::wire::{Cause, Chunk, Packet, Parameter, Tsn, VerificationTag};
-use sctp::{AssociationOptions, EndpointOptions};
+use sctp::wire::{Cause, Chunk, Packet, Parameter, Ppid, StreamId, Tsn, VerificationTag};
+use sctp::{AssociationOptions, EndpointOptions, Event, Failure, SendOptions};
 
 use crate::support::wire::{Any, Bench, PEER_PORT, PEER_TAG, PEER_TSN, data, init, names, tag_of};
 use crate::support::{CLIENT, address, plain};
@@ -92,6 +93,17 @@ fn chunks_that_must_travel_alone_count_only_when_they_do() {
             parameters: [Parameter::StateCookie(b"cookie")],
         })
     };
+    let answer = Bench::listening().give(VerificationTag(0), |p| p.append(init(PEER_TAG)).unwrap());
+    assert_eq!(names(&answer[0]), ["INIT ACK"]);
+    let mut bench = Bench::new(EndpointOptions::default());
+    let (now, payload) = (bench.now, Bytes::from_static(b"waits"));
+    let (to, options) = (address(CLIENT), AssociationOptions::default());
+    let id = bench.endpoint.connect(now, to, PEER_PORT, options).unwrap();
+    let mut own = bench.endpoint.association_mut(id).unwrap();
+    own.send(now, StreamId(0), Ppid(0), payload, SendOptions::default()).unwrap();
+    drop(own);
+    let sent: Vec<_> = bench.drain().iter().flat_map(|packet| names(packet)).collect();
+    assert_eq!(sent, ["INIT"]);
     let mut bench = opening();
     let answer = bench.give_right(|p| {
         p.append(init_ack()).unwrap();
@@ -134,6 +146,7 @@ fn an_association_given_up_ends_with_an_abort_after_all_retransmissions() {
     assert_eq!(sent[..10], ["SHUTDOWN ACK"; 10]);
     assert_eq!(sent[10..], ["ABORT"]);
     assert_eq!(bench.state(), "CLOSED");
+    assert_eq!(bench.events.last().unwrap().1, Event::Failed(Failure::Unreachable));
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn no_more_than_65_535_messages_are_outstanding_whatever_the_peer_says_has_arriv
             highest = highest.max(tsn);
         }
         // All but the first, which is lost again and again.
-        let end = u16::try_from(highest + 1).expect("a gap ack block can tell of it");
+        let end = u16::try_from(highest + 1).expect("a gap ack block can report it");
         packets = sack(&mut bench, before, (end > 1).then_some((2, end)), 1 << 20);
     }
     assert!(highest > 50_000, "{highest}");

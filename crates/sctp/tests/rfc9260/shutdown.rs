@@ -204,8 +204,16 @@ fn data_in_shutdown_sent_is_answered_with_shutdown_and_sack() {
     let id = bench.id();
     bench.endpoint.association_mut(id).unwrap().shutdown(bench.now);
     assert_eq!(names(&bench.drain()[0]), ["SHUTDOWN"]);
+    bench.pass(Duration::from_millis(600));
     let answer = bench.give_right(|p| p.append(data(0, 0, 0, b"still here")).unwrap());
     assert_eq!(names(&answer[0]), ["SHUTDOWN", "SACK"]);
     assert_eq!(bench.state(), "SHUTDOWN-SENT");
     assert_eq!(PEER_TSN, Tsn(100));
+    // T2 of 1 s began again with that SHUTDOWN; a gap is reported as well.
+    bench.pass(Duration::from_millis(600));
+    let answer = bench.give_right(|p| p.append(data(2, 0, 2, b"behind a gap")).unwrap());
+    assert_eq!(names(&answer[0]), ["SHUTDOWN", "SACK"]);
+    assert!(bench.pass(Duration::from_millis(999)).is_empty());
+    let again = bench.pass(Duration::from_millis(1));
+    assert_eq!(names(&again[0])[0], "SHUTDOWN");
 }

@@ -23,7 +23,7 @@ pub(crate) struct Bench {
     pub(crate) endpoint: Endpoint,
     pub(crate) now: Instant,
     pub(crate) remote: std::net::SocketAddr,
-    /// The endpoint's tag, once its INIT ACK told it.
+    /// The endpoint's tag, once its INIT ACK carried it.
     pub(crate) tag: VerificationTag,
     /// The endpoint's first TSN.
     pub(crate) tsn: Tsn,

@@ -85,7 +85,7 @@ pub struct SessionStats {
     pub opened: u64,
     /// Sessions that failed: keys refused, handshakes of this side without an end, errors of the protocol.
     pub failed: u64,
-    /// Sessions set up anew since the server was silent.
+    /// Sessions set up again since the server was silent.
     pub renewed: u64,
     /// Sessions that went on at another port of the client's host.
     pub moved: u64,

@@ -16,7 +16,7 @@ const TRIES: usize = 8;
 const SETTLED: Duration = Duration::from_millis(250);
 
 impl Sessions {
-    /// Whether a datagram at the address of sessions is the ClientHello of none of them: the peer has begun anew, or is another.
+    /// Whether a datagram at the address of sessions is the ClientHello of none of them: the peer has begun again, or is another.
     pub(super) fn is_from_stranger(&self, at: &[SessionId], datagram: &[u8]) -> bool {
         let Some(hello) = ClientHello::parse(datagram) else { return false };
         let own = |id: &SessionId| self.table.get(*id).and_then(|session| session.client_random);

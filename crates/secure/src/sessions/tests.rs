@@ -487,7 +487,7 @@ fn icmp_about_a_sealed_packet_quotes_it_in_plain_if_it_quotes_ciphertext() {
     assert_eq!(client.machine.quoted[0], b"a packet in plain of"[..]);
 }
 
-/// The client begins anew, as after a crash, with this key.
+/// The client begins again, as after a crash, with this key.
 fn begin_anew(server: &mut Host, seed: u64, now: Instant) -> Host {
     let mut anew = client(seed);
     settle(&mut anew, address(1), server, now);

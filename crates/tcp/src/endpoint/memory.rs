@@ -16,13 +16,16 @@ pub(super) type Memory = Pool<ConnectionId>;
 pub(super) fn note(memory: &mut Memory, id: ConnectionId, slot: &mut Slot) {
     let (connection, account) = (&slot.connection, &mut slot.account);
     let held = connection.buffered();
-    let orphaned = if connection.is_closed() { held.to_send } else { 0 };
-    let (total, revocable) = (held.total(), held.behind_holes);
-    // Data that a connection which is over still has for its application cannot be taken back.
-    let stuck = directions(connection, held).map(Direction::stuck).into_iter().max();
-    let stuck = stuck.filter(|_| connection.can_be_evicted()).unwrap_or(0);
-    let held = Held { total, revocable, orphaned, stuck };
-    memory.budget_mut().note(id.row(), account, held, || Host::from(connection.remote().ip()));
+    let total = held.total();
+    let parts = || {
+        let orphaned = if connection.is_closed() { held.to_send } else { 0 };
+        // Data that a connection which is over still has for its application cannot be taken back.
+        let stuck = directions(connection, held).map(Direction::stuck).into_iter().max();
+        let stuck = stuck.filter(|_| connection.can_be_evicted()).unwrap_or(0);
+        Held { total, revocable: held.behind_holes, orphaned, stuck }
+    };
+    let peer = || Host::from(connection.remote().ip());
+    memory.budget_mut().note_parts(id.row(), account, total, parts, peer);
 }
 
 /// Bytes that a connection has to send, and that wait to be read, each with its progress.

@@ -113,7 +113,7 @@ impl Sender {
         let fin_waits = self.finishing && !self.is_fin_sent();
         let nothing = unsent == 0 && !fin_waits;
         let waits = self.recovery.next_again(PATH, 0).is_some();
-        // But for what asks in an outage whether it is over: where acknowledgements alone are lost, it arrives.
+        // Except for what asks in an outage whether it is over: where acknowledgements alone are lost, it arrives.
         if nothing || (waits && !self.recovery.asks_by_data(now, PATH)) {
             return None;
         }

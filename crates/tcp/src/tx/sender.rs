@@ -194,7 +194,7 @@ impl Sender {
         self.recovery.set_policy(policy);
     }
 
-    /// Sets the bytes of data in a full segment. Outstanding data is cut anew when it is retransmitted. `dropped`:
+    /// Sets the bytes of data in a full segment. Outstanding data is cut again when it is retransmitted. `dropped`:
     /// larger segments were dropped on their way and are retransmitted at once, which is not a sign of congestion
     /// (RFC 1191, section 6.5).
     pub fn set_mss(&mut self, now: Instant, mss: u32, dropped: bool) {

@@ -334,7 +334,7 @@ fn keep_alive_probes_wait_for_what_is_outstanding_and_for_silence_and_end_with_a
     assert!(bench.taken().iter().all(|text| text == "P. 1:11(10) ack 11"));
     bench.inject(". 11:11(0) ack 11");
     let start = bench.now;
-    // Two probes are lost, the third is answered: the connection stays, and is idle anew.
+    // Two probes are lost, the third is answered: the connection stays, and is idle again.
     bench.wait(120_000);
     let probe = ". 10:10(0) ack 11";
     bench.expect_at(start, &[(100_000, probe), (110_000, probe), (120_000, probe)]);

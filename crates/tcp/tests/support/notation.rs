@@ -1,7 +1,7 @@
 //! Segments as short text: flags, `sequence:end(length)`, then `ack`, `win`, `urg` and options.
 //!
 //! `S 0:0(0) win 1000 <mss 1460,sackOK,TS 100 0,wscale 7>`; `. 1:1(0) ack 1 win 500 <sack 5:9>`. Numbers count
-//! from the SYN of their side. What is not written is not looked at when segments are compared, but for
+//! from the SYN of their side. What is not written is not looked at when segments are compared, except for
 //! options, which are left out of the text of a segment that has none.
 
 use bytes::Bytes;

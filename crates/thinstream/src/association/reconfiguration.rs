@@ -60,7 +60,7 @@ impl Association {
         self.change_address(AddressChange::Added, local)
     }
 
-    /// Uses an address of this side no more: what is under way to it may still come until
+    /// Stops using an address of this side: what is under way to it may still come until
     /// [`ReconfigurationEvent::OwnAddress`] follows.
     ///
     /// # Errors

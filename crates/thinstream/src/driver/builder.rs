@@ -94,7 +94,7 @@ impl Security {
             Settings { first_retransmission, linear_retransmissions, epoch, ..Settings::default() };
         let context = Context::new(settings, &identity)
             .map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
-        // A client that is refused an association has a session to be told of it.
+        // A client that is refused an association has a session over which to be told so.
         let more = |places: usize| places.saturating_add(1024);
         let per_peer = sctp::EndpointOptions {
             max_associations: options.max_associations,

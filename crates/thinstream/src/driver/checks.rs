@@ -11,9 +11,6 @@ use crate::options::{Carrier, EndpointOptions};
 /// Bytes with which a shard can do anything.
 const LEAST_MEMORY: usize = 1 << 20;
 
-/// Shards of an endpoint at most.
-const MOST_SHARDS: usize = 256;
-
 /// Refuses what cannot work at these addresses.
 pub(super) fn check(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
     if !addresses.is_empty() {
@@ -49,8 +46,9 @@ fn wrong_shards(options: &EndpointOptions) -> Option<String> {
     if shards == 1 {
         return None;
     }
-    Some(if shards > MOST_SHARDS {
-        format!("shards is {shards}: it should be at most {MOST_SHARDS}")
+    Some(if shards > EndpointOptions::MOST_SHARDS {
+        let most = EndpointOptions::MOST_SHARDS;
+        format!("shards is {shards}: it should be at most {most}")
     } else if !options.listen {
         format!("shards is {shards}: it should be 1 where the endpoint does not listen")
     } else {

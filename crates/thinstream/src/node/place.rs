@@ -52,10 +52,7 @@ impl Place {
         match (stack, leg) {
             (_, Some(Leg::Last | Leg::Search(_) | Leg::ByAddress)) => None,
             (Stack::Plain(_), _) => self.next_leg_of_packet(stack, meta, datagram),
-            (Stack::Secure(secured), _) => {
-                if secured.sessions.is_at(meta.remote, Some(meta.local)) {
-                    return None;
-                }
+            (Stack::Secure(_), _) => {
                 let whom = (meta.remote.ip(), meta.remote.port());
                 match self.shards.detour(whom) {
                     Some(shard) => self.to_other(shard, Leg::Last),
@@ -121,6 +118,11 @@ impl Place {
 }
 
 impl Stack {
+    /// Whether packets are encrypted and there is a session with the sender of a datagram.
+    fn has_session(&self, meta: &DatagramMeta) -> bool {
+        self.sessions().is_some_and(|own| own.is_at(meta.remote, Some(meta.local)))
+    }
+
     /// Whether there is an association or, where packets are encrypted, a session with this peer.
     fn knows(&self, (ip, port): Whom) -> bool {
         match self.sessions() {
@@ -148,29 +150,36 @@ impl Node {
         let Some(place) = &self.place else {
             return self.stack.handle_datagram(now, meta, datagram);
         };
-        if let Some((shard, leg)) = place.next_leg(&self.stack, &meta, &datagram, leg) {
+        let had_session = self.stack.has_session(&meta);
+        if !had_session
+            && let Some((shard, leg)) = place.next_leg(&self.stack, &meta, &datagram, leg)
+        {
             return place.shards.post(shard, Parcel::Datagram { meta, datagram, leg });
         }
         if let Stack::Plain(machine) = &mut self.stack {
             return machine.handle_datagram(now, meta, datagram);
         }
         self.stack.handle_datagram(now, meta, datagram.clone());
-        self.follow_sealed(meta, datagram, leg);
+        // What ends a session leaves none, and is for no other shard all the same.
+        if had_session || self.stack.sessions().is_some_and(|own| own.is_at(meta.remote, None)) {
+            self.note_found(&meta, leg);
+        } else if !secure::asks_for_session(&datagram.head) {
+            self.ask_next(meta, datagram, leg);
+        }
         self.send_strays(now);
     }
 
-    /// After a datagram where packets are encrypted: the next shard is asked if no session here took it, and learns of it if
-    /// this one was asked.
-    fn follow_sealed(&mut self, meta: DatagramMeta, datagram: Datagram, leg: Option<Leg>) {
-        let Some(place) = &mut self.place else { return };
-        let is_here = self.stack.sessions().is_some_and(|own| own.is_at(meta.remote, None));
-        if is_here {
-            if let Some(Leg::Search(_)) = leg {
-                place.add_detour(&self.stack, (meta.remote.ip(), meta.remote.port()));
-            }
-        } else if !secure::asks_for_session(&datagram.head)
-            && let Some((shard, leg)) = place.next_to_ask(leg)
-        {
+    /// This shard has the session of a datagram; if it was sought, all shards learn where its sender is.
+    fn note_found(&mut self, meta: &DatagramMeta, leg: Option<Leg>) {
+        if let (Some(place), Some(Leg::Search(_))) = (&mut self.place, leg) {
+            place.add_detour(&self.stack, (meta.remote.ip(), meta.remote.port()));
+        }
+    }
+
+    /// No session here took a datagram: the next shard is asked.
+    fn ask_next(&self, meta: DatagramMeta, datagram: Datagram, leg: Option<Leg>) {
+        let Some(place) = &self.place else { return };
+        if let Some((shard, leg)) = place.next_to_ask(leg) {
             place.shards.post(shard, Parcel::Datagram { meta, datagram, leg });
         }
     }

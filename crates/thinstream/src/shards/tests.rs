@@ -60,5 +60,6 @@ fn parcels_wait_in_order_for_their_shard_and_no_more_than_a_mailbox_holds() {
             shards.post(0, parcel(1, leg));
         }
     }
-    assert_eq!(shards.counts(), (256 + MAILBOX as u64, 10), "what is sought takes half at most");
+    let expected = HandOverStatistics { handed_over: 256 + MAILBOX as u64, dropped: 10 };
+    assert_eq!(shards.statistics(), expected, "what is sought takes half at most");
 }

@@ -53,7 +53,7 @@ pub(crate) fn parse(packet: &Packet<'_>, scratch: &mut BytesMut) -> Option<Captu
     Some(Captured { segment, payload: packet.length.saturating_sub(header as u32) })
 }
 
-/// Whether a segment begins a connection anew at the addresses of one that `opener` has been seen in.
+/// Whether a segment begins a connection again at the addresses of one that `opener` has been seen in.
 pub(crate) fn begins_anew(captured: &Captured, opener: &TcpDirection) -> bool {
     let Segment { flags, seq, .. } = captured.segment;
     let differs = opener.initial.map_or(opener.numbers.is_used(), |initial| initial != seq);

@@ -293,7 +293,7 @@ fn a_copy_that_is_not_reported_to_have_come_in_vain_repaired_a_loss() {
     // The second packet was lost for good, the third arrived: its copy is reported.
     tcp.acknowledge(110, 101, &[(201, 401)], &[(201, 301)], Some(0));
     tcp.send(111, 101, 501);
-    // Nothing is reported of what was acknowledged: but for the second, all were there.
+    // Nothing is reported of what was acknowledged: except for the second, all were there.
     tcp.acknowledge(161, 501, &[], &[(201, 401)], Some(111));
     assert_eq!(tcp.fates(), [4, 0, 1, 0]);
     tcp.sender.counts.close();

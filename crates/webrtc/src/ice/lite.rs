@@ -20,7 +20,7 @@ const ANSWERS: usize = 32;
 
 /// The lite side of ICE for one peer.
 ///
-/// An answer can be had only with the password, which the peer knows from the session description. An attacker on the path can
+/// An answer can be computed only with the password, which the peer knows from the session description. An attacker on the path can
 /// send a recorded check from another address and so draw the path there until the peer's next check; what may be sent to an
 /// address that has not returned anything is for the owner to bound.
 #[derive(Debug)]

@@ -83,7 +83,7 @@ mod tests {
         assert!(!budget.affords(1));
         budget.prove(here);
         assert!(budget.affords(1_000_000));
-        // Another address begins anew.
+        // Another address begins again.
         budget.note_received(Some(there), there, 1);
         assert!(budget.affords(3) && !budget.affords(4));
     }

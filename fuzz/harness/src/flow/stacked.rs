@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// What both ends send goes into the air, and what they say is heeded.
+    /// What both ends send goes into the air, and what they say is done.
     fn collect(&mut self) {
         for at in 0..2 {
             let sent = transmits(&mut self.ends[at], self.now);

@@ -75,7 +75,7 @@ struct OnChannel {
 /// The data channels of both ends.
 pub(super) struct Channels {
     ends: [DataChannels; 2],
-    /// What the endpoint told since the channels were driven last.
+    /// What the endpoint reported since the channels were driven last.
     events: [Vec<Event>; 2],
     sent: [Vec<OnChannel>; 2],
     /// Channels that were closed, once at least.

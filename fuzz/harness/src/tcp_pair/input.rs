@@ -48,7 +48,7 @@ pub enum Step {
     Read {
         /// The end.
         at: u8,
-        /// Bytes at the most.
+        /// Bytes at most.
         limit: u16,
     },
     /// The application begins or ceases to read everything at once.

@@ -37,7 +37,7 @@ impl MemoryReport {
                 break;
             }
             recent.push_back(resident(process)?);
-            // The edge has told nothing in its first second.
+            // The edge has reported nothing in its first second.
             if index % PER_QUESTION == 0 && recent.len() >= RECENT {
                 let told = ask(metrics)?;
                 recent.push_back(resident(process)?);

@@ -1,4 +1,4 @@
-//! The lossy link of a lane: decides which packets are lost, and tells of those that pass.
+//! The lossy link of a lane: decides which packets are lost, and reports those that pass.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

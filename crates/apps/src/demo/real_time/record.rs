@@ -23,7 +23,7 @@ use crate::demo::plan::STREAM;
 use crate::files::lock;
 use crate::trouble;
 
-/// How long after a step happened it may be told: until then later steps are not taken in.
+/// How long after a step happened it may be reported: until then later steps are not taken in.
 pub(super) const LAG: Duration = Duration::from_millis(50);
 
 /// Hosts of a flow, as those who watch know them.
@@ -37,7 +37,7 @@ pub(super) struct Record {
     live: Rc<RefCell<Live>>,
     /// The flow of which a ladder is drawn.
     ladder: Option<(u32, LadderWatch)>,
-    /// Steps that were told and not taken in.
+    /// Steps that were reported and not taken in.
     waiting: Vec<Step>,
     news: Vec<String>,
 }

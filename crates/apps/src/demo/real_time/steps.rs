@@ -1,4 +1,4 @@
-//! What happens in a lane, as its tasks see it: told in whatever order, each with its time.
+//! What happens in a lane, as its tasks see it: reported in any order, each with its time.
 
 use std::sync::Mutex;
 

@@ -14,7 +14,7 @@ fn options() -> DemoOptions {
     let contender = |name: &str| {
         let mut policy = RecoveryPolicy::preset(name).unwrap();
         policy.acknowledgement.delay = None;
-        // The test shall not take the seconds that real timeouts take.
+        // The test must not take the seconds that real timeouts take.
         policy.rto.min = Duration::from_millis(150);
         policy.rto.min_while_thin = None;
         policy.rto.max = Duration::from_millis(600);

@@ -3,7 +3,7 @@
 //! The rules must not outlive the edge, however that ends: they send new connections to it. So a process of its own
 //! holds the tables: the kernel removes a table with the flag *owner* once the netlink socket is closed by which it
 //! was made. That process reads from a pipe of which the edge has the other end, and ends when the edge is gone. It
-//! heeds none of the signals that end the edge, which may still be draining.
+//! ignores the signals that end the edge, which may still be draining.
 
 use std::io::{self, BufRead, BufReader, PipeReader, Write};
 use std::os::unix::process::CommandExt;

@@ -6,14 +6,14 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::{Applied, RouteError, Routes};
 
-/// Rules that an edge keeps in force, or none. If the process that holds them ends, they are made anew: on a
+/// Rules that an edge keeps in force, or none. If the process that holds them ends, they are made again: on a
 /// thread of its own, since nft takes its time, and as often as it takes, since it may fail.
 #[derive(Default)]
 pub(in super::super) struct Kept {
     routes: Option<Routes>,
     /// None while they are not in force.
     applied: Option<Applied>,
-    /// Makes them anew. Were it left alone, it would take them back itself.
+    /// Makes them again. Were it left alone, it would take them back itself.
     renewing: Option<JoinHandle<Result<Applied, RouteError>>>,
     /// The last attempt failed.
     failed: bool,
@@ -29,7 +29,7 @@ impl Kept {
         Ok(Kept { routes: Some(routes.clone()), applied, ..Kept::default() })
     }
 
-    /// Begins to make the rules anew if they are not in force.
+    /// Begins to make the rules again if they are not in force.
     pub(in super::super) fn look(&mut self) {
         let is_held = self.applied.as_mut().is_some_and(Applied::is_held);
         let Some(routes) = self.routes.as_ref().filter(|_| self.renewing.is_none() && !is_held)

@@ -42,7 +42,7 @@ struct Probe(u64);
 impl netsim::Carried for Probe {}
 
 fn quantile(sorted: &[f64], share: f64) -> f64 {
-    sorted[((share * sorted.len() as f64) as usize).min(sorted.len() - 1)]
+    results::quantile_of_sorted(sorted, share).unwrap()
 }
 
 #[track_caller]

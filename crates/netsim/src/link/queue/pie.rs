@@ -107,7 +107,7 @@ impl PieState {
         }
     }
 
-    /// Computes the probability anew, when packets wait for `wait` (section 4.2).
+    /// Computes the probability again, when packets wait for `wait` (section 4.2).
     fn update(&mut self, wait: Duration) {
         let signed = |one: Duration, other: Duration| {
             if one < other { -(other - one).as_secs_f64() } else { (one - other).as_secs_f64() }

@@ -91,7 +91,7 @@ fn unreachable(reason: &str, is_ipv6: bool) -> Option<Report> {
     }
 }
 
-/// Whether messages of this type do not reach a transport protocol, or need not be heeded by one (RFC 1122, section
+/// Whether messages of this type do not reach a transport protocol, or may be ignored by one (RFC 1122, section
 /// 3.2.2; RFC 6633).
 fn reaches_no_transport(kind: &str, is_ipv6: bool) -> bool {
     const NAMES: [&str; 13] = [

@@ -52,7 +52,7 @@ impl Model {
         }
     }
 
-    /// IsLost of RFC 6675, section 4, computed anew: ranges and bytes reported above each byte.
+    /// IsLost of RFC 6675, section 4, computed again: ranges and bytes reported above each byte.
     fn is_lost(&self, at: usize, threshold: usize, mss: usize) -> bool {
         let above: Vec<bool> =
             (at..self.bytes.len()).map(|at| self.bytes[at].fate == Fate::Reported).collect();

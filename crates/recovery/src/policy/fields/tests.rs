@@ -128,7 +128,7 @@ fn no_field_is_missing_from_the_table() {
     // Two numbers each in five ratios, two in a detector, three in Vegas, one in an interval.
     assert_eq!(count(&values), 8);
     let nested = count(&structs) + count(&more) - 1;
-    // A policy's name stands before the struct that it is, but for that of the bundling, which is a field.
+    // A policy's name stands before the struct that it is, except for that of the bundling, which is a field.
     assert_eq!(names - (5 * 2 + 2 + 3 + 1) - (nested - 1), FIELDS.len(), "{written}");
 }
 

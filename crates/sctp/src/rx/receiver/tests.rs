@@ -316,7 +316,7 @@ impl Judge {
 }
 
 impl Judge {
-    /// With all that is ready delivered: nothing whole is held back but for its predecessors.
+    /// With all that is ready delivered: nothing whole is held back except for its predecessors.
     fn judge_rest(
         &self,
         plans: &[Plan],

@@ -195,6 +195,18 @@ mod tests {
     }
 
     #[test]
+    fn flags_and_reserved_bits_of_i_forward_tsn_are_sent_as_0_and_ignored() {
+        let skip = ISkip { stream: StreamId(1), unordered: true, mid: Mid(2) };
+        let packet = packet(IForwardTsn { new_cumulative_tsn: Tsn(7), skips: [skip] });
+        let raw = packet.raw_chunks().next().unwrap().unwrap();
+        assert_eq!((raw.flags, raw.value()), (0, &[0, 0, 0, 7, 0, 1, 0, 1, 0, 0, 0, 2][..]));
+        let bytes = [194, 0xff, 0, 16, 0, 0, 0, 7, 0, 1, 0xff, 0xff, 0, 0, 0, 2];
+        let strange = RawChunk { flags: 0xff, bytes: &bytes, ..raw };
+        let read = IForwardTsn::parse(strange).unwrap();
+        assert_eq!(read.skips.iter().collect::<Vec<_>>(), [skip]);
+    }
+
+    #[test]
     fn an_entry_that_is_cut_off_is_an_error() {
         let bytes = [192, 0, 0, 10, 0, 0, 0, 7, 0, 1];
         let raw =
