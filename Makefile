@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-edge bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark release
+.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-edge bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark semver windows release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -31,7 +31,13 @@ lint:            ## formatting, clippy, documentation, licences; warnings are er
 docs:            ## the documents as a site, target/book/html (installs mdBook below target, once)
 	ci/docs
 
-release:         ## static binaries, Debian packages, sources, list of crates, checksums, below dist/ (ARGS=--check: made again and compared)
+semver:          ## before a release: what of the public interfaces changed, and the least versions of dependencies (needs nightly; ten minutes)
+	ci/semver
+
+windows:         ## the Windows build in wine: what works there, and what does not (Debian: wine64, gcc-mingw-w64-x86-64)
+	ci/windows
+
+release:         ## static binaries, Debian packages, wheels, crates, sources, list of crates, checksums, below dist/ (ARGS=--check: made again and compared)
 	ci/release $(ARGS)
 
 interop: packages ## the whole interop matrix with real peers; writes docs/interop.md

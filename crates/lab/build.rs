@@ -1,11 +1,12 @@
-//! Lists the files in experiments/, so that they can be part of the command and run without the tree.
+//! Lists the files in experiments/, a link to that folder of the tree, so that they can be part of the command and run
+//! without the tree. The packed crate has the files themselves.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").canonicalize()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments").canonicalize()?;
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();
     collect(&root, &mut files)?;

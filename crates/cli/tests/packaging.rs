@@ -182,6 +182,53 @@ fn the_citation_is_of_this_version() {
     assert!(citation.contains(&date), "CITATION.cff lacks {date}");
 }
 
+/// What stands behind an instruction of the container file; it must be there once.
+fn instruction<'a>(file: &'a str, name: &str) -> &'a str {
+    let mut found = file.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let first = found.next().unwrap_or_else(|| panic!("no {name} in {file}"));
+    assert!(found.next().is_none(), "{name} is there twice");
+    first
+}
+
+#[test]
+fn the_container_file_holds_one_program_that_is_not_root() {
+    let file = fs::read_to_string(root().join("packaging/Containerfile")).unwrap();
+    assert_eq!(instruction(&file, "FROM"), "scratch");
+    assert_eq!(instruction(&file, "COPY"), "${BINARY} /thinstream");
+    assert_eq!(instruction(&file, "ENTRYPOINT"), "[\"/thinstream\"]");
+    assert_eq!(instruction(&file, "EXPOSE"), "9899/udp");
+    let user: Vec<u32> =
+        instruction(&file, "USER").split(':').map(|id| id.parse().unwrap()).collect();
+    assert!(user.len() == 2 && !user.contains(&0), "{user:?}");
+    let command: Vec<String> = serde_json::from_str(instruction(&file, "CMD")).unwrap();
+    assert!(done(PROGRAM, &[&command[..], &["--help".to_owned()]].concat()).contains("Usage:"));
+    // The file tells which binary of this version it is built with; ci/release gives it this name.
+    let binary = format!("BINARY=thinstream-{}-x86_64-linux ", env!("CARGO_PKG_VERSION"));
+    assert!(file.contains(&binary), "no {binary} in {file}");
+
+    if !has("buildah") {
+        return;
+    }
+    let scratch = Scratch::new("image");
+    fs::copy(PROGRAM, scratch.folder("context").join("thinstream-test")).unwrap();
+    let (images, state) = (scratch.folder("images"), scratch.folder("state"));
+    let buildah = |arguments: &[&str]| {
+        let (images, state) = (images.display().to_string(), state.display().to_string());
+        let place = ["--storage-driver", "vfs", "--root", &images, "--runroot", &state];
+        done("buildah", &[&place[..], arguments].concat())
+    };
+    let context = scratch.folder("context").display().to_string();
+    let argument = "BINARY=thinstream-test";
+    let file = root().join("packaging/Containerfile").display().to_string();
+    let build = ["bud", "--quiet", "--isolation", "chroot", "--build-arg", argument, "-f", &file];
+    buildah(&[&build[..], &["-t", "thinstream", &context]].concat());
+    let told = buildah(&["inspect", "--type", "image", "thinstream"]);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let image = &told["OCIv1"];
+    assert_eq!(image["config"]["Cmd"], serde_json::json!(command));
+    assert_eq!(image["rootfs"]["diff_ids"].as_array().unwrap().len(), 1, "{image}");
+}
+
 #[test]
 fn units_have_no_more_rights_than_they_need() {
     if !has("systemd-analyze") {

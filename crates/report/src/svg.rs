@@ -21,7 +21,7 @@ use super::document::Figure;
 use super::scale::{px, text_width};
 
 /// Colours of the page, which stand in one file for it and for us.
-const COLOURS: &str = include_str!("../../../web/src/colours.json");
+const COLOURS: &str = include_str!("colours.json");
 
 /// Space of a plot.
 #[derive(Clone, Copy, Debug)]

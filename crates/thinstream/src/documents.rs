@@ -1,6 +1,6 @@
 //! The Rust code of the project's documents, which `cargo test --doc` compiles and runs.
 //!
-//! `interop/tests/documents.rs` finds a document with Rust code that is missing here.
+//! `interop/rules/tests/documents.rs` finds a document with Rust code that is missing here.
 
 #[doc = include_str!("../../../README.md")]
 struct Readme;

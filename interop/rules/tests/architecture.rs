@@ -22,7 +22,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Crates that no room depends on and that may use every room.
-const OUTSIDE: [&str; 5] = ["interop", "fuzz-harness", "peers", "peer-programs", "virtual-peers"];
+const OUTSIDE: [&str; 6] =
+    ["interop", "house-rules", "fuzz-harness", "peers", "peer-programs", "virtual-peers"];
 /// Rooms that may have unsafe code of their own.
 const MAY_BE_UNSAFE: [&str; 1] = ["io"];
 
@@ -62,7 +63,7 @@ const WRITTEN_ENDINGS: [&str; 9] = ["c", "cc", "go", "h", "ipynb", "pkt", "py", 
 type Rooms = BTreeMap<String, BTreeSet<String>>;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace").to_owned()
 }
 
 /// Where the sources of a room are.
@@ -162,6 +163,7 @@ fn source_folders() -> Vec<String> {
         "fuzz/harness",
         "interop",
         "interop/programs",
+        "interop/rules",
         "interop/virtual",
     ];
     crates.extend(others.map(str::to_owned));
@@ -328,6 +330,52 @@ fn tests_run_with_the_least_versions_that_the_manifests_allow() {
         { "id": "b", "name": "exact", "version": "2.0.1+built" },
     ] });
     assert_eq!(versions::untested(&loose), [r#"own asks for other ^1, locked: ["1.2.3"]"#]);
+}
+
+/// The file of a crate whose text is of the tree: documents, compiled by tests alone.
+const OF_THE_TREE: &str = "crates/thinstream/src/documents.rs";
+
+/// What a source includes from outside its crate's folder. `file` is its path from there.
+fn included_from_outside(file: &Path, text: &str) -> Vec<String> {
+    let depth = file.components().count() - 1;
+    let mut calls = vec!["include_str!(\"", "include_bytes!(\"", "include!(\""];
+    // A build script reads files itself.
+    calls.extend(file.ends_with("build.rs").then_some("join(\""));
+    let literals = calls
+        .into_iter()
+        .flat_map(|call| text.split(call).skip(1))
+        .filter_map(|rest| rest.split('"').next());
+    let is_outside = |path: &&str| path.split('/').take_while(|part| *part == "..").count() > depth;
+    literals.filter(is_outside).map(str::to_owned).collect()
+}
+
+#[test]
+fn packed_crates_hold_what_they_are_built_from() {
+    let found = included_from_outside(
+        Path::new("src/a/b.rs"),
+        "include_str!(\"../../x\"), include_bytes!(\"../../../y\")",
+    );
+    assert_eq!(found, ["../../../y"]);
+    let found = included_from_outside(Path::new("build.rs"), "root.join(\"../../plans\")");
+    assert_eq!(found, ["../../plans"]);
+
+    let mut outside = Vec::new();
+    for (name, text) in texts("crates") {
+        let own: PathBuf = Path::new(&name).components().skip(2).collect();
+        let is_built = own.starts_with("src") || own == Path::new("build.rs");
+        if !is_built
+            || name.ends_with("tests.rs")
+            || name.contains("/tests/")
+            || name == OF_THE_TREE
+        {
+            continue;
+        }
+        // Modules of tests stand at the end of a file.
+        let built = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let included = included_from_outside(&own, built);
+        outside.extend(included.into_iter().map(|path| format!("{name}: {path}")));
+    }
+    assert!(outside.is_empty(), "a packed crate lacks these files: {outside:#?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ const LEVELS: [&str; 6] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "r
 const HEADER: [&str; 4] = ["section", "level", "requirement", "held by"];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace").to_owned()
 }
 
 fn read(path: &str) -> Result<String, String> {
@@ -318,7 +318,7 @@ fn page(row: &str) -> String {
 
 const EXCEPTIONS: &str =
     "## RFC 9260 (SCTP)\n| 6.3.3 E2, back-off | x | y |\n## Others\n| 9293, 3.7 | x | y |\n";
-const THIS: &str = "`interop/tests/requirements.rs::the_check_takes_what_exists`";
+const THIS: &str = "`interop/rules/tests/requirements.rs::the_check_takes_what_exists`";
 
 #[test]
 fn the_check_takes_what_exists() {
@@ -346,7 +346,7 @@ fn the_check_refuses_what_does_not_exist() {
         "| 6.3.3 | MUST | is doubled once more | Not ours: |".to_owned(),
         "| 6.3.3 | MUST | is doubled once more | `conformance/tcp/none.pkt` |".to_owned(),
         "| 6.3.3 | MUST | is doubled once more | `docs/exceptions.md: 9293, 3.7` |".to_owned(),
-        "| 6.3.3 | MUST | is doubled once more | `interop/tests/requirements.rs::page` |"
+        "| 6.3.3 | MUST | is doubled once more | `interop/rules/tests/requirements.rs::page` |"
             .to_owned(),
         "| 6.3.3 | MUST | is doubled once more | `interop/tests/none.rs::page` |".to_owned(),
         "| 6.3.3 | MUST | is doubled once more | `README.md` |".to_owned(),

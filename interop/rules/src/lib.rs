@@ -1,0 +1,1 @@
+//! The rules of the house that a machine can check are tests; this crate has nothing else.
