@@ -70,7 +70,10 @@ fn beside(
 
 /// Messages from browsers to ours, acknowledged as its policy says and at once.
 pub(crate) fn upstream(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
-    for browser in [Browser::chromium()?, Browser::firefox()?] {
+    let is_wanted = |name: &str| wishes.browser.as_ref().is_none_or(|wanted| wanted == name);
+    let all = [("chromium", Browser::chromium as fn() -> _), ("firefox", Browser::firefox)];
+    for (_, find) in all.into_iter().filter(|(name, _)| is_wanted(name)) {
+        let browser: Browser = find()?;
         for case in cases.iter().filter(|case| case.name != "tcp") {
             let wanted = wanted(&case.flows, wishes, true)?;
             let measured = measure(&browser, &wanted, |_| {

@@ -24,17 +24,17 @@ fn inside<T: Send>(work: impl AsyncFnOnce(&Namespace) -> T + Send) -> T {
 }
 
 /// Loads the page of exercises this many times in one browser, and waits until as many connections were closed by it as
-/// `ends` says; the results, and the events of our side.
+/// `ends` says; the results, and the events of our side. The page offers, or, with `&answers`, answers our offer.
 fn run(
     browser: &Browser,
     options: ServerOptions,
-    loss_percent: u64,
+    (loss_percent, answers): (u64, &str),
     (rounds, ends): (usize, usize),
 ) -> (Vec<Value>, Vec<PeerEvent>) {
     inside(async |namespace| {
         let (host, mut hear) = Host::new(options, loss_percent, BROWSER_HOST).await.unwrap();
-        let url =
-            format!("http://{}/?rounds={rounds}&loss={loss_percent}", host.address().unwrap());
+        let at = host.address().unwrap();
+        let url = format!("http://{at}/?rounds={rounds}&loss={loss_percent}{answers}");
         tokio::spawn(host.run());
         let page = browser.open(namespace, &url).unwrap();
         let (mut results, mut events) = (Vec::new(), Vec::new());
@@ -67,7 +67,7 @@ fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>, signals_
     for role in [secure::Role::Server, secure::Role::Client] {
         let options = ServerOptions { role, ..ServerOptions::new(Vec::new()) };
         // A page that closes says so; nothing waits for a timeout.
-        let (results, events) = run(&browser, options, 0, (1, 1));
+        let (results, events) = run(&browser, options, (0, ""), (1, 1));
         println!("{role:?}: {}", results[0]);
         judge_page(&results[0], 0).unwrap();
         let faults = |event: &PeerEvent| {
@@ -81,11 +81,18 @@ fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>, signals_
 /// The message by which a page closes its connection is sent once, and may be lost.
 fn all_exercises_over_loss_and_again_after_a_reload(found: Result<Browser, Missing>) {
     let Some(browser) = available(found) else { return };
-    let (results, _) = run(&browser, ServerOptions::new(Vec::new()), 5, (2, 0));
+    let (results, _) = run(&browser, ServerOptions::new(Vec::new()), (5, ""), (2, 0));
     for result in &results {
         println!("{result}");
         judge_page(result, 5).unwrap();
     }
+}
+
+fn all_exercises_where_our_side_offers_over_loss(found: Result<Browser, Missing>) {
+    let Some(browser) = available(found) else { return };
+    let (results, _) = run(&browser, ServerOptions::new(Vec::new()), (5, "&answers"), (1, 0));
+    println!("{}", results[0]);
+    judge_page(&results[0], 5).unwrap();
 }
 
 /// The answer to `GET /setting`.
@@ -153,6 +160,16 @@ fn chromium_does_all_exercises_over_five_percent_loss_and_again_after_a_reload()
 #[test]
 fn firefox_does_all_exercises_over_five_percent_loss_and_again_after_a_reload() {
     all_exercises_over_loss_and_again_after_a_reload(Browser::firefox());
+}
+
+#[test]
+fn chromium_does_all_exercises_over_loss_where_our_side_offers() {
+    all_exercises_where_our_side_offers_over_loss(Browser::chromium());
+}
+
+#[test]
+fn firefox_does_all_exercises_over_loss_where_our_side_offers() {
+    all_exercises_where_our_side_offers_over_loss(Browser::firefox());
 }
 
 #[test]
