@@ -95,6 +95,31 @@ fn all_exercises_where_our_side_offers_over_loss(found: Result<Browser, Missing>
     judge_page(&results[0], 5).unwrap();
 }
 
+/// One browser at two of our servers, one after the other.
+fn two_servers_with_keys_of_their_own(found: Result<Browser, Missing>) {
+    let Some(browser) = available(found) else { return };
+    inside(async |namespace| {
+        let options = || ServerOptions::new(Vec::new());
+        let (first, mut hear_first) = Host::new(options(), 0, BROWSER_HOST).await.unwrap();
+        let (second, mut hear_second) = Host::new(options(), 0, BROWSER_HOST).await.unwrap();
+        let [at, next] = [&first, &second].map(|host| host.address().unwrap());
+        tokio::spawn(first.run());
+        tokio::spawn(second.run());
+        let url = format!("http://{at}/?loss=0&next=http://{next}/?loss=0");
+        let page = browser.open(namespace, &url).unwrap();
+        for hear in [&mut hear_first, &mut hear_second] {
+            let result = loop {
+                match tokio::time::timeout(LIMIT, hear.recv()).await {
+                    Ok(Some(Said::Page(result))) => break result,
+                    Ok(Some(Said::Server(_))) => {}
+                    _ => panic!("nothing more; it said:\n{}", page.text()),
+                }
+            };
+            judge_page(&serde_json::from_str(&result).unwrap(), 0).unwrap();
+        }
+    });
+}
+
 /// The answer to `GET /setting`.
 async fn setting(server: SocketAddr) -> String {
     let mut stream = tokio::net::TcpStream::connect(server).await.unwrap();
@@ -170,6 +195,16 @@ fn chromium_does_all_exercises_over_loss_where_our_side_offers() {
 #[test]
 fn firefox_does_all_exercises_over_loss_where_our_side_offers() {
     all_exercises_where_our_side_offers_over_loss(Browser::firefox());
+}
+
+#[test]
+fn chromium_connects_to_two_servers_with_keys_of_their_own() {
+    two_servers_with_keys_of_their_own(Browser::chromium());
+}
+
+#[test]
+fn firefox_connects_to_two_servers_with_keys_of_their_own() {
+    two_servers_with_keys_of_their_own(Browser::firefox());
 }
 
 #[test]
