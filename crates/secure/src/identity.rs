@@ -11,6 +11,10 @@ use crate::authority::first_certificate;
 use crate::certificate::self_signed;
 use crate::fingerprint::Fingerprint;
 
+/// Name in self-signed certificates, and their serial number.
+const NAME: &str = "thinstream";
+const SERIAL: &[u8] = &[1];
+
 /// An ECDSA P-256 key and its certificate: a self-signed one, which follows from the key alone, so that the key is all there is
 /// to keep, or one that an authority signed.
 #[derive(Clone)]
@@ -84,8 +88,22 @@ impl Identity {
     }
 
     fn of_key(key: SigningKey) -> Identity {
-        let certificate = self_signed(&key, "thinstream");
+        let certificate = self_signed(&key, NAME, SERIAL);
         Identity { key, certificate }
+    }
+
+    /// This identity with a certificate whose serial number is its key's alone: Firefox takes no second certificate with the name and the
+    /// serial number of another (RFC 5280, section 4.1.2.2), so that it would connect to one server only. The certificate of an authority
+    /// stays. The fingerprint is another; between endpoints, which list fingerprints, serial numbers do not matter.
+    pub fn for_browsers(self) -> Identity {
+        if self.certificate != self_signed(&self.key, NAME, SERIAL) {
+            return self;
+        }
+        let point = self.key.verifying_key().to_sec1_point(false);
+        let mut serial = Fingerprint::of_certificate(point.as_bytes()).origin().0;
+        // A positive number of 16 bytes.
+        serial[0] = serial[0] & 0x3f | 0x40;
+        Identity { certificate: self_signed(&self.key, NAME, &serial), ..self }
     }
 
     /// The private key in PEM (PKCS #8), without a certificate, as it is kept in a file that only its owner may read. The text
@@ -117,7 +135,7 @@ impl Identity {
 
     #[cfg(test)]
     pub(crate) fn with_common_name(&self, name: &str) -> Identity {
-        self.with_certificate(self_signed(&self.key, name))
+        self.with_certificate(self_signed(&self.key, name, SERIAL))
     }
 
     #[cfg(test)]
@@ -151,6 +169,19 @@ mod tests {
         let again = Identity::from_pem(&text).unwrap();
         assert_eq!(again.certificate(), identity.certificate());
         assert_ne!(again.fingerprint(), super::tests::identity(2).fingerprint());
+    }
+
+    #[test]
+    fn for_browsers_each_key_has_a_serial_number_of_its_own_and_certificates_of_authorities_stay() {
+        let [one, other] = [1, 2].map(|seed| identity(seed).for_browsers());
+        // Behind two heads of elements and the version.
+        let serial = |identity: &Identity| identity.certificate()[12..30].to_vec();
+        assert_eq!(serial(&one)[..2], [2, 16], "an INTEGER of 16 bytes");
+        assert_ne!(serial(&one), serial(&other));
+        assert_eq!(one.clone().for_browsers().certificate(), one.certificate());
+        assert_ne!(one.fingerprint(), identity(1).fingerprint());
+        let signed = identity(1).with_common_name("signed");
+        assert_eq!(signed.clone().for_browsers().certificate(), signed.certificate());
     }
 
     #[test]

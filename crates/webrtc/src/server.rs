@@ -11,7 +11,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::{Datagram, DatagramMeta, Duration, Host, Icmp, Instant, Machine, RandomStream};
 use base::{Transmit, TransmitBuffer};
-use secure::{Context, Identity, Role, Settings, SettingsError, Trust};
+use secure::{Context, Fingerprint, Identity, Role, Settings, SettingsError, Trust};
 
 use self::offers::Offers;
 pub use self::options::{AcceptError, ServerLimits, ServerOptions, ServerStats};
@@ -49,7 +49,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that proves `identity` in DTLS. `random` decides credentials, tags and TSNs: seed it from the system unless the
+    /// A server that proves the key of `identity` in DTLS, with a certificate for browsers ([`Identity::for_browsers`]). `random` decides credentials, tags and TSNs: seed it from the system unless the
     /// run is to be repeated.
     ///
     /// # Errors
@@ -59,6 +59,7 @@ impl Server {
         identity: Identity,
         random: RandomStream,
     ) -> Result<Server, SettingsError> {
+        let identity = identity.for_browsers();
         let context = Context::without_cookies(options.handshake, &identity)?;
         // A ClientHello is padded to the size of a datagram, and few bytes may leave before the peer has shown to receive.
         let small = Settings { mtu: options.handshake.mtu.min(HELLO), ..options.handshake };
@@ -148,7 +149,7 @@ impl Server {
             bundled: true,
             lite: true,
             credentials: own.clone(),
-            fingerprints: [self.identity.fingerprint()].into(),
+            fingerprints: [self.fingerprint()].into(),
             setup,
             sctp_port: self.options.port,
             max_message: Some(self.options.association.max_message_size as u64),
@@ -256,6 +257,11 @@ impl Server {
     /// What the server was made with, and was set since.
     pub fn options(&self) -> &ServerOptions {
         &self.options
+    }
+
+    /// Fingerprint of the certificate, which offers and answers tell.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.identity.fingerprint()
     }
 
     /// Peers that exist, those that have not connected included.

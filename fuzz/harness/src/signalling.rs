@@ -9,7 +9,7 @@ use apps::browsers::{ChangeError, Setting, Signalling, converse};
 use arbitrary::Arbitrary;
 use base::{Instant, Purpose, RandomStream};
 use recovery::RecoveryPolicy;
-use secure::{Fingerprint, Identity};
+use secure::Identity;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use webrtc::sdp::{Description, Setup};
 use webrtc::{AcceptError, Server, ServerOptions};
@@ -68,7 +68,6 @@ pub struct Outcome {
 
 /// A server of data channels and a setting, as they are behind the page.
 struct Behind {
-    fingerprint: Fingerprint,
     server: Mutex<Server>,
     setting: Mutex<Setting>,
 }
@@ -76,12 +75,11 @@ struct Behind {
 impl Behind {
     fn new() -> Behind {
         let identity = Identity::generate(&mut RandomStream::new(1, Purpose("identity", 0)));
-        let fingerprint = identity.fingerprint();
         let random = RandomStream::new(1, Purpose("server", 0));
         let Ok(server) = Server::new(ServerOptions::new(Vec::new()), identity, random) else {
             panic!("the options are the defaults");
         };
-        Behind { fingerprint, server: Mutex::new(server), setting: Mutex::default() }
+        Behind { server: Mutex::new(server), setting: Mutex::default() }
     }
 
     fn peers(&self) -> usize {
@@ -226,7 +224,7 @@ fn judge_answer(behind: &Behind, body: &str) {
     let read: Result<Description, _> = body.parse();
     let Ok(answer) = read else { panic!("{read:?}: {body}") };
     assert!(answer.lite && answer.setup != Setup::ActPass, "{body}");
-    assert_eq!(answer.fingerprints, [behind.fingerprint].into(), "{body}");
+    assert_eq!(answer.fingerprints, [lock(&behind.server).fingerprint()].into(), "{body}");
     assert_eq!(answer.candidates.len(), 1, "{body}");
     assert!(answer.credentials.password.len() >= 22, "{body}");
     assert!(body.lines().count() < 20, "{body}");

@@ -13,7 +13,7 @@ use netsim::LossModel;
 
 use self::host::{Host, Side, Wanted};
 use self::ours::{Ours, Pairs, Work};
-use crate::case::Case;
+use crate::case::{self, Case};
 use crate::compare::{self, Comparison};
 use crate::sample::{Estimate, Sample};
 use crate::{Outcome, Wishes, virtual_time};
@@ -58,19 +58,25 @@ fn beside(
     })?;
     let version = browser.version()?;
     println!("{}, to {version}\n", case.plan.base.title);
-    print_table(&measured, &wanted, Some(virtual_time::run(&case.plan)?));
+    // The beginning of a flow counts for as much on both sides.
+    let mut plan = case.plan.clone();
+    case::cells(&mut plan).for_each(|cell| cell.duration = wanted.duration);
+    print_table(&measured, &wanted, Some(virtual_time::run(&plan)?));
     let ours = measured.first().ok_or("no side")?;
     Ok(Comparison {
         title: format!("{}, to {version}", case.plan.base.title),
         tolerance: TOLERANCE,
         real: compare::Side::new("Chromium", ours.sample(wanted.delay)),
-        simulated: compare::Side::new("virtual time", virtual_time::run(&case.plan)?),
+        simulated: compare::Side::new("virtual time", virtual_time::run(&plan)?),
     })
 }
 
 /// Messages from browsers to ours, acknowledged as its policy says and at once.
 pub(crate) fn upstream(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
-    for browser in [Browser::chromium()?, Browser::firefox()?] {
+    let is_wanted = |name: &str| wishes.browser.as_ref().is_none_or(|wanted| wanted == name);
+    let all = [("chromium", Browser::chromium as fn() -> _), ("firefox", Browser::firefox)];
+    for (_, find) in all.into_iter().filter(|(name, _)| is_wanted(name)) {
+        let browser: Browser = find()?;
         for case in cases.iter().filter(|case| case.name != "tcp") {
             let wanted = wanted(&case.flows, wishes, true)?;
             let measured = measure(&browser, &wanted, |_| {
@@ -104,7 +110,7 @@ fn wanted(plan: &FlowsPlan, wishes: &Wishes, up: bool) -> Outcome<Wanted> {
     let count = u32::try_from(seconds.as_nanos() / interval.as_nanos())?;
     let flows = wishes.flows.unwrap_or(FLOWS.min((MESSAGES / count.max(1)).max(8)));
     let label = format!("send {} {size} {count}", interval.as_nanos() / 1000);
-    Ok(Wanted { label, flows, count, loss, delay: rtt / 2, up })
+    Ok(Wanted { label, flows, count, duration: seconds, loss, delay: rtt / 2, up })
 }
 
 /// A server and what came of it.

@@ -12,7 +12,7 @@
 //!
 //! - `cargo run --release -p interop --example fidelity -- browser [latency-w1] [latency-w2] [--flows N] [--seconds N]`: servers of
 //!   data channels, ours, str0m, webrtc-rs and pion, to Chromium over the model of a link; `--alone`: ours only; `browser-sends`:
-//!   Chromium and Firefox to ours, acknowledging as the policy says and at once (as root).
+//!   Chromium and Firefox, or `--browser NAME`, to ours, acknowledging as the policy says and at once (as root).
 //!
 //! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on both sides, packet by packet
 //!   (as root).
@@ -59,6 +59,8 @@ struct Wishes {
     jitter: Option<Jitter>,
     /// Our server of data channels, and none of others.
     alone: bool,
+    /// The only browser: `chromium` or `firefox`.
+    browser: Option<String>,
     json: bool,
 }
 
@@ -75,6 +77,7 @@ impl Wishes {
             runs: None,
             jitter: None,
             alone: false,
+            browser: None,
             json: false,
         };
         while let Some(word) = words.next() {
@@ -82,6 +85,7 @@ impl Wishes {
             match word.as_str() {
                 "--json" => wishes.json = true,
                 "--alone" => wishes.alone = true,
+                "--browser" => wishes.browser = Some(number()?),
                 "--flows" => wishes.flows = Some(number()?.parse()?),
                 "--seconds" => wishes.seconds = Some(number()?.parse()?),
                 "--loss" => wishes.loss_percent = Some(number()?.parse()?),

@@ -1,5 +1,6 @@
 """Exercises of a client of data channels on aiortc: four kinds to a server that sends back what it gets, opens a channel of its
-own, and closes a channel that says so. `exercises.py offer ADDRESS` prints the result as JSON behind RESULT.
+own, and closes a channel that says so. `exercises.py offer ADDRESS` brings an offer to the server, `answer ADDRESS` takes the server's; the
+result is printed as JSON behind RESULT.
 """
 
 import asyncio
@@ -54,14 +55,22 @@ async def volley(watched: Watched, limit: float) -> int:
     return len(seen)
 
 
-async def main(host: str, port: int) -> None:
+async def main(what: str, host: str, port: int) -> None:
     connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
     from_server: asyncio.Queue = asyncio.Queue()
     connection.on("datachannel", from_server.put_nowait)
+    if what == "answer":
+        reader, writer = await asyncio.open_connection(host, port)
+        await connection.setRemoteDescription(RTCSessionDescription((await reader.read()).decode(), "offer"))
     channels = {name: Watched(connection.createDataChannel(name, **kind)) for name, kind in KINDS.items()}
-    await connection.setLocalDescription(await connection.createOffer())
-    answer = await answered(connection.localDescription.sdp, host, port)
-    await connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+    if what == "answer":
+        await connection.setLocalDescription(await connection.createAnswer())
+        writer.write(connection.localDescription.sdp.encode())
+        writer.write_eof()
+    else:
+        await connection.setLocalDescription(await connection.createOffer())
+        answer = await answered(connection.localDescription.sdp, host, port)
+        await connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
     for watched in channels.values():
         await asyncio.wait_for(watched.opened.wait(), PATIENCE)
     sizes = {}
@@ -82,4 +91,4 @@ async def main(host: str, port: int) -> None:
 
 if __name__ == "__main__":
     host, _, port = sys.argv[2].rpartition(":")
-    asyncio.run(main(host, int(port)))
+    asyncio.run(main(sys.argv[1], host, int(port)))

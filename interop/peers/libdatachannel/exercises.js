@@ -1,5 +1,6 @@
 // Exercises of a client of data channels on libdatachannel: four kinds to a server that sends back what it gets, opens a channel
-// of its own, and closes a channel that says so. `exercises.js offer ADDRESS` prints the result as JSON behind RESULT.
+// of its own, and closes a channel that says so. `exercises.js offer ADDRESS` brings an offer to the server, `answer ADDRESS` takes the
+// server's; the result is printed as JSON behind RESULT.
 import net from 'node:net';
 import { PeerConnection, cleanup, getLibraryVersion } from 'node-datachannel';
 
@@ -38,6 +39,18 @@ function answered(offer, address) {
   });
 }
 
+// The offer of the server, and how to leave the answer.
+function offered(address) {
+  const [host, port] = address.split(':');
+  return new Promise((done, fail) => {
+    let offer = '';
+    const stream = net.connect({ host, port: Number(port), allowHalfOpen: true });
+    stream.on('data', part => { offer += part; });
+    stream.on('end', () => done([offer, answer => stream.end(answer)]));
+    stream.on('error', fail);
+  });
+}
+
 async function volley(watched, ms) {
   for (let number = 0; number < 30; number++) {
     watched.channel.sendMessageBinary(Buffer.alloc(100, number));
@@ -50,15 +63,22 @@ async function volley(watched, ms) {
   return seen.size;
 }
 
-async function main(address) {
+async function main(what, address) {
   if (address === undefined) return console.log(getLibraryVersion());
   const connection = new PeerConnection('client', { iceServers: [], bindAddress: '127.0.0.1' });
   const fromServer = new Promise(done => connection.onDataChannel(done));
-  const offered = new Promise(done => connection.onGatheringStateChange(state => { if (state === 'complete') done(); }));
+  const gathered = new Promise(done => connection.onGatheringStateChange(state => { if (state === 'complete') done(); }));
+  let leave;
+  if (what === 'answer') {
+    let offer;
+    [offer, leave] = await offered(address);
+    connection.setRemoteDescription(offer, 'offer');
+  }
   const channels = {};
   for (const [name, kind] of Object.entries(KINDS)) channels[name] = new Watched(connection.createDataChannel(name, kind));
-  await within(offered, PATIENCE, 'candidates');
-  connection.setRemoteDescription(await answered(connection.localDescription().sdp, address), 'answer');
+  await within(gathered, PATIENCE, 'candidates');
+  if (leave) leave(connection.localDescription().sdp);
+  else connection.setRemoteDescription(await answered(connection.localDescription().sdp, address), 'answer');
   for (const watched of Object.values(channels)) await within(watched.opened, PATIENCE, 'opening');
   const sizes = {}, volleys = {};
   for (const size of [1, 100, 1200, 16000, 65535]) {
@@ -78,4 +98,4 @@ async function main(address) {
   cleanup();
 }
 
-main(process.argv[3]).then(() => process.exit(0), error => { console.error(error); process.exit(1); });
+main(process.argv[2], process.argv[3]).then(() => process.exit(0), error => { console.error(error); process.exit(1); });

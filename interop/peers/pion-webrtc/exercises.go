@@ -46,7 +46,8 @@ func (one *channel) answer(limit time.Duration) ([]byte, error) {
 	}
 }
 
-func exercise(server string) error {
+// `offers`: the client brings an offer to the server, instead of fetching one.
+func exercise(server string, offers bool) error {
 	connection, err := newConnection()
 	if err != nil {
 		return err
@@ -56,6 +57,13 @@ func exercise(server string) error {
 	connection.OnDataChannel(func(inner *webrtc.DataChannel) {
 		fromServer <- inner.Label()
 	})
+	var waiting net.Conn
+	if !offers {
+		if waiting, err = offered(connection, server); err != nil {
+			return err
+		}
+		defer waiting.Close()
+	}
 	no, none, brief := false, uint16(0), uint16(200)
 	kinds := []webrtc.DataChannelInit{{}, {Ordered: &no}, {MaxRetransmits: &none}, {Ordered: &no, MaxPacketLifeTime: &brief}}
 	names := []string{"ordered", "unordered", "once", "brief"}
@@ -67,7 +75,12 @@ func exercise(server string) error {
 		}
 		channels = append(channels, watched(inner))
 	}
-	if err := offer(connection, server); err != nil {
+	if offers {
+		err = offer(connection, server)
+	} else {
+		err = leave(connection, waiting)
+	}
+	if err != nil {
 		return err
 	}
 	for _, one := range channels {
@@ -154,4 +167,34 @@ func offer(connection *webrtc.PeerConnection, server string) error {
 		return err
 	}
 	return connection.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: string(answer)})
+}
+
+// Takes the offer of the server at a TCP address; the connection waits for the answer.
+func offered(connection *webrtc.PeerConnection, server string) (net.Conn, error) {
+	stream, err := net.Dial("tcp", server)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := io.ReadAll(stream)
+	if err != nil {
+		return nil, err
+	}
+	return stream, connection.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: string(theirs)})
+}
+
+// Leaves the answer.
+func leave(connection *webrtc.PeerConnection, stream net.Conn) error {
+	answer, err := connection.CreateAnswer(nil)
+	if err != nil {
+		return err
+	}
+	gathered := webrtc.GatheringCompletePromise(connection)
+	if err := connection.SetLocalDescription(answer); err != nil {
+		return err
+	}
+	<-gathered
+	if _, err := io.WriteString(stream, connection.LocalDescription().SDP); err != nil {
+		return err
+	}
+	return stream.(*net.TCPConn).CloseWrite()
 }

@@ -1,4 +1,5 @@
-// Data channels on pion. `offer ADDRESS` is a client that does exercises with the server there (exercises.go). Without arguments it
+// Data channels on pion. `offer ADDRESS` is a client that does exercises with the server there (exercises.go), `answer ADDRESS` one that
+// takes the server's offer. Without arguments it
 // is a server: offers and answers over TCP, and messages as a channel's label asks. A client connects,
 // writes its offer, closes its half, and reads the answer to the end. A channel of the label `send MICROSECONDS SIZE COUNT` gets
 // that many messages, each with its number and the microseconds since 1970 at its beginning; others get back what they send.
@@ -16,8 +17,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == "offer" {
-		if err := exercise(os.Args[2]); err != nil {
+	if len(os.Args) == 3 {
+		if err := exercise(os.Args[2], os.Args[1] == "offer"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -1,4 +1,5 @@
-//! Clients of data channels by others, as programs: they do exercises with the server whose TCP address they are given.
+//! Clients of data channels by others, as programs: they do exercises with the server whose TCP address they are given, and to which they
+//! bring an offer, or from which they fetch one.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -86,19 +87,21 @@ impl DataChannelClient {
         self.title.clone()
     }
 
-    /// Does the exercises with the server whose offers go to `server`, and waits for the end; what came of it.
+    /// Does the exercises with the server at `server`, where it brings its offer or fetches one (`offers`), and waits for the end; what came
+    /// of it.
     ///
     /// # Errors
     /// With the program's output, where it fails or does not end.
     pub(super) fn run(
         &self,
         namespace: &Namespace,
-        server: SocketAddr,
+        (offers, server): (bool, SocketAddr),
         limit: Duration,
     ) -> Result<Value> {
         let (program, before) = self.command.split_first().context("no program")?;
         let mut command = Command::new(program);
-        command.args(before).args(["offer", &server.to_string()]);
+        let what = if offers { "offer" } else { "answer" };
+        command.args(before).args([what, &server.to_string()]);
         let process = Process::start(Some(namespace), command)?;
         let line = process.wait_for_line("RESULT ", limit)?;
         let (_, result) = line.split_once("RESULT ").context("no result")?;

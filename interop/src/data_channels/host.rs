@@ -1,15 +1,16 @@
-//! Our server of data channels for peers: a page over HTTP, offers of programs over TCP, and our listener behind a lossy link.
+//! Our server of data channels for peers: a page over HTTP, offers and answers of programs over TCP, and our listener behind a lossy
+//! link.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use base::{Duration, Probability};
 use io::{Clock, Emulator, EmulatorConfig};
 use netsim::{Link, LinkConfig};
 use thinstream::webrtc::{
     ChannelEvent, ChannelOptions, ChannelReliability, Connection, Listener, ListenerOptions,
-    MessageKind, PeerEvent, ServerOptions, StreamId,
+    MessageKind, PeerEvent, PeerId, ServerOptions, StreamId,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -34,6 +35,10 @@ pub struct Host {
     tcp: TcpListener,
     /// Where programs bring their offers: the offer to its end, and back the answer.
     offers: TcpListener,
+    /// Where programs fetch our offers, and leave their answers.
+    answers: TcpListener,
+    /// The offer that a page has fetched.
+    offered: Mutex<Option<PeerId>>,
     link: Emulator,
     reached: std::net::IpAddr,
     said: mpsc::UnboundedSender<Said>,
@@ -61,8 +66,10 @@ impl Host {
         let link = Emulator::start(config, up?, down?, Clock::start())?;
         let tcp = TcpListener::bind("127.0.0.1:0").await?;
         let offers = TcpListener::bind("127.0.0.1:0").await?;
+        let answers = TcpListener::bind("127.0.0.1:0").await?;
         let (said, hear) = mpsc::unbounded_channel();
-        Ok((Host { listener, tcp, offers, link, reached, said }, hear))
+        let offered = Mutex::default();
+        Ok((Host { listener, tcp, offers, answers, offered, link, reached, said }, hear))
     }
 
     /// Where programs bring their offers.
@@ -71,6 +78,14 @@ impl Host {
     /// Where the system does not tell.
     pub fn offers(&self) -> Result<SocketAddr> {
         Ok(self.offers.local_addr()?)
+    }
+
+    /// Where programs fetch our offers.
+    ///
+    /// # Errors
+    /// Where the system does not tell.
+    pub fn answers(&self) -> Result<SocketAddr> {
+        Ok(self.answers.local_addr()?)
     }
 
     /// Where the page is.
@@ -104,13 +119,21 @@ impl Host {
                     let (stream, _) = accepted?;
                     tokio::spawn(async move { talk.exchange(stream).await });
                 }
+                accepted = host.answers.accept() => {
+                    let (stream, _) = accepted?;
+                    tokio::spawn(async move { talk.ask(stream).await });
+                }
             }
         }
     }
 
+    /// Our end of the link, as a peer reaches it.
+    fn at(&self) -> SocketAddr {
+        SocketAddr::new(self.reached, self.link.local_addr().port())
+    }
+
     fn answer(&self, offer: &str) -> Result<String> {
-        let at = SocketAddr::new(self.reached, self.link.local_addr().port());
-        Ok(self.listener.answer(offer, None, &[at])?.1)
+        Ok(self.listener.answer(offer, None, &[self.at()])?.1)
     }
 
     /// One offer of a program.
@@ -122,12 +145,39 @@ impl Host {
         Ok(())
     }
 
+    /// One offer of ours, and the answer of a program.
+    async fn ask(&self, mut stream: TcpStream) -> Result<()> {
+        let (id, offer) = self.listener.offer(None, &[self.at()])?;
+        stream.write_all(offer.as_bytes()).await?;
+        stream.shutdown().await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(self.listener.take_answer(id, &answer)?)
+    }
+
+    /// Takes the answer of the page that has fetched an offer.
+    fn take_answer(&self, answer: &str) -> Result<()> {
+        let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(self.listener.take_answer(offered.context("no offer was fetched")?, answer)?)
+    }
+
     /// One request of the browser, over a connection of its own.
     async fn converse(&self, stream: TcpStream) -> Result<()> {
         let request = Request::read(stream).await?;
         match request.what.as_str() {
             "POST /offer" => match self.answer(request.text()?) {
                 Ok(answer) => request.answer("201 Created", "application/sdp", &answer).await,
+                Err(error) => {
+                    request.answer("400 Bad Request", "text/plain", &error.to_string()).await
+                }
+            },
+            "GET /offer" => {
+                let (id, offer) = self.listener.offer(None, &[self.at()])?;
+                *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+                request.answer("200 OK", "application/sdp", &offer).await
+            }
+            "POST /answer" => match self.take_answer(request.text()?) {
+                Ok(()) => request.answer("204 No Content", "text/plain", "").await,
                 Err(error) => {
                     request.answer("400 Bad Request", "text/plain", &error.to_string()).await
                 }

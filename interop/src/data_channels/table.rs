@@ -23,9 +23,39 @@ pub const HEADING: &str = "## Data channels";
 /// Time without any news after which a run fails.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Our end of DTLS, and packets lost of a hundred.
-const RUNS: [(Role, u64); 4] =
-    [(Role::Server, 0), (Role::Client, 0), (Role::Server, 5), (Role::Client, 5)];
+/// How a run differs from others.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Our end of DTLS where the peer's offer leaves it; none where the offer is ours, and the peer chooses.
+    role: Option<Role>,
+    /// Packets lost of a hundred.
+    loss_percent: u64,
+}
+
+impl Run {
+    const fn new(role: Option<Role>, loss_percent: u64) -> Run {
+        Run { role, loss_percent }
+    }
+
+    /// How a person would call it.
+    fn title(self) -> String {
+        let Run { role, loss_percent } = self;
+        match role {
+            Some(role) => format!("our end of DTLS {role:?}, loss {loss_percent} %"),
+            None => format!("our offer, loss {loss_percent} %"),
+        }
+    }
+}
+
+/// The columns.
+const RUNS: [Run; 6] = [
+    Run::new(Some(Role::Server), 0),
+    Run::new(Some(Role::Client), 0),
+    Run::new(Some(Role::Server), 5),
+    Run::new(Some(Role::Client), 5),
+    Run::new(None, 0),
+    Run::new(None, 5),
+];
 
 /// Chromium with the flag for SCTP's set-up in its offers.
 const WITH_INIT: &str = "Chromium, SCTP's set-up in the offer";
@@ -84,9 +114,10 @@ impl DataChannelTable {
             Peer::Program(client) => client.title(),
         };
         let mut cells = vec![];
-        for (role, loss_percent) in RUNS {
-            let run = format!("{title}, our end of DTLS {role:?}, loss {loss_percent} %");
-            cells.push(match exercise(peer, role, loss_percent) {
+        for run in RUNS {
+            let outcome = exercise(peer, run);
+            let run = format!("{title}, {}", run.title());
+            cells.push(match outcome {
                 Ok(()) => {
                     tell(&format!("ok    {run}"));
                     "ok".to_owned()
@@ -112,9 +143,9 @@ impl DataChannelTable {
         // Writing to a string cannot fail.
         let _ = writeln!(
             page,
-            "| peer | ours is server of DTLS | client | server, 5 % loss | client, 5 % loss |"
+            "| peer | ours is server of DTLS | client | server, 5 % loss | client, 5 % loss | ours offers | ours offers, 5 % loss |"
         );
-        let _ = writeln!(page, "|---|---|---|---|---|");
+        let _ = writeln!(page, "|---|---|---|---|---|---|---|");
         for (title, cells) in &self.rows {
             let _ = writeln!(page, "| {title} | {} |", cells.join(" | "));
         }
@@ -129,25 +160,29 @@ impl DataChannelTable {
     }
 }
 
-fn exercise(peer: &Peer, role: Role, loss_percent: u64) -> Result<()> {
+fn exercise(peer: &Peer, run: Run) -> Result<()> {
+    let Run { role, loss_percent } = run;
     let namespace = Browser::namespace()?;
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             // Firefox takes no answer to its checks that tells it a loopback address.
             let reached = if matches!(peer, Peer::Browser(_)) { BROWSER_HOST } else { "127.0.0.1" };
-            let options = ServerOptions { role, ..ServerOptions::new(Vec::new()) };
+            let mut options = ServerOptions::new(Vec::new());
+            options.role = role.unwrap_or(options.role);
             let (host, hear) = Host::new(options, loss_percent, reached).await?;
-            let (page, offers) = (host.address()?, host.offers()?);
+            let (page, offers, answers) = (host.address()?, host.offers()?, host.answers()?);
             tokio::spawn(host.run());
             match peer {
                 Peer::Browser(browser) => {
-                    let url = format!("http://{page}/?rounds=1&loss={loss_percent}");
+                    let answers = if role.is_none() { "&answers" } else { "" };
+                    let url = format!("http://{page}/?rounds=1&loss={loss_percent}{answers}");
                     browse(browser, &namespace, &url, loss_percent, hear).await
                 }
                 Peer::Program(client) => {
                     let (client, namespace) = (client.clone(), namespace.clone());
-                    let run = move || client.run(&namespace, offers, LIMIT);
+                    let server = if role.is_some() { (true, offers) } else { (false, answers) };
+                    let run = move || client.run(&namespace, server, LIMIT);
                     // Our server goes on meanwhile.
                     let result = tokio::task::spawn_blocking(run).await??;
                     judge_program(&result, loss_percent).map_err(anyhow::Error::msg)
@@ -182,7 +217,8 @@ async fn browse(
 }
 
 const INTRODUCTION: &str = "\
-Our side is `thinstream::webrtc` with its defaults, which answers offers; the peer offers. DTLS is 1.3 where the peer has it. Each peer
+Our side is `thinstream::webrtc` with its defaults. The peer offers and ours answers; in the last two columns ours offers, and the peer
+answers and chooses its end of DTLS. DTLS is 1.3 where the peer has it. Each peer
 opens channels of all kinds (ordered, unordered, `maxRetransmits`, `maxPacketLifeTime`), sends messages of 1 B to 64 KiB (browsers to
 256 KiB, text, and nothing) and compares what comes back, sends 30 messages on each channel, takes a channel that our side opens, and lets
 our side close one; browsers do the exercises of [webrtc.md](webrtc.md#with-a-real-browser), the others those of `interop/peers`, over a link

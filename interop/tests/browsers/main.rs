@@ -24,17 +24,17 @@ fn inside<T: Send>(work: impl AsyncFnOnce(&Namespace) -> T + Send) -> T {
 }
 
 /// Loads the page of exercises this many times in one browser, and waits until as many connections were closed by it as
-/// `ends` says; the results, and the events of our side.
+/// `ends` says; the results, and the events of our side. The page offers, or, with `&answers`, answers our offer.
 fn run(
     browser: &Browser,
     options: ServerOptions,
-    loss_percent: u64,
+    (loss_percent, answers): (u64, &str),
     (rounds, ends): (usize, usize),
 ) -> (Vec<Value>, Vec<PeerEvent>) {
     inside(async |namespace| {
         let (host, mut hear) = Host::new(options, loss_percent, BROWSER_HOST).await.unwrap();
-        let url =
-            format!("http://{}/?rounds={rounds}&loss={loss_percent}", host.address().unwrap());
+        let at = host.address().unwrap();
+        let url = format!("http://{at}/?rounds={rounds}&loss={loss_percent}{answers}");
         tokio::spawn(host.run());
         let page = browser.open(namespace, &url).unwrap();
         let (mut results, mut events) = (Vec::new(), Vec::new());
@@ -67,7 +67,7 @@ fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>, signals_
     for role in [secure::Role::Server, secure::Role::Client] {
         let options = ServerOptions { role, ..ServerOptions::new(Vec::new()) };
         // A page that closes says so; nothing waits for a timeout.
-        let (results, events) = run(&browser, options, 0, (1, 1));
+        let (results, events) = run(&browser, options, (0, ""), (1, 1));
         println!("{role:?}: {}", results[0]);
         judge_page(&results[0], 0).unwrap();
         let faults = |event: &PeerEvent| {
@@ -81,11 +81,43 @@ fn all_exercises_at_either_end_of_dtls(found: Result<Browser, Missing>, signals_
 /// The message by which a page closes its connection is sent once, and may be lost.
 fn all_exercises_over_loss_and_again_after_a_reload(found: Result<Browser, Missing>) {
     let Some(browser) = available(found) else { return };
-    let (results, _) = run(&browser, ServerOptions::new(Vec::new()), 5, (2, 0));
+    let (results, _) = run(&browser, ServerOptions::new(Vec::new()), (5, ""), (2, 0));
     for result in &results {
         println!("{result}");
         judge_page(result, 5).unwrap();
     }
+}
+
+fn all_exercises_where_our_side_offers_over_loss(found: Result<Browser, Missing>) {
+    let Some(browser) = available(found) else { return };
+    let (results, _) = run(&browser, ServerOptions::new(Vec::new()), (5, "&answers"), (1, 0));
+    println!("{}", results[0]);
+    judge_page(&results[0], 5).unwrap();
+}
+
+/// One browser at two of our servers, one after the other.
+fn two_servers_with_keys_of_their_own(found: Result<Browser, Missing>) {
+    let Some(browser) = available(found) else { return };
+    inside(async |namespace| {
+        let options = || ServerOptions::new(Vec::new());
+        let (first, mut hear_first) = Host::new(options(), 0, BROWSER_HOST).await.unwrap();
+        let (second, mut hear_second) = Host::new(options(), 0, BROWSER_HOST).await.unwrap();
+        let [at, next] = [&first, &second].map(|host| host.address().unwrap());
+        tokio::spawn(first.run());
+        tokio::spawn(second.run());
+        let url = format!("http://{at}/?loss=0&next=http://{next}/?loss=0");
+        let page = browser.open(namespace, &url).unwrap();
+        for hear in [&mut hear_first, &mut hear_second] {
+            let result = loop {
+                match tokio::time::timeout(LIMIT, hear.recv()).await {
+                    Ok(Some(Said::Page(result))) => break result,
+                    Ok(Some(Said::Server(_))) => {}
+                    _ => panic!("nothing more; it said:\n{}", page.text()),
+                }
+            };
+            judge_page(&serde_json::from_str(&result).unwrap(), 0).unwrap();
+        }
+    });
 }
 
 /// The answer to `GET /setting`.
@@ -153,6 +185,26 @@ fn chromium_does_all_exercises_over_five_percent_loss_and_again_after_a_reload()
 #[test]
 fn firefox_does_all_exercises_over_five_percent_loss_and_again_after_a_reload() {
     all_exercises_over_loss_and_again_after_a_reload(Browser::firefox());
+}
+
+#[test]
+fn chromium_does_all_exercises_over_loss_where_our_side_offers() {
+    all_exercises_where_our_side_offers_over_loss(Browser::chromium());
+}
+
+#[test]
+fn firefox_does_all_exercises_over_loss_where_our_side_offers() {
+    all_exercises_where_our_side_offers_over_loss(Browser::firefox());
+}
+
+#[test]
+fn chromium_connects_to_two_servers_with_keys_of_their_own() {
+    two_servers_with_keys_of_their_own(Browser::chromium());
+}
+
+#[test]
+fn firefox_connects_to_two_servers_with_keys_of_their_own() {
+    two_servers_with_keys_of_their_own(Browser::firefox());
 }
 
 #[test]

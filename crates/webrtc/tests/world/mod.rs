@@ -281,7 +281,7 @@ impl World {
             association,
             ..PeerOptions::new(context)
         };
-        let trust = Trust::Listed([identity(2).fingerprint()].into());
+        let trust = Trust::Listed([server.fingerprint()].into());
         let page = Peer::new(Instant::ZERO, agent, (role, trust), options, random);
         let mut page = page.unwrap();
         let mut offer = offer(&own, &identity(if wrong_key { 3 } else { 1 }));

@@ -24,6 +24,7 @@ pub(crate) struct Wanted {
     pub(crate) flows: u32,
     /// Messages of each flow.
     pub(crate) count: u32,
+    pub(crate) duration: Duration,
     pub(crate) loss: Probability,
     /// One way.
     pub(crate) delay: Duration,

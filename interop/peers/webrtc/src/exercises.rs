@@ -57,6 +57,20 @@ pub async fn answered(server: SocketAddr, offer: &str) -> Result<String> {
     Ok(answer)
 }
 
+/// The offer of the server at a TCP address, and the stream on which it waits for the answer ([`leave`]).
+pub async fn offered(server: SocketAddr) -> Result<(String, TcpStream)> {
+    let mut stream = TcpStream::connect(server).await?;
+    let mut offer = String::new();
+    stream.read_to_string(&mut offer).await?;
+    Ok((offer, stream))
+}
+
+/// Leaves the answer.
+pub async fn leave(mut stream: TcpStream, answer: &str) -> Result<()> {
+    stream.write_all(answer.as_bytes()).await?;
+    Ok(stream.shutdown().await?)
+}
+
 /// Does the exercises, and prints the result as JSON behind RESULT.
 pub async fn exercise(send: UnboundedSender<Message>, told: UnboundedReceiver<Told>) -> Result<()> {
     let mut client = Client { send, told, opened: BTreeSet::new(), from_server: None };

@@ -12,10 +12,25 @@ use tokio::net::TcpListener;
 
 pub use order::Order;
 
-/// The address of a program that is called with `offer ADDRESS`: it is to be a client of the server there.
-pub fn server() -> Option<SocketAddr> {
+/// A server with which a program does exercises as its client.
+#[derive(Clone, Copy, Debug)]
+pub enum Server {
+    /// `offer ADDRESS`: the program brings its offer there.
+    Answers(SocketAddr),
+    /// `answer ADDRESS`: it fetches an offer there, and leaves its answer.
+    Offers(SocketAddr),
+}
+
+/// The server that the arguments name, if any.
+pub fn server() -> Option<Server> {
     let mut words = std::env::args().skip(1);
-    words.next().filter(|word| word == "offer").and(words.next())?.parse().ok()
+    let what = words.next()?;
+    let at = words.next()?.parse().ok()?;
+    match what.as_str() {
+        "offer" => Some(Server::Answers(at)),
+        "answer" => Some(Server::Offers(at)),
+        _ => None,
+    }
 }
 
 /// Answers offers for ever, once it has said where it listens.

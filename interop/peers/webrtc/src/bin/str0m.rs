@@ -1,7 +1,7 @@
 //! Data channels on str0m, driven as its documentation says: a server with a task for each connection, or a client that does
 //! exercises.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -11,8 +11,8 @@ use str0m::net::{Protocol, Receive};
 use str0m::{Candidate, Event, Input, Output, Rtc};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use webrtc_peers::exercises::{KINDS, Message, Told, answered, exercise};
-use webrtc_peers::{Order, serve, server};
+use webrtc_peers::exercises::{KINDS, Message, Told, answered, exercise, leave, offered};
+use webrtc_peers::{Order, Server, serve, server};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -141,25 +141,36 @@ impl Application for Client {
     }
 }
 
-async fn client(server: SocketAddr) -> Result<()> {
+async fn client(server: Server) -> Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let mut rtc = Rtc::builder().build(Instant::now());
     rtc.add_local_candidate(Candidate::host(socket.local_addr()?, "udp")?);
-    let mut change = rtc.sdp_api();
-    let channels = KINDS.iter().map(|kind| {
+    let configs = KINDS.iter().map(|kind| {
         let reliability = match (kind.max_retransmits, kind.max_life_time) {
             (Some(retransmits), _) => Reliability::MaxRetransmits { retransmits },
             (_, Some(lifetime)) => Reliability::MaxPacketLifetime { lifetime },
             _ => Reliability::Reliable,
         };
         let (label, ordered) = (kind.label.to_owned(), kind.ordered);
-        let config = ChannelConfig { label, ordered, reliability, ..ChannelConfig::default() };
-        change.add_channel_with_config(config)
+        ChannelConfig { label, ordered, reliability, ..ChannelConfig::default() }
     });
-    let channels = channels.collect();
-    let (offer, pending) = change.apply().context("no offer")?;
-    let answer = answered(server, &offer.to_sdp_string()).await?;
-    rtc.sdp_api().accept_answer(pending, SdpAnswer::from_sdp_string(&answer)?)?;
+    let channels = match server {
+        Server::Answers(at) => {
+            let mut change = rtc.sdp_api();
+            let channels = configs.map(|config| change.add_channel_with_config(config)).collect();
+            let (offer, pending) = change.apply().context("no offer")?;
+            let answer = answered(at, &offer.to_sdp_string()).await?;
+            rtc.sdp_api().accept_answer(pending, SdpAnswer::from_sdp_string(&answer)?)?;
+            channels
+        }
+        Server::Offers(at) => {
+            let (offer, stream) = offered(at).await?;
+            let answer = rtc.sdp_api().accept_offer(SdpOffer::from_sdp_string(&offer)?)?;
+            leave(stream, &answer.to_sdp_string()).await?;
+            // The section is there: further channels need no further offer.
+            configs.map(|config| rtc.direct_api().create_data_channel(config)).collect()
+        }
+    };
     let ((told, hear), (ask, send)) = (unbounded_channel(), unbounded_channel());
     let due = Instant::now();
     tokio::spawn(async move {

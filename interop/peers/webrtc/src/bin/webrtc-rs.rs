@@ -1,6 +1,5 @@
 //! Data channels on webrtc-rs: a server, or a client that does exercises.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -12,8 +11,8 @@ use webrtc::peer_connection::{
     RTCIceGatheringState, RTCSessionDescription, SettingEngineBuilder,
 };
 use webrtc::runtime::TokioRuntime;
-use webrtc_peers::exercises::{KINDS, Message, Told, answered, exercise};
-use webrtc_peers::{Order, serve, server};
+use webrtc_peers::exercises::{KINDS, Message, Told, answered, exercise, leave, offered};
+use webrtc_peers::{Order, Server, serve, server};
 
 struct Handler {
     gathered: mpsc::Sender<()>,
@@ -108,10 +107,18 @@ async fn tell(number: usize, channel: Arc<dyn DataChannel>, told: mpsc::Unbounde
     }
 }
 
-async fn client(server: SocketAddr) -> Result<()> {
+async fn client(server: Server) -> Result<()> {
     let (gathered, mut is_gathered) = mpsc::channel(1);
     let (told, hear) = mpsc::unbounded_channel();
     let connection = connection(ClientHandler { gathered, told: told.clone() }).await?;
+    let waiting = match server {
+        Server::Answers(_) => None,
+        Server::Offers(at) => {
+            let (offer, stream) = offered(at).await?;
+            connection.set_remote_description(RTCSessionDescription::offer(offer)?).await?;
+            Some(stream)
+        }
+    };
     let mut channels = vec![];
     for (number, kind) in KINDS.iter().enumerate() {
         let init = RTCDataChannelInit {
@@ -124,12 +131,19 @@ async fn client(server: SocketAddr) -> Result<()> {
         tokio::spawn(tell(number, Arc::clone(&channel), told.clone()));
         channels.push(channel);
     }
-    let offer = connection.create_offer(None).await?;
-    connection.set_local_description(offer).await?;
+    let own = match server {
+        Server::Answers(_) => connection.create_offer(None).await?,
+        Server::Offers(_) => connection.create_answer(None).await?,
+    };
+    connection.set_local_description(own).await?;
     is_gathered.recv().await.context("nothing was gathered")?;
-    let offer = connection.local_description().await.context("no description")?;
-    let answer = answered(server, &offer.sdp).await?;
-    connection.set_remote_description(RTCSessionDescription::answer(answer)?).await?;
+    let own = connection.local_description().await.context("no description")?;
+    if let Server::Answers(at) = server {
+        let answer = answered(at, &own.sdp).await?;
+        connection.set_remote_description(RTCSessionDescription::answer(answer)?).await?;
+    } else if let Some(stream) = waiting {
+        leave(stream, &own.sdp).await?;
+    }
     let (send, mut sent) = mpsc::unbounded_channel::<Message>();
     tokio::spawn(async move {
         while let Some(Message { channel, binary, data }) = sent.recv().await {
