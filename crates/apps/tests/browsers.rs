@@ -33,7 +33,7 @@ async fn ask(server: SocketAddr, request: &str, content: &str, body: &str) -> (u
         "{request} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.unwrap();
-    // A server that refuses the body may close before all of it was sent.
+    // A server that refuses the body may close the connection before the client has sent all of the body.
     let _ = stream.write_all(body.as_bytes()).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
@@ -61,7 +61,7 @@ async fn the_page_is_served_and_an_offer_gets_an_answer() {
         for line in ["a=ice-lite", "a=setup:passive", "a=sctp-port:5000", " typ host"] {
             assert!(answer.contains(line), "{line}: {answer}");
         }
-        // The page reached a loopback address, which is among those that it may connect to.
+        // The page was reached at a loopback address, so the answer names that address, too.
         assert!(answer.contains(" 127.0.0.1 "), "{answer}");
     }
 }
@@ -181,7 +181,7 @@ async fn a_client_that_never_ends_its_request_is_let_go() {
     );
     let late = answer_to_a_slow_client(&head).await;
     assert!(late.starts_with("HTTP/1.1 408 "), "{late}");
-    // One that keeps its connection after an answer is let go, too.
+    // A client that keeps its connection open after an answer is disconnected, too.
     let kept = answer_to_a_slow_client("GET /setting HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     assert!(kept.starts_with("HTTP/1.1 200 "), "{kept}");
 }
@@ -221,7 +221,7 @@ async fn clients_that_ask_and_never_read_are_let_go() {
     let mut deaf = Vec::new();
     for _ in 0..200 {
         let mut stream = TcpStream::connect(server).await.unwrap();
-        // As much as the system takes.
+        // Sends as much as the kernel accepts.
         for _ in 0..50 {
             let written = stream.write_all(asked.as_bytes());
             let limit = std::time::Duration::from_millis(1);
@@ -234,7 +234,7 @@ async fn clients_that_ask_and_never_read_are_let_go() {
     assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
     tokio::time::sleep(std::time::Duration::from_secs(70)).await;
     for mut stream in deaf {
-        // What was on the way is all that comes.
+        // Only positions that were already under way still arrive.
         let mut rest = Vec::new();
         let limit = std::time::Duration::from_secs(1);
         let ended = tokio::time::timeout(limit, stream.read_to_end(&mut rest)).await;
@@ -305,7 +305,7 @@ async fn a_page_whose_name_was_made_to_lead_here_is_no_page_of_this_server() {
     }
 }
 
-/// All that a server says to a client that sends this and ends.
+/// Everything that a server sends to a client that sends `sent` and then closes.
 async fn answers(server: SocketAddr, sent: &str) -> String {
     let mut stream = TcpStream::connect(server).await.unwrap();
     let _ = stream.write_all(sent.as_bytes()).await;
@@ -362,7 +362,7 @@ async fn damaged_requests_get_an_answer_or_none_and_the_next_one_is_served() {
     assert_eq!(ask(server, "GET /setting", "", "").await.0, 200);
 }
 
-/// Offers at the edge of what is taken: as long as may be, with as many lines, attributes and candidates as fit.
+/// Offers of the greatest accepted length, with as many lines, attributes and candidates as fit.
 #[tokio::test]
 async fn giant_offers_are_answered_or_refused_and_cost_no_more_than_they_are_long() {
     let server = server().await;

@@ -18,7 +18,7 @@ const DELAY: Duration = Duration::from_millis(20);
 /// Due every 50 ms, so that the first path dies in the middle.
 const MESSAGES: u64 = 80;
 
-/// Timeouts that do not make the test slow.
+/// Timeouts that keep the test short.
 fn policy() -> Arc<RecoveryPolicy> {
     let mut policy = RecoveryPolicy::sctp_thin();
     policy.rto.initial = Duration::from_millis(300);
@@ -61,7 +61,7 @@ async fn over_two_paths(net: u8, switchover: SwitchoverPolicy) -> (SendReport, V
         serve_until(&serving, &mut |_| (), on_ready, std::future::pending()).await.unwrap();
     });
     let server = server.await.unwrap();
-    // The same port at both addresses, since a peer names addresses only.
+    // The port is the same at both addresses, since a peer lists addresses without ports.
     let port = UdpSocket::bind(hosts[0]).unwrap().local_addr().unwrap().port();
     let (ready, relay) = tokio::sync::oneshot::channel();
     tokio::spawn(async move {
@@ -90,7 +90,7 @@ async fn over_two_paths(net: u8, switchover: SwitchoverPolicy) -> (SendReport, V
     (report, lines)
 }
 
-/// Where the first line is that contains `text`.
+/// Index of the first line that contains `text`.
 fn place(lines: &[String], text: &str) -> usize {
     let found = lines.iter().position(|line| line.contains(text));
     assert!(found.is_some(), "no \"{text}\" in {lines:#?}");
@@ -108,7 +108,7 @@ async fn data_leaves_a_path_that_dies_and_every_message_comes_back() {
         .position(|line| line.contains("path 127.0.21.1:") && line.contains("potentially failed"));
     let moved = place(&lines, "data takes 127.0.21.2:");
     assert!(failed.is_some_and(|failed| confirmed < failed && failed <= moved), "{lines:#?}");
-    // Two timeouts of the client and as many of the server, and much for a machine that is busy.
+    // Two timeouts of the client, two of the server, and a margin for a busy machine.
     assert!(report.round_trip_ms.unwrap().max < 10_000.0, "{report}");
     let [first, second] = &report.transfer.paths[..] else { panic!("{report}") };
     assert!(first.primary && !first.carries_data && first.state != "active", "{report}");

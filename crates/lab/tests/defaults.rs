@@ -23,7 +23,7 @@ fn thin_is_in_no_cell_worse_than_rfc_and_in_most_with_losses_better() {
     assert_eq!(found.higher, []);
     assert_eq!(found.compared, 3 * compared.len());
     assert!(found.lower >= compared.len(), "{} of {}", found.lower, found.compared);
-    // The comparison the other way round finds what this one would have to.
+    // The reverse comparison must find differences: the test can fail.
     let other = compare(&plan, &finished, KEY, ("rfc", "thin"), &[]);
     assert_eq!(tally(&other, &names, 0.01).higher.len(), found.lower);
 }
@@ -62,6 +62,6 @@ fn thin_streams_that_nearly_fill_a_line_are_no_worse_off_for_the_margin_that_lea
         (found.compared, found.lower, found.higher.len())
     };
     assert_eq!(beside("rfc"), (1, 0, 0));
-    // Each timeout that comes too soon sends once more into the queue.
+    // Each premature timeout adds a packet to the queue.
     assert_eq!(beside("thin, fixed margin"), (1, 1, 0));
 }

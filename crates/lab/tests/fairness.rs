@@ -36,7 +36,7 @@ fn a_line_that_thin_streams_fill_or_overload_is_no_slower_with_latency_which_bac
         let compared = compare(&plan, &finished, KEY, (one, standard), &[]);
         let means = pair(&compared, "thin", "latency.mean");
         let [_, full, overloaded] = means[..] else { panic!("{one}: {means:?}") };
-        // TCP's receivers delay acknowledgements by more than a sender takes for likely as it begins.
+        // TCP's receivers delay acknowledgements by more than a new sender assumes.
         let most = if one == "sctp latency" { 1.01 } else { 1.2 };
         assert!(full.0 <= full.1 * most, "nine tenths full: {one}: {full:?}");
         assert!(overloaded.0 <= overloaded.1, "overloaded: {one}: {overloaded:?}");

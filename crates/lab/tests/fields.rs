@@ -14,7 +14,7 @@ use self::support::text_of;
 
 /// Networks, with what flows over them.
 const SCENES: [(&str, &str); 10] = [
-    // Thin, with losses of the set-up, too.
+    // A thin stream; packets of the set-up are lost, too.
     (
         "rtt = '100ms'\nloss = '20%'\njitter = '10ms'\npaired = false",
         "workload = { arrivals = '120ms', size = 100 }",
@@ -29,7 +29,7 @@ const SCENES: [(&str, &str); 10] = [
         "rtt = '60ms'\nloss = '2%'\nrate = '64kbit'\nqueue = '16kB'",
         "count = 8\nworkload = { arrivals = '~200ms', size = 100 }",
     ),
-    // As much as the window lets through.
+    // A greedy flow, limited by its window.
     (
         "rtt = '100ms'\nloss = '1%'\nrate = '10mbit'\nqueue = '60p'",
         "workload = { arrivals = 'greedy', size = 1000 }",
@@ -60,7 +60,7 @@ const SCENES: [(&str, &str); 10] = [
     ),
 ];
 
-/// What fields need around them to have an effect, beside what the preset `rfc` has.
+/// Other fields that a field needs to have an effect, on top of the preset `rfc`.
 const AROUND: [&str; 14] = [
     "",
     "backoff = 'linear:6', dup-threshold-thin = '1'",
@@ -78,7 +78,7 @@ const AROUND: [&str; 14] = [
     "bundling = 'linux', bundling-when = 'always', bundling-reaction = 'verified', frto = 'on'",
 ];
 
-/// Values to try, of which each field has some.
+/// Candidate values: each field accepts some of them.
 const VALUES: [&str; 19] = [
     "on",
     "off",
@@ -155,7 +155,7 @@ fn is_held_elsewhere(protocol: Only, field: &Field) -> bool {
     let Some((_, _, place)) = row else { return false };
     let (file, what) = match place.split_once("::") {
         Some((file, test)) => (format!("../../{file}"), format!("fn {test}()")),
-        // The table of stacks that are spoilt in one field each, which must fail their scripts.
+        // The table of stacks with one changed field each, which must fail their scripts.
         None => ("../packetdrill/src/own_scripts.rs".to_owned(), format!("(\"{place}\", \"")),
     };
     let text = text_of(&file);

@@ -60,7 +60,7 @@ fn timeouts_of_a_round_trip_and_requests_earn_their_place_where_messages_travel_
         for earns in ["timeouts of 200 ms", "no requests"] {
             assert!(!idle.contains(&earns), "{file}: {earns}");
         }
-        // Nothing is in flight that could be copied.
+        // No data is in flight that could be copied.
         assert!(idle.contains(&"copies beyond the window"), "{file}: {idle:?}");
     }
 }

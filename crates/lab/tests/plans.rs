@@ -23,7 +23,7 @@ fn plans() -> Vec<PathBuf> {
     files("experiments", "toml")
 }
 
-/// Paths of all files below a folder that end so.
+/// Paths of all files below a folder with this ending.
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let mut folders = vec![root().join(folder)];
     let mut found = Vec::new();
@@ -41,8 +41,7 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// A plan that is lost and numbers whose plan is gone are both seen here. While new plans get their numbers there are
-/// some without.
+/// Plans without numbers and numbers without a plan are both errors, except while new plans get their numbers.
 #[test]
 fn every_plan_has_golden_numbers_and_no_other_has() {
     if std::env::var_os("THINSTREAM_BLESS").is_some() {

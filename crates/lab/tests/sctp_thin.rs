@@ -37,7 +37,7 @@ fn six_losses_in_a_row_take_63_timeouts_or_6_linear_ones() {
     assert_eq!(of(&cells, "lksctp"), 63.0 * 1000.0 + ONE_WAY);
     assert_eq!(of(&cells, "67 s / 63"), 63.0 * 1063.0 + ONE_WAY, "67 s");
     assert_eq!(of(&cells, "mod exp bo"), 6.0 * 1000.0 + ONE_WAY);
-    // Four measurements of 100 ms have let the variation fall below what 200 ms leave room for.
+    // After four samples of 100 ms RTTVAR is so small that the timeout is the least one, 200 ms.
     assert_eq!(of(&cells, "all mods"), 6.0 * 200.0 + ONE_WAY);
     assert_eq!(of(&cells, "thin-paper"), 6.0 * 200.0 + ONE_WAY);
 }

@@ -105,7 +105,7 @@ fn the_judge_notices_what_is_missing_doubled_changed_or_out_of_order() {
 #[test]
 fn the_judge_lets_be_missing_what_was_given_up_and_nothing_else() {
     use model::{Account, Conversation, End, Header, Inbox, Ledger, Outbox, context};
-    // Number 1 of stream 0 does not come.
+    // Message 1 of stream 0 is missing.
     let conversation = Conversation { client: 2, life: 1 };
     let header = |stream, number| Header { conversation, from_client: true, stream, number };
     let mut inbox = Inbox::default();

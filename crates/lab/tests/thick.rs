@@ -16,7 +16,7 @@ use netsim::topology::Directions;
 use netsim::{Checker, HostId, LinkConfig, LossModel, Packet};
 use recovery::{RecoveryPolicy, TimedEvent};
 
-/// Everything a sender does: packets by time and bytes, and recovery's events.
+/// A sender's transcript: packets by time and bytes, and recovery's events.
 #[derive(Default)]
 struct Transcript {
     packets: Vec<(Instant, bytes::Bytes)>,
@@ -111,7 +111,7 @@ fn a_thick_stream_that_loses_packets_is_the_same_under_thin_and_lksctp() {
 
 #[test]
 fn the_comparison_notices_when_a_thin_stream_is_treated_differently() {
-    // Of the last packets of the stream one is lost: now the flight is thin.
+    // One of the stream's last packets is lost, when the flight is thin.
     let lost = [MESSAGES + 1];
     let (thin, lksctp) = (transcript("thin-paper", &lost), transcript("lksctp", &lost));
     assert_ne!(thin.packets, lksctp.packets);

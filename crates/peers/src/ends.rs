@@ -12,7 +12,7 @@ pub(crate) struct Side {
     pub(crate) remote: SocketAddr,
     /// Whether it waits for the other side to connect.
     pub(crate) server: bool,
-    /// What the side's chance comes from.
+    /// Seed of the side's random numbers.
     pub(crate) seed: u64,
 }
 

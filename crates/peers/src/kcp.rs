@@ -73,7 +73,7 @@ fn to_millis(now: Instant) -> u32 {
 
 impl Machine for KcpEnd {
     fn handle_datagram(&mut self, now: Instant, _: DatagramMeta, datagram: Datagram) {
-        // The clock first: round trips are measured by it.
+        // The clock is set first, since round trips are measured by it.
         self.update(now, false);
         let _ = self.kcp.input(&datagram.into_bytes());
         self.update(now, self.flushes);
@@ -104,7 +104,7 @@ impl PeerEnd for KcpEnd {
 
     fn send(&mut self, now: Instant, message: Bytes) {
         self.update(now, false);
-        // Refused are empty messages and those of more fragments than a window, which none here is.
+        // KCP refuses empty messages and those of more fragments than its window; the laboratory sends neither.
         let _ = self.kcp.send(&message);
         self.update(now, self.flushes);
     }

@@ -17,7 +17,7 @@ use lab::peers::{Described, Pair, PeerEnd, Peers, Place};
 
 use crate::ends::Side;
 
-/// What there is, each with how it is tuned.
+/// The transports, each with its tuning.
 pub const ALL: [Described; 8] = [
     other("quic"),
     other("kcp"),

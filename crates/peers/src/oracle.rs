@@ -18,7 +18,7 @@ use crate::ends::transmit;
 /// How soon a message that the network still holds is looked at again.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What is known of messages that have not arrived, by index.
+/// State of messages that have not arrived, by index.
 type Fates = Rc<RefCell<BTreeMap<u64, Fate>>>;
 
 /// A message that was sent.
@@ -129,7 +129,7 @@ impl Machine for Sender {
     fn handle_timeout(&mut self, now: Instant) {
         self.forget_arrived();
         let lost = self.lost(|at| *at <= now);
-        // The rest is only late.
+        // The other messages are late, not lost.
         for (at, _) in self.open.values_mut().filter(|(at, _)| *at <= now) {
             *at = now + LOOK;
         }

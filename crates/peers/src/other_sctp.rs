@@ -90,7 +90,7 @@ impl<S: Stack> Machine for OtherSctp<S> {
 }
 
 impl<S: Stack> PeerEnd for OtherSctp<S> {
-    /// Directly over IP, as ours: what carries it in browsers has headers of its own.
+    /// Directly over IP, as ours; DTLS and UDP of browsers would add headers.
     fn headers(&self) -> u64 {
         IP_HEADER
     }
@@ -102,7 +102,7 @@ impl<S: Stack> PeerEnd for OtherSctp<S> {
     fn send(&mut self, now: Instant, payload: Bytes) {
         let reliability = Reliability::Full;
         let message = Outgoing { stream: 0, payload, unordered: false, reliability };
-        // Buffers are without bounds: one that is refused has no association.
+        // Buffers are unbounded, so a message is refused only without an association.
         self.ended |= self.stack.send(now, &message).is_err();
     }
 

@@ -31,9 +31,9 @@ pub(crate) struct QuicEnd {
     stream: Option<StreamId>,
     established: bool,
     failed: bool,
-    /// What the endpoint answers by itself.
+    /// Datagrams that the endpoint sends by itself.
     answers: VecDeque<Vec<u8>>,
-    /// What the stream had no room for.
+    /// Bytes for which the stream had no room.
     unsent: VecDeque<Bytes>,
     received: VecDeque<Bytes>,
     due: Option<Instant>,
@@ -171,7 +171,7 @@ impl QuicEnd {
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             self.received.push_back(chunk.bytes);
         }
-        // What it asks for is drained after every input anyway.
+        // Packets that this makes possible are polled after every input anyway.
         let _ = chunks.finalize();
     }
 

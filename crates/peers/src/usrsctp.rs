@@ -148,7 +148,7 @@ impl PeerEnd for UsrsctpEnd {
     }
 }
 
-/// What the program is asked.
+/// Requests to the program.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Request {
@@ -158,7 +158,7 @@ enum Request {
     Tick = b't',
 }
 
-/// What the program answers.
+/// Answers of the program.
 enum Record {
     Packet(Vec<u8>),
     Message(Vec<u8>),
@@ -166,7 +166,7 @@ enum Record {
     Ended,
 }
 
-/// The running program; dropped, it ends.
+/// The running program, which ends when this value is dropped.
 struct Program {
     child: Child,
     requests: BufWriter<ChildStdin>,
@@ -223,7 +223,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It has nothing to lose; an error means that it ended by itself.
+        // The program holds no state worth saving; an error means that it has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

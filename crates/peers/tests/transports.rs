@@ -51,7 +51,7 @@ fn every_transport_delivers_every_message_in_order_over_a_network_that_loses_som
     let plan = plan("rtt = \"100ms\"\nloss = \"3%\"", "50ms", 100, &all());
     for row in rows(&plan) {
         assert_eq!((row.undelivered, row.failed), (0, 0), "{row:?}");
-        // Something was lost, and repaired by at least one packet more; headers are counted.
+        // Packets were lost, and repair took at least one more packet; bytes include headers.
         assert!(row.latency.max > 20.0 && row.bytes > 110.0, "{row:?}");
         assert!(row.packets < 6.0 && row.needless < 1.0, "{row:?}");
     }
@@ -133,7 +133,7 @@ fn the_same_seed_gives_the_same_rows() {
 
 #[test]
 fn our_sender_is_as_fast_to_the_stacks_of_others_as_to_ours() {
-    // A margin that is not learned: what one lost SACK teaches is no difference between receivers.
+    // With a fixed margin a single lost SACK makes no receiver look slower than another.
     let policy = "{ preset = \"thin\", thin-detector = \"always\", rto-min-thin = \"1ms\", request-sack = \"always\", rto-margin = \"fixed\" }";
     let of = |receiver: &str| {
         format!("transport = \"sctp\", policy = {policy}, receiver = {{ {receiver} }}")

@@ -3,6 +3,8 @@
 use core::ops::{Index, IndexMut};
 use core::{fmt, iter};
 
+use base::Instant;
+
 /// Most paths of an association. TCP has one.
 pub const PATHS_MAX: usize = 8;
 
@@ -209,6 +211,16 @@ impl<T> PathTable<T> {
         iter::once(&mut self.first).chain(further)
     }
 
+    /// The earliest of the times of all paths, if any has one. Asked for each packet, mostly of one path.
+    #[inline]
+    pub fn earliest(&self, time: impl Fn(&T) -> Option<Instant>) -> Option<Instant> {
+        let first = time(&self.first);
+        match &self.further {
+            None => first,
+            Some(further) => further.iter().filter_map(time).chain(first).min(),
+        }
+    }
+
     /// The first path whose value meets a condition.
     #[inline]
     pub fn position(&self, condition: impl FnMut(&T) -> bool) -> Option<PathId> {
@@ -267,6 +279,21 @@ mod tests {
         let all = (0..=255).map(PathId::of_number).collect::<PathSet>();
         assert_eq!(all.len(), PATHS_MAX);
         assert!(!all.contains(PathId::at(PATHS_MAX)) && !all.contains(PathId::of_number(64)));
+    }
+
+    #[test]
+    fn the_earliest_time_is_that_of_any_path() {
+        let at = Instant::from_millis;
+        let earliest = |times: &[Option<u64>]| {
+            let mut table = PathTable::new(times[0]);
+            times[1..].iter().for_each(|time| _ = table.push(*time));
+            table.earliest(|time| time.map(at))
+        };
+        assert_eq!(earliest(&[None]), None);
+        assert_eq!(earliest(&[Some(3)]), Some(at(3)));
+        assert_eq!(earliest(&[None, Some(2), None]), Some(at(2)));
+        assert_eq!(earliest(&[Some(1), Some(2)]), Some(at(1)));
+        assert_eq!(earliest(&[Some(4), None, Some(3)]), Some(at(3)));
     }
 
     #[test]

@@ -75,7 +75,7 @@ sweep = { "parameters.alpha" = [0.1, 0.7] }
 "#;
     let plan = Plan::parse(text, Size::Normal, None).unwrap();
     let mut finished = run_all(&plan, 2).unwrap();
-    // One cell of the second seed is missing: the order of the rest is not that of all.
+    // One cell of the second seed is missing, so that the seed has no order of all cells.
     finished.remove(&Job { cell: 1, seed: 2 });
     conclude(&plan, &mut finished);
     conclude(&plan, &mut finished);

@@ -100,7 +100,7 @@ fn services_have_names_of_their_own_by_which_figures_tell_them_apart() {
     let mut other = Service::new(listen("23"), "127.0.0.1:23".parse().unwrap());
     options.services.push(other.clone());
     assert_eq!(options.check(), Ok(()));
-    // That of the first, which has none of its own.
+    // The name that the first service, which was given none, has by its port.
     other.name = "22".into();
     options.services[1] = other;
     assert_eq!(options.check(), Err(EdgeOptionsError::SameName("22".into())));

@@ -30,7 +30,7 @@ async fn a_relay_that_loses_half_reports_what_it_lost() {
         for number in 0..50u8 {
             client.send_to(&[number], relay).unwrap();
         }
-        // The last message tells that all before it have had their chance: order is kept.
+        // Since order is kept, the arrival of the last message shows that none is still under way.
         server.set_read_timeout(Some(std::time::Duration::from_millis(300))).unwrap();
         while let Ok((_, from)) = server.recv_from(&mut buffer) {
             server.send_to(&buffer[..1], from).unwrap();

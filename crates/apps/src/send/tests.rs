@@ -272,7 +272,7 @@ async fn a_closed_port_is_told_from_silence() {
     }
 }
 
-/// Runs a server on a thread of its own, which is killed without a word when the returned sender is dropped.
+/// Runs a server on a thread of its own, which ends without an ABORT when the returned sender is dropped.
 fn mortal_server(
     at: SocketAddr,
 ) -> (SocketAddr, std::sync::mpsc::Sender<()>, std::thread::JoinHandle<()>) {
@@ -296,7 +296,7 @@ fn mortal_server(
 #[tokio::test]
 async fn where_it_is_wanted_a_killed_server_is_connected_to_again_and_the_gap_is_reported() {
     let (address, kill, thread) = mortal_server("127.0.0.1:0".parse().unwrap());
-    // As many as take a good while longer than the second after which the client asks a silent server again.
+    // Enough messages to outlast the second after which the client contacts a silent server again.
     let mut options = quickly(address, 1_500);
     options.reconnect = true;
     options.patience = Duration::from_secs(5);
@@ -364,7 +364,7 @@ async fn a_full_disk_costs_the_files_and_neither_traffic_nor_report() {
 async fn what_was_sent_before_a_line_that_is_no_message_counts() {
     let (address, stop, serving) = server(|_| ()).await;
     let path = std::env::temp_dir().join(format!("thinstream-bad-line-{}", std::process::id()));
-    // The second message's length is beyond what an association takes.
+    // The second message is longer than an association accepts.
     let bytes = [&[0, 0, 0, 5][..], b"hello", &[0xff; 4]].concat();
     std::fs::write(&path, bytes).unwrap();
     let mut options = quickly(address, 1);
@@ -427,7 +427,7 @@ async fn a_server_is_known_by_its_first_key_and_another_key_is_one_clear_line() 
     assert_eq!(serving.await.unwrap().messages, 0);
 }
 
-/// A server for one key, and the lines that it tells.
+/// A server for one key, and the lines that it prints.
 async fn server_for(
     key: Fingerprint,
 ) -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>, tokio::task::JoinHandle<()>) {

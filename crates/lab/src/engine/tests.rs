@@ -49,7 +49,7 @@ fn an_offset_of_seeds_is_another_replication_and_its_runs_are_those_of_its_seeds
     let (all, later) = (run_all(&from(3, 0)).unwrap(), run_all(&from(1, 2)).unwrap());
     assert_eq!(later.keys().map(|job| job.seed).collect::<Vec<_>>(), [3, 3]);
     assert!(later.iter().all(|(job, results)| all[job] == *results));
-    // Results of other seeds do not mix, and those without an offset have the name that they always had.
+    // Results of different seeds do not mix; the name of results without an offset has not changed.
     assert_ne!(journal::fingerprint(&from(1, 2)), journal::fingerprint(&from(1, 0)));
     assert_ne!(journal::fingerprint(&from(1, 2)), journal::fingerprint(&from(1, 1)));
     let plain = Plan::parse(PLAN, Size::Normal, Some(1)).unwrap();
@@ -74,7 +74,7 @@ fn a_journal_that_was_cut_anywhere_keeps_what_is_whole() {
         assert!(part.finished.len() < finished.len() && part.good <= cut as u64);
         assert!(part.finished.iter().all(|(job, results)| finished[job] == *results));
     }
-    // A flipped bit spoils its line and what comes after.
+    // A flipped bit invalidates its line and all later ones.
     let mut spoilt = bytes.clone();
     let middle = bytes.len() / 2;
     spoilt[middle] ^= 1;

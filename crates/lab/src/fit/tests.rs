@@ -24,7 +24,7 @@ source = "here"
 "#
 );
 
-/// The row of the plan that is about no losses in particular.
+/// The row of the plan that names no loss rate.
 const ROW: &str = "measure = \"latency.mean\"\nvalue = \"40.0\"";
 
 fn plan(fit: &str) -> Plan {

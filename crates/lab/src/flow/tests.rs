@@ -20,7 +20,7 @@ fn meter(span: Duration) -> Rc<RefCell<GroupMeter>> {
     asked(&format!("latency = {{ {latency} }}\nretransmissions = {{}}\noverhead = {{}}"), span)
 }
 
-/// What the measures of a group have counted of these flows.
+/// Counts of a group's measures for these flows.
 fn results(group: &Rc<RefCell<GroupMeter>>, world: &World) -> Results {
     let mut results = Results::default();
     let flows: Vec<_> = world.flows.iter().map(|ends| ends.log.borrow().meter.clone()).collect();
@@ -117,7 +117,7 @@ fn a_lost_message_is_late_by_its_retransmission_and_holds_up_the_next_ones() {
         assert_eq!(counts, [Some(39.0), Some(1.0), None, None, None], "{protocol:?}");
         // Three duplicates, each 100 ms after the other, then a round trip: 300 + 50 + 50 + 50.
         assert_eq!(order("latency.max", "1"), Some(450.0));
-        // The next message waited for it: 100 ms less.
+        // The next message waited for the repair: 100 ms less.
         assert_eq!(order("latency.max", "0"), Some(350.0));
         assert_eq!(order("transport_latency.max", "0"), Some(50.0), "it had arrived");
         assert_eq!(results.value("in_order_delay.max", &[]), Some(300.0));
@@ -186,7 +186,7 @@ fn a_greedy_flow_of_messages_fills_the_link_though_no_measure_follows_them() {
     }
 }
 
-/// How long transfers took.
+/// Durations of the transfers.
 #[derive(Debug)]
 struct Durations(Rc<RefCell<Vec<Duration>>>);
 
@@ -223,7 +223,7 @@ fn transfers_have_a_connection_each_and_all_are_complete() {
     assert!((60..150).contains(&group.due), "{}", group.due);
     assert_eq!(group.delivered, group.due);
     assert_eq!(durations.borrow().len() as u64, group.due);
-    // The least takes SYN and data: one and a half round trips.
+    // The shortest transfer takes SYN and data: one and a half round trips.
     let least = *durations.borrow().iter().min().unwrap();
     assert!((60..62).contains(&least.as_millis()), "{least}");
 }
@@ -261,7 +261,7 @@ fn messages_of_one_instant_leave_in_packets_of_their_own_over_both_transports() 
         let group = flow.group.borrow();
         assert_eq!((group.due, group.delivered), (120, 120));
         let packets = world.flows[0].log.borrow().meter.packets;
-        // And those of the handshake, of heartbeats and of the end.
+        // The rest are packets of the handshake, heartbeats and the end.
         assert!((120..=126).contains(&packets), "{:?}: {packets}", transport.protocol());
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn delivery(index: u64, due: u64, delivered: u64) -> Delivery {
     }
 }
 
-/// A group of which this is asked, in a window from 1 s to 11 s.
+/// A group of flows with the measures that a plan's text asks for, in a window from 1 s to 11 s.
 pub(super) struct Watched {
     group: GroupMeter,
     flows: Vec<FlowMeter>,
@@ -39,7 +39,7 @@ impl Watched {
         Watched { group: section.meter("x", at(1000)..at(11_000), lost), flows: Vec::new() }
     }
 
-    /// Flow 0 unless another is named.
+    /// Reports an event of flow 0.
     pub(super) fn see(&mut self, seen: Seen<'_>) {
         self.see_of(0, seen);
     }
@@ -84,7 +84,7 @@ fn only_what_lies_in_the_window_counts() {
     assert_eq!(watched.value("latency.count"), Some(3.0));
     assert_eq!(watched.value("latency.max"), Some(200.0));
     assert_eq!(watched.value("messages.undelivered"), Some(1.0));
-    // One took longer, one never came, of four.
+    // Of four messages one took longer and one never arrived.
     assert_eq!(watched.value("latency.beyond[limit=100ms]"), Some(50.0));
     assert_eq!(watched.value("goodput.sum"), Some(2.0), "2500 bytes in 10 s");
 }
@@ -175,7 +175,7 @@ fn fairness_is_one_for_equal_shares_and_one_nth_for_one_winner() {
 #[test]
 fn a_slower_player_forgives_more() {
     let mut watched = Watched::new("late = { pre_buffer = \"1s\", ratios = [1.0, 2.0] }");
-    // Begins to play at 1.1 s + 1 s. The second is due 1 s of media later, the third 2 s.
+    // Playback begins at 1.1 s + 1 s. The second message is due 1 s of media later, the third 2 s.
     for (index, due, delivered) in
         [(0, 1000, 1100), (1, 2000, 3101), (2, 3000, 6100), (3, 4000, 8200)]
     {
@@ -183,7 +183,7 @@ fn a_slower_player_forgives_more() {
     }
     assert_eq!(watched.value("late.share[ratio=1]"), Some(75.0));
     assert_eq!(watched.value("late.share[ratio=2]"), Some(25.0));
-    // The last one came 6.1 s after the player began, with 3 s of media before it; the third 4 s with 2 s.
+    // The last message arrived 6.1 s after playback began, with 3 s of media before it; the third 4 s, with 2 s.
     let needed = watched.value("late.needed_ratio").unwrap();
     assert!((needed - 6.1 / 3.0).abs() < 1e-9, "{needed}");
 }
@@ -214,7 +214,7 @@ fn retransmissions_are_told_by_order_and_cause_with_their_needless_share() {
     assert_eq!(watched.value("retransmissions.spurious_share"), Some(25.0));
     let needless = "retransmissions.spurious_share[order=1,cause=fast]";
     assert_eq!(watched.value(needless), Some(50.0));
-    // Of all orders.
+    // Retransmissions of all orders together.
     assert_eq!(watched.value("retransmissions.share[cause=timeout]"), Some(50.0));
     assert_eq!(watched.value("retransmissions.spurious_share[cause=fast]"), Some(50.0));
     assert_eq!(watched.value("retransmissions.spurious_share[cause=early]"), None);
@@ -292,7 +292,7 @@ fn traffic_is_told_as_the_papers_tables_do() {
 fn shares_beyond_a_limit_are_told_of_both_layers() {
     let mut watched =
         Watched::new("latency = { at = [\"application\", \"transport\"], limits = [\"100ms\"] }");
-    // It had arrived in time, and waited for another one.
+    // The message had arrived in time, and waited for an earlier one.
     let waited = Delivery { arrived: at(2050), ..delivery(0, 2000, 2300) };
     watched.see(Seen::Delivered(&waited));
     watched.see(Seen::Delivered(&delivery(1, 3000, 3050)));
@@ -303,7 +303,7 @@ fn shares_beyond_a_limit_are_told_of_both_layers() {
 #[test]
 fn a_trace_sees_latency_begin_when_a_message_leaves() {
     let mut watched = Watched::new("latency = { since = \"sent\" }");
-    // It waited 200 ms for room.
+    // The message waited 200 ms for room in the send buffer.
     watched.see(Seen::Delivered(&Delivery { sent: at(2200), ..delivery(0, 2000, 2260) }));
     assert_eq!(watched.value("latency.max"), Some(60.0));
 }

@@ -338,7 +338,7 @@ fn a_key_that_names_several_flows_varies_them_together() {
     let plan = parse(&text).unwrap();
     assert_eq!(plan.cells.len(), 12);
     for (index, (cell, _)) in plan.cells.iter().enumerate() {
-        // It sorts before "flow.thin.policy".
+        // This key sorts before "flow.thin.policy".
         let (key, value) = &cell.texts()[0];
         assert!(key.contains("thin, tcp"), "{key}");
         let of = |flow: usize| flows(&plan, index).flows[flow].workload.arrivals.0.to_string();
@@ -381,7 +381,7 @@ fn what_is_expected_of_a_value_that_the_sweep_does_not_have_is_refused() {
     let from = "where = { \"flow.thin.policy\" = \"thin\" }";
     let error = refused(from, "where = { \"flow.thin.policy\" = \"thick\" }");
     assert!(error.contains("never \"thick\"; [sweep] has lksctp, thin, mod"), "{error}");
-    // What a small version leaves out is no mistake, nor is what is varied otherwise now.
+    // A key that the small version leaves out, or varies in another way, is no error.
     let at = PLAN.replacen(from, "where = { \"network.rtt\" = \"0ms\" }", 1);
     assert!(Plan::parse(&at, Size::Small, None).is_ok());
     let other = ("network.rtt", &["30ms".to_owned()][..]);
@@ -445,7 +445,7 @@ fn the_shortest_way_leaves_jitter_out_and_counts_lines_and_extra_time() {
         let plan = parse(&PLAN.replacen(from, to, 1)).unwrap();
         flows(&plan, 0).shortest_way().unwrap()
     };
-    // The sweep makes the round trip 0; what is said of a direction alone stays.
+    // The sweep sets the round trip to 0; settings of one direction stay.
     let rtt = "rtt = \"50ms\"";
     assert_eq!(way(rtt, rtt), Duration::ZERO);
     let forward = "rtt = \"50ms\"\nforward = { delay = \"30ms\", jitter = \"10ms\" }";

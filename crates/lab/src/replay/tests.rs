@@ -38,7 +38,7 @@ fn lossy() -> String {
     PLAN.replace("rtt = \"100ms\"", "rtt = \"100ms\"\nloss = \"5%\"")
 }
 
-/// What the sender's capture of a flow tells, and the receiver's.
+/// Reports of the sender's and of the receiver's capture of a flow.
 fn captured(plan: &str, flow: &str) -> [Vec<u8>; 2] {
     let [sender, receiver, _] = recorded(plan, flow);
     [sender, receiver]
@@ -51,7 +51,7 @@ fn messages(recording: &Recording) -> Vec<(Duration, usize)> {
     all.iter().map(|(at, size)| (at.saturating_sub(begin), *size)).collect()
 }
 
-/// What flow number `flow` of the plan sends.
+/// Messages that flow number `flow` of the plan sends.
 fn written(plan: &str, flow: usize) -> Vec<(Duration, usize)> {
     let plan = Plan::parse(plan, Size::Normal, None).unwrap();
     let Subject::Flows(flows) = &plan.base.subject else { unreachable!() };
@@ -74,7 +74,7 @@ fn assert_alike(found: &[(Duration, usize)], expected: &[(Duration, usize)], wha
     assert_alike_but(found, expected, what, 20);
 }
 
-/// One message in this many may have waited.
+/// One in this number of messages may have waited.
 fn assert_alike_but(
     found: &[(Duration, usize)],
     expected: &[(Duration, usize)],
@@ -138,7 +138,7 @@ fn losses_change_nothing_of_what_was_sent_but_what_had_to_wait() {
     let (loss, expected) = (lossy(), written(PLAN, 0));
     let [sender, receiver] = captured(&loss, "sctp");
     assert_alike_but(&messages(&recording_of_file(&sender, None).unwrap()), &expected, "sctp", 5);
-    // At the receiver what was lost on the way is missing at first: it is known by its numbers.
+    // In the receiver's capture the first transmission of lost data is missing: gaps in the numbers show it.
     let arrived = messages(&recording_of_file(&receiver, None).unwrap());
     assert_eq!(sizes(&arrived), sizes(&expected));
     assert!(arrived.is_sorted_by_key(|(at, _)| *at));

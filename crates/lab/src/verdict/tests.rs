@@ -16,7 +16,7 @@ fn a_number_is_the_same_where_the_interval_is_within_its_tolerance() {
     for (mean, half, expected) in [
         (100.0, 0.0, Word::Same),
         (109.0, 0.5, Word::Same),
-        // The mean is inside and well known: half of the tolerance either way.
+        // The mean is inside, and its interval is narrow: half of the tolerance either way.
         (109.0, 5.0, Word::Same),
         (109.0, 5.1, Word::NotDecided),
         // The mean is outside, the interval touches.
@@ -33,7 +33,7 @@ fn few_runs_cannot_tell_what_is_the_same() {
     // Two seeds: Student's interval holds nearly everything.
     assert_eq!(word("value = 3.5", 2.62, 0.62), Word::NotDecided);
     assert_eq!(word("value = 261", 284.0, 184.0), Word::NotDecided);
-    // More runs of the same decide, for or against.
+    // More runs decide, for or against.
     assert_eq!(word("value = 261", 284.0, 10.0), Word::Same);
     assert_eq!(word("value = 3.5", 2.62, 0.3), Word::Differs);
 }
@@ -136,7 +136,7 @@ fn one_run_decides_nothing_whether_the_plan_or_the_command_asks_for_it() {
         let (word, ..) = only(&plan(row, seeds, asked));
         assert_eq!(word, expected, "{seeds}, {asked:?}");
     }
-    // A number that only one of several seeds has is of one run, too.
+    // A number that only one of several seeds has counts as one run, too.
     let plan = plan(row, "seeds = 3", None);
     let mut finished = run_all(&plan).unwrap();
     for (_, results) in finished.iter_mut().filter(|(job, _)| job.seed > 1) {

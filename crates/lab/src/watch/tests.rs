@@ -113,7 +113,7 @@ fn what_no_ladder_can_show_is_told() {
     }
 }
 
-/// A file to be looked at afterwards.
+/// A file that the test reads afterwards.
 #[derive(Clone, Default)]
 struct Shared(Rc<RefCell<Vec<u8>>>);
 

@@ -71,12 +71,12 @@ fn run(network: &Network, flows: &[FlowConfig]) -> (World, Vec<f64>) {
 
 #[test]
 fn flows_enter_and_leave_a_chain_where_they_say() {
-    // One over both links, one over each alone.
+    // One flow over both links, one over each link alone.
     let hops = vec![Directions::both(link(4, 5)), Directions::both(link(8, 5))];
     let ways = vec![0..2, 0..1, 1..2];
     let flows = [greedy(false), greedy(false), greedy(false)];
     let (world, mbit) = run(&Network::Chain { hops, ways }, &flows);
-    // What each link carries is what its flows get, headers apart.
+    // The bytes on each link are those that its flows deliver, plus headers.
     assert!((3.4..4.0).contains(&(mbit[0] + mbit[1])), "{mbit:?}");
     assert!((7.0..8.0).contains(&(mbit[0] + mbit[2])), "{mbit:?}");
     assert!(mbit.iter().all(|rate| *rate > 0.2), "{mbit:?}");

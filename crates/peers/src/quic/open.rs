@@ -24,7 +24,7 @@ const FINISHED: u8 = 20;
 /// About what a server's certificate and its proof take.
 const CERTIFICATE: usize = 900;
 
-/// Open to everybody.
+/// The key protects nothing.
 #[derive(Debug)]
 pub(super) struct Open;
 

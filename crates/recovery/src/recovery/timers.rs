@@ -184,7 +184,7 @@ impl Recovery {
             let mechanisms = path.mechanisms.as_ref().and_then(|mechanisms| mechanisms.due());
             Instant::earliest(&[t3_rtx, path.early_timer, mechanisms])
         };
-        self.paths.values().filter_map(due).min()
+        self.paths.earliest(due)
     }
 
     /// The smallest packet on `path` that the peer has not reported within a round trip, if the peer reports gaps.

@@ -78,7 +78,7 @@ impl Paths {
 
     /// Earliest deadline of heartbeats: the next one, the loss of one, or its absence as evidence.
     pub(crate) fn next_heartbeat(&self) -> Option<Instant> {
-        self.list.values().filter_map(|path| path.heartbeat.next()).min()
+        self.list.earliest(|path| path.heartbeat.next())
     }
 
     /// Whether the HEARTBEAT in flight on a path was lost; ends its wait if so.

@@ -84,8 +84,7 @@ impl Paths {
 
     /// Earliest deadline of discovery on all paths.
     pub(crate) fn next_mtu_timeout(&self) -> Option<Instant> {
-        let discoveries = self.list.values().filter_map(|path| path.discovery.as_ref());
-        discoveries.filter_map(|discovery| discovery.next_timeout()).min()
+        self.list.earliest(|path| path.discovery.as_ref()?.next_timeout())
     }
 
     /// Runs discovery on a path at `now`; returns the probe to send.

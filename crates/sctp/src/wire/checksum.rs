@@ -11,12 +11,22 @@ struct Beginning([u8; 16]);
 
 /// The correct checksum of `packet`, whose checksum field counts as 0.
 pub(crate) fn compute(packet: &[u8]) -> u32 {
-    let (first, after) = packet.split_at(packet.len().min(16));
-    let mut beginning = Beginning([0; 16]);
-    let beginning = &mut beginning.0[..first.len()];
-    beginning.copy_from_slice(first);
-    put(beginning, 0);
-    crc32c::crc32c_append(crc32c::crc32c(beginning), after)
+    let Some((first, after)) = packet.split_first_chunk() else {
+        return compute_short(packet);
+    };
+    let mut beginning = Beginning(*first);
+    put(&mut beginning.0, 0);
+    crc32c::crc32c_append(crc32c::crc32c(&beginning.0), after)
+}
+
+/// As [`compute`], for a packet without room for a chunk.
+#[cold]
+fn compute_short(packet: &[u8]) -> u32 {
+    let mut copy = [0; 16];
+    let copy = &mut copy[..packet.len()];
+    copy.copy_from_slice(packet);
+    put(copy, 0);
+    crc32c::crc32c(copy)
 }
 
 /// The checksum in `packet`. CRC32c is least significant byte first, unlike all other fields (appendix A of RFC

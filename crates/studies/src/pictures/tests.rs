@@ -97,7 +97,7 @@ fn a_part_fills_a_packet_unless_it_is_given() {
     assert!(tiny.check().unwrap_err().contains("`part` is 0"));
 }
 
-/// Small pictures on a faster line, so that it does not take long.
+/// Small pictures on a faster line keep the test short.
 fn small(carriage: &str, loss: &str, seed: u64) -> Results {
     let parameters = json!({
         "carriage": carriage, "loss": loss, "width": 48, "height": 36, "looks": [3, 6, 9], "part": 200,
@@ -196,7 +196,7 @@ fn how_often_eight_streams_are_ahead_of_one_is_counted_where_the_two_differ() {
             CellResults { keys, results }
         })
         .collect();
-    // Bytes nowhere differ, and at 9 % there is no run in one stream.
+    // The numbers of bytes are equal everywhere, and at 9 % there is no run in one stream.
     let rows = compare(&cells);
     let [(1, row)] = rows.as_slice() else { panic!("{rows:?}") };
     assert_eq!((row.measure.as_str(), row.labels[0].1.as_str()), ("ahead", "pixels"));

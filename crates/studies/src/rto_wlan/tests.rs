@@ -197,7 +197,7 @@ fn cells_are_ranked_apart_for_what_else_was_swept() {
         cell("0.1", "average", 5.0),
         cell("0.2", "average", 7.0),
     ];
-    // What is not finished has no rank, and takes none.
+    // An unfinished transfer has no rank, and takes none from others.
     cells[5].1.rows.clear();
     let rows = transfer::rank(&as_results(&cells));
     let of = |measure: &str| {
@@ -227,7 +227,7 @@ fn a_sweep_over_all_pairs_of_table_2_says_how_far_its_order_is_that_of_the_paper
     };
     assert_eq!(agreement(&|rank| 1000.0 - f64::from(rank)), Some(1.0));
     assert_eq!(agreement(&|rank| f64::from(rank)), Some(-1.0));
-    // All alike have no order.
+    // Equal numbers have no order.
     assert_eq!(agreement(&|_| 3.0), None);
     let one = [cell(Pair::new(7, 7), 1.0)];
     assert!(

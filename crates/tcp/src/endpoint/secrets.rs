@@ -75,19 +75,23 @@ mod tests {
     }
 
     #[test]
-    fn another_seed_gives_other_initial_sequence_numbers() {
+    fn another_seed_gives_other_initial_sequence_numbers_and_timestamps() {
         let address = |text: &str| text.parse::<SocketAddr>().unwrap();
         let (local, remote) = (address("10.0.0.1:80"), address("10.0.0.2:4000"));
-        let first = |seed| {
+        let secrets = |seed| {
             let mut random = RandomStream::new(seed, Purpose("test", 0));
-            let secrets = Secrets::draw(&EndpointOptions::default(), &mut random);
-            secrets.initial_sequence(Instant::ZERO, local, remote).0
+            Secrets::draw(&EndpointOptions::default(), &mut random)
         };
-        let mut numbers: Vec<u32> = (0..1000).map(first).collect();
-        // The numbers are spread over the whole space: none reveals another.
-        numbers.sort_unstable();
-        numbers.dedup();
-        assert!(numbers.len() > 995);
-        assert!(numbers[100] < 1 << 30 && numbers[900] > 3 << 30);
+        let sequence = |own: &Secrets| own.initial_sequence(Instant::ZERO, local, remote).0;
+        let offset = |own: &Secrets| own.timestamp_offset(local, remote);
+        let kinds: [&dyn Fn(&Secrets) -> u32; 2] = [&sequence, &offset];
+        for kind in kinds {
+            let mut numbers: Vec<u32> = (0..1000).map(|seed| kind(&secrets(seed))).collect();
+            // The numbers are spread over the whole space: none reveals another.
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert!(numbers.len() > 995);
+            assert!(numbers[100] < 1 << 30 && numbers[900] > 3 << 30);
+        }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::edge::Service;
 
-/// A system with these connections.
+/// A kernel that reports these connections.
 #[derive(Default)]
 struct Connections(&'static str);
 

@@ -27,7 +27,7 @@ latency = {}
 cost = {}
 "#;
 
-/// The plan with these targets, in their own cells alone, and its table and what is not as known.
+/// Runs the plan with these targets in their own cells only; returns its table and the targets whose result differs from the plan's note.
 fn judged(targets: &str) -> (String, Vec<String>) {
     let mut plan = Plan::parse(&format!("{PLAN}{targets}"), Size::Normal, None).unwrap();
     plan.keep_distributions();

@@ -60,7 +60,7 @@ fn bytes_are_delivered_message_by_message_however_segments_cut_them() {
     let times = |delivery: Delivery| (delivery.index, delivery.sent, delivery.arrived);
     assert_eq!(notes.poll_delivered(at(90), 30).map(times), Some((0, at(5), at(90))));
     assert_eq!(notes.poll_delivered(at(90), 30).map(times), Some((1, at(6), at(90))));
-    // The third was there long before, and waited for the order.
+    // The third message had arrived long before, and waited for the order.
     assert_eq!(notes.poll_delivered(at(90), 30).map(times), Some((2, at(6), at(20))));
     assert_eq!(notes.poll_delivered(at(90), 30), None);
 }

@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<Expectation, String> {
 #[test]
 fn a_row_that_no_effect_would_meet_is_refused() {
     for text in [
-        // Its own number is so near 1 that the least room reaches there.
+        // The paper's number is so near 1 that the smallest tolerance includes 1.
         "value = 1.01\nover = \"other\"\ntolerance = 1",
         "value = 0.99\nover = \"other\"\ntolerance = 1",
         "value = 2\nwithin = 1\nover = \"other\"",
@@ -24,7 +24,7 @@ fn a_row_that_no_effect_would_meet_is_refused() {
         let error = read(text).unwrap_err();
         assert!(error.contains("which is no effect"), "{text}: {error}");
     }
-    // Some measures have a value without effect of their own.
+    // For some measures the value without an effect is not 1.
     let needed = "measure = \"late.needed_ratio\"\nsource = \"s\"\nvalue = 1.05\nwithin = 0.15";
     let needed: Expectation = toml::from_str(needed).unwrap();
     assert!(needed.check_values().unwrap_err().contains("would be met by 1"));

@@ -63,7 +63,7 @@ fn the_drive_has_the_round_trips_that_were_recorded() {
     let mean = trips.iter().sum::<f64>() / trips.len() as f64;
     within_a_hundredth(mean, 29.63);
     assert_eq!((trips[0], trips[14_383]), (14., 2480.));
-    // However often it repeats, and wherever packets are in between.
+    // The density holds in every repetition, for packets at any phase.
     let dense = round_trips("5g-drive", 400_000, Duration::from_millis(11));
     for (share, source) in [(0.5, 19.), (0.9, 28.)] {
         within_a_hundredth(quantile(&dense, share), source);
@@ -72,7 +72,7 @@ fn the_drive_has_the_round_trips_that_were_recorded() {
 
 #[test]
 fn wifi_has_the_times_that_its_published_chances_make() {
-    // Quantiles by the chances alone; far enough apart that no frame waits for the one before.
+    // Quantiles of the model alone: frames are so far apart that none waits for the previous one.
     for (name, quantiles) in [
         ("wifi-near", [(0.5, 1.932), (0.9, 4.832), (0.99, 10.47)]),
         ("wifi-mid", [(0.5, 3.412), (0.9, 12.66), (0.99, 89.75)]),

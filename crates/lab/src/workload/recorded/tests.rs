@@ -16,7 +16,7 @@ fn due(recording: &Recording, flow: usize, stream: Option<&str>) -> Vec<(u64, us
 fn flows_take_streams_in_turn_or_the_one_that_is_named() {
     let recording = Recording::parse(TABLE).unwrap();
     assert_eq!((recording.count(), recording.duration().as_nanos()), (3, 2_000_000_001));
-    // What is longer than 64 bytes goes in parts, and what is due at the end or later not at all.
+    // Messages longer than 64 bytes are split; those due at the end or later are not sent.
     assert_eq!(due(&recording, 0, None), [(1500, 64), (1500, 36)]);
     assert_eq!(due(&recording, 1, None), [(1000, 40)]);
     assert_eq!(due(&recording, 2, None), due(&recording, 0, None));
