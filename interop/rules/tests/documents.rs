@@ -172,3 +172,30 @@ fn every_link_leads_to_a_file_and_a_heading() {
     assert!(read > 100, "only {read} links");
     assert!(faults.is_empty(), "these links lead nowhere: {faults:#?}");
 }
+
+/// The numbers of a version such as `0.2.0`.
+fn version(text: &str) -> [u32; 3] {
+    let numbers: Vec<u32> = text.split('.').filter_map(|number| number.parse().ok()).collect();
+    numbers.try_into().unwrap_or_else(|_| panic!("{text} is no version"))
+}
+
+#[test]
+fn the_changelog_names_the_version_that_comes_next() {
+    let changes = std::fs::read_to_string(root().join("CHANGELOG.md")).unwrap();
+    let (unreleased, released) = changes
+        .split_once("\n## [Unreleased]\n")
+        .and_then(|(_, rest)| rest.split_once("\n## ["))
+        .expect("a section [Unreleased] before that of the last release");
+    let last = version(released.split(']').next().unwrap_or_default());
+    if !unreleased.lines().any(|line| line.starts_with("- ")) {
+        return;
+    }
+    // `make semver` says whether the changes may have this version.
+    let (_, next) = unreleased.split_once("\nThe next version is ").expect("the next version");
+    let next = version(next.split([' ', ':', ';']).next().unwrap_or_default());
+    assert!(next > last, "{next:?} does not follow {last:?}");
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let own = manifest.lines().find_map(|line| line.strip_prefix("version = \"")).unwrap();
+    let own = version(own.trim_end_matches('"'));
+    assert!(own == last || own == next, "the crates are of {own:?}");
+}
