@@ -209,7 +209,7 @@ fn the_container_file_holds_one_program_that_is_not_root() {
     if !has("buildah") {
         return;
     }
-    let scratch = Scratch::new("image");
+    let scratch = Scratch::new();
     fs::copy(PROGRAM, scratch.folder("context").join("thinstream-test")).unwrap();
     let (images, state) = (scratch.folder("images"), scratch.folder("state"));
     let buildah = |arguments: &[&str]| {
