@@ -110,7 +110,7 @@ impl Server {
             return Err(AcceptError::BothLite);
         }
         let host = signalled_from.map(Host::from);
-        self.peers.admit(host, &self.options.limits, &self.offers)?;
+        self.peers.admit(host, &self.options.limits, self.offers.hosts())?;
         let own = self.fresh_credentials();
         let role = offer.setup.answer(self.options.role);
         let mut answer = self.describe(&own, role.into(), addresses);
