@@ -162,7 +162,7 @@ impl Server {
         }
     }
 
-    /// A peer that described itself in so many bytes.
+    /// A peer, as its description, of this length in bytes, says.
     fn begin(
         &mut self,
         now: Instant,
