@@ -162,7 +162,7 @@ impl Server {
         }
     }
 
-    /// A peer, as its description, of this length in bytes, says.
+    /// The peer that a description of this many bytes is of.
     fn begin(
         &mut self,
         now: Instant,
