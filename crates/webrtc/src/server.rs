@@ -110,7 +110,7 @@ impl Server {
             return Err(AcceptError::BothLite);
         }
         let host = signalled_from.map(Host::from);
-        self.peers.admit(host, &self.options.limits, &self.offers)?;
+        self.peers.admit(host, &self.options.limits, self.offers.hosts())?;
         let own = self.fresh_credentials();
         let role = offer.setup.answer(self.options.role);
         let mut answer = self.describe(&own, role.into(), addresses);
@@ -162,7 +162,7 @@ impl Server {
         }
     }
 
-    /// A peer that described itself in so many bytes.
+    /// The peer that a description of this many bytes is of.
     fn begin(
         &mut self,
         now: Instant,

@@ -11,7 +11,7 @@ use super::setting::{Setting, SettingError};
 /// Why the setting was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// It is out of its bounds.
+    /// The setting is out of its bounds.
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The link takes no such change.
@@ -19,7 +19,7 @@ pub enum ChangeError {
     Link(#[from] LinkError),
 }
 
-/// Those behind the page's HTTP: they answer offers, and have a link and messages that can be set.
+/// What is behind the HTTP of the page: it answers offers, and has a link and messages that can be set.
 pub trait Signalling: Send + Sync + 'static {
     /// Answers an offer of a page, whose connection has this policy; `between` are the hosts of the page and of this side.
     ///

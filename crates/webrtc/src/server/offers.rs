@@ -29,10 +29,6 @@ struct Offer {
 }
 
 impl Offers {
-    pub(super) fn len(&self) -> usize {
-        self.waiting.len()
-    }
-
     /// Where the offers went.
     pub(super) fn hosts(&self) -> impl Iterator<Item = Option<Host>> {
         self.waiting.values().map(|offer| offer.host)
@@ -64,7 +60,7 @@ impl Server {
     ) -> Result<(PeerId, Description), AcceptError> {
         let host = signalled_to.map(Host::from);
         self.offers.give_up(now);
-        self.peers.admit(host, &self.options.limits, &self.offers)?;
+        self.peers.admit(host, &self.options.limits, self.offers.hosts())?;
         let own = self.fresh_credentials();
         let offer = self.describe(&own, Setup::ActPass, addresses);
         let id = self.peers.reserve();

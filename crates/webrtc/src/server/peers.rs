@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::{Host, Instant, Machine};
 
-use super::offers::Offers;
 use super::{AcceptError, ServerLimits};
 use crate::ice::IceLite;
 use crate::peer::{Peer, PeerEvent};
@@ -44,22 +43,23 @@ impl Peers {
         self.slots.len()
     }
 
-    /// Whether there is room for one more beside the peers and the offers that wait.
+    /// Whether there is room for one more beside the peers and the offers that wait, by the hosts that they went to.
     pub(super) fn admit(
         &self,
         host: Option<Host>,
         limits: &ServerLimits,
-        offers: &Offers,
+        offers: impl Iterator<Item = Option<Host>>,
     ) -> Result<(), AcceptError> {
-        let (mut waiting, mut of_host, mut waiting_of_host) = (0, 0, 0);
+        let (mut all, mut waiting, mut of_host, mut waiting_of_host) = (0, 0, 0, 0);
         let peers = self.slots.values().map(|slot| (slot.host, slot.waits));
-        for (place, waits) in peers.chain(offers.hosts().map(|host| (host, true))) {
+        for (place, waits) in peers.chain(offers.map(|host| (host, true))) {
             let is_of_host = host.is_some() && place == host;
+            all += 1;
             waiting += usize::from(waits);
             of_host += usize::from(is_of_host);
             waiting_of_host += usize::from(is_of_host && waits);
         }
-        if self.slots.len() + offers.len() >= limits.peers || waiting >= limits.waiting {
+        if all >= limits.peers || waiting >= limits.waiting {
             Err(AcceptError::TooMany)
         } else if waiting_of_host >= limits.waiting_per_host {
             Err(AcceptError::TooManyOfHost)
