@@ -206,6 +206,11 @@ fn the_container_file_holds_one_program_that_is_not_root() {
     let binary = format!("BINARY=thinstream-{}-x86_64-linux ", env!("CARGO_PKG_VERSION"));
     assert!(file.contains(&binary), "no {binary} in {file}");
 
+    let is_root = std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").unwrap()) == 0;
+    if !is_root {
+        println!("SKIPPED image: only root can make it in a root of its own");
+        return;
+    }
     if !has("buildah") {
         return;
     }
