@@ -99,6 +99,7 @@ impl AckDelay {
         self.base.on_sample(now, measured);
         self.excused = None;
         if !alone {
+            self.requests.on_crowded_round_trip(measured, self.base.get().unwrap_or(measured));
             return;
         }
         self.requests.on_round_trip(asked, measured, self.base.get().unwrap_or(measured));

@@ -78,6 +78,15 @@ impl AckRequests {
         }
     }
 
+    /// Records the round trip of a packet that others followed before its acknowledgement. During a run of requests each of
+    /// those was followed by one: round trips longer than the time between messages may be those of a queue that requests fill.
+    pub(crate) fn on_crowded_round_trip(&mut self, measured: Duration, least: Duration) {
+        if self.left > 0 {
+            self.left -= 1;
+            self.judge(measured, least);
+        }
+    }
+
     /// Stops requests for a while if the path has a standing queue.
     fn judge(&mut self, measured: Duration, least: Duration) {
         let micros = measured.as_micros_u32();
@@ -187,6 +196,27 @@ mod tests {
         assert!((120..170).contains(&few), "{few}");
         let again = asked(2000, delay, |packet| if (100..200).contains(&packet) { 30 } else { 0 });
         assert!((1700..1950).contains(&again), "{again}");
+    }
+
+    #[test]
+    fn a_queue_as_long_as_the_time_between_messages_ends_requests_too() {
+        // After forty packets that travel alone, each is followed by others before its acknowledgement.
+        let asked_with = |queue: u64| {
+            let (mut requests, mut asked) = (AckRequests::default(), 0);
+            for packet in 0..200 {
+                let asks = requests.is_wanted();
+                let late = if asks { Duration::ZERO } else { LATE_AT_FIRST * 2 };
+                if packet < 40 {
+                    requests.on_round_trip(asks, LEAST + late, LEAST);
+                } else {
+                    asked += u64::from(asks);
+                    requests.on_crowded_round_trip(LEAST + Duration::from_millis(queue), LEAST);
+                }
+            }
+            asked
+        };
+        assert_eq!([0, 20].map(asked_with), [29, 29], "a run comes to its end");
+        assert_eq!(asked_with(30), 14, "eight behind those whose judgement had begun");
     }
 
     #[test]
