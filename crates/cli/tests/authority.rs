@@ -88,7 +88,7 @@ fn a_server_and_clients_with_certificates_of_an_authority_meet_and_others_do_not
     // The server refuses this client, and says nothing.
     let at = format!("127.0.0.1:{port}");
     let (done, text) = send(folder, &at, "--ca ours.pem --key stranger.pem");
-    assert!(!done && text.contains("may not accept this side's key"), "{text}");
+    assert!(!done && text.contains("does not accept this side's key"), "{text}");
     // The client refuses this server: its authority is another.
     let (done, text) = send(folder, &at, "--ca theirs.pem --key client.pem");
     assert!(!done && text.contains("is not trusted"), "{text}");

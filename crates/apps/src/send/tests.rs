@@ -458,7 +458,7 @@ async fn a_client_without_an_authorised_key_is_told_of_on_both_sides_and_one_wit
     let connect_timeout = Duration::from_secs(2);
     let options = SendOptions { identity: Some(stranger), connect_timeout, ..options };
     let text = told(&options).await.1.unwrap_err().to_string();
-    assert!(text.contains("may not accept this side's key") && text.contains(&key), "{text}");
+    assert!(text.contains("does not accept this side's key") && text.contains(&key), "{text}");
     let mut said = Vec::new();
     while let Ok(line) = lines.try_recv() {
         said.push(line);

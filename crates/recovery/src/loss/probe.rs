@@ -80,8 +80,6 @@ pub struct Probe {
     behind: bool,
     /// Whether the last probe whose way is known was answered within a timeout.
     passes: bool,
-    /// When the peer last reported data.
-    delivered_at: Option<Instant>,
 }
 
 impl Mechanism for Probe {
@@ -152,15 +150,9 @@ impl Probe {
         self.behind &= !passes;
     }
 
-    /// The peer reports a packet that was sent at `sent_at`.
-    pub(crate) fn on_delivered(&mut self, now: Instant, sent_at: Instant) {
+    /// A packet that was sent at `sent_at` arrived.
+    pub(crate) fn on_delivered(&mut self, sent_at: Instant) {
         self.behind &= self.asked_at.is_some_and(|at| sent_at <= at);
-        self.delivered_at = Some(now);
-    }
-
-    /// Whether the peer reported data less than `rto` ago: the path works, and one packet is missing.
-    pub(crate) fn delivers(&self, now: Instant, rto: Duration) -> bool {
-        self.delivered_at.is_some_and(|at| now.since(at) < rto)
     }
 
     /// Whether the probe was sent behind other packets, on a line that may be narrow, and nothing that was sent after it has

@@ -52,6 +52,11 @@ pub struct Situation {
     pub srtt: Duration,
 }
 
+/// Microseconds since the origin, from 1, modulo 2^32.
+fn micros(at: Instant) -> u32 {
+    ((at.as_nanos() / 1000) as u32).max(1)
+}
+
 /// RACK's state of a path.
 #[derive(Clone, Debug, Default)]
 pub struct Rack {
@@ -64,6 +69,8 @@ pub struct Rack {
     extra_quarters: u16,
     /// Recoveries for which they stay in force.
     persists: u8,
+    /// When the peer last reported data: microseconds from 1, modulo 2^32; 0 if never. Each path of each association has it.
+    reported: u32,
     /// Duplicate reports do not count until a packet sent from this one on is delivered.
     round: Option<PacketNumber>,
     /// Instant at which the next packet is lost, unless it arrives.
@@ -90,6 +97,7 @@ impl Rack {
     /// Takes the last-sent packet that an acknowledgement found delivered (step 2). `min_rtt`: the shortest recent
     /// round trip.
     pub fn on_delivered(&mut self, now: Instant, delivery: Delivery, min_rtt: Option<Duration>) {
+        self.reported = micros(now);
         let rtt = now.since(delivery.sent_at);
         // An acknowledgement too soon after a retransmission is for an earlier transmission. The shortest round trip is that of
         // small packets on an empty line, so that it says little on a narrow one: there the echoed timestamp decides, and
@@ -107,6 +115,11 @@ impl Rack {
             let Delivery { packet, partly, .. } = delivery;
             self.newest = Some(Newest { packet, rtt, partly });
         }
+    }
+
+    /// Whether the peer reported data less than `time` ago, or that long before a multiple of 72 minutes.
+    pub(crate) fn delivered_within(&self, now: Instant, time: Duration) -> bool {
+        self.reported != 0 && micros(now).wrapping_sub(self.reported) < time.as_micros_u32()
     }
 
     /// A D-SACK arrived that no probe explains; `next_packet` is the number of the next packet. Returns whether it

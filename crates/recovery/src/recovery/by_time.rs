@@ -10,7 +10,7 @@ use crate::loss;
 use crate::loss::probe::{ProbeSituation, probe_due};
 use crate::loss::rack::{Delivery, Situation};
 use crate::path_id::PathId;
-use crate::policy::FineGrainedTimer;
+use crate::policy::{FineGrainedTimer, RtoMargin};
 use crate::stats::Cause;
 
 impl Recovery {
@@ -33,7 +33,7 @@ impl Recovery {
             mechanisms.doubts.on_clean(now, sent_at);
         }
         let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
-        mechanisms.probe.on_delivered(now, sent_at);
+        mechanisms.probe.on_delivered(sent_at);
         if let Some(handshake) = srtt.filter(|_| mechanisms.min_rtt.get().is_none()) {
             mechanisms.min_rtt.on_sample(now, handshake);
         }
@@ -41,13 +41,15 @@ impl Recovery {
             mechanisms.min_rtt.on_sample(now, now.since(sent_at));
             mechanisms.on_clean_trip();
         }
+        // Elsewhere RACK goes by the round trip alone, as it did when its results were compared with the papers'.
+        let learns = self.policy.rto.margin == RtoMargin::Learned;
         let delivery = Delivery {
             packet,
             sent_at,
             again: news.largest_resent,
             partly: news.largest_partly,
-            by_gap: news.by_gap,
-            echo,
+            by_gap: learns && news.by_gap,
+            echo: echo.filter(|_| learns),
         };
         let min_rtt = mechanisms.min_rtt.get().or(srtt);
         mechanisms.rack.on_delivered(now, delivery, min_rtt);

@@ -242,7 +242,8 @@ impl Recovery {
         let delivers = || {
             let mechanisms = state.mechanisms.as_deref();
             policy.timeout_while_thin == ThinTimeout::Probe
-                && mechanisms.is_some_and(|mechanisms| mechanisms.probe.delivers(now, rto))
+                && policy.rto.margin == RtoMargin::Learned
+                && mechanisms.is_some_and(|mechanisms| mechanisms.rack.delivered_within(now, rto))
         };
         let may_stay = (thin || delivers()) && !probing && !queued;
         state.backoff.set_probing(probing);
