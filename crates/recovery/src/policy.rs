@@ -118,6 +118,22 @@ pub enum RtoMargin {
     /// expiry was early if the peer acknowledges the first transmission and then reports the retransmission as a
     /// duplicate; over TCP, if the acknowledgement carries a timestamp from before the retransmission.
     Learned,
+    /// As `Learned`, on lines of any rate: on a narrow one a retransmission waits for what left before it, and is in the way of
+    /// what leaves after it. Reports of needless retransmissions tell how long that takes, the margin at most doubles the
+    /// longest round trip, and while the peer reports other data a timeout of any stream is a probe.
+    LearnedNarrow,
+}
+
+impl RtoMargin {
+    /// Whether the margin follows early expiries.
+    pub fn learns(self) -> bool {
+        self != RtoMargin::Fixed
+    }
+
+    /// Whether it heeds that the line may be narrow.
+    pub fn heeds_narrow(self) -> bool {
+        self == RtoMargin::LearnedNarrow
+    }
 }
 
 /// Back-off of the retransmission timer.

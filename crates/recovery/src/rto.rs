@@ -3,7 +3,7 @@
 use base::{Duration, Instant};
 
 use crate::margin::Margin;
-use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoMargin, RtoPolicy, ThinBackoff};
+use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoPolicy, ThinBackoff};
 use crate::rtt::RttEstimator;
 
 /// The timeout before back-off: derived from the round-trip times, within the policy's bounds.
@@ -17,13 +17,14 @@ pub(crate) fn compute_rto(
     let Some(timeout) = rtt.timeout(least_variation, margin) else { return policy.initial };
     // A variation that was small for long does not anticipate a queue that comes and goes.
     let longest = rtt.longest() + least_variation;
-    let timeout = if policy.margin == RtoMargin::Learned {
+    let timeout = if policy.margin.heeds_narrow() {
         // After a round trip of seconds, sixteen variations would be many times as long as any round trip was.
         let plain = rtt.timeout(least_variation, Margin::default()).unwrap_or(timeout);
-        timeout.min(plain.max(longest * MOST_LONGEST)).max(longest)
+        timeout.min(plain.max(longest * MOST_LONGEST))
     } else {
         timeout
     };
+    let timeout = if policy.margin.learns() { timeout.max(longest) } else { timeout };
     let min = policy.min_while_thin.filter(|_| thin).unwrap_or(policy.min);
     timeout.max(min).min(policy.max)
 }

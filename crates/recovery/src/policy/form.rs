@@ -215,7 +215,7 @@ words!(ErrorCounting, "every|exponential", "every or exponential",
 words!(RttSamples, "once|proven", "once or proven",
     "once" => SentOnce, "proven" => Proven);
 words!(RtoMargin, "fixed|learned", "fixed or learned",
-    "fixed" => Fixed, "learned" => Learned);
+    "fixed" => Fixed, "learned" => Learned, "learned-narrow" => LearnedNarrow);
 words!(BackoffEnd, "sample|acknowledgement", "sample or acknowledgement",
     "sample" => Sample, "acknowledgement" => Acknowledgement);
 words!(RepeatFast, "off|thin|on", "off, thin or on",

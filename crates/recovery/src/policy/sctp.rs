@@ -211,6 +211,7 @@ impl RecoveryPolicy {
     pub fn sctp_latency() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
+        policy.rto.margin = RtoMargin::LearnedNarrow;
         policy.backoff.linear_step = LINEAR_STEP;
         policy.backoff.outage_data = LINEAR_STEP;
         policy.congestion.least_window = LeastWindow::Carried;
@@ -225,6 +226,7 @@ impl RecoveryPolicy {
     pub fn sctp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
+        policy.rto.margin = RtoMargin::LearnedNarrow;
         policy.backoff.linear_step = LINEAR_STEP;
         policy.backoff.outage_data = LINEAR_STEP;
         policy.congestion.least_window = LeastWindow::Carried;

@@ -150,7 +150,7 @@ impl RecoveryPolicy {
         policy.backoff.outage_data = LINEAR_STEP;
         policy.congestion.least_window = LeastWindow::Carried;
         policy.rto.samples = RttSamples::Proven;
-        policy.rto.margin = RtoMargin::Learned;
+        policy.rto.margin = RtoMargin::LearnedNarrow;
         policy.timeout_resends = TimeoutResends::ByRack;
         policy.timeout_while_thin = ThinTimeout::Probe;
         policy.thin = FEW_OR_SLOW;

@@ -14,7 +14,7 @@ use crate::loss::carried::Delivered;
 use crate::loss::rack::TIMESTAMP_TICK;
 use crate::path::{PathRecovery, RoundTrip};
 use crate::path_id::{PathId, PathSet};
-use crate::policy::{ImmediateRequest, RtoMargin};
+use crate::policy::ImmediateRequest;
 use crate::stats::Cause;
 
 /// Least delay of a receiver that delays acknowledgements (Linux, `TCP_DELACK_MIN`).
@@ -164,8 +164,8 @@ impl Recovery {
         let least = known.and_then(|known| known.min_rtt.get());
         let rtt = least.map_or(rtt, |least| rtt.max(least));
         // This is the answer to a duplicate: earlier ones were lost, perhaps for seconds, and the echo is from before them.
-        let learns = self.policy.rto.margin == RtoMargin::Learned;
-        let duplicate = report.again.latest.filter(|_| news.needless > 0 && learns);
+        let narrow = self.policy.rto.margin.heeds_narrow();
+        let duplicate = report.again.latest.filter(|_| news.needless > 0 && narrow);
         let rtt = match duplicate.map(|again| now.since(again.again_at)) {
             Some(took) => {
                 self.paths[path].backoff.on_sample();

@@ -10,7 +10,7 @@ use crate::loss;
 use crate::loss::probe::{ProbeSituation, probe_due};
 use crate::loss::rack::{Delivery, Situation};
 use crate::path_id::PathId;
-use crate::policy::{FineGrainedTimer, RtoMargin};
+use crate::policy::FineGrainedTimer;
 use crate::stats::Cause;
 
 impl Recovery {
@@ -42,14 +42,14 @@ impl Recovery {
             mechanisms.on_clean_trip();
         }
         // Elsewhere RACK goes by the round trip alone, as it did when its results were compared with the papers'.
-        let learns = self.policy.rto.margin == RtoMargin::Learned;
+        let narrow = self.policy.rto.margin.heeds_narrow();
         let delivery = Delivery {
             packet,
             sent_at,
             again: news.largest_resent,
             partly: news.largest_partly,
-            by_gap: learns && news.by_gap,
-            echo: echo.filter(|_| learns),
+            by_gap: narrow && news.by_gap,
+            echo: echo.filter(|_| narrow),
         };
         let min_rtt = mechanisms.min_rtt.get().or(srtt);
         mechanisms.rack.on_delivered(now, delivery, min_rtt);

@@ -8,7 +8,7 @@ use crate::ledger::{AckReport, PathAck, Repetition};
 use crate::loss::rack::TIMESTAMP_TICK;
 use crate::path::Routes;
 use crate::path_id::PathId;
-use crate::policy::{RtoMargin, RttSamples};
+use crate::policy::RttSamples;
 use crate::rto::compute_rto;
 
 /// An acknowledgement proves that the first transmission arrived if it comes sooner after the retransmission than the shortest
@@ -26,8 +26,9 @@ impl Recovery {
     ) -> Option<Duration> {
         let echo = feedback.echo;
         let proven = self.samples_proven() && self.heard.silence != Silence::Nothing;
-        let learned = self.policy.rto.margin == RtoMargin::Learned;
-        if learned {
+        let margin = self.policy.rto.margin;
+        let (learned, narrow) = (margin.learns(), margin.heeds_narrow());
+        if narrow {
             self.learn_way(now, report, echo);
         }
         for (path, news) in report.paths.iter() {
@@ -39,7 +40,7 @@ impl Recovery {
             if early.is_some_and(|sent_at| !self.overtook(path, sent_at)) {
                 self.paths[path].backoff.on_early();
             }
-            if learned {
+            if narrow {
                 self.learn_by_duplicate(now, path, news);
             }
             // A copy that left before any evidence of a loss proves a round trip, but nothing about the timer.
@@ -50,7 +51,7 @@ impl Recovery {
         if self.heard.silence == Silence::Nothing {
             // Timestamps take the samples, since units split and join.
             // An acknowledgement that reports a retransmission as a duplicate, too, is not the first one: others were lost.
-            if learned && report.spurious == 0 {
+            if learned && (report.spurious == 0 || !narrow) {
                 self.learn_by_echo(now, report, echo);
             }
             return None;
@@ -122,7 +123,8 @@ impl Recovery {
         let path = report.paths.position(|news| news.acked_bytes > 0);
         let Some(((again, age), path)) = early.zip(path) else { return };
         // An acknowledgement of data behind a hole echoes what arrived before the hole.
-        if report.paths.get(path).is_some_and(|news| news.by_gap) {
+        let narrow = self.policy.rto.margin.heeds_narrow();
+        if narrow && report.paths.get(path).is_some_and(|news| news.by_gap) {
             return;
         }
         // The data left less than a round trip before: another packet's timer had expired, not its own.

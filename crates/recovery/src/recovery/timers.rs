@@ -12,7 +12,7 @@ use crate::ledger::{Missing, PathAck};
 use crate::loss::{self, RestartMoments};
 use crate::path::{PathRecovery, RunningTimer};
 use crate::path_id::PathId;
-use crate::policy::{RtoMargin, ThinTimeout, TimeoutResends};
+use crate::policy::{ThinTimeout, TimeoutResends};
 use crate::rto::{Expiry, compute_rto};
 use crate::stats::Cause;
 
@@ -242,7 +242,7 @@ impl Recovery {
         let delivers = || {
             let mechanisms = state.mechanisms.as_deref();
             policy.timeout_while_thin == ThinTimeout::Probe
-                && policy.rto.margin == RtoMargin::Learned
+                && policy.rto.margin.heeds_narrow()
                 && mechanisms.is_some_and(|mechanisms| mechanisms.rack.delivered_within(now, rto))
         };
         let may_stay = (thin || delivers()) && !probing && !queued;
@@ -330,8 +330,8 @@ impl Recovery {
         let young = state.rtt.overdue_after().unwrap_or(rto);
         let often = thin && state.loss.estimate() >= OFTEN_LOST;
         let copies = self.policy.redundancy.bundling.is_some();
-        let learns = self.policy.rto.margin == RtoMargin::Learned;
-        let follows = learns && self.ledger.flight(path).packets > 1;
+        let narrow = self.policy.rto.margin.heeds_narrow();
+        let follows = narrow && self.ledger.flight(path).packets > 1;
         let all = again || (often && !copies);
         let sent_by = if all { now } else { now.before(young) };
         if let Some(mechanisms) = &mut state.mechanisms {
