@@ -79,7 +79,7 @@ impl Deadlines {
         if new <= heap[place] {
             lift(heap, rows, place, new);
         }
-        if !heap.first().is_some_and(|first| rows[first.row() as usize].due == first.at()) {
+        if heap.first().is_none_or(|first| rows[first.row() as usize].due != first.at()) {
             self.correct_first();
         }
     }

@@ -30,6 +30,7 @@ pub enum Step {
         head: [u8; 4],
         /// Bytes more or fewer than the head says; mostly none.
         wrong_length: Option<(bool, i8)>,
+        /// What follows the head.
         body: Body,
     },
     /// The server offers, and this is the answer.
@@ -204,8 +205,8 @@ fn answers_of(mut text: &str) -> Vec<Answer<'_>> {
             text = rest;
             continue;
         }
-        let lengths = head.lines().filter_map(|line| line.strip_prefix("content-length: "));
-        let said = lengths.last().and_then(|length| length.parse().ok()).unwrap_or(0);
+        let mut lengths = head.lines().filter_map(|line| line.strip_prefix("content-length: "));
+        let said = lengths.next_back().and_then(|length| length.parse().ok()).unwrap_or(0);
         // An answer to HEAD says the length of what it leaves out.
         let length = if said <= rest.len() && rest.is_char_boundary(said) { said } else { 0 };
         let (body, next) = match rest.starts_with("HTTP/1.") {
