@@ -96,7 +96,7 @@ pub struct Numbers {
     pub needless: f64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
-    /// Histogram of latencies: for each bin its upper bound, in milliseconds, and its number of messages.
+    /// Histogram of latencies: upper bound of each bin in milliseconds, and number of messages in it.
     pub bins: Vec<(f64, u64)>,
 }
 

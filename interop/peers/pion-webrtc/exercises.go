@@ -182,7 +182,7 @@ func offered(connection *webrtc.PeerConnection, server string) (net.Conn, error)
 	return stream, connection.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: string(theirs)})
 }
 
-// Leaves the answer.
+// Leaves the answer, after which the stream ends.
 func leave(connection *webrtc.PeerConnection, stream net.Conn) error {
 	answer, err := connection.CreateAnswer(nil)
 	if err != nil {

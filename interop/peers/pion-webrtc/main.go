@@ -57,17 +57,7 @@ func converse(stream net.Conn) error {
 	if err := connection.SetRemoteDescription(description); err != nil {
 		return err
 	}
-	answer, err := connection.CreateAnswer(nil)
-	if err != nil {
-		return err
-	}
-	gathered := webrtc.GatheringCompletePromise(connection)
-	if err := connection.SetLocalDescription(answer); err != nil {
-		return err
-	}
-	<-gathered
-	_, err = io.WriteString(stream, connection.LocalDescription().SDP)
-	return err
+	return leave(connection, stream)
 }
 
 // A connection that uses addresses of loopback.

@@ -117,7 +117,8 @@ impl Rack {
         }
     }
 
-    /// Whether the peer reported data less than `time` ago, or that long before a multiple of 72 minutes.
+    /// Whether the peer reported data less than `time` ago. A report that is older by a multiple of 2^32 microseconds, 72 minutes,
+    /// counts too.
     pub(crate) fn delivered_within(&self, now: Instant, time: Duration) -> bool {
         self.reported != 0 && micros(now).wrapping_sub(self.reported) < time.as_micros_u32()
     }

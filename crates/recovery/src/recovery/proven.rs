@@ -102,10 +102,12 @@ impl Recovery {
         let alone = news.delivered == 0 && !news.cumulative;
         let prompt = alone || self.heard.silence == Silence::Nothing;
         let state = &self.paths[path];
-        let took = news.again_took.filter(|_| prompt && state.routes == Routes::all(path));
-        let rto = self.rto_unladen(path);
         let follows = self.ledger.flight(path).packets > 0;
-        let Some(took) = took.filter(|took| follows && *took > rto) else { return };
+        let counts = |_: &Duration| prompt && follows && state.routes == Routes::all(path);
+        let Some(took) = news.again_took.filter(counts) else { return };
+        if took <= self.rto_unladen(path) {
+            return;
+        }
         let state = &mut self.paths[path];
         state.rtt.stretch(took);
         if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
