@@ -116,12 +116,13 @@ fn every_page_has_its_place_in_the_site() {
 }
 
 /// Rows of README's table of transports, and their names in docs/comparison.md.
-const TRANSPORTS: [(&str, &str); 10] = [
+const TRANSPORTS: [(&str, &str); 11] = [
     ("`latency`, SCTP", "SCTP latency"),
     ("`latency-lean`, SCTP", "SCTP latency-lean"),
     ("`latency-max`, SCTP", "SCTP latency-max"),
     ("`latency`, TCP", "TCP latency"),
     ("dcsctp", "dcsctp tuned"),
+    ("usrsctp", "usrsctp tuned"),
     ("KCP", "KCP turbo with flush"),
     ("ENet", "ENet tuned"),
     ("QUIC (quinn)", "QUIC tuned"),
