@@ -307,9 +307,9 @@ pub(super) fn lacks(column: Column, plan: &EchoPlan, peer_is_client: bool) -> Op
             Some("sometimes sends no SHUTDOWN afterwards, though all data is acknowledged")
         }
         // It skips a TSN, names the next one to the client, and has forgotten the skip when that is acknowledged.
-        _ if is_usrsctp && resets_association => {
-            Some("aborts when its new TSNs are acknowledged before its last data from before the reset")
-        }
+        _ if is_usrsctp && resets_association => Some(
+            "aborts when its new TSNs are acknowledged before its last data from before the reset",
+        ),
         Column::SctpProto if resets_under_traffic => {
             Some("delivers nothing more of a stream that it resets, though it acknowledges it")
         }
