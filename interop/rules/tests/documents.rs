@@ -60,6 +60,18 @@ fn the_game_server_of_the_page_on_browsers_is_the_example() {
     assert!(server.lines().count() + uses.lines().count() < 70);
 }
 
+#[test]
+fn the_bevy_of_the_page_on_the_library_is_the_program_that_is_tested() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (page, program) = (read("docs/library.md"), read("interop/bevy/src/main.rs"));
+    let section = page.split("## In Bevy").nth(1).expect("a section on Bevy");
+    let block = section.split("```rust,ignore\n").nth(1).and_then(|rest| rest.split("```").next());
+    let block = block.expect("a program");
+    let (_, shown) = program.split_once("\n\n").expect("a head");
+    assert_eq!(shown.strip_suffix("\n#[cfg(test)]\nmod tests;\n"), Some(block));
+    assert!(program.lines().count() < 100, "it cannot be read at once");
+}
+
 /// A document without its code, by lines.
 fn prose(text: &str) -> Vec<String> {
     let mut fenced = false;
