@@ -2,6 +2,7 @@
 
 mod limits;
 mod migration;
+mod moves;
 mod outgoing;
 mod sent;
 mod session;
@@ -422,7 +423,10 @@ impl Sessions {
                 other != id && session.role == role && session.is_with(Some(origin))
             });
             if replaced {
-                self.remove(other);
+                let old = self.take_out(other);
+                if let Some((session, old)) = self.table.get_mut(id).zip(old) {
+                    session.replace(&old);
+                }
             }
         }
         self.note(Notice::Opened { remote: route.remote, role, peer });

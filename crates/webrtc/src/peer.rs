@@ -14,11 +14,12 @@ use bytes::Bytes;
 use layers::data_channel::{ChannelError, ChannelOptions, DataChannels, DtlsRole, MessageKind};
 use recovery::RecoveryPolicy;
 use sctp::{AssociationId, AssociationMut, Event, StreamId};
-use secure::{Dtls, Randomness, Role, Secrets, SettingsError, Trust};
+use secure::{Dtls, Role, SettingsError, Trust};
 
 use self::budget::Budget;
 pub use self::options::{Ended, PeerEvent, PeerOptions};
 use self::signalled::Prepared;
+pub(crate) use self::signalled::init_to_come;
 use crate::ice::Ice;
 
 /// Addresses by which SCTP knows the two ends (RFC 8261, section 6.1, has none): a peer that moves is the same to SCTP.
@@ -69,29 +70,17 @@ impl<I> core::fmt::Debug for Peer<I> {
 
 impl<I: Ice> Peer<I> {
     /// A peer that `ice` finds, that is `role`'s opposite in DTLS and presents a key of `trust`. `random` decides tags, TSNs
-    /// and, with [`Secrets::Seeded`], the keys of DTLS. An error means that a seeded session could not be configured.
+    /// and, with [`Secrets::Seeded`](secure::Secrets::Seeded), the keys of DTLS. An error means that a seeded session could not be configured.
     pub fn new(
         now: Instant,
         ice: I,
         (role, trust): (Role, Trust),
         mut options: PeerOptions,
-        mut random: RandomStream,
+        random: RandomStream,
     ) -> Result<Peer<I>, SettingsError> {
         options.association.policy = options.acknowledging(options.association.policy.clone());
-        let randomness = match options.secrets {
-            Secrets::System => Randomness::System,
-            Secrets::Seeded => Randomness::Seeded(random.next_u64()),
-        };
+        let (randomness, endpoint) = options.endpoint(random);
         let dtls = Dtls::new(&options.context, role, Arc::new(trust), randomness, now)?;
-        let endpoint_options = sctp::EndpointOptions {
-            port: options.port,
-            listen: true,
-            max_associations: 1,
-            accepted: options.association.clone(),
-            memory: options.memory,
-            ..sctp::EndpointOptions::default()
-        };
-        let endpoint = sctp::Endpoint::new(endpoint_options, random);
         let channel_role = match role {
             Role::Client => DtlsRole::Client,
             Role::Server => DtlsRole::Server,

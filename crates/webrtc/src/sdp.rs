@@ -62,7 +62,7 @@ impl From<secure::Role> for Setup {
     }
 }
 
-/// A description of one data channel transport, an offer or an answer.
+/// A description of the one association that carries data channels, an offer or an answer.
 ///
 /// Parses from the text of a browser, of which unknown attributes are ignored; prints as the text that a browser takes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::{Datagram, DatagramMeta, Duration, Host, Icmp, Instant, Machine, RandomStream};
 use base::{Transmit, TransmitBuffer};
+use sctp::AssociationOptions;
 use secure::{Context, Fingerprint, Identity, Role, Settings, SettingsError, Trust};
 
 use self::offers::Offers;
@@ -29,6 +30,26 @@ const ALIVE: Duration = Duration::from_secs(10);
 
 /// Bytes of this side's ClientHello, if it begins the handshake.
 const HELLO: usize = 500;
+
+/// What a description of this side says of itself, and the peer behind it is made of.
+struct Own {
+    credentials: Credentials,
+    /// Seed of the peer's tags and TSNs, and of its keys where those are seeded.
+    random: [u8; 32],
+    association: AssociationOptions,
+}
+
+impl Own {
+    fn random(&self) -> RandomStream {
+        RandomStream::from_secret(self.random)
+    }
+}
+
+impl core::fmt::Debug for Own {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Own").field("ufrag", &self.credentials.ufrag).finish_non_exhaustive()
+    }
+}
 
 /// A server of data channels for browsers.
 ///
@@ -111,48 +132,46 @@ impl Server {
         }
         let host = signalled_from.map(Host::from);
         self.peers.admit(host, &self.options.limits, self.offers.hosts())?;
-        let own = self.fresh_credentials();
+        let own = self.fresh();
         let role = offer.setup.answer(self.options.role);
         let mut answer = self.describe(&own, role.into(), addresses);
         (answer.mid, answer.bundled) = (offer.mid.clone(), offer.bundled);
-        let mut peer = self.begin(now, own.clone(), role, (&offer, bytes))?;
+        let mut peer = self.begin(now, &own, role, (&offer, bytes))?;
         // An answer has an INIT of its own, or none: one that repeated the offer's would promise what is not there.
         if let Some(theirs) = offer.sctp_init.filter(|_| self.options.signalled_init) {
-            let own = peer.signal_init(now);
-            answer.sctp_init = own.filter(|_| peer.take_init(&theirs) == Ok(true));
+            let init = peer.signal_init(now);
+            answer.sctp_init = init.filter(|_| peer.take_init(&theirs) == Ok(true));
         }
         let id = self.peers.reserve();
-        self.admit(id, peer, own.ufrag, host);
+        self.admit(id, peer, own.credentials.ufrag, host);
         Ok((id, answer))
     }
 
-    /// Credentials whose username fragment is no peer's.
-    fn fresh_credentials(&mut self) -> Credentials {
-        loop {
-            let own = Credentials::generate(&mut self.random);
-            if self.routes.by_name(&own.ufrag).is_none() {
-                return own;
+    /// What a new peer is made of, with a username fragment that is no other's.
+    fn fresh(&mut self) -> Own {
+        let credentials = loop {
+            let drawn = Credentials::generate(&mut self.random);
+            if self.routes.by_name(&drawn.ufrag).is_none() {
+                break drawn;
             }
-        }
+        };
+        let mut seed = [0; 32];
+        self.random.fill(&mut seed);
+        Own { credentials, random: seed, association: self.options.association.clone() }
     }
 
     /// This side, in its one section.
-    fn describe(
-        &mut self,
-        own: &Credentials,
-        setup: Setup,
-        addresses: &[SocketAddr],
-    ) -> Description {
+    fn describe(&mut self, own: &Own, setup: Setup, addresses: &[SocketAddr]) -> Description {
         Description {
             session: self.random.next_u64() >> 1,
             mid: Some("0".to_owned()),
             bundled: true,
             lite: true,
-            credentials: own.clone(),
+            credentials: own.credentials.clone(),
             fingerprints: [self.fingerprint()].into(),
             setup,
             sctp_port: self.options.port,
-            max_message: Some(self.options.association.max_message_size as u64),
+            max_message: Some(own.association.max_message_size as u64),
             sctp_init: None,
             candidates: addresses
                 .iter()
@@ -164,23 +183,26 @@ impl Server {
 
     /// The peer that a description of this many bytes is of.
     fn begin(
-        &mut self,
+        &self,
         now: Instant,
-        own: Credentials,
+        own: &Own,
         role: Role,
         (theirs, bytes): (&Description, usize),
     ) -> Result<Peer<IceLite>, AcceptError> {
-        let ice = IceLite::new(own, theirs.credentials.ufrag.clone(), now);
-        let mut seed = [0; 32];
-        self.random.fill(&mut seed);
-        let peer = Peer::new(
-            now,
-            ice,
-            (role, Trust::Listed(theirs.fingerprints.clone())),
-            PeerOptions { description: bytes, ..self.peer_options(theirs, role) },
-            RandomStream::from_secret(seed),
-        );
-        peer.map_err(AcceptError::Settings)
+        let ice = IceLite::new(own.credentials.clone(), theirs.credentials.ufrag.clone(), now);
+        let context = match role {
+            Role::Client => &self.beginning,
+            Role::Server => &self.context,
+        };
+        let options = PeerOptions {
+            context: context.clone(),
+            peer_port: theirs.sctp_port,
+            peer_max_message: theirs.max_message,
+            description: bytes,
+            ..self.peer_options(own)
+        };
+        let trust = Trust::Listed(theirs.fingerprints.clone());
+        Peer::new(now, ice, (role, trust), options, own.random()).map_err(AcceptError::Settings)
     }
 
     /// Takes a peer in under this name.
@@ -191,22 +213,17 @@ impl Server {
         self.stats.accepted += 1;
     }
 
-    fn peer_options(&self, theirs: &Description, role: Role) -> PeerOptions {
-        let context = match role {
-            Role::Client => &self.beginning,
-            Role::Server => &self.context,
-        };
+    /// Options of a peer of whose description nothing is known yet.
+    fn peer_options(&self, own: &Own) -> PeerOptions {
         PeerOptions {
             secrets: self.options.secrets,
             port: self.options.port,
-            peer_port: theirs.sctp_port,
-            association: self.options.association.clone(),
+            association: own.association.clone(),
             acknowledge_at_once: self.options.acknowledge_at_once,
             memory: self.options.memory,
             max_channels: self.options.max_channels,
-            peer_max_message: theirs.max_message,
             unread: self.options.unread,
-            ..PeerOptions::new(context.clone())
+            ..PeerOptions::new(self.context.clone())
         }
     }
 
@@ -249,8 +266,8 @@ impl Server {
         self.peers.peer_event(id)
     }
 
-    /// Replaces the options of associations, such as the recovery policy, for peers that come from now on.
-    pub fn set_association(&mut self, options: sctp::AssociationOptions) {
+    /// Replaces the options of associations, such as the recovery policy, for offers that come or are made from now on.
+    pub fn set_association(&mut self, options: AssociationOptions) {
         self.options.association = options;
     }
 

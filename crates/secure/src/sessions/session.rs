@@ -7,6 +7,7 @@ use base::{Duration, Ecn, Icmp, IcmpError, Instant, IpService, Origin, Transmit}
 use bytes::Bytes;
 
 use super::limits::{Limits, Notice};
+use super::moves::Move;
 use super::sent::Sent;
 use crate::dtls::{Dtls, Role};
 use crate::fingerprint::Fingerprint;
@@ -48,8 +49,8 @@ pub(super) struct Session {
     pub(super) client_random: Option<[u8; 32]>,
     /// From the first datagram to the first answer, for a client.
     pub(super) round_trip: Option<Duration>,
-    /// The address before the last move, and when that was.
-    pub(super) moved: Option<(SocketAddr, Instant)>,
+    /// Its latest move to another port.
+    pub(super) moved: Option<Move>,
     /// A session that is to take its place is being set up.
     pub(super) renewing: bool,
     /// How often it went to the sessions of another shard.
@@ -185,6 +186,11 @@ impl Session {
         }
     }
 
+    /// Takes the place of a session with the same peer: one that was used does not have to prove again that it will be.
+    pub(super) fn replace(&mut self, old: &Session) {
+        self.spoke |= old.spoke;
+    }
+
     /// The time at which it wants to be called.
     pub(super) fn due(&self, limits: &Limits) -> Option<Instant> {
         let own = match self.dtls.state() {
@@ -223,6 +229,7 @@ impl Session {
             _ => {}
         }
         let Route { remote, local } = self.route;
+        let doubted = self.moved.and_then(|moved| moved.doubted(now, remote));
         let mut sealed = Bytes::new();
         while let Some(datagram) = self.dtls.poll_transmit() {
             sealed = datagram.clone();
@@ -230,7 +237,10 @@ impl Session {
                 self.sent.note(&datagram, packet);
             }
             let size = datagram.len();
-            self.outgoing.push_back((Transmit { remote, local, size, ..transmit }, datagram));
+            for remote in doubted.into_iter().chain([remote]) {
+                let transmit = Transmit { remote, local, size, ..transmit };
+                self.outgoing.push_back((transmit, datagram.clone()));
+            }
         }
         Ok(sealed)
     }

@@ -1,7 +1,8 @@
 //! Datagrams that belong to no session at their address: of clients that begin, and of those whose port has changed.
 
-use base::{DatagramMeta, Duration, Host, Instant, Machine};
+use base::{DatagramMeta, Host, Instant, Machine};
 
+use super::moves::Move;
 use super::session::{Route, Session, plain_transmit};
 use super::table::SessionId;
 use super::{PLAINTEXT, Sessions};
@@ -12,8 +13,6 @@ use crate::hello::ClientHello;
 const ANSWERS: usize = 1 << 20;
 /// Sessions of a host that are tried with a datagram from a port without one: each try is an attempt to decrypt.
 const TRIES: usize = 8;
-/// A client that has moved does not move back within this time: what comes from its old port then was reordered.
-const SETTLED: Duration = Duration::from_millis(250);
 
 impl Sessions {
     /// Whether a datagram at the address of sessions is the ClientHello of none of them: the peer has begun again, or is another.
@@ -63,15 +62,15 @@ impl Sessions {
         let Some(session) = self.table.get_mut(id) else { return false };
         session.handle_datagram(now, bytes, &self.limits);
         if !session.has_opened() {
+            if let Some(moved) = &mut session.moved {
+                moved.note_unopened(now, meta.remote);
+            }
             // It may have been the end of the session.
             self.settle(now, id);
             return false;
         }
-        let late = session
-            .moved
-            .is_some_and(|(before, at)| before == meta.remote && now.since(at) < SETTLED);
-        if !late {
-            session.moved = Some((session.route.remote, now));
+        if !session.moved.is_some_and(|moved| moved.is_late(now, meta.remote)) {
+            session.moved = Some(Move::from(session.route.remote, now, session.moved));
             self.stats.moved += 1;
             self.table.rehome(id, meta.remote);
         }

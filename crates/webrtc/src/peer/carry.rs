@@ -185,7 +185,11 @@ impl<I: Ice> Peer<I> {
         }
         while let Some((id, event)) = self.endpoint.poll_event() {
             self.on_association(now, id, &event);
-            self.held.push_back(event);
+            match event {
+                // What arrived behind it is of channels that begin anew.
+                Event::Restarted => self.channels.handle_event(&event),
+                event => self.held.push_back(event),
+            }
         }
         let Some(association) = self.association else {
             // Without an association there is only the end to tell.

@@ -3,10 +3,11 @@
 use core::fmt;
 use std::sync::Arc;
 
+use base::RandomStream;
 use layers::data_channel::{ChannelEvent, DataChannelsOptions, DtlsRole};
 use recovery::RecoveryPolicy;
 use sctp::{AssociationOptions, ErrorDetection, Extensions, MemoryLimits};
-use secure::{Context, Failure, Secrets};
+use secure::{Context, Failure, Randomness, Secrets};
 
 /// The SCTP port of data channels, by convention.
 const PORT: u16 = 5000;
@@ -83,6 +84,23 @@ impl PeerOptions {
         let mut policy = Arc::unwrap_or_clone(policy);
         policy.acknowledgement.delay = None;
         Arc::new(policy)
+    }
+
+    /// The endpoint of SCTP, and where the keys of DTLS come from. Equal streams make equal endpoints.
+    pub(super) fn endpoint(&self, mut random: RandomStream) -> (Randomness, sctp::Endpoint) {
+        let randomness = match self.secrets {
+            Secrets::System => Randomness::System,
+            Secrets::Seeded => Randomness::Seeded(random.next_u64()),
+        };
+        let options = sctp::EndpointOptions {
+            port: self.port,
+            listen: true,
+            max_associations: 1,
+            accepted: self.association.clone(),
+            memory: self.memory,
+            ..sctp::EndpointOptions::default()
+        };
+        (randomness, sctp::Endpoint::new(options, random))
     }
 
     /// Options of the channels.

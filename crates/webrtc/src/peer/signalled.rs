@@ -1,8 +1,9 @@
 //! SCTP's set-up in offer and answer (SNAP, draft-hancke-tsvwg-snap): the association is there once DTLS is open.
 
-use base::Instant;
+use base::{Instant, RandomStream};
 use sctp::{AssociationId, NotAnInit, SignalledInit};
 
+use super::options::PeerOptions;
 use super::{Peer, THERE};
 use crate::ice::Ice;
 
@@ -12,6 +13,18 @@ pub(super) struct Prepared {
     pub(super) id: AssociationId,
     /// The INIT of the peer, once its description came.
     pub(super) theirs: Option<SignalledInit>,
+}
+
+/// The INIT that [`Peer::signal_init`] gives once a peer is made with these options and `random`, whatever its description says:
+/// an offer says it before there is an answer.
+pub(crate) fn init_to_come(
+    now: Instant,
+    options: &PeerOptions,
+    random: RandomStream,
+) -> Option<Vec<u8>> {
+    let (_, mut endpoint) = options.endpoint(random);
+    let id = endpoint.prepare(now, THERE, options.peer_port, options.association.clone()).ok()?;
+    Some(endpoint.association_mut(id)?.init_chunk())
 }
 
 impl<I: Ice> Peer<I> {
@@ -25,7 +38,7 @@ impl<I: Ice> Peer<I> {
 
     /// Takes the INIT of the peer's description, once [`Peer::signal_init`] has made this side's. False if the two make no
     /// association, such as where the peer only returned what it got: it then begins with packets, and this side's INIT has
-    /// to stay out of a description that is still to be made.
+    /// to stay out of an answer that is still to be made.
     ///
     /// # Errors
     /// The bytes are no INIT.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use base::{Duration, Host, Instant};
 use secure::Role;
 
-use super::{AcceptError, PeerId, Server};
-use crate::ice::Credentials;
+use super::{AcceptError, Own, PeerId, Server};
+use crate::peer::init_to_come;
 use crate::sdp::{Description, Setup};
 
 /// Time for an answer, after which an offer is forgotten.
@@ -21,7 +21,7 @@ pub(super) struct Offers {
 
 #[derive(Debug)]
 struct Offer {
-    own: Credentials,
+    own: Own,
     /// Where it went, if that is known.
     host: Option<Host>,
     /// Until when an answer is taken.
@@ -61,8 +61,11 @@ impl Server {
         let host = signalled_to.map(Host::from);
         self.offers.give_up(now);
         self.peers.admit(host, &self.options.limits, self.offers.hosts())?;
-        let own = self.fresh_credentials();
-        let offer = self.describe(&own, Setup::ActPass, addresses);
+        let own = self.fresh();
+        let mut offer = self.describe(&own, Setup::ActPass, addresses);
+        if self.options.signalled_init {
+            offer.sctp_init = init_to_come(now, &self.peer_options(&own), own.random());
+        }
         let id = self.peers.reserve();
         self.offers.waiting.insert(id, Offer { own, host, until: now + PATIENCE });
         Ok((id, offer))
@@ -79,8 +82,9 @@ impl Server {
         answer: &str,
     ) -> Result<(), AcceptError> {
         self.offers.give_up(now);
-        let own = self.offers.waiting.get(&id).map(|offer| offer.own.clone());
-        let own = own.ok_or(AcceptError::NoOffer)?;
+        let Some(Offer { own, .. }) = self.offers.waiting.get(&id) else {
+            return Err(AcceptError::NoOffer);
+        };
         let bytes = answer.len();
         let answer: Description = answer.parse().map_err(AcceptError::Answer)?;
         if answer.lite {
@@ -94,9 +98,14 @@ impl Server {
         if answer.mid.as_deref().is_some_and(|mid| mid != "0") {
             return Err(AcceptError::NotAnAnswer("a=mid:0, the offer's section"));
         }
-        let peer = self.begin(now, own, role, (&answer, bytes))?;
+        let mut peer = self.begin(now, own, role, (&answer, bytes))?;
+        if let Some(theirs) = answer.sctp_init.filter(|_| self.options.signalled_init) {
+            // The INIT of the offer; where the answer only returns it, it leaves in a packet.
+            peer.signal_init(now);
+            let _ = peer.take_init(&theirs);
+        }
         if let Some(Offer { own, host, .. }) = self.offers.waiting.remove(&id) {
-            self.admit(id, peer, own.ufrag, host);
+            self.admit(id, peer, own.credentials.ufrag, host);
         }
         Ok(())
     }

@@ -24,8 +24,8 @@ pub struct ServerOptions {
     pub secrets: Secrets,
     /// SCTP port.
     pub port: u16,
-    /// Whether an offer that carries SCTP's INIT gets one in its answer, so that the association is there once DTLS is open
-    /// (SNAP, draft-hancke-tsvwg-snap).
+    /// Whether offers of this side carry SCTP's INIT, and the answer to an offer with one does, so that the association is there
+    /// once DTLS is open (SNAP, draft-hancke-tsvwg-snap). A peer that does not know it goes by packets.
     pub signalled_init: bool,
     /// Options of associations, their recovery policy among them.
     pub association: AssociationOptions,

@@ -183,8 +183,10 @@ pub(crate) struct Setting {
     pub(crate) server: fn(&mut ServerOptions),
     /// Whether the offer names another key than the browser has.
     pub(crate) wrong_key: bool,
-    /// Whether the offer carries SCTP's INIT.
+    /// Whether the browser's description carries SCTP's INIT; its answer does only if the offer's suits it.
     pub(crate) signals_init: bool,
+    /// What a browser that knows no INIT in descriptions makes in its answer of the one in the offer.
+    pub(crate) returns: Option<fn(Vec<u8>) -> Vec<u8>>,
     /// Whether the server offers and the browser answers.
     pub(crate) server_offers: bool,
 }
@@ -202,6 +204,7 @@ impl Setting {
             server: |_| {},
             wrong_key: false,
             signals_init: false,
+            returns: None,
             server_offers: false,
         }
     }
@@ -263,6 +266,7 @@ impl World {
             server: change,
             wrong_key,
             signals_init,
+            returns,
             server_offers,
         } = setting;
         let mut server = server(seed, role, change);
@@ -292,6 +296,12 @@ impl World {
             let (peer, description) = server.offer_at(Instant::ZERO, None, &[address(2)]).unwrap();
             assert_eq!(description.setup, Setup::ActPass);
             offer.setup = role.into();
+            let init = description.sctp_init.clone();
+            offer.sctp_init = offer
+                .sctp_init
+                .filter(|_| init.as_ref().is_some_and(|init| page.take_init(init) == Ok(true)));
+            offer.sctp_init =
+                offer.sctp_init.or(init.zip(returns).map(|(init, change)| change(init)));
             server.take_answer(Instant::ZERO, peer, &offer.to_string()).unwrap();
             (peer, description)
         } else {
