@@ -3,6 +3,17 @@
 //!
 //! What needs the laboratory's virtual network is behind features, so that applications are built without it: `capture`
 //! for `PcapTap`, `emulator` for `Emulator` and `Bridge`.
+//!
+//! ```
+//! use base::Duration;
+//!
+//! // Machines know time as a number; one clock says what it is now.
+//! let clock = io::Clock::start();
+//! let due = clock.now() + Duration::from_millis(5);
+//! assert!(clock.until(due) <= Duration::from_millis(5));
+//! assert_eq!(io::lookup("[::1]:9899")?, ["[::1]:9899".parse()?]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod attempts;
 #[cfg(all(target_os = "linux", feature = "emulator"))]
