@@ -3,8 +3,6 @@
 use std::fmt::{self, Display};
 use std::path::Path;
 
-use crate::output::quoted;
-
 /// The reason why the command ends without success.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -87,8 +85,10 @@ fn no_command(error: &clap::Error) -> String {
     let said = summary(&error.render().to_string());
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) if usage.contains(" trace ") && Path::new(word).is_file() => {
-            format!("{said}; to read a capture: thinstream trace summary {}", quoted(word))
+        Some(ContextValue::String(word))
+            if usage.contains(" trace ") && Path::new(word).is_file() =>
+        {
+            format!("{said}; to read a capture: thinstream trace summary {word}")
         }
         _ => said,
     }

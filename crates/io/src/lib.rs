@@ -56,7 +56,7 @@ pub use interfaces::interface_addresses;
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use lookup::{host_and_port, lookup};
-pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};
+pub use offloads::{UdpOffloads, try_raw_socket, try_time_stamps, udp_offloads};
 pub use raw::RawCarrier;
 pub use sockets::Sockets;
 #[cfg(feature = "capture")]
