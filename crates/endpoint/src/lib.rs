@@ -10,6 +10,20 @@
 //!
 //! Nothing here knows a wire format, reads a clock or walks over all members for a packet: an account changes in constant
 //! time, and the order of the largest holders in the logarithm of their number, when a magnitude changes.
+//!
+//! ```
+//! use endpoint::turns::Turns;
+//!
+//! // A member with something to send waits for one turn of the others at most.
+//! let mut turns = Turns::default();
+//! turns.add("bulk");
+//! turns.add("thin");
+//! assert_eq!(turns.current(), Some("bulk"));
+//! turns.on_finished();
+//! assert_eq!(turns.current(), Some("thin"));
+//! turns.on_finished();
+//! assert_eq!(turns.current(), None);
+//! ```
 
 pub mod answers;
 pub mod census;

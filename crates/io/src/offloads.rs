@@ -54,9 +54,35 @@ pub fn try_raw_socket() -> io::Result<()> {
     Socket::new(Domain::IPV4, Type::RAW, Some(protocol)).map(|_| ())
 }
 
+/// Asks for the times at which the kernel received datagrams (SO_TIMESTAMPNS, socket(7)); nothing is sent.
+///
+/// # Errors
+/// Where the system has no such time stamps.
+#[cfg(target_os = "linux")]
+pub fn try_time_stamps() -> io::Result<()> {
+    use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    Ok(setsockopt(&socket, ReceiveTimestampns, &true)?)
+}
+
+/// No time stamps are known of other systems than Linux.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn try_time_stamps() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn linux_stamps_datagrams_as_they_come() {
+        try_time_stamps().unwrap();
+    }
 
     #[test]
     fn a_socket_says_what_it_can_do() {

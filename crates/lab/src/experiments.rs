@@ -41,6 +41,12 @@ pub fn all() -> Vec<Experiment> {
     all
 }
 
+/// The name of a plan that a misspelt `name` is nearest to, if one is near enough.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let names: Vec<&str> = all().into_iter().map(|one| one.name).collect();
+    crate::toml_text::nearest(name, &names)
+}
+
 /// By letters, but numbers by their size.
 pub fn natural_order(one: &str, other: &str) -> core::cmp::Ordering {
     let pieces = |text: &str| {

@@ -19,6 +19,40 @@
 //! - [`study`]: subjects other than flows over one network, once a crate with studies registers them.
 //!
 //! Nothing here reads a clock, draws ambient randomness, or uses a file or a thread: the crate `runner` does.
+//!
+//! ```
+//! use lab::engine::run_all;
+//! use lab::plan::{Plan, Size};
+//!
+//! let text = r#"
+//! title = "A game"
+//! [run]
+//! duration = "60s"
+//! seeds = 3
+//! [network]
+//! kind = "pair"
+//! rtt = "100ms"
+//! loss = "5%"
+//! [[flow]]
+//! name = "game"
+//! transport = "sctp"
+//! policy = "rfc"
+//! workload = { arrivals = "250ms", size = 100 }
+//! [sweep]
+//! "flow.game.policy" = ["rfc", "latency"]
+//! [measure]
+//! latency = {}
+//! "#;
+//! let plan = Plan::parse(text, Size::Normal, None)?;
+//! let finished = run_all(&plan)?;
+//! let mean = |cell| {
+//!     let series = lab::statistics::series(&finished, cell);
+//!     series.iter().find(|one| one.name() == "latency.mean").map(|one| one.mean())
+//! };
+//! let [rfc, latency] = [mean(0), mean(1)];
+//! assert!(rfc > latency, "{rfc:?} {latency:?} ms");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod compare;
 pub mod engine;

@@ -44,6 +44,7 @@ pub use figure::{
 pub use files::{Files, entry as file_entry, with_files};
 pub use fit::{FitSection, Unknown};
 pub use flows::FlowsPlan;
+pub(crate) use flows::LONGEST;
 pub use library::NamedNetwork;
 pub use link::LinkSection;
 pub use link_config::links_of;

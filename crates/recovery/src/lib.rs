@@ -12,6 +12,22 @@
 //!
 //! Sources: RFC 9260, 6298, 5827, 3042, 7765; 5681, 6582, 6675, 8985, 5682, 3708, 3522, 4015, 9438, 9406, 9937, 3465,
 //! 6928; Petlund et al. 2009 and 2010; Brakmo and Peterson 1995; Yin et al.
+//!
+//! ```
+//! use base::{Duration, Probability};
+//! use recovery::RecoveryPolicy;
+//! use recovery::policy::ThinDetector;
+//!
+//! // Too few packets are in flight for three reports of later ones: the stream is thin.
+//! let is_thin = |in_flight| {
+//!     recovery::thin_stream::detect(ThinDetector::FewerThanFour, in_flight, Probability::ZERO, None)
+//! };
+//! assert!(is_thin(3) && !is_thin(4));
+//! // A policy is one value, with every mechanism as a field.
+//! let mut policy = RecoveryPolicy::sctp_thin();
+//! policy.rto.min_while_thin = Some(Duration::from_millis(100));
+//! assert_ne!(policy, RecoveryPolicy::sctp_thin());
+//! ```
 
 mod ack_delay;
 mod ack_request;

@@ -5,6 +5,9 @@ use base::Duration;
 use super::{Files, FlowSection, HopsText, MeasureSection, NetworkSection, PlanError};
 use crate::world::Network;
 
+/// The longest run: 366 days. An association sends heartbeats as long as it lasts, so that a run's work grows with its time.
+pub(crate) const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// Flows over a network, and their measures.
 #[derive(Clone, Debug)]
 pub struct FlowsPlan {
@@ -32,6 +35,13 @@ impl FlowsPlan {
 
     pub(super) fn check(&self) -> Result<(), PlanError> {
         let refuse = |what: String| Err(PlanError::new(what));
+        for (key, time) in [("duration", self.duration), ("grace", self.grace)] {
+            if time > LONGEST {
+                return refuse(format!(
+                    "run.{key} is {time}; expected at most {LONGEST}, 366 days"
+                ));
+            }
+        }
         if self.warm_up >= self.duration {
             return refuse(format!(
                 "run.warm_up is {} and run.duration {}: nothing would be measured; give a shorter warm-up",

@@ -7,7 +7,7 @@ use recovery::policy::SCTP_DEFAULT;
 use toml::{Table, Value};
 
 use super::{FLOWS, NetworkText, PolicyText, Replay};
-use crate::plan::{Plan, PlanError, Size, file_entry};
+use crate::plan::{LONGEST, Plan, PlanError, Size, file_entry};
 use crate::policy_text::TransportName;
 
 /// Name of the recording among the plan's files.
@@ -21,6 +21,13 @@ impl Replay<'_> {
     /// # Errors
     /// What makes no sense together.
     pub fn plan(&self) -> Result<Plan, PlanError> {
+        let span = self.recording.duration();
+        if span + SET_UP * 2 >= LONGEST {
+            return Err(PlanError::new(format!(
+                "the messages are {span} apart, and a run takes at most {LONGEST}: did the clock of the capture jump? \
+                 take a part without the jump (--start, --end)"
+            )));
+        }
         Plan::parse(&self.to_toml(), Size::Normal, None)
     }
 
