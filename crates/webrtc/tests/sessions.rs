@@ -12,7 +12,7 @@ use webrtc::{
     AcceptError, ChannelOptions, Ended, MessageKind, PeerEvent, ServerLimits, ServerOptions,
     StreamId,
 };
-use world::{End, Setting, World, address, messages, offer};
+use world::{End, Setting, World, address, check, messages, offer};
 
 /// Time until the page's first message, sent at once, arrives.
 fn first_message(setting: Setting) -> Instant {
@@ -278,19 +278,6 @@ fn a_browser_behind_a_nat_that_rebinds_goes_on_without_a_new_handshake() {
     assert_eq!(messages(world.told_browser(), id).len(), 20);
     let ended = |event: &PeerEvent| matches!(event, PeerEvent::Ended(_));
     assert!(!world.told_server().iter().any(ended));
-}
-
-/// A binding request of the browser with these names and password, from the crate's other side.
-fn check(local: &str, remote: &str, password: &str) -> Vec<u8> {
-    let name = format!("{local}:{remote}");
-    let id = is::stun::TransId::new();
-    let message = is::stun::StunMessage::binding_request(&name, id, true, 1, 1, true);
-    let mut bytes = vec![0; 500];
-    let provider = is::DefaultSha1HmacProvider;
-    let sha1 = |key: &[u8], parts: &[&[u8]]| is::Sha1HmacProvider::sha1_hmac(&provider, key, parts);
-    let length = message.to_bytes(Some(password.as_bytes()), &mut bytes, sha1).unwrap();
-    bytes.truncate(length);
-    bytes
 }
 
 /// Bytes that a server sends within a time, all to one address that sends nothing more.

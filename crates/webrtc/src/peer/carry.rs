@@ -10,6 +10,9 @@ use super::{Ended, HERE, Peer, PeerEvent, THERE};
 use crate::demultiplex::Carried;
 use crate::ice::{Ice, Pair};
 
+/// Events of an association that wait until the messages before them are read: a peer is asked nothing before it resets its streams.
+const HELD: usize = 1024;
+
 impl<I: Ice> Machine for Peer<I> {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
         if self.is_over() {
@@ -190,6 +193,9 @@ impl<I: Ice> Peer<I> {
                 Event::Restarted => self.channels.handle_event(&event),
                 event => self.held.push_back(event),
             }
+        }
+        if self.held.len() > HELD {
+            self.end(now, Ended::Flooded);
         }
         let Some(association) = self.association else {
             // Without an association there is only the end to tell.

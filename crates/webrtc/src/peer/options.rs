@@ -41,7 +41,8 @@ pub struct PeerOptions {
     /// Bytes of the peer's offer or answer: to an address that has not shown to receive, three times as many may be sent as came
     /// from there and in the description.
     pub description: usize,
-    /// Bytes of unread messages from which on no more are taken from the association, so that its window tells the peer.
+    /// Bytes of unread messages and other events from which on no more are taken from the association, so that its window tells the
+    /// peer.
     pub unread: usize,
 }
 
@@ -139,6 +140,8 @@ pub enum Ended {
     Unreachable,
     /// There was no association within a minute.
     NotInTime,
+    /// While the application did not read, the peer did more than can be kept: it reset streams again and again.
+    Flooded,
 }
 
 impl fmt::Display for Ended {
@@ -148,6 +151,9 @@ impl fmt::Display for Ended {
             Ended::Association(failure) => failure.fmt(f),
             Ended::Dtls(failure) => failure.fmt(f),
             Ended::Unreachable => f.write_str("the peer has not been heard for 30 s"),
+            Ended::Flooded => {
+                f.write_str("the peer reset streams more often than the application read")
+            }
             Ended::NotInTime => f.write_str("the peer did not connect within a minute"),
         }
     }

@@ -35,7 +35,7 @@ pub struct ServerOptions {
     pub memory: MemoryLimits,
     /// Channels that may exist at once with one peer.
     pub max_channels: usize,
-    /// Bytes of unread messages of one peer from which on its window closes.
+    /// Bytes of unread messages and other events of one peer from which on its window closes.
     pub unread: usize,
     /// Bounds on peers.
     pub limits: ServerLimits,

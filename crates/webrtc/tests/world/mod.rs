@@ -216,6 +216,8 @@ pub(crate) struct World {
     pub(crate) browser: HostId,
     pub(crate) server: HostId,
     pub(crate) peer: PeerId,
+    /// The page's names in ICE.
+    pub(crate) credentials: Credentials,
     /// SCTP's INIT of the offer.
     pub(crate) signalled: Option<Vec<u8>>,
 }
@@ -326,7 +328,14 @@ impl World {
         );
         let pair = pair.unwrap();
         let signalled = offer.sctp_init;
-        World { simulation, browser: pair.first, server: pair.second, peer, signalled }
+        World {
+            simulation,
+            browser: pair.first,
+            server: pair.second,
+            peer,
+            credentials: own,
+            signalled,
+        }
     }
 
     /// Time passes.
@@ -379,6 +388,19 @@ impl World {
             End::Browser(..) => panic!("the browser"),
         }
     }
+}
+
+/// A binding request of the browser with these names and password, from the crate's other side.
+pub(crate) fn check(local: &str, remote: &str, password: &str) -> Vec<u8> {
+    let name = format!("{local}:{remote}");
+    let id = is::stun::TransId::new();
+    let message = is::stun::StunMessage::binding_request(&name, id, true, 1, 1, true);
+    let mut bytes = vec![0; 500];
+    let provider = is::DefaultSha1HmacProvider;
+    let sha1 = |key: &[u8], parts: &[&[u8]]| is::Sha1HmacProvider::sha1_hmac(&provider, key, parts);
+    let length = message.to_bytes(Some(password.as_bytes()), &mut bytes, sha1).unwrap();
+    bytes.truncate(length);
+    bytes
 }
 
 /// Messages on a channel among events.
