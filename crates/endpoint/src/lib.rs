@@ -1,6 +1,8 @@
-//! What the endpoints of both protocols share. An endpoint has *members*: its associations or its connections.
+//! Parts that the endpoints of both protocols share. An endpoint has *members*: its associations or
+//! its connections.
 //!
-//! - [`memory`]: the bytes that all members hold together, and which of them give some back when that is too much.
+//! - [`memory`]: the bytes that all members hold together, and which of them return memory when
+//!   these exceed the limit.
 //! - [`population`]: how many members each host has, and which of them makes room for a newcomer.
 //! - [`census`]: members and places that several endpoints count together.
 //! - [`turns`]: which member sends next.

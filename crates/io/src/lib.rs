@@ -1,8 +1,8 @@
 //! The only room with a real clock and real sockets: UDP encapsulation, raw IP, TUN, the driver that runs a
 //! machine of [`base::Machine`]'s contract over them, and the virtual link in real time.
 //!
-//! What needs the laboratory's virtual network is behind features, so that applications are built without it: `capture`
-//! for `PcapTap`, `emulator` for `Emulator` and `Bridge`.
+//! Parts that need the laboratory's virtual network are behind features, so that applications are
+//! built without it: `capture` for `PcapTap`, `emulator` for `Emulator` and `Bridge`.
 //!
 //! ```
 //! use base::Duration;
