@@ -3,6 +3,7 @@
 use base::Duration;
 
 use super::{Files, FlowSection, HopsText, MeasureSection, NetworkSection, PlanError};
+use crate::advisor::Advisors;
 use crate::world::Network;
 
 /// Flows over a network, and their measures.
@@ -22,6 +23,8 @@ pub struct FlowsPlan {
     pub files: Files,
     /// Measures of the flows.
     pub measure: MeasureSection,
+    /// Those who may advise flows.
+    pub advisors: Advisors,
 }
 
 impl FlowsPlan {
