@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use results::Results;
 
+use crate::advisor::AdvisorFailure;
 use crate::plan::{Plan, PlanError};
 use crate::study::StudyError;
 use crate::world::WorldError;
@@ -86,6 +87,14 @@ pub enum EngineError {
         place: String,
         /// Failure of the study.
         error: StudyError,
+    },
+    /// An advisor failed.
+    #[error("{place}: {failure}")]
+    Advice {
+        /// The cell and the seed.
+        place: String,
+        /// The flow, the time and the reason.
+        failure: AdvisorFailure,
     },
     /// The caller stopped the rest.
     #[error("stopped")]

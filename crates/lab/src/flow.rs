@@ -6,6 +6,7 @@
 //! chunks or bytes), so that any size from a byte can be measured, over SCTP and TCP alike. A host has one
 //! endpoint and one end of one flow, and hosts are cheap: ten thousand flows are twenty thousand of them.
 
+mod advised;
 mod host;
 mod log;
 mod notes;
@@ -13,6 +14,7 @@ mod peer_end;
 mod sctp_end;
 mod source;
 mod source_end;
+mod source_transport;
 pub(crate) mod spans;
 mod tcp_end;
 #[cfg(test)]
@@ -29,11 +31,12 @@ use bytes::Bytes;
 use netsim::Checker;
 use recovery::RecoveryPolicy;
 
+pub use advised::{AdvicePlan, FailureSlot};
 pub use host::FlowHost;
 pub use log::{Detail, FlowLog, LogHandle};
 pub use notes::Notes;
 pub use source::messages;
-pub use source_end::PathHint;
+pub use source_transport::PathHint;
 pub(crate) use spans::FIRST;
 pub use spans::{Protocol, Span, for_each_span};
 pub use transfers::TransferPlan;
@@ -121,6 +124,8 @@ pub struct FlowConfig {
     pub extra_rtt: Duration,
     /// A hint about the first path, and the time at which the sender of an association gets it.
     pub hint: Option<(Instant, PathHint)>,
+    /// Who advises the sender's recovery, if anyone does.
+    pub advice: Option<AdvicePlan>,
 }
 
 /// Where the two ends of a flow are, and how far apart.

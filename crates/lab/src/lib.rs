@@ -6,6 +6,7 @@
 //! - [`flow`]: a conversation between two hosts over SCTP or TCP, and the times of each message.
 //! - [`peers`]: transports of others, once a crate that has them registers them.
 //! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with its packets and events.
+//! - [`advisor`]: policies of callers, which hear recovery's events and answer with advice.
 //! - [`policy_text`]: policies as plans and studies write them.
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
@@ -54,6 +55,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod advisor;
 pub mod compare;
 pub mod engine;
 pub mod experiments;

@@ -4,6 +4,8 @@
 //! [`Plan::parse`] checks all of it before anything runs: each cell of the sweep is read as a plan of its own,
 //! so that a value that makes no sense is found wherever it stands.
 
+mod advice;
+mod advised;
 mod build;
 mod expect;
 mod figure;
@@ -33,6 +35,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+pub use advice::AdviceSection;
 pub use build::{CellWorld, Group};
 pub use expect::{
     Cells, Claim, Claims, Expectation, ExpectedValue, Number, RowKind, Stated, Than, Worst,

@@ -23,6 +23,8 @@ pub enum Event {
         again: u32,
         /// Bytes of data in the packet.
         bytes: u64,
+        /// The first unit not sent yet: new units of the packet end before it.
+        next_unit: u64,
     },
     /// A unit was retransmitted.
     Resent {
@@ -65,6 +67,8 @@ pub enum Event {
         thin: bool,
         /// Whether the timeout was not doubled.
         linear: bool,
+        /// Number of doublings after the expiry, without those for early expiries.
+        doublings: u8,
     },
     /// A tail loss probe left.
     Probed {

@@ -10,6 +10,7 @@
 
 mod abandon;
 mod acknowledge;
+mod advised;
 mod bundles;
 mod by_time;
 mod in_flight;
@@ -33,6 +34,7 @@ use std::collections::VecDeque;
 use base::{Duration, Instant};
 
 pub use self::acknowledge::{AckReport, PathAck};
+pub(crate) use self::advised::Found;
 pub use self::bundles::BundleReport;
 use self::bundles::DeliveredBundle;
 pub use self::by_time::Overdue;

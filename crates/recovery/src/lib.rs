@@ -5,6 +5,7 @@
 //! - [`path_id`]: identifiers of paths, sets of them, and tables by path.
 //! - [`ledger`]: what was sent when in which packet, what was acknowledged, what is missing.
 //! - [`Feedback`]: the content of an acknowledgement, whatever the protocol.
+//! - [`advice`]: actions that a policy outside asks for.
 //! - [`DelayedAck`]: delayed acknowledgements of the receiving side.
 //! - `episode`: the repair in progress on a path, with one entry and one exit.
 //! - [`rtt`], [`rto`], [`thin_stream`], [`loss`], [`congestion`]: pure decisions.
@@ -31,6 +32,7 @@
 
 mod ack_delay;
 mod ack_request;
+pub mod advice;
 pub mod congestion;
 mod delayed_ack;
 mod episode;
@@ -49,6 +51,7 @@ pub mod rtt;
 pub mod stats;
 pub mod thin_stream;
 
+pub use advice::{Advice, AdviceError, PathView, UnitInFlight};
 pub use delayed_ack::{AckTiming, DelayedAck};
 pub use event::{Event, TimedEvent};
 pub use feedback::{Feedback, Silence};

@@ -6,6 +6,7 @@
 
 mod abandon;
 mod acknowledged;
+mod advised;
 mod bundles;
 mod by_time;
 mod copies;

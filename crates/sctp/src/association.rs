@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use base::{Instant, Origin};
 use bytes::Bytes;
-use recovery::{RecoveryPolicy, TimedEvent};
+use recovery::{Advice, AdviceError, PathId, PathView, RecoveryPolicy, TimedEvent};
 
 use self::application::Application;
 use self::in_use::InUse;
@@ -224,6 +224,21 @@ impl Association {
     /// Removes and returns the oldest recovery event; `unit` in it is a TSN's 64-bit extension.
     pub(crate) fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.tx.recovery_mut().poll_event()
+    }
+
+    /// Applies one advice of a policy outside.
+    pub(crate) fn advise(&mut self, now: Instant, advice: Advice) -> Result<(), AdviceError> {
+        if self.is_closed() {
+            return Err(AdviceError::Gone);
+        }
+        self.tx.begin_burst();
+        self.tx.recovery_mut().advise(now, advice)
+    }
+
+    /// State of a path with the lowest `most` of its units in flight, for [advice](recovery::Advice); `None` for an unknown
+    /// path.
+    pub fn path_view(&self, path: PathId, most: usize) -> Option<PathView> {
+        self.tx.recovery().view(path, most)
     }
 
     // ---- queries -------------------------------------------------------------------------------

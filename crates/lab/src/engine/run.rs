@@ -49,7 +49,11 @@ fn run_flows(
     let traced =
         names().filter(|name| plan.measure.trace.as_ref().is_some_and(|one| one.includes(name)));
     let traces = watch_traces(&mut built, traced);
-    if !built.run(stopped).map_err(at)? {
+    let whole = built.run(stopped).map_err(at)?;
+    if let Some(failure) = built.take_advice_failure() {
+        return Err(EngineError::Advice { place: place(), failure });
+    }
+    if !whole {
         return Err(EngineError::Stopped);
     }
     let mut results = Results::default();

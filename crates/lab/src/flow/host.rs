@@ -70,6 +70,17 @@ macro_rules! on_endpoint {
     };
 }
 
+impl FlowHost {
+    /// Asks for advice, where there is any.
+    fn consult(&mut self, now: Instant) {
+        match self {
+            FlowHost::SctpSource(end) => end.consult(now),
+            FlowHost::TcpSource(end) => end.consult(now),
+            _ => {}
+        }
+    }
+}
+
 impl Machine for FlowHost {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
         // The network vouches for undamaged datagrams: these have arrived.
@@ -83,6 +94,7 @@ impl Machine for FlowHost {
             }
         }
         on_endpoint!(self, endpoint => endpoint.handle_datagram(now, meta, datagram));
+        self.consult(now);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
@@ -91,6 +103,7 @@ impl Machine for FlowHost {
 
     fn handle_timeout(&mut self, now: Instant) {
         on_endpoint!(self, endpoint => endpoint.handle_timeout(now));
+        self.consult(now);
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {

@@ -6,7 +6,8 @@ use base::Instant;
 use recovery::Event;
 
 use super::source::{Pending, Source};
-use super::source_end::{Notice, PathHint, Sent, SourceEnd, SourceTransport};
+use super::source_end::SourceEnd;
+use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 use super::{Addresses, FlowConfig, LogHandle};
 use crate::peers::mark::{MARK, Mark};
 use crate::peers::{Pair, PeerChoice, PeerEnd, Place};

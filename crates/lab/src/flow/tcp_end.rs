@@ -4,13 +4,15 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 
 use base::{Instant, Purpose, RandomStream};
+use recovery::{Advice, AdviceError, PathId, PathView};
 use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, ListenOptions, Received,
     SendFlags,
 };
 
 use super::source::{Pending, Source};
-use super::source_end::{Notice, PathHint, Sent, SourceEnd, SourceTransport};
+use super::source_end::SourceEnd;
+use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 use super::spans::INITIAL_SEQUENCE;
 use super::{Addresses, FILLER, FlowConfig, LogHandle, PORT, filler};
 
@@ -69,7 +71,8 @@ pub(super) fn make(
         local: with_port(addresses.sender[0], PORT),
         remote: with_port(addresses.receiver[0], PORT),
     };
-    let source = SourceEnd::new(transport, source, config.start, None, log);
+    let source =
+        SourceEnd::new(transport, source, config.start, None, log).advised(config.advice.as_ref());
     let sink = TcpSink { endpoint: listening, log: log.clone() };
     (source, Box::new(sink))
 }
@@ -121,6 +124,20 @@ impl SourceTransport for TcpSender {
 
     fn poll_recovery_event(&mut self, id: ConnectionId) -> Option<(Instant, recovery::Event)> {
         self.endpoint.connection_mut(id)?.poll_recovery_event()
+    }
+
+    fn advise(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        advice: Advice,
+    ) -> Result<(), AdviceError> {
+        let own = self.endpoint.connection_mut(id);
+        own.map_or(Err(AdviceError::Gone), |mut own| own.advise(now, advice))
+    }
+
+    fn view(&self, id: ConnectionId, path: PathId, units: usize) -> Option<PathView> {
+        self.endpoint.connection(id)?.path_view(path, units)
     }
 
     /// A connection has one path.

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base::{Duration, Instant, Purpose, RandomStream};
 
 use super::{FlowSection, FlowsPlan, PlanError, Span};
-use crate::flow::{Detail, FlowConfig, messages};
+use crate::advisor::{AdvisedFlow, AdvisorFailure};
+use crate::flow::{AdvicePlan, Detail, FailureSlot, FlowConfig, messages};
 use crate::measure::GroupMeter;
 use crate::workload::MessageSource;
 use crate::world::{Ends, World, WorldError};
@@ -36,6 +37,7 @@ pub struct CellWorld {
     pub end: Instant,
     /// Time that messages have to arrive after the end.
     pub grace: Duration,
+    advice_failed: FailureSlot,
 }
 
 impl FlowsPlan {
@@ -54,13 +56,14 @@ impl FlowsPlan {
     /// # Errors
     /// What the plan's check found, and what a world finds.
     pub fn build(&self, seed: u64) -> Result<Result<CellWorld, WorldError>, PlanError> {
-        let Flows { groups, configs } = self.flows(seed)?;
+        let Flows { groups, configs, advice_failed } = self.flows(seed)?;
         let of = |(section, group): (&FlowSection, &Group)| vec![section.way(); group.flows.len()];
         let ways: Vec<_> = self.flows.iter().zip(&groups).flat_map(of).collect();
         let network = self.build_network(&ways)?;
         let world = World::new(&network, &configs, self.network.losses_begin(), seed);
         let end = Instant::ZERO + self.duration;
-        Ok(world.map(|world| CellWorld { world, groups, end, grace: self.grace }))
+        let grace = self.grace;
+        Ok(world.map(|world| CellWorld { world, groups, end, grace, advice_failed }))
     }
 
     /// The messages of each flow for one seed, in the order of [`World::flows`]: those that the sources of
@@ -77,7 +80,7 @@ impl FlowsPlan {
     fn flows(&self, seed: u64) -> Result<Flows, PlanError> {
         let end = Instant::ZERO + self.duration;
         let window = Instant::ZERO + self.warm_up..end;
-        let mut all = Flows { groups: Vec::new(), configs: Vec::new() };
+        let mut all = Flows::default();
         for (index, section) in (0..).zip(&self.flows) {
             let meter = self.measure.meter(&section.name, window.clone(), self.lost());
             let meter = Rc::new(RefCell::new(meter));
@@ -87,19 +90,40 @@ impl FlowsPlan {
                 extra_rtt: RandomStream::new(seed, Purpose("flow round trip", index)),
             };
             for number in 0..section.count as usize {
-                all.configs.push(section.config(number, end, &meter, &mut chance)?);
+                let mut config = section.config(number, end, &meter, &mut chance)?;
+                config.advice = self.advice(section, (number, seed), &all.advice_failed)?;
+                all.configs.push(config);
             }
             let flows = first..all.configs.len();
             all.groups.push(Group { name: section.name.clone(), flows, meter });
         }
         Ok(all)
     }
+
+    /// Who advises flow `number` of a group.
+    fn advice(
+        &self,
+        section: &FlowSection,
+        (number, seed): (usize, u64),
+        failure: &FailureSlot,
+    ) -> Result<Option<AdvicePlan>, PlanError> {
+        let name = &section.name;
+        let at = |error| PlanError::new(format!("flow \"{name}\": {error}"));
+        let found = section.advice.of(&self.advisors).map_err(at)?.cloned();
+        let plan = |factory| {
+            let flow = AdvisedFlow { name: name.clone(), number, seed };
+            AdvicePlan { factory, flow, failure: failure.clone() }
+        };
+        Ok(found.map(plan))
+    }
 }
 
 /// Groups of a plan with the configurations of their flows.
+#[derive(Default)]
 struct Flows {
     groups: Vec<Group>,
     configs: Vec<FlowConfig>,
+    advice_failed: FailureSlot,
 }
 
 /// Random streams of a group.
@@ -128,6 +152,7 @@ impl FlowSection {
             group: Rc::clone(meter),
             extra_rtt: draw(self.extra_rtt.0, &mut chance.extra_rtt),
             hint: self.paths.hint(),
+            advice: None,
         })
     }
 }
@@ -146,14 +171,19 @@ impl CellWorld {
         self.world.flows.get(group.flows.clone())?.get(number)
     }
 
+    /// An advisor's failure, which ended the run.
+    pub fn take_advice_failure(&self) -> Option<AdvisorFailure> {
+        self.advice_failed.borrow_mut().take()
+    }
+
     /// Runs to the end of measuring, then until messages of interest have arrived or patience ends. Not to the end,
-    /// and false, where `stopped` is set.
+    /// and false, where `stopped` is set or an advisor has failed.
     ///
     /// # Errors
     /// When a machine under test never comes to rest.
     pub fn run(&mut self, stopped: &AtomicBool) -> Result<bool, WorldError> {
         while self.world.now() < self.end {
-            if stopped.load(Ordering::Relaxed) {
+            if stopped.load(Ordering::Relaxed) || self.advice_failed.borrow().is_some() {
                 return Ok(false);
             }
             self.world.run_until((self.world.now() + LOOK).min(self.end))?;
@@ -162,6 +192,9 @@ impl CellWorld {
         let flows: Vec<usize> =
             self.groups.iter().filter(wanted).flat_map(|group| group.flows.clone()).collect();
         self.world.settle(&flows, self.grace)?;
+        if self.advice_failed.borrow().is_some() {
+            return Ok(false);
+        }
         for ends in &self.world.flows {
             ends.log.borrow_mut().finish(self.world.now());
         }

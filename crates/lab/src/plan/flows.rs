@@ -3,6 +3,7 @@
 use base::Duration;
 
 use super::{Files, FlowSection, HopsText, MeasureSection, NetworkSection, PlanError};
+use crate::advisor::Advisors;
 use crate::world::Network;
 
 /// The longest run: 366 days. An association sends heartbeats as long as it lasts, so that a run's work grows with its time.
@@ -25,6 +26,8 @@ pub struct FlowsPlan {
     pub files: Files,
     /// Measures of the flows.
     pub measure: MeasureSection,
+    /// Those who may advise flows.
+    pub advisors: Advisors,
 }
 
 impl FlowsPlan {

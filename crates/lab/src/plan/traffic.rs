@@ -10,7 +10,7 @@ use tcp::EcnMode;
 
 use super::receiver::ReceiverSection;
 use super::transport::TransportText;
-use super::{Files, HopsText, PathsSection, PlanError, Span, Text};
+use super::{AdviceSection, Files, HopsText, PathsSection, PlanError, Span, Text};
 use crate::flow::{FILLER, SourcePlan, TransferPlan, TransportOptions};
 use crate::peers::PeerChoice;
 use crate::policy_text::{PolicySection, TransportName};
@@ -30,6 +30,9 @@ pub struct FlowSection {
     /// Recovery of the sender.
     #[serde(default)]
     pub policy: PolicySection,
+    /// Who advises the sender's recovery.
+    #[serde(default)]
+    pub advice: AdviceSection,
     /// Whether a transport of others is tuned, as far as its interface allows.
     #[serde(default)]
     pub tuned: bool,
@@ -141,6 +144,12 @@ impl FlowSection {
         }
         if self.paths != PathsSection::default() && !self.transport.is(TransportName::Sctp) {
             return refuse("paths is for transport = \"sctp\" only".to_owned());
+        }
+        if self.advice.name().is_some() && self.workload.connections.is_some() {
+            return refuse(
+                "advice is for one association or connection, not for workload.connections"
+                    .to_owned(),
+            );
         }
         self.check_peers().or_else(refuse)?;
         let second = (Instant::ZERO, Instant::ZERO + Duration::from_secs(1));

@@ -9,6 +9,7 @@ use super::{
     CellPlan, Expectation, FigureSection, Files, FitSection, FlowSection, FlowsPlan, Lists,
     MeasureSection, NetworkSection, Subject, Target, Text,
 };
+use crate::advisor::Advisors;
 use crate::study;
 
 /// All sections and keys of a plan.
@@ -153,6 +154,7 @@ impl Written {
             flows: core::mem::take(&mut self.flows),
             files: core::mem::take(&mut self.files),
             measure: self.measure.take().ok_or_else(|| missing("[measure]"))?,
+            advisors: Advisors::default(),
         })))
     }
 }

@@ -48,7 +48,7 @@ impl Ledger {
     }
 
     /// Takes one unit for lost; returns whether its packet has no unit in flight any more.
-    fn lose_one(&mut self, index: usize, target: PathId, cause: Cause) -> bool {
+    pub(super) fn lose_one(&mut self, index: usize, target: PathId, cause: Cause) -> bool {
         let number = self.units[index].packet;
         self.lose_unit(index, target, cause);
         self.leave_packet(number);

@@ -35,7 +35,7 @@ impl Recovery {
     }
 
     /// Sets the retransmission timer of `path` to `due`, or to the next tick.
-    fn set_timer(&mut self, now: Instant, path: PathId, due: Instant) {
+    pub(super) fn set_timer(&mut self, now: Instant, path: PathId, due: Instant) {
         let due = due.round_up(self.policy.rto.tick);
         self.paths[path].t3_rtx = Some(RunningTimer { started_at: now, due });
         self.events.record(now, || Event::TimerSet { path, due });
@@ -272,7 +272,8 @@ impl Recovery {
         self.stats.timeouts += 1;
         let next_rto = self.paths[path].rto(&policy.rto, thin);
         let linear = expiry.linear;
-        self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
+        let doublings = self.paths[path].backoff.doublings();
+        self.events.record(now, || Event::Timeout { path, next_rto, thin, linear, doublings });
         self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
         self.record_window(now, path);
         // Data that was too young for retransmission still needs a timer.

@@ -47,9 +47,12 @@ impl FlowSection {
             && self.receiver == Default::default()
             && self.mss.is_none()
             && self.send_buffer.is_none()
-            && !self.nagle;
+            && !self.nagle
+            && self.advice.name().is_none();
         if !is_plain {
-            return refuse("policy, receiver, mss, send_buffer and nagle are for ours only");
+            return refuse(
+                "policy, advice, receiver, mss, send_buffer and nagle are for ours only",
+            );
         }
         if self.tuned && !described.has_tuned {
             return refuse("there is nothing to tune; leave tuned out");
