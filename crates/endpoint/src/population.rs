@@ -155,6 +155,7 @@ impl Population {
     }
 
     /// The member in `row`, of `host`, was used. Need be called the first time only: later uses are looked up where they matter.
+    #[inline]
     pub fn on_used(&mut self, row: u32, host: Host, membership: &mut Membership, now: Instant) {
         if !membership.last.used {
             self.refresh(row, host, membership, Use::at(now));
