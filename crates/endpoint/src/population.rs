@@ -159,6 +159,7 @@ impl Population {
 
     /// Notes the use of the member in `row`, of `host`. Only the first use has to be noted: later
     /// ones are looked up when they matter.
+    #[inline]
     pub fn on_used(&mut self, row: u32, host: Host, membership: &mut Membership, now: Instant) {
         if !membership.last.used {
             self.refresh(row, host, membership, Use::at(now));

@@ -171,6 +171,7 @@ impl Association {
     // ---- the application's calls ---------------------------------------------------------------
 
     /// Removes and returns the next received message.
+    #[inline]
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Message> {
         let message = self.rx.as_mut()?.receive(now);
         match &message {
@@ -340,6 +341,12 @@ impl Association {
 
     fn announce(&mut self, event: Event) {
         self.application.events().announce(event);
+    }
+
+    /// Whether there may be an event for the application: there is none after most inputs.
+    #[inline]
+    pub(crate) fn may_have_event(&self) -> bool {
+        self.application.has_event() || self.tx.has_abandoned()
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {

@@ -21,6 +21,7 @@ impl Recovery {
     }
 
     /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
+    #[inline]
     pub fn next_again(&self, path: PathId, from: u64) -> Option<(u64, u32)> {
         self.ledger.next_lost(path, from).filter(|_| !self.holds_back(path))
     }

@@ -128,7 +128,7 @@ impl Association {
         self.tx.queue().check(stream, payload)?;
         if self.lacks_memory(length) {
             // None of its own data has to leave first: it is notified when others have freed memory.
-            self.standing.note_refused();
+            self.application.want_memory();
             return Err(SendError::BufferFull);
         }
         if self.waits_in_crumbs() {
