@@ -252,7 +252,7 @@ fn nonsense_at_every_event_ends_no_flow_and_loses_no_message() {
             let finished = run(advised, &garbage);
             let count = |finished: &Finished| -> Vec<f64> {
                 let rows = finished.values().flat_map(|results| &results.rows);
-                rows.filter(|row| row.measure == "latency.count" && row.labels.0.is_empty())
+                rows.filter(|row| row.measure == "latency.count" && row.labels.is_empty())
                     .map(|row| row.value)
                     .collect()
             };
