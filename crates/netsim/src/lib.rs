@@ -11,11 +11,12 @@
 //! use netsim::{Link, LinkConfig};
 //!
 //! let config = LinkConfig { delay: Duration::from_millis(50), ..LinkConfig::default() };
-//! let mut link = Link::new(config, 1, 0)?;
-//! link.send(Instant::ZERO, "a packet", 100);
+//! let mut link: Link<u64> = Link::new(config, 1, 0)?;
+//! // Packet 7, of 100 bytes.
+//! link.send(Instant::ZERO, 7, 100);
 //! let due = link.poll_timeout().expect("a packet is on its way");
 //! assert_eq!(due, Instant::ZERO + Duration::from_millis(50));
-//! assert_eq!(link.poll(due).map(|delivery| delivery.packet), Some("a packet"));
+//! assert_eq!(link.poll(due).map(|delivery| delivery.packet), Some(7));
 //! # Ok::<(), netsim::link::LinkConfigError>(())
 //! ```
 
