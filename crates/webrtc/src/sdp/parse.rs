@@ -1,4 +1,4 @@
-//! Reading a description: its one section, and what the session says for it.
+//! Parsing a description: its one section, and the attributes of the session.
 
 use core::str::FromStr;
 use std::collections::BTreeSet;
@@ -11,9 +11,9 @@ use super::{
     Candidate, Credentials, Description, MAX_DESCRIPTION, MAX_MESSAGE_UNSAID, SdpError, Setup,
 };
 
-/// Candidates that are kept; further ones are ignored.
+/// Most candidates kept; further ones are ignored.
 const CANDIDATES: usize = 64;
-/// Fingerprints that are kept; further ones are refused.
+/// Most fingerprints kept; further ones are an error.
 const FINGERPRINTS: usize = 16;
 /// Bytes of the name of a section.
 const MID: usize = 64;
@@ -34,7 +34,7 @@ const CANDIDATE: &str = "a=candidate:FOUNDATION COMPONENT PROTOCOL PRIORITY ADDR
 /// A line, and its number from 1.
 type Line<'a> = (usize, &'a str);
 
-/// Attributes that the session or the section may have.
+/// Attributes of the session or the section.
 #[derive(Default)]
 struct Transport<'a> {
     ufrag: Option<&'a str>,
@@ -60,8 +60,8 @@ struct Section<'a> {
 impl FromStr for Description {
     type Err = SdpError;
 
-    /// Parses a description of 65,536 bytes at most. Attributes that are not known are ignored; a wrong or missing one that
-    /// is needed is named with what would be right.
+    /// Parses a description of at most 65,536 bytes. Unknown attributes are ignored; the error
+    /// names a wrong or missing required attribute and what would be right.
     fn from_str(text: &str) -> Result<Description, SdpError> {
         if text.len() > MAX_DESCRIPTION {
             let found = format!("{} bytes", text.len());
@@ -116,7 +116,7 @@ fn is_data_channel(value: &str) -> bool {
 }
 
 impl<'a> Transport<'a> {
-    /// Takes an attribute; false if it is not known here.
+    /// Processes an attribute; false if it is unknown.
     fn attribute(
         &mut self,
         (number, line): Line<'a>,
@@ -185,7 +185,7 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// The description of a section, with what the session says where the section does not.
+    /// The description of a section, with the session's attributes as defaults.
     fn describe(
         self,
         (number, line): Line<'_>,
