@@ -4,8 +4,9 @@
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
 //! - [`flow`]: a conversation between two hosts over SCTP or TCP, and the times of each message.
-//! - [`peers`]: transports of others, once a crate that has them registers them.
-//! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with its packets and events.
+//! - [`peers`]: transports of other implementations, once a crate registers them.
+//! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run repeated, with
+//!   its packets and events.
 //! - [`policy_text`]: policies as plans and studies write them.
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
@@ -13,7 +14,8 @@
 //! - [`experiments`]: the plans of the papers, part of the command.
 //! - [`stored`]: finished runs with their plan: tidy tables, manifest, golden text.
 //! - [`statistics`]: numbers of a cell over its seeds; [`verdict`]: the paper's numbers beside ours.
-//! - [`fit`]: plans with unknown settings, and how far from the paper's the numbers of a setting are.
+//! - [`fit`]: plans with unknown settings, and the distance of a setting's numbers from the
+//!   paper's.
 //! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: measures of groups of flows, as rows.
 //! - [`study`]: subjects other than flows over one network, once a crate with studies registers them.

@@ -24,7 +24,8 @@ pub trait SourceTransport: Debug {
     /// Names an association or a connection.
     type Id: Copy + Debug;
 
-    /// Sets an association or a connection up; with it comes its first unit in recovery's events.
+    /// Sets an association or a connection up. Returns it, with its first unit as numbered in
+    /// recovery's events.
     fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(Self::Id, u64)>;
 
     /// Passes the rest of a message to the transport.
@@ -39,11 +40,11 @@ pub trait SourceTransport: Debug {
     /// The next event of recovery, if any.
     fn poll_recovery_event(&mut self, id: Self::Id) -> Option<(Instant, recovery::Event)>;
 
-    /// Something is known about the first path.
+    /// Passes a hint about the first path to the transport.
     fn hint(&mut self, now: Instant, id: Self::Id, hint: PathHint);
 }
 
-/// How much of a message the transport took.
+/// How much of a message the transport accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The whole message.
@@ -73,9 +74,9 @@ pub struct SourceEnd<C: SourceTransport> {
     pub(super) transport: C,
     log: LogHandle,
     source: Source,
-    /// When to open the association or connection, until then.
+    /// When to open the association or connection; `None` afterwards.
     connects_at: Option<Instant>,
-    /// The hint about the first path, until it was given.
+    /// The hint about the first path; `None` once it was given.
     hint: Option<(Instant, PathHint)>,
     id: Option<C::Id>,
 }

@@ -1,4 +1,4 @@
-//! From a cell of a plan to a world with meters.
+//! Builds a world with meters from a cell of a plan.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::measure::GroupMeter;
 use crate::workload::MessageSource;
 use crate::world::{Ends, World, WorldError};
 
-/// How often it is looked whether a run is still wanted.
+/// Virtual time between two checks whether the run was stopped.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A group of flows in a world.
@@ -32,7 +32,7 @@ pub struct CellWorld {
     pub world: World,
     /// Groups of flows, as the plan has them.
     pub groups: Vec<Group>,
-    /// When measuring ends, and messages with it.
+    /// When measuring ends, and no more messages are due.
     pub end: Instant,
     /// Time that messages have to arrive after the end.
     pub grace: Duration,
@@ -42,7 +42,7 @@ impl FlowsPlan {
     /// Delay of the network from the sender to the receiver of the first flow, without queues and at the least jitter.
     ///
     /// # Errors
-    /// What the plan's check found.
+    /// [`PlanError`] as of the plan's check.
     pub fn shortest_way(&self) -> Result<Duration, PlanError> {
         let ways: Vec<_> = self.flows.iter().take(1).map(FlowSection::way).collect();
         let extra = self.flows.first().map_or(Duration::ZERO, |flow| flow.extra_rtt.0.from / 2);
@@ -52,7 +52,7 @@ impl FlowsPlan {
     /// The world of this cell for one seed.
     ///
     /// # Errors
-    /// What the plan's check found, and what a world finds.
+    /// [`PlanError`] as of the plan's check, [`WorldError`] as of [`World::new`].
     pub fn build(&self, seed: u64) -> Result<Result<CellWorld, WorldError>, PlanError> {
         let Flows { groups, configs } = self.flows(seed)?;
         let of = |(section, group): (&FlowSection, &Group)| vec![section.way(); group.flows.len()];
@@ -67,7 +67,7 @@ impl FlowsPlan {
     /// [`FlowsPlan::build`] draw.
     ///
     /// # Errors
-    /// What the plan's check found, and workloads without a list of messages.
+    /// [`PlanError`] as of the plan's check, and for workloads without a list of messages.
     pub fn messages(&self, seed: u64) -> Result<Result<Vec<MessageSource>, WorldError>, PlanError> {
         let Flows { configs, .. } = self.flows(seed)?;
         let drawn = (0..).zip(&configs).map(|(number, config)| messages(config, seed, number));
@@ -132,7 +132,7 @@ impl FlowSection {
     }
 }
 
-/// A time within the span; the whole of it is one draw, whatever its length.
+/// A time within the span: one draw from the random stream, whatever the span's length.
 fn draw(span: Span, random: &mut RandomStream) -> Duration {
     let width = span.to.saturating_sub(span.from).as_nanos();
     let offset = random.below(width.saturating_add(1));
@@ -146,8 +146,8 @@ impl CellWorld {
         self.world.flows.get(group.flows.clone())?.get(number)
     }
 
-    /// Runs to the end of measuring, then until messages of interest have arrived or patience ends. Not to the end,
-    /// and false, where `stopped` is set.
+    /// Runs to the end of measuring, then until the measured messages have arrived or the time of
+    /// grace ends. Returns false, without finishing, once `stopped` is set.
     ///
     /// # Errors
     /// When a machine under test never comes to rest.
