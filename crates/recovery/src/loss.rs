@@ -88,7 +88,7 @@ pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -
 /// The instants from which a restarted timer is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartMoments {
-    /// The present.
+    /// The present time.
     pub now: Instant,
     /// Start of the running timer.
     pub timer_started_at: Instant,

@@ -102,12 +102,12 @@ impl PeerOptions {
     }
 }
 
-/// Event of a peer.
+/// What happened in a session: set-up, events of its channels, its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerEvent {
     /// The association is set up: channels open, and messages can be sent.
     Connected,
-    /// Event of a channel.
+    /// A channel opened or closed, a message arrived, or another event of a channel.
     Channel(ChannelEvent),
     /// The session has ended; no event follows.
     Ended(Ended),

@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 /// Priority of the first host candidate of a component (RFC 8445, section 5.1.2.2).
 const HOST_PRIORITY: u32 = (126 << 24) | (65_535 << 8) | 255;
 
-/// Address of a candidate.
+/// An IP address, or a multicast DNS name that stands for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CandidateAddress {
     /// An IP address.

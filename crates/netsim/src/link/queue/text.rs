@@ -6,7 +6,7 @@ use base::{ByteCount, Duration, ParseQuantityError, Probability, Rate};
 
 use super::{Codel, Discipline, FqCodel, Pie, QueueLimit, Red, RedUnit};
 
-/// Length of a queue.
+/// A limit on the length of a queue: in packets, bytes or bandwidth-delay products.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueLength {
     /// A number of packets of any size: `100p`.
