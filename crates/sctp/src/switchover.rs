@@ -55,7 +55,7 @@ pub enum PotentiallyFailed {
 /// too. Copies leave only while they fit the other path's congestion window, and never enlarge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redundancy {
-    /// Condition for a copy.
+    /// Condition under which data is copied to other paths.
     pub when: RedundantWhen,
     /// Total number of paths; only working ones count.
     pub paths: u8,
@@ -96,7 +96,7 @@ impl SwitchoverPolicy {
         ..SwitchoverPolicy::TIMEOUTS
     };
 
-    /// Potentially failed on evidence.
+    /// Data leaves a path as soon as evidence makes it potentially failed.
     pub const EVIDENCE: SwitchoverPolicy = SwitchoverPolicy {
         potentially_failed: PotentiallyFailed::OnEvidence,
         ..SwitchoverPolicy::TIMEOUTS
