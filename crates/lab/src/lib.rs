@@ -14,7 +14,8 @@
 //! - [`experiments`]: the plans of the papers, part of the command.
 //! - [`stored`]: finished runs with their plan: tidy tables, manifest, golden text.
 //! - [`statistics`]: numbers of a cell over its seeds; [`verdict`]: the paper's numbers beside ours.
-//! - [`fit`]: plans with unknown settings, and how far from the paper's the numbers of a setting are.
+//! - [`fit`]: plans with unknown settings, and the distance of a setting's numbers from the
+//!   paper's.
 //! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: measures of groups of flows, as rows.
 //! - [`study`]: subjects other than flows over one network, once a crate with studies registers them.

@@ -48,7 +48,7 @@ pub enum Event {
         /// The retransmission timeout after the acknowledgement, with back-off.
         rto: Duration,
     },
-    /// Packets were taken for lost.
+    /// Packets were declared lost.
     Lost {
         /// Path on which the packets were sent.
         path: PathId,

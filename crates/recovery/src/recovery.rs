@@ -81,10 +81,10 @@ pub struct AckOutcome {
     pub acked_bytes: u64,
     /// Paths proven to work: newly acknowledged data had travelled on that path and on no other.
     pub paths: PathSet,
-    /// Paths among `paths` where the newly acknowledged data had neither been retransmitted nor taken for lost. Other
+    /// Paths among `paths` where the newly acknowledged data had neither been retransmitted nor declared lost. Other
     /// data may have arrived long ago, its acknowledgement lost with the path.
     pub certain: PathSet,
-    /// Paths on which data was taken for lost too early.
+    /// Paths on which data was declared lost too early.
     pub spurious: PathSet,
     /// Paths that gave an RTT sample.
     pub sampled: PathSet,

@@ -64,7 +64,7 @@ pub enum Event {
     /// The peer did not perform a request: it denied it, was unable to, or had no need to. With
     /// [`ReconfigResult::REQUEST_IN_PROGRESS`] it had a request of its own: try again.
     ReconfigurationRefused {
-        /// What was requested of the peer.
+        /// The request to the peer.
         request: ReconfigurationRequest,
         /// The answer of the peer.
         result: ReconfigResult,

@@ -1,4 +1,4 @@
-//! All peers behind one port: offers in, answers out, or the other way round, and datagrams to the peer that they belong to.
+//! All peers behind one port: answers to offers, offers, and dispatch of datagrams to peers.
 
 mod offers;
 mod options;
@@ -28,7 +28,7 @@ use crate::stun::Request;
 /// Time since its last check within which a peer counts as alive at its address: browsers check every few seconds.
 const ALIVE: Duration = Duration::from_secs(10);
 
-/// Bytes of this side's ClientHello, if it begins the handshake.
+/// Bytes of a datagram of this side's handshake as DTLS client, such as its ClientHello.
 const HELLO: usize = 500;
 
 /// What a description of this side says of itself, and the peer behind it is made of.
@@ -53,14 +53,15 @@ impl core::fmt::Debug for Own {
 
 /// A server of data channels for browsers.
 ///
-/// The owner drives it as any [`Machine`] and drains [`Server::poll_event`] after each input. Every peer has the credentials
-/// of its own answer, by which its first datagram is known (RFC 8445), and later datagrams by their address.
+/// The owner drives it like any [`Machine`] and drains [`Server::poll_event`] after each input.
+/// Each peer has its own credentials, which identify its first datagram (RFC 8445); the address
+/// identifies later ones.
 #[derive(Debug)]
 pub struct Server {
     options: ServerOptions,
     identity: Identity,
     context: Context,
-    /// As `context`, for the end of DTLS that begins.
+    /// Like `context`, for the DTLS client.
     beginning: Context,
     random: RandomStream,
     peers: Peers,
@@ -70,8 +71,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that proves the key of `identity` in DTLS, with a certificate for browsers ([`Identity::for_browsers`]). `random` decides credentials, tags and TSNs: seed it from the system unless the
-    /// run is to be repeated.
+    /// A server that proves the key of `identity` in DTLS, with a certificate for browsers
+    /// ([`Identity::for_browsers`]). `random` determines credentials, tags and TSNs: seed it from
+    /// the system unless the run has to be reproducible.
     ///
     /// # Errors
     /// The settings of DTLS are wrong; the text says which.
@@ -98,8 +100,8 @@ impl Server {
         })
     }
 
-    /// Takes the offer of a peer and makes the answer to return to it. `signalled_from` is the host that the offer came
-    /// from, for the bound on peers that do not connect; none where that is not known.
+    /// Accepts the offer of a peer and returns the answer to it. `signalled_from` is the host that
+    /// sent the offer, for the bound on peers that do not connect; none if unknown.
     ///
     /// # Errors
     /// The offer cannot be used, and the error names its line; or there are as many peers as there may be.
@@ -113,8 +115,8 @@ impl Server {
         self.accept_at(now, offer, signalled_from, &addresses)
     }
 
-    /// As [`Server::accept`], with the addresses at which this peer reaches the server, the best first, instead of
-    /// [`ServerOptions::addresses`].
+    /// Like [`Server::accept`], with the addresses at which this peer reaches the server, the best
+    /// first, instead of [`ServerOptions::addresses`].
     ///
     /// # Errors
     /// As [`Server::accept`].
@@ -181,7 +183,7 @@ impl Server {
         }
     }
 
-    /// The peer that a description of this many bytes is of.
+    /// Creates the peer of a description of this many bytes.
     fn begin(
         &self,
         now: Instant,
@@ -205,7 +207,7 @@ impl Server {
         Peer::new(now, ice, (role, trust), options, own.random()).map_err(AcceptError::Settings)
     }
 
-    /// Takes a peer in under this name.
+    /// Adds a peer with this id.
     fn admit(&mut self, id: PeerId, peer: Peer<IceLite>, ufrag: String, host: Option<Host>) {
         self.peers.insert(id, peer, host);
         self.routes.add_name(ufrag, id);
@@ -227,12 +229,12 @@ impl Server {
         }
     }
 
-    /// A peer, to ask; none if there is no such peer (any more).
+    /// The peer with this id; none if it does not exist (any more).
     pub fn peer(&self, id: PeerId) -> Option<&Peer<IceLite>> {
         self.peers.get(id)
     }
 
-    /// Calls `act` with a peer; none if there is no such peer (any more). The driver drains
+    /// Calls `act` with a peer; none if it does not exist (any more). The driver drains
     /// [`poll_transmit`](Machine::poll_transmit) afterwards.
     pub fn with_peer<R>(
         &mut self,
@@ -244,8 +246,8 @@ impl Server {
         Some(result)
     }
 
-    /// Output: the next event of any peer. After [`PeerEvent::Ended`] the peer is gone. The driver drains
-    /// [`poll_transmit`](Machine::poll_transmit) afterwards, and asks once more.
+    /// Output: the next event of any peer. After [`PeerEvent::Ended`] the peer no longer exists.
+    /// The driver drains [`poll_transmit`](Machine::poll_transmit) afterwards, and calls again.
     pub fn poll_event(&mut self) -> Option<(PeerId, PeerEvent)> {
         while let Some(id) = self.poll_eventful() {
             if let Some(event) = self.peer_event(id) {
@@ -256,12 +258,13 @@ impl Server {
         None
     }
 
-    /// Output, for an application that reads peers apart: the next peer that may have events for [`Server::peer_event`].
+    /// Output, for an application that reads peers separately: the next peer that may have events
+    /// for [`Server::peer_event`].
     pub fn poll_eventful(&mut self) -> Option<PeerId> {
         self.peers.poll_eventful()
     }
 
-    /// Output: the next event of one peer. What an application leaves unread of one peer holds only that peer up.
+    /// Output: the next event of one peer. Unread messages of one peer delay only that peer.
     pub fn peer_event(&mut self, id: PeerId) -> Option<PeerEvent> {
         self.peers.peer_event(id)
     }
@@ -271,17 +274,17 @@ impl Server {
         self.options.association = options;
     }
 
-    /// What the server was made with, and was set since.
+    /// The server's present options.
     pub fn options(&self) -> &ServerOptions {
         &self.options
     }
 
-    /// Fingerprint of the certificate, which offers and answers tell.
+    /// Fingerprint of the certificate, as in offers and answers.
     pub fn fingerprint(&self) -> Fingerprint {
         self.identity.fingerprint()
     }
 
-    /// Peers that exist, those that have not connected included.
+    /// Number of peers, including those that have not connected.
     pub fn len(&self) -> usize {
         self.peers.len()
     }
@@ -308,7 +311,7 @@ impl Server {
         }
     }
 
-    /// Whether the address belongs to another peer that is alive there: a check in the name of that address must not take it
+    /// Whether the address belongs to another live peer: a check from that address must not take it
     /// over.
     fn is_of_another(&self, now: Instant, id: PeerId, remote: SocketAddr) -> bool {
         let holder = self.routes.by_address(remote).filter(|holder| *holder != id);

@@ -10,7 +10,7 @@ use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
 use crate::study;
 use crate::watch::{watch_ladders, watch_traces};
 
-/// Runs one cell with one seed; the same gives the same.
+/// Runs one cell with one seed; the same cell and seed give the same results.
 ///
 /// # Errors
 /// See [`EngineError`].
@@ -79,7 +79,7 @@ fn run_flows(
     Ok(results)
 }
 
-/// The mean goodput of each other group of flows over that of `over`.
+/// Adds the ratio of each other group's mean goodput to that of the group `over`.
 fn goodput_over(over: &str, results: &mut Results) {
     let means: Vec<(String, f64)> = results
         .rows
@@ -93,7 +93,7 @@ fn goodput_over(over: &str, results: &mut Results) {
     }
 }
 
-/// Flows that ended otherwise than by plan: associations given up, connections reset.
+/// Adds the number of failed flows: associations given up, connections reset.
 fn failures(built: &CellWorld, results: &mut Results) {
     for group in &built.groups {
         let flows = &built.world.flows[group.flows.clone()];

@@ -20,17 +20,17 @@ pub enum FlowHost {
     TcpSource(Box<SourceEnd<TcpSender>>),
     /// Receives over TCP.
     TcpSink(Box<TcpSink>),
-    /// Sends over a transport of others.
+    /// Sends over another implementation's transport.
     PeerSource(Box<SourceEnd<PeerSender>>),
-    /// Receives over a transport of others, or over SCTP with their stack.
+    /// Receives over another implementation's transport, or over SCTP with its stack.
     PeerSink(Box<PeerSink>),
-    /// Sends over a TCP connection for each message.
+    /// Sends each message over a separate TCP connection.
     TransferSource(Box<TransferSource>),
     /// The receiver of such transfers.
     TransferSink(Box<TransferSink>),
 }
 
-/// Calls the same on the endpoint of every kind of host.
+/// Calls a method on the endpoint of a host of any kind.
 macro_rules! on_endpoint {
     ($host:expr, $endpoint:ident => $call:expr) => {
         match $host {

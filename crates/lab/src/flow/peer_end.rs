@@ -1,4 +1,4 @@
-//! The two ends of a flow over a transport of others.
+//! The two ends of a flow over another implementation's transport.
 
 use core::fmt;
 
@@ -61,7 +61,7 @@ pub(super) fn make(
     (source, Box::new(sink))
 }
 
-/// The receiving end of an association of which the sender is ours.
+/// The receiving end of an association whose sender is ours.
 pub(super) fn sctp_sink(pair: Pair, log: &LogHandle) -> Box<PeerSink> {
     let reading = Reading::Messages;
     Box::new(PeerSink { endpoint: pair.receiver, log: log.clone(), reading })

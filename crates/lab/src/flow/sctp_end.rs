@@ -102,7 +102,7 @@ impl SourceTransport for SctpSender {
         }
     }
 
-    /// Messages have their bounds.
+    /// SCTP keeps message boundaries: nothing is poured.
     fn pour(&mut self, _: Instant, _: AssociationId) -> Option<Sent> {
         None
     }

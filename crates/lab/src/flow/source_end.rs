@@ -14,9 +14,9 @@ pub struct SourceEnd<C: SourceTransport> {
     pub(super) transport: C,
     log: LogHandle,
     source: Source,
-    /// When to open the association or connection, until then.
+    /// When to open the association or connection; `None` afterwards.
     connects_at: Option<Instant>,
-    /// The hint about the first path, until it was given.
+    /// The hint about the first path; `None` once it was given.
     hint: Option<(Instant, PathHint)>,
     id: Option<C::Id>,
     /// Who advises its recovery, if anyone does.

@@ -42,12 +42,12 @@ pub(super) fn endpoint(seed: u64, number: u32, listens: bool, watched: bool) -> 
     Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", index)))
 }
 
-/// The address with a port.
+/// The address with another port.
 pub(super) fn with_port(address: SocketAddr, port: u16) -> SocketAddr {
     SocketAddr::new(address.ip(), port)
 }
 
-/// Listens with these options.
+/// Listens at an address with these options.
 pub(super) fn listen(endpoint: &mut Endpoint, at: SocketAddr, options: &ConnectionOptions) -> bool {
     let options = ListenOptions { accepted: options.clone(), ..ListenOptions::default() };
     endpoint.listen(with_port(at, PORT), options).is_ok()

@@ -1,4 +1,4 @@
-//! From a cell of a plan to a world with meters.
+//! Builds a world with meters from a cell of a plan.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::measure::GroupMeter;
 use crate::workload::MessageSource;
 use crate::world::{Ends, World, WorldError};
 
-/// How often it is looked whether a run is still wanted.
+/// Virtual time between two checks whether the run was stopped.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A group of flows in a world.
@@ -33,7 +33,7 @@ pub struct CellWorld {
     pub world: World,
     /// Groups of flows, as the plan has them.
     pub groups: Vec<Group>,
-    /// When measuring ends, and messages with it.
+    /// When measuring ends, and no more messages are due.
     pub end: Instant,
     /// Time that messages have to arrive after the end.
     pub grace: Duration,
@@ -44,7 +44,7 @@ impl FlowsPlan {
     /// Delay of the network from the sender to the receiver of the first flow, without queues and at the least jitter.
     ///
     /// # Errors
-    /// What the plan's check found.
+    /// [`PlanError`] as of the plan's check.
     pub fn shortest_way(&self) -> Result<Duration, PlanError> {
         let ways: Vec<_> = self.flows.iter().take(1).map(FlowSection::way).collect();
         let extra = self.flows.first().map_or(Duration::ZERO, |flow| flow.extra_rtt.0.from / 2);
@@ -54,7 +54,7 @@ impl FlowsPlan {
     /// The world of this cell for one seed.
     ///
     /// # Errors
-    /// What the plan's check found, and what a world finds.
+    /// [`PlanError`] as of the plan's check, [`WorldError`] as of [`World::new`].
     pub fn build(&self, seed: u64) -> Result<Result<CellWorld, WorldError>, PlanError> {
         let Flows { groups, configs, advice_failed } = self.flows(seed)?;
         let of = |(section, group): (&FlowSection, &Group)| vec![section.way(); group.flows.len()];
@@ -70,7 +70,7 @@ impl FlowsPlan {
     /// [`FlowsPlan::build`] draw.
     ///
     /// # Errors
-    /// What the plan's check found, and workloads without a list of messages.
+    /// [`PlanError`] as of the plan's check, and for workloads without a list of messages.
     pub fn messages(&self, seed: u64) -> Result<Result<Vec<MessageSource>, WorldError>, PlanError> {
         let Flows { configs, .. } = self.flows(seed)?;
         let drawn = (0..).zip(&configs).map(|(number, config)| messages(config, seed, number));
@@ -157,7 +157,7 @@ impl FlowSection {
     }
 }
 
-/// A time within the span; the whole of it is one draw, whatever its length.
+/// A time within the span: one draw from the random stream, whatever the span's length.
 fn draw(span: Span, random: &mut RandomStream) -> Duration {
     let width = span.to.saturating_sub(span.from).as_nanos();
     let offset = random.below(width.saturating_add(1));

@@ -14,7 +14,7 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 pub struct FlowsPlan {
     /// Virtual time in which messages are due.
     pub duration: Duration,
-    /// How much of its beginning is not measured.
+    /// Part of the duration, at its beginning, that is not measured.
     pub warm_up: Duration,
     /// How long to wait at the end for messages that are still on their way.
     pub grace: Duration,
@@ -77,7 +77,7 @@ impl FlowsPlan {
         self.build_network(&ways).map(drop)
     }
 
-    /// The network, on which each flow takes `ways` where it is a chain.
+    /// The network; on a chain, each flow takes its links of `ways`.
     pub(super) fn build_network(&self, ways: &[Option<HopsText>]) -> Result<Network, PlanError> {
         self.network.build(&self.files, ways)
     }

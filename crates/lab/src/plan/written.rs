@@ -68,7 +68,7 @@ struct Run {
     grace: Option<Text<Duration>>,
 }
 
-/// Values of `[run]` that another size of the plan changes; put there before a cell is read.
+/// Values of another size that replace those of `[run]` before a cell is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read to be checked")]

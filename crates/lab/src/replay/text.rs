@@ -1,4 +1,4 @@
-//! The plan of a replay, as text: it can be kept, changed and run like any other.
+//! The plan of a replay, as text that can be saved, changed and run like any other.
 
 use core::fmt::Write;
 
@@ -12,14 +12,14 @@ use crate::policy_text::TransportName;
 
 /// Name of the recording among the plan's files.
 const FILE: &str = "recorded.csv";
-/// From the beginning to the first message.
+/// Time from the start to the first message.
 const SET_UP: Duration = Duration::from_secs(1);
 
 impl Replay<'_> {
     /// The plan.
     ///
     /// # Errors
-    /// What makes no sense together.
+    /// The settings that contradict each other.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         let span = self.recording.duration();
         if span + SET_UP * 2 >= LONGEST {

@@ -30,9 +30,9 @@ pub struct PathAck {
     /// Whether newly acknowledged data had travelled on this path only: then the path works, or worked when the
     /// data was first sent.
     pub proven: bool,
-    /// Latest transmission of such data that was neither retransmitted nor taken for lost.
+    /// Latest transmission of such data that was neither retransmitted nor declared lost.
     pub certain_sent_at: Option<Instant>,
-    /// Units taken for lost on this path that had arrived: acknowledged before their retransmission, or
+    /// Units declared lost on this path that had arrived: acknowledged before their retransmission, or
     /// retransmitted needlessly.
     pub spurious: u32,
     /// Transmission of the latest packet found delivered.
@@ -58,7 +58,7 @@ pub struct PathAck {
     pub reordered: Option<Instant>,
     /// Whether data was newly reported beyond the cumulative point.
     pub by_gap: bool,
-    /// Units taken for lost on this path and retransmitted that the peer reports as duplicates.
+    /// Units declared lost on this path and retransmitted that the peer reports as duplicates.
     pub needless: u32,
     /// Round trip of retransmitted data from its first transmission, which is proven to have arrived.
     pub proven_rtt: Option<Trip>,

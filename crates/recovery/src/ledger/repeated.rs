@@ -93,7 +93,7 @@ pub struct AgainAcked {
     pub ahead: Option<Repetition>,
 }
 
-/// Units taken for lost, in that order, while the peer may report duplicates of them.
+/// Units declared lost, in that order, while the peer may report duplicates of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RepeatedUnits {
     known: Remembered<Repeated, MEMORY>,
@@ -102,7 +102,7 @@ pub(super) struct RepeatedUnits {
 }
 
 impl RepeatedUnits {
-    /// Records that a unit first sent at `first_at` on `path` is taken for lost, or is sent again `ahead` of any
+    /// Records that a unit first sent at `first_at` on `path` is declared lost, or is sent again `ahead` of any
     /// evidence of that; `copied`: copies of it left.
     pub(super) fn on_lost(
         &mut self,

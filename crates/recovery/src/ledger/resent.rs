@@ -1,5 +1,5 @@
 //! Acknowledged units that were sent more than once: a duplicate report of one accuses the path on which it had been
-//! taken for lost.
+//! declared lost.
 
 use core::ops::Range;
 
@@ -16,7 +16,7 @@ struct Resent {
     unit: u64,
     /// Until when the peer may report duplicates of it.
     until: Instant,
-    /// The path on which it had been taken for lost.
+    /// The path on which it had been declared lost.
     path: PathId,
 }
 
@@ -25,7 +25,7 @@ struct Resent {
 pub(super) struct ResentUnits(Remembered<Resent, MEMORY>);
 
 impl ResentUnits {
-    /// A unit is acknowledged that had been taken for lost on `path`; duplicates of it may be reported until `until`.
+    /// A unit is acknowledged that had been declared lost on `path`; duplicates of it may be reported until `until`.
     pub(super) fn push(&mut self, unit: u64, path: PathId, until: Instant) {
         self.0.push(Resent { unit, until, path });
     }

@@ -204,7 +204,7 @@ impl Recovery {
     ) -> Option<TimeoutOutcome> {
         for path in self.paths.ids() {
             let expires = |state: &PathRecovery| state.t3_rtx.is_some_and(|timer| timer.due <= now);
-            // Before any timer takes it for lost.
+            // Before any timer declares it lost.
             let smallest_missing =
                 if expires(&self.paths[path]) { self.smallest_missing(now, path) } else { None };
             self.on_mechanism_timers(now, path, probing, unsent_packets);
@@ -370,7 +370,8 @@ impl Recovery {
         self.reduced = true;
     }
 
-    /// Takes for lost what the policy says, and returns the number of packets. `rto`: the timeout without back-off.
+    /// Declares the packets lost that the policy's rule for timeouts names, and returns their
+    /// number. `rto`: the timeout without back-off.
     fn lose_by_timeout(&mut self, now: Instant, path: PathId, rto: Duration) -> u32 {
         let state = &self.paths[path];
         let target = state.routes.timeout;

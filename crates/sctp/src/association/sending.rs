@@ -143,7 +143,7 @@ impl Association {
         let held = held.map_or(0, |own| own.evictable(priority, lacking));
         let waiting = self.tx.queue().evictable(priority, lacking) + held;
         if waiting + self.tx.evictable(priority, lacking - waiting.min(lacking)) < lacking {
-            // Nothing is abandoned in vain.
+            // Nothing is abandoned unless that makes enough room.
             self.application.want_writable();
             return Err(SendError::BufferFull);
         }

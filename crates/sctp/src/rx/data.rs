@@ -15,7 +15,7 @@ fn is_sparse(payload: &Bytes, packet_len: usize) -> bool {
     payload.len() < packet_len - packet_len / 4
 }
 
-/// Most bytes of a packet that may be kept in vain until the application could read.
+/// Most bytes of a packet that may be retained needlessly until the application can read.
 const SPARE: usize = 2048;
 
 /// A DATA or I-DATA chunk.

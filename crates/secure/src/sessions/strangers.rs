@@ -1,4 +1,5 @@
-//! Datagrams that belong to no session at their address: of clients that begin, and of those whose port has changed.
+//! Datagrams without a session at their address: from new clients, and from clients whose port has
+//! changed.
 
 use base::{DatagramMeta, Host, Instant, Machine};
 
@@ -9,21 +10,23 @@ use super::{PLAINTEXT, Sessions};
 use crate::dtls::{Accepted, Dtls, Role};
 use crate::hello::ClientHello;
 
-/// Bytes of datagrams that may wait for [`Sessions::poll_transmit`] before strangers get no answers.
+/// Bytes of waiting datagrams beyond which new clients get no answers.
 const ANSWERS: usize = 1 << 20;
-/// Sessions of a host that are tried with a datagram from a port without one: each try is an attempt to decrypt.
+/// Most sessions of a host that try to decrypt a datagram from an unknown port.
 const TRIES: usize = 8;
 
 impl Sessions {
-    /// Whether a datagram at the address of sessions is the ClientHello of none of them: the peer has begun again, or is another.
+    /// Whether a datagram at the address of sessions is a new ClientHello: the peer has restarted,
+    /// or is another one.
     pub(super) fn is_from_stranger(&self, at: &[SessionId], datagram: &[u8]) -> bool {
         let Some(hello) = ClientHello::parse(datagram) else { return false };
         let own = |id: &SessionId| self.table.get(*id).and_then(|session| session.client_random);
         !at.iter().filter_map(own).any(|random| random == hello.random())
     }
 
-    /// A datagram from an address without a session. A NAT may have given a client another port: a record that a session with
-    /// that host opens, and that therefore is no copy of an earlier one, moves it. All else is a stranger's.
+    /// Handles a datagram from an address without a session. A NAT may have given a client another
+    /// port: if a session with that host decrypts the record, which is then no replay, the session
+    /// moves. All other datagrams are treated as from new clients.
     pub(super) fn handle_from_elsewhere(
         &mut self,
         now: Instant,
@@ -50,7 +53,7 @@ impl Sessions {
         self.stats.strangers_ignored += 1;
     }
 
-    /// Tries a datagram from elsewhere with a session, which moves there if it opens it.
+    /// Tries to decrypt a datagram from another port with a session, which moves there on success.
     fn try_at(
         &mut self,
         now: Instant,
@@ -114,7 +117,8 @@ impl Sessions {
         }
     }
 
-    /// A stranger has returned its cookie: its session is kept, in place of an earlier attempt from there.
+    /// Keeps the session of a client that has returned its cookie, instead of an earlier attempt
+    /// from there.
     fn keep_half_open(
         &mut self,
         now: Instant,

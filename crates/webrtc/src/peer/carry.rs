@@ -1,4 +1,5 @@
-//! Carries between the layers of a peer: datagrams to ICE and DTLS, packets to SCTP, messages to the channels, and back.
+//! Moves data between the layers of a peer: datagrams to ICE and DTLS, packets to SCTP, messages to
+//! the channels, and back.
 
 use base::{
     Datagram, DatagramMeta, Ecn, Icmp, Instant, IpService, Machine, Transmit, TransmitBuffer,
@@ -39,7 +40,7 @@ impl<I: Ice> Machine for Peer<I> {
         self.carry(now);
     }
 
-    /// Ignored: what a router quotes of a sealed packet proves nothing.
+    /// Ignored: a router's quotation of a sealed packet proves nothing.
     fn handle_icmp(&mut self, _: Instant, _: Icmp<'_>) {}
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -107,7 +108,7 @@ impl<I: Ice> Machine for Peer<I> {
 }
 
 impl<I: Ice> Peer<I> {
-    /// When DTLS wants to be called.
+    /// DTLS's next deadline.
     fn dtls_timeout(&self) -> Option<Instant> {
         self.dtls.poll_timeout().filter(|_| self.waiting.is_none())
     }
@@ -133,7 +134,7 @@ impl<I: Ice> Peer<I> {
         }
     }
 
-    /// Gives the packets that DTLS opened to SCTP; whether there were any.
+    /// Passes packets that DTLS decrypted to SCTP; returns whether there were any.
     fn open_packets(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(packet) = self.dtls.poll_opened() {
@@ -146,7 +147,7 @@ impl<I: Ice> Peer<I> {
         any
     }
 
-    /// Seals the next packet of SCTP; whether there was one.
+    /// Seals the next packet of SCTP; returns whether there was one.
     fn seal_packet(&mut self, now: Instant) -> bool {
         let mut packet = Vec::new();
         if !matches!(self.dtls.state(), State::Open(_))
@@ -158,8 +159,8 @@ impl<I: Ice> Peer<I> {
         self.dtls.seal(now, &packet).is_ok()
     }
 
-    /// Begins the association once DTLS is open, if the descriptions have not made one. Both sides do: SCTP makes one of two that collide (RFC 8841, section 9.3; RFC
-    /// 9260, section 5.2.1).
+    /// Begins the association once DTLS is open, if the descriptions have not made one. Both sides
+    /// do so: SCTP merges two that collide (RFC 8841, section 9.3; RFC 9260, section 5.2.1).
     fn connect(&mut self, now: Instant) {
         if self.association.is_some() || !matches!(self.dtls.state(), State::Open(_)) {
             return;
@@ -175,7 +176,7 @@ impl<I: Ice> Peer<I> {
         }
     }
 
-    /// Carries between the layers whatever there is to carry, after any input.
+    /// Moves all pending data between the layers, after any input.
     pub(super) fn carry(&mut self, now: Instant) {
         match self.dtls.state() {
             State::Closed => self.end(now, Ended::Closed),
@@ -222,7 +223,8 @@ impl<I: Ice> Peer<I> {
         }
     }
 
-    /// Ends the session; the first reason counts. The peer is told what can be told.
+    /// Ends the session; the first reason counts. Notifies the peer as far as the layers are set
+    /// up.
     pub(super) fn end(&mut self, now: Instant, reason: Ended) {
         if self.ended.is_some() {
             return;

@@ -1,4 +1,5 @@
-//! SCTP's set-up in offer and answer (SNAP, draft-hancke-tsvwg-snap): the association is there once DTLS is open.
+//! SCTP's set-up in offer and answer (SNAP, draft-hancke-tsvwg-snap): the association exists once
+//! DTLS is open.
 
 use base::{Instant, RandomStream};
 use sctp::{AssociationId, NotAnInit, SignalledInit};
@@ -28,7 +29,8 @@ pub(crate) fn init_to_come(
 }
 
 impl<I: Ice> Peer<I> {
-    /// This side's INIT for its description (`a=sctp-init`), before the session is open; none where there can be no association.
+    /// This side's INIT for its description (`a=sctp-init`), before the session is open; none if
+    /// there can be no association.
     pub fn signal_init(&mut self, now: Instant) -> Option<Vec<u8>> {
         let (port, options) = (self.options.peer_port, self.options.association.clone());
         let id = self.endpoint.prepare(now, THERE, port, options).ok()?;
@@ -53,8 +55,8 @@ impl<I: Ice> Peer<I> {
         Ok(false)
     }
 
-    /// Begins the association that was prepared, if one was: it is there if both descriptions have its INIT, else INIT leaves
-    /// in a packet.
+    /// Begins the prepared association, if any: it exists if both descriptions have an INIT;
+    /// otherwise INIT is sent in a packet.
     pub(super) fn begin_prepared(&mut self, now: Instant) {
         let Some(Prepared { id, theirs }) = self.prepared.take() else { return };
         let Some(mut own) = self.endpoint.association_mut(id) else { return };

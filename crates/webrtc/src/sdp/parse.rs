@@ -1,4 +1,4 @@
-//! Reading a description: its one section, and what the session says for it.
+//! Parsing a description: its one section, and the attributes of the session.
 
 use core::str::FromStr;
 use std::collections::BTreeSet;
@@ -11,9 +11,9 @@ use super::{
     Candidate, Credentials, Description, MAX_DESCRIPTION, MAX_MESSAGE_UNSAID, SdpError, Setup,
 };
 
-/// Candidates that are kept; further ones are ignored.
+/// Most candidates kept; further ones are ignored.
 const CANDIDATES: usize = 64;
-/// Fingerprints that are kept; further ones are refused.
+/// Most fingerprints kept; further ones are an error.
 const FINGERPRINTS: usize = 16;
 /// Bytes of the name of a section.
 const MID: usize = 64;
@@ -60,8 +60,8 @@ struct Section<'a> {
 impl FromStr for Description {
     type Err = SdpError;
 
-    /// Parses a description of 65,536 bytes at most. Attributes that are not known are ignored; a wrong or missing one that
-    /// is needed is named with what would be right.
+    /// Parses a description of at most 65,536 bytes. Unknown attributes are ignored; the error
+    /// names a wrong or missing required attribute and what would be right.
     fn from_str(text: &str) -> Result<Description, SdpError> {
         if text.len() > MAX_DESCRIPTION {
             let found = format!("{} bytes", text.len());
@@ -185,7 +185,7 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// The description of a section, with what the session says where the section does not.
+    /// The description of a section, with the session's attributes as defaults.
     fn describe(
         self,
         (number, line): Line<'_>,

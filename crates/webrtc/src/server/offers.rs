@@ -1,4 +1,4 @@
-//! Offers of this side, and the answers that they wait for.
+//! Offers of this side, until their answers arrive.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use super::{AcceptError, Own, PeerId, Server};
 use crate::peer::init_to_come;
 use crate::sdp::{Description, Setup};
 
-/// Time for an answer, after which an offer is forgotten.
+/// Time within which an answer has to arrive; after it an offer is discarded.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
 pub(super) struct Offers {
-    /// By name, and so by age.
+    /// Offers by id, and so by age.
     waiting: BTreeMap<PeerId, Offer>,
 }
 
@@ -24,17 +24,17 @@ struct Offer {
     own: Own,
     /// Where it went, if that is known.
     host: Option<Host>,
-    /// Until when an answer is taken.
+    /// Until when an answer is accepted.
     until: Instant,
 }
 
 impl Offers {
-    /// Where the offers went.
+    /// Hosts to which the offers were sent.
     pub(super) fn hosts(&self) -> impl Iterator<Item = Option<Host>> {
         self.waiting.values().map(|offer| offer.host)
     }
 
-    /// Forgets the offers for whose answers it is too late.
+    /// Discards the offers whose time has passed.
     pub(super) fn give_up(&mut self, now: Instant) {
         self.waiting.retain(|_, offer| offer.until > now);
     }
@@ -45,9 +45,10 @@ impl Offers {
 }
 
 impl Server {
-    /// Makes an offer for a peer, which is to answer within a minute ([`Server::take_answer`]); the peer then connects to one of
-    /// `addresses`, at which it reaches the server, the best first. `signalled_to` is the peer's host, for the bound on peers that do not
-    /// connect; none where that is not known. The peer chooses its end of DTLS, and has to be a full ICE agent, as browsers are
+    /// Makes an offer for a peer, which is to answer within a minute ([`Server::take_answer`]); the
+    /// peer then connects to one of `addresses`, at which it reaches the server, the best first.
+    /// `signalled_to` is the peer's host, for the bound on peers that do not connect; none if
+    /// unknown. The peer chooses its end of DTLS, and has to be a full ICE agent, as browsers are
     /// (RFC 8445, section 2.5).
     ///
     /// # Errors
@@ -71,7 +72,8 @@ impl Server {
         Ok((id, offer))
     }
 
-    /// Takes the answer to an offer of this side. A wrong one changes nothing: another may follow.
+    /// Takes the answer to an offer of this side. An unusable answer changes nothing: another may
+    /// follow.
     ///
     /// # Errors
     /// No such offer waits, or the answer cannot be used, and the error names its line.

@@ -1,4 +1,4 @@
-//! Checks of flows over transports of others.
+//! Checks of flows over other implementations' transports.
 
 use super::FlowSection;
 use crate::peers::PeerName;
@@ -6,11 +6,12 @@ use crate::peers::mark::MARK;
 use crate::plan::TransportText;
 use crate::policy_text::{PolicySection, TransportName};
 
-/// Largest message over a transport of others: one that fits a packet of each, headers and all.
+/// Largest message over other implementations' transports: it fits one packet of each of them,
+/// headers included.
 const LARGEST: u64 = 1000;
 
 impl FlowSection {
-    /// Checks the settings of transports of others.
+    /// Checks the settings of other implementations' transports.
     pub(super) fn check_peers(&self) -> Result<(), String> {
         let refuse = |what: &str| Err(what.to_owned());
         match (self.transport, self.receiver.stack) {
@@ -24,7 +25,7 @@ impl FlowSection {
         }
     }
 
-    /// Checks a stack that receives from our SCTP.
+    /// Checks another implementation that receives from our SCTP.
     fn check_receiver(&self, name: PeerName) -> Result<(), String> {
         let described = name.described();
         let refuse = |what: &str| Err(format!("receiver.stack = \"{}\": {what}", described.name));
