@@ -18,7 +18,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Time that a packet takes.
 const ONE_WAY: Duration = Duration::from_millis(50);
 
-/// Who sends messages.
+/// The side that sends messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
     Client,

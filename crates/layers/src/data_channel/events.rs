@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::ChannelEvent;
+use super::types::ChannelEvent;
 
 /// Events in their order. Each counts with what it takes itself, since a peer can send messages without bytes for ever.
 #[derive(Debug, Default)]

@@ -49,7 +49,7 @@ pub(super) struct Session {
     pub(super) client_random: Option<[u8; 32]>,
     /// Time from the first datagram to the first answer, for a client.
     pub(super) round_trip: Option<Duration>,
-    /// Its latest move to another port.
+    /// The latest move to another port.
     pub(super) moved: Option<Move>,
     /// A session that is to take its place is being set up.
     pub(super) renewing: bool,
