@@ -104,6 +104,54 @@ fn a_burst_that_goes_by_packets_ends_several_times_sooner_where_new_data_asks() 
     }
 }
 
+/// Streams that lose several packets in a row: one on a short path whose round trips the traffic of others makes many times as
+/// long, and one of ten packets a round trip over a path with outages, and over one that becomes longer and shorter.
+const SILENCES: &str = r#"
+title = "silences"
+about = "Bursts beside cross traffic, outages and steps, over both protocols."
+[run]
+duration = "310s"
+warm_up = "10s"
+seeds = 2
+grace = "300s"
+[network]
+kind = "pair"
+rtt = "100ms"
+[[flow]]
+name = "stream"
+transport = "sctp"
+workload = { arrivals = "100ms", size = 100 }
+set_up = "5s"
+[sweep]
+"case" = [
+    { name = "short path", "flow.stream.workload" = { arrivals = "~89ms", size = 291 }, "network.rtt" = "2ms", "network.loss" = "bursts 7% 5", "network.cross" = "62% 4ms 53ms" },
+    { name = "outages", "flow.stream.workload" = { arrivals = "15ms", size = 805 }, "network.rtt" = "166ms", "network.loss" = "outages 18s 400ms" },
+    { name = "steps", "flow.stream.workload" = { arrivals = "37ms", size = 643 }, "network.rtt" = "257ms", "network.loss" = "5%", "network.profile" = "50s delay=251ms\n100s delay=128ms\n150s delay=251ms\n200s delay=128ms\n250s delay=251ms" },
+]
+"flow.stream" = [{ name = "SCTP", transport = "sctp", policy = "latency" }, { name = "TCP", transport = "tcp", policy = "latency" }]
+[measure]
+latency = { quantiles = [0.999] }
+cost = {}
+"#;
+
+/// Means in milliseconds above the delay of the network that a window of one packet after each silence, or timeouts that double at
+/// once, exceed by far, for each case and protocol.
+const MEANS_AFTER_SILENCES: [[f64; 2]; 3] = [[60.0, 60.0], [52.0, 52.0], [400.0, 1200.0]];
+
+#[test]
+fn streams_that_a_silence_interrupts_go_on_at_their_own_rate() {
+    let mut plan = Plan::parse(SILENCES, Size::Normal, None).unwrap();
+    plan.keep_distributions();
+    let finished = run_all(&plan, 2).unwrap();
+    let on_time = base::Duration::from_millis(10);
+    let cells = side_by_side(&plan, &finished, on_time).unwrap();
+    for (cell, most) in cells.iter().zip(MEANS_AFTER_SILENCES) {
+        for (row, most) in cell.rows.iter().zip(most) {
+            assert!(row.latency.mean < most, "{cell:?}");
+        }
+    }
+}
+
 #[test]
 fn latency_is_slower_than_thin_in_no_number_but_tcp_s_tails_and_under_jitter_and_faster_in_most() {
     for file in ["tests/latency.toml", "tests/latency-tcp.toml"] {

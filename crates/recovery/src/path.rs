@@ -27,6 +27,9 @@ use copying::Copying;
 pub(crate) use peak::Peak;
 use worth::Worth;
 
+/// Expiries in a row that are a persistent congestion: RFC 9002, section 7.6.1, has as many timeouts.
+const PERSISTENT: u8 = 2;
+
 /// A running retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunningTimer {
@@ -195,7 +198,7 @@ impl PathRecovery {
         let (srtt, mechanisms) = (self.rtt.srtt(), self.mechanisms.as_deref_mut());
         let Some(mechanisms) = mechanisms.filter(|_| Carried::is_wanted(policy)) else { return };
         if let Some(least) = mechanisms.min_rtt.get().or(srtt) {
-            mechanisms.carried.on_delivered(now, delivered, least);
+            mechanisms.carried.on_delivered(now, delivered, least, srtt.unwrap_or(least));
         }
     }
 
@@ -203,6 +206,15 @@ impl PathRecovery {
     pub(crate) fn carried(&self) -> u64 {
         let mss = self.congestion.mss();
         self.mechanisms.as_deref().map_or(0, |mechanisms| mechanisms.carried.window(mss))
+    }
+
+    /// Whether the window is little more than what the path was seen to carry and the first timeouts of a silence say nothing
+    /// against that: a congested path that stays silent for longer loses more than one window (persistent congestion of RFC
+    /// 9002, section 7.6).
+    pub(crate) fn is_carried(&self) -> bool {
+        let carried = self.carried();
+        let fits = carried > 0 && self.congestion.cwnd() <= carried * 2;
+        fits && self.backoff.expiries() < PERSISTENT
     }
 
     /// Bytes that may be in flight.

@@ -17,6 +17,8 @@ use crate::policy::{LeastWindow, RecoveryPolicy};
 const TRIPS: u16 = 2;
 /// Most packets that it keeps: as many as a new connection may send at once (RFC 6928).
 const MOST: u64 = 10;
+/// Round trips up to this many times the shortest are a path that became longer; longer ones have a queue, perhaps.
+const MOST_LONGER: u64 = 2;
 /// Reciprocal of the share by which the evidence shrinks in each round trip that shows less.
 const FORGOTTEN: u16 = 8;
 /// Evidence of so few bytes makes no difference to any window, and is not kept while nothing is outstanding.
@@ -47,18 +49,26 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// Data was delivered on a path whose shortest round trip is `least`.
-    pub(crate) fn on_delivered(&mut self, now: Instant, delivered: Delivered, least: Duration) {
+    /// Data was delivered on a path whose shortest round trip is `least`, and the present one `smoothed`: a stream that is to
+    /// keep its rate has more in flight on a path that became longer. Beyond twice the shortest it may be a queue.
+    pub(crate) fn on_delivered(
+        &mut self,
+        now: Instant,
+        delivered: Delivered,
+        least: Duration,
+        smoothed: Duration,
+    ) {
         let Delivered { bytes, round_trip, waits } = delivered;
+        let trip = smoothed.min(least * MOST_LONGER).max(least);
         self.bytes = self.bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
         self.waited |= waits;
-        self.is_clear |= round_trip.is_some_and(|took| took <= least + least / 4);
+        self.is_clear |= round_trip.is_some_and(|took| took <= trip + trip / 4);
         let now = now.wrapping_micros();
         let took = Duration::from_micros(now.wrapping_sub(self.since).into());
-        if took < least || took.is_zero() {
+        if took < trip || took.is_zero() {
             return;
         }
-        let carried = u128::from(self.bytes) * u128::from(least.as_nanos());
+        let carried = u128::from(self.bytes) * u128::from(trip.as_nanos());
         let carried = carried / u128::from(took.as_nanos());
         let carried = u16::try_from(carried).unwrap_or(u16::MAX);
         // Data that waits would fill any window. If there is no queue, the path has room for what it carried, and
@@ -112,7 +122,7 @@ mod tests {
         let round_trip = Some(Duration::from_millis(took));
         for time in 0..times {
             let now = Instant::from_millis(from + time * 50);
-            carried.on_delivered(now, Delivered { bytes, round_trip, waits }, LEAST);
+            carried.on_delivered(now, Delivered { bytes, round_trip, waits }, LEAST, LEAST);
         }
     }
 
@@ -146,11 +156,26 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_became_longer_keeps_the_rate_up_to_twice_the_shortest_round_trip() {
+        let kept = |smoothed: u64| {
+            let mut carried = Carried::default();
+            let round_trip = Some(Duration::from_millis(smoothed));
+            let delivered = Delivered { bytes: 1_500, round_trip, waits: false };
+            for time in 0..40 {
+                let now = Instant::from_millis(1_000 + time * 50);
+                carried.on_delivered(now, delivered, LEAST, Duration::from_millis(smoothed));
+            }
+            carried.window(2 * MSS)
+        };
+        assert_eq!([50, 100, 150, 200, 300].map(kept), [6_000, 6_000, 9_000, 12_000, 12_000]);
+    }
+
+    #[test]
     fn a_slow_stream_keeps_its_share_of_a_round_trip() {
         let mut carried = Carried::default();
         let delivered = Delivered { bytes: 500, round_trip: None, waits: false };
         for second in 1..10 {
-            carried.on_delivered(Instant::from_millis(second * 1_000), delivered, LEAST);
+            carried.on_delivered(Instant::from_millis(second * 1_000), delivered, LEAST, LEAST);
         }
         assert_eq!(carried.window(MSS), 100);
         assert!(carried.is_blank());

@@ -13,14 +13,18 @@ const FIRST_RUN: u8 = 16;
 /// Round trips of a path without copies.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unladen {
-    /// Least mean of a run without copies in the last five to ten minutes, and the variation of round trips at that
-    /// time.
+    /// Least mean of a run without copies in the last five to ten minutes, and the variation of round trips during it.
     least: RecentMinimum,
     varied: Duration,
-    /// The current run: whether copies ride along, the number of its RTT samples, and their sum.
+    /// Whether there was a full run: the mean of the first one, which is short, may be low by chance.
+    full: bool,
+    /// The current run: whether copies ride along, the number of its RTT samples, their sum, and that of their variation.
     laden: bool,
     measured: u8,
     sum: Duration,
+    spreads: Duration,
+    /// Whether the last run with copies was longer than runs without.
+    exceeded: bool,
 }
 
 impl Unladen {
@@ -39,22 +43,40 @@ impl Unladen {
         laden: bool,
     ) -> Option<Duration> {
         if self.laden != laden {
-            (self.laden, self.measured, self.sum) = (laden, 0, Duration::ZERO);
+            (self.laden, self.measured, self.exceeded) = (laden, 0, false);
+            (self.sum, self.spreads) = (Duration::ZERO, Duration::ZERO);
         }
-        (self.measured, self.sum) = (self.measured + 1, self.sum + measured);
+        self.measured += 1;
+        (self.sum, self.spreads) = (self.sum + measured, self.spreads + spread);
         let run = if self.least.get().is_some() { RUN } else { FIRST_RUN };
         if self.measured < run {
             return None;
         }
-        let mean = self.sum / u64::from(self.measured);
-        (self.measured, self.sum) = (0, Duration::ZERO);
+        let count = u64::from(core::mem::take(&mut self.measured));
+        let mean = core::mem::take(&mut self.sum) / count;
+        let spread = core::mem::take(&mut self.spreads) / count;
         if laden {
             return Some(mean);
+        }
+        let short =
+            self.least.get().filter(|_| run == RUN && !core::mem::replace(&mut self.full, true));
+        if let Some(short) = short {
+            self.least = RecentMinimum::default();
+            self.least.on_sample(now, mean.min(short + self.varied / 2));
         }
         if self.least.get().is_none_or(|least| mean < least) {
             self.varied = spread;
         }
         self.least.on_sample(now, mean);
         None
+    }
+
+    /// Whether copies that save each message `gain` delay it by more than that, given the `mean` of a run with copies: in two
+    /// runs one after the other, or in one by far. The means of single runs differ by chance where delay varies.
+    pub(super) fn is_exceeded(&mut self, mean: Duration, gain: Duration) -> bool {
+        let Some(most) = self.most() else { return false };
+        let above = mean > most + gain;
+        let again = core::mem::replace(&mut self.exceeded, above);
+        above && (again || mean > most + gain + self.varied / 2)
     }
 }

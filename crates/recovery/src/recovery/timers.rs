@@ -245,7 +245,7 @@ impl Recovery {
                 && policy.rto.margin.heeds_narrow()
                 && mechanisms.is_some_and(|mechanisms| mechanisms.rack.delivered_within(now, rto))
         };
-        let may_stay = (thin || delivers()) && !probing && !queued;
+        let may_stay = (thin || delivers() || state.is_carried()) && !probing && !queued;
         state.backoff.set_probing(probing);
         // Data that was too young at the last probe gets a timeout of its own, which is not new evidence about the
         // path.
@@ -300,12 +300,16 @@ impl Recovery {
         rto.max(compute_rto(policy, &state.rtt, state.margin, true) * 2)
     }
 
-    /// Whether the smoothed round trip is so far above the minimum that it contains a queue.
+    /// Whether the smoothed round trip is so far above the minimum that it contains a queue. On a short path it is only where
+    /// it exceeds half the step that linear timeouts keep: the traffic of others makes it several times as long for a while.
     pub(super) fn has_queue(&self, path: PathId) -> bool {
         let state = &self.paths[path];
         let most = u64::from(self.policy.backoff.linear_queue);
         let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());
-        let above = least.zip(state.rtt.srtt()).is_some_and(|(least, srtt)| srtt > least * most);
+        let step = self.policy.backoff.linear_step / 2;
+        let above = least
+            .zip(state.rtt.srtt())
+            .is_some_and(|(least, srtt)| srtt > (least * most).max(least + step));
         most > 0 && above
     }
 
