@@ -119,6 +119,12 @@ fn linear_timeouts_of_an_advisor_are_those_of_the_policy_to_the_last_digit() {
         let policy = run(policy, &Advisors::default());
         let advised = run(plan(transport, &with(""), "'mine'"), &linear);
         assert_eq!(policy.len(), 12);
+        for (job, results) in &policy {
+            let other = &advised[job];
+            for (one, other) in results.rows.iter().zip(&other.rows) {
+                assert_eq!(one, other, "{transport} {job:?}");
+            }
+        }
         assert!(policy == advised, "{transport}: an advisor's linear timeouts differ");
         for loss in 0..3 {
             let differs = |(job, results): (&lab::engine::Job, _)| {
@@ -247,9 +253,18 @@ fn nonsense_at_every_event_ends_no_flow_and_loses_no_message() {
                 },
                 None,
             );
-            let advised = plan(transport, policy, "'mine'");
-            let alone = run(plan(transport, policy, "'none'"), &Advisors::default());
-            let finished = run(advised, &garbage);
+            let patient = |advice| {
+                let text =
+                    text(transport, policy, advice).replace("duration", "grace = '2h'\nduration");
+                let paths = "paths = { max_retrans = 250, association_max_retrans = 250 }\nadvice";
+                let text = match transport {
+                    "sctp" => text.replace("advice", paths),
+                    _ => text,
+                };
+                Plan::parse(&text, Size::Normal, None).unwrap()
+            };
+            let alone = run(patient("'none'"), &Advisors::default());
+            let finished = run(patient("'mine'"), &garbage);
             let count = |finished: &Finished| -> Vec<f64> {
                 let rows = finished.values().flat_map(|results| &results.rows);
                 rows.filter(|row| row.measure == "latency.count" && row.labels.is_empty())
@@ -322,7 +337,9 @@ fn a_plan_that_names_an_unknown_advisor_runs_nowhere() {
     );
     let others = said(named().with_advisors(&advisors(|_| Box::new(Linear), None)));
     assert!(others.ends_with("advice = \"yours\" names no advisor; there are mine"), "{others}");
-    for (wrong, what) in [("3", "3 is no advice"), ("''", "empty name"), ("{}", "missing field")] {
+    for (wrong, what) in
+        [("3", "3 is no advice"), ("''", "empty name"), ("{}", "\"name\" is missing")]
+    {
         let refused = said(Plan::parse(&text("sctp", "'rfc'", wrong), Size::Normal, None));
         assert!(refused.contains(what), "{refused}");
     }

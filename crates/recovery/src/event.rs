@@ -109,6 +109,23 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The path of the event; `None` for those about units alone.
+    pub fn path(&self) -> Option<PathId> {
+        match *self {
+            Event::Sent { path, .. }
+            | Event::Acknowledged { path, .. }
+            | Event::Lost { path, .. }
+            | Event::Timeout { path, .. }
+            | Event::Probed { path, .. }
+            | Event::TimerSet { path, .. }
+            | Event::Window { path, .. }
+            | Event::Repaired { path, .. } => Some(path),
+            Event::Resent { .. } | Event::Spurious { .. } => None,
+        }
+    }
+}
+
 /// An event and its instant.
 pub type TimedEvent = (Instant, Event);
 

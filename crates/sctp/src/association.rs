@@ -232,7 +232,6 @@ impl Association {
         if self.is_closed() {
             return Err(AdviceError::Gone);
         }
-        self.tx.begin_burst();
         self.tx.recovery_mut().advise(now, advice)
     }
 

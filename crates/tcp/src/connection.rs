@@ -401,9 +401,7 @@ impl Connection {
         if self.state == State::Closed {
             return Err(AdviceError::Gone);
         }
-        let recovery = self.tx.recovery_mut();
-        recovery.begin_burst();
-        recovery.advise(now, advice)
+        self.tx.recovery_mut().advise(now, advice)
     }
 
     /// State of the path with the lowest `most` units in flight, for [advice](recovery::Advice); `None` for an unknown path.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::Instant;
 use recovery::advice::LEAST_WAIT;
-use recovery::{Event, PathId, TimedEvent};
+use recovery::{AdviceError, PathId, TimedEvent};
 
 use super::LogHandle;
 use super::source_transport::SourceTransport;
@@ -38,14 +38,23 @@ pub(super) struct Advised {
     /// When it wants to be woken.
     pub(super) wakes_at: Option<Instant>,
     events: Vec<TimedEvent>,
+    /// Events that the log has yet to note: it does so when packets have left, as where nobody advises.
+    unnoted: Vec<TimedEvent>,
     answers: Vec<Answer>,
 }
 
 impl Advised {
     pub(super) fn new(plan: &AdvicePlan) -> Advised {
         let AdvicePlan { factory, flow, failure } = plan.clone();
-        let (events, answers) = (Vec::new(), Vec::new());
-        let mut advised = Advised { advisor: None, flow, failure, wakes_at: None, events, answers };
+        let mut advised = Advised {
+            advisor: None,
+            flow,
+            failure,
+            wakes_at: None,
+            events: Vec::new(),
+            unnoted: Vec::new(),
+            answers: Vec::new(),
+        };
         match factory.make(&advised.flow) {
             Ok(advisor) => advised.advisor = Some(advisor),
             Err(error) => advised.fail(Instant::ZERO, error),
@@ -64,22 +73,33 @@ impl Advised {
         &mut self,
         now: Instant,
         (transport, id): (&mut C, C::Id),
-        log: &LogHandle,
     ) {
         let mut events = core::mem::take(&mut self.events);
-        take_events((transport, id), log, |event| events.push(event));
+        while let Some(event) = transport.poll_recovery_event(id) {
+            self.unnoted.push(event.clone());
+            events.push(event);
+        }
         let mut answers = core::mem::take(&mut self.answers);
         for (at, event) in events.drain(..) {
             let Some(advisor) = self.advisor.as_mut().filter(|one| one.hears(&event)) else {
                 continue;
             };
-            let Some(view) = transport.view(id, path_of(&event), UNITS) else { continue };
+            let Some(view) = transport.view(id, event.path().unwrap_or(PathId::FIRST), UNITS)
+            else {
+                continue;
+            };
             if let Err(error) = advisor.on_event(at, &event, &view, &mut answers) {
                 self.fail(at, error);
             }
         }
         self.events = events;
-        self.follow(now, (transport, id), log, answers);
+        self.follow(now, (transport, id), answers);
+    }
+
+    /// Lets the log note what happened.
+    pub(super) fn note(&mut self, log: &LogHandle) {
+        let mut log = log.borrow_mut();
+        self.unnoted.drain(..).for_each(|event| log.on_recovery_event(&event));
     }
 
     /// Wakes the advisor, if it is time.
@@ -87,7 +107,6 @@ impl Advised {
         &mut self,
         now: Instant,
         (transport, id): (&mut C, C::Id),
-        log: &LogHandle,
     ) {
         if self.wakes_at.take_if(|at| *at <= now).is_none() {
             return;
@@ -99,7 +118,7 @@ impl Advised {
         {
             self.fail(now, error);
         }
-        self.follow(now, (transport, id), log, answers);
+        self.follow(now, (transport, id), answers);
     }
 
     /// Does what the advisor answered. The effects go to the log alone.
@@ -107,7 +126,6 @@ impl Advised {
         &mut self,
         now: Instant,
         (transport, id): (&mut C, C::Id),
-        log: &LogHandle,
         mut answers: Vec<Answer>,
     ) {
         for answer in answers.drain(..) {
@@ -116,8 +134,12 @@ impl Advised {
                 Answer::Wake(after) => self.wakes_at = Some(now + after.max(LEAST_WAIT)),
                 Answer::Do(advice) => {
                     let done = transport.advise(now, id, advice);
-                    let refused = done.or_else(|error| advisor.on_refused(now, advice, error));
-                    if let Err(error) = refused {
+                    let heard = match done {
+                        // What the advisor heard of ended the flow.
+                        Ok(()) | Err(AdviceError::Gone) => Ok(()),
+                        Err(error) => advisor.on_refused(now, advice, error),
+                    };
+                    if let Err(error) = heard {
                         self.fail(now, error);
                     }
                 }
@@ -125,34 +147,8 @@ impl Advised {
         }
         answers.clear();
         self.answers = answers;
-        take_events((transport, id), log, drop);
-    }
-}
-
-/// Notes recovery's events, and passes each on.
-pub(super) fn take_events<C: SourceTransport>(
-    (transport, id): (&mut C, C::Id),
-    log: &LogHandle,
-    mut each: impl FnMut(TimedEvent),
-) {
-    let mut log = log.borrow_mut();
-    while let Some(event) = transport.poll_recovery_event(id) {
-        log.on_recovery_event(&event);
-        each(event);
-    }
-}
-
-/// The path of an event; the first of those that have none.
-fn path_of(event: &Event) -> PathId {
-    match *event {
-        Event::Sent { path, .. }
-        | Event::Acknowledged { path, .. }
-        | Event::Lost { path, .. }
-        | Event::Timeout { path, .. }
-        | Event::Probed { path, .. }
-        | Event::TimerSet { path, .. }
-        | Event::Window { path, .. }
-        | Event::Repaired { path, .. } => path,
-        Event::Resent { .. } | Event::Spurious { .. } => PathId::FIRST,
+        while let Some(event) = transport.poll_recovery_event(id) {
+            self.unnoted.push(event);
+        }
     }
 }

@@ -4,7 +4,7 @@ use base::Instant;
 use netsim::AddressedDatagram;
 
 use super::LogHandle;
-use super::advised::{AdvicePlan, Advised, take_events};
+use super::advised::{AdvicePlan, Advised};
 use super::source::{Pending, Source};
 use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 
@@ -44,8 +44,8 @@ impl<C: SourceTransport> SourceEnd<C> {
 
     /// The transport has handled an input: advice comes before packets leave.
     pub(super) fn consult(&mut self, now: Instant) {
-        if self.advised.is_some() {
-            self.take_recovery_events(now);
+        if let Some((advised, id)) = self.advised.as_mut().zip(self.id) {
+            advised.hear(now, (&mut self.transport, id));
         }
     }
 
@@ -72,7 +72,7 @@ impl<C: SourceTransport> SourceEnd<C> {
             self.transport.hint(now, id, hint);
         }
         if let Some((advised, id)) = self.advised.as_mut().zip(self.id) {
-            advised.wake(now, (&mut self.transport, id), &self.log);
+            advised.wake(now, (&mut self.transport, id));
         }
         self.send_due(now);
     }
@@ -142,9 +142,14 @@ impl<C: SourceTransport> SourceEnd<C> {
     fn take_recovery_events(&mut self, now: Instant) {
         let Some(id) = self.id else { return };
         if let Some(advised) = &mut self.advised {
-            advised.hear(now, (&mut self.transport, id), &self.log);
-        } else if self.log.borrow().hears_recovery() {
-            take_events((&mut self.transport, id), &self.log, drop);
+            advised.hear(now, (&mut self.transport, id));
+            return advised.note(&self.log);
+        }
+        let mut log = self.log.borrow_mut();
+        if log.hears_recovery() {
+            while let Some(event) = self.transport.poll_recovery_event(id) {
+                log.on_recovery_event(&event);
+            }
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::path_id::PathId;
 use crate::stats::Cause;
 
 impl Recovery {
-    /// Applies one advice. What leaves because of it leaves as after any other input.
+    /// Applies one advice. What leaves because of it leaves as after any other input: a new burst begins, unless the advice
+    /// only concerns timers.
     ///
     /// # Errors
     /// [`AdviceError`] where the advice makes no sense; nothing changed then.
@@ -48,6 +49,7 @@ impl Recovery {
                 }
                 self.reduced |= bytes < congestion.cwnd();
                 congestion.restart(bytes);
+                self.paths[path].burst_end = None;
                 self.record_window(now, path);
             }
         }
@@ -94,6 +96,7 @@ impl Recovery {
         // A packet whose other units stay in flight has not been counted yet.
         let packets = u32::from(self.ledger.lose_found(unit, to, cause));
         self.on_loss(now, path, Lost { packets, cause, resent, flight_before });
+        self.paths[to].burst_end = None;
         Ok(())
     }
 
@@ -103,6 +106,7 @@ impl Recovery {
             return Err(AdviceError::SentAgain(unit));
         }
         self.ledger.lose_found(unit, path, Cause::Copy);
+        self.paths[path].burst_end = None;
         // The timer runs from the copy, if nothing else is in flight.
         if self.ledger.flight(path).packets == 0 {
             self.start_timer(now, path);
