@@ -1,11 +1,11 @@
-//! The library in Bevy: `Net` of the plain game loop is a resource. Before the game's own systems of a frame, one takes what has
-//! come; behind them, another sends what is new. No system waits for the network.
+//! The library in Bevy: `Net` of the plain game loop is a resource. Before the game's systems of a frame, one takes what has come;
+//! those send what is new. None of them waits for the network.
 //!
 //! `cargo run` runs a server and a client, both without a window, in one process.
 
 use std::time::Duration;
 
-use bevy_app::{App, PostUpdate, PreUpdate, Startup, Update};
+use bevy_app::{App, PreUpdate, Startup, Update};
 use bevy_ecs::prelude::*;
 use thinstream::{Bytes, EndpointOptions};
 
@@ -21,66 +21,52 @@ struct Network(Net);
 #[derive(Message)]
 struct Arrived(Bytes);
 
-/// What is sent in this frame: the newest, to all.
-#[derive(Message)]
-struct Outgoing(Bytes);
-
 /// Where a player is.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Place(i32);
 
 fn network(app: &mut App) {
-    app.add_message::<Arrived>().add_message::<Outgoing>();
-    app.add_systems(PreUpdate, receive).add_systems(PostUpdate, send);
+    app.add_message::<Arrived>().add_systems(PreUpdate, receive);
 }
 
 fn receive(mut network: ResMut<Network>, mut arrived: MessageWriter<Arrived>) {
     network.0.poll(|_peer, message| _ = arrived.write(Arrived(message)));
 }
 
-fn send(network: Res<Network>, mut messages: MessageReader<Outgoing>) {
-    for Outgoing(message) in messages.read() {
-        network.0.broadcast(message);
-    }
-}
-
 /// A server: each message of a client is a step, and all are told where that led to.
 fn server(app: &mut App) {
-    app.add_systems(Startup, |mut commands: Commands| _ = commands.spawn(Place::default()));
-    app.add_systems(Update, (take_steps, tell_place).chain());
+    app.add_systems(Update, take_steps);
 }
 
-fn take_steps(mut steps: MessageReader<Arrived>, mut place: Single<&mut Place>) {
+fn take_steps(
+    mut steps: MessageReader<Arrived>,
+    mut place: Single<&mut Place>,
+    network: Res<Network>,
+) {
     for Arrived(step) in steps.read() {
         place.0 += step.first().map_or(0, |step| i32::from(*step));
     }
-}
-
-fn tell_place(place: Single<&Place>, mut send: MessageWriter<Outgoing>) {
-    send.write(Outgoing(Bytes::copy_from_slice(&place.0.to_be_bytes())));
+    network.0.broadcast(&Bytes::copy_from_slice(&place.0.to_be_bytes()));
 }
 
 /// A client: it takes a step in each frame, and shows where the server says it is.
 fn client(app: &mut App) {
-    app.add_systems(Startup, |mut commands: Commands| _ = commands.spawn(Place::default()));
-    app.add_systems(Update, (step, follow));
+    app.add_systems(Update, play);
 }
 
-fn step(mut send: MessageWriter<Outgoing>) {
-    send.write(Outgoing(Bytes::from_static(&[1])));
-}
-
-fn follow(mut states: MessageReader<Arrived>, mut place: Single<&mut Place>) {
+fn play(mut states: MessageReader<Arrived>, mut place: Single<&mut Place>, network: Res<Network>) {
     let newest = states.read().filter_map(|Arrived(state)| state[..].try_into().ok()).last();
     if let Some(state) = newest {
         place.0 = i32::from_be_bytes(state);
     }
+    network.0.broadcast(&Bytes::from_static(&[1]));
 }
 
 /// An app of one side. A game adds `DefaultPlugins` and calls `run`; a server adds `ScheduleRunnerPlugin` instead.
 fn app(net: Net, side: fn(&mut App)) -> App {
     let mut app = App::new();
     app.add_plugins((network, side)).insert_resource(Network(net));
+    app.add_systems(Startup, |mut commands: Commands| _ = commands.spawn(Place::default()));
     app
 }
 
