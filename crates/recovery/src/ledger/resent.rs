@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use base::Instant;
 
-use super::remembered::Remembered;
+use super::remembered::{Passing, Remembered};
 use crate::path_id::PathId;
 
 /// Number of units remembered.
@@ -18,6 +18,12 @@ struct Resent {
     until: Instant,
     /// The path on which it had been declared lost.
     path: PathId,
+}
+
+impl Passing for Resent {
+    fn until(&self) -> Instant {
+        self.until
+    }
 }
 
 /// The latest acknowledged units that were sent more than once, while the peer may report duplicates of them.
@@ -42,8 +48,9 @@ impl ResentUnits {
     }
 
     /// Forgets units that no report can concern any more.
+    #[inline]
     pub(super) fn forget(&mut self, now: Instant) {
-        self.0.retain(|resent| now <= resent.until);
+        self.0.forget(now);
     }
 }
 

@@ -165,3 +165,24 @@ impl From<chunk::ISkip> for Skipped {
         Skipped { stream: skip.stream, unordered: skip.unordered, mid: skip.mid }
     }
 }
+
+#[cfg(test)]
+impl Data {
+    /// The first chunk of message `mid` of a stream for a test; `flags` are letters of B, E and U.
+    pub(crate) fn sample(stream: u16, mid: u32, flags: &str, payload: Bytes) -> Data {
+        Data {
+            tsn: Tsn(0),
+            stream: StreamId(stream),
+            mid: Mid(mid),
+            fsn: Fsn(0),
+            ppid: Ppid(0),
+            beginning: flags.contains('B'),
+            ending: flags.contains('E'),
+            unordered: flags.contains('U'),
+            immediate: false,
+            sparse: false,
+            wasteful: false,
+            payload,
+        }
+    }
+}

@@ -164,7 +164,7 @@ fn what_was_given_up_is_not_credited_and_ends_the_count_of_acknowledged_bytes() 
     assert_eq!(state(&peer).partial_bytes_acked, 1000);
     // The second is reported missing after its lifetime: nothing is in flight any more.
     peer.pass(600);
-    assert_eq!(peer.sack(11, &[(2, 2)]), [[Sent::Forward(13, vec![(1, 12)])]]);
+    assert_eq!(peer.sack(11, &[(2, 2)]), [[Sent::Forward(12, vec![(1, 12)])]]);
     assert_eq!((state(&peer).flight.bytes, state(&peer).partial_bytes_acked), (0, 0));
     let cwnd = state(&peer).cwnd;
     peer.send(1, 1000, Reliability::Full);
