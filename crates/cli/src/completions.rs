@@ -70,7 +70,10 @@ fn show(page: &[u8]) -> Result<(), Failure> {
 fn write(pages: &[(String, Vec<u8>)], directory: &Path) -> Result<(), Failure> {
     let failed = |path: &Path, error| Failure::file(path, error);
     if directory.is_file() {
-        return Err(Failure::file(directory, "it is a file, and a page for each command needs a folder"));
+        return Err(Failure::file(
+            directory,
+            "it is a file, and a page for each command needs a folder",
+        ));
     }
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     for (name, page) in pages {

@@ -185,8 +185,7 @@ impl<'a> Run<'a> {
                 reliability,
                 ..thinstream::SendOptions::default()
             };
-            let sent =
-                self.association.send_with(stream, message.payload.clone(), options).await;
+            let sent = self.association.send_with(stream, message.payload.clone(), options).await;
             // One that still waited for room when the process was asked to end was never sent.
             self.meter.on_sent(stream, &message);
             self.sent.update(|sent| sent + 1);
