@@ -152,6 +152,47 @@ fn streams_that_a_silence_interrupts_go_on_at_their_own_rate() {
     }
 }
 
+/// Nine streams over a line that is half as fast for ten seconds a minute.
+const HALVED: &str = r#"
+title = "a line that is halved"
+about = "Nine streams fill 83 % of a line, and 166 % while it is halved."
+[run]
+duration = "190s"
+warm_up = "10s"
+seeds = 3
+grace = "300s"
+[network]
+kind = "pair"
+rtt = "60ms"
+loss = "1%"
+rate = "128kbit"
+queue = "20kB"
+profile = "30s rate=64kbit\n40s rate=128kbit\n90s rate=64kbit\n100s rate=128kbit\n150s rate=64kbit\n160s rate=128kbit"
+[[flow]]
+name = "stream"
+transport = "sctp"
+count = 9
+workload = { arrivals = "~100ms", size = 100 }
+set_up = "5s"
+[sweep]
+"flow.stream.policy" = ["latency", "rfc"]
+[measure]
+latency = { quantiles = [0.99] }
+cost = {}
+"#;
+
+#[test]
+fn streams_that_overload_a_line_for_a_while_leave_it_two_packets_each_where_the_standard_has_four()
+{
+    let mut plan = Plan::parse(HALVED, Size::Normal, None).unwrap();
+    plan.keep_distributions();
+    let finished = run_all(&plan, 2).unwrap();
+    let cells = side_by_side(&plan, &finished, base::Duration::from_millis(10)).unwrap();
+    let [latency, rfc] = &cells[0].rows[..] else { panic!("{cells:?}") };
+    assert!(latency.latency.mean < 1_500.0, "{latency:?} beside {rfc:?}");
+    assert!(latency.latency.mean < rfc.latency.mean, "{latency:?} beside {rfc:?}");
+}
+
 #[test]
 fn latency_is_slower_than_thin_in_no_number_but_tcp_s_tails_and_under_jitter_and_faster_in_most() {
     for file in ["tests/latency.toml", "tests/latency-tcp.toml"] {

@@ -320,6 +320,16 @@ impl Congestion {
         }
     }
 
+    /// After the window fell from `before` bytes: at most half of that, or two packets (RFC 5681, section 3.1), where RFC 9260,
+    /// section 7.2.3, leaves four: nine streams of four packets each fill a narrow line for seconds.
+    pub fn fall_to_two(&mut self, before: u64) {
+        let most = (before / 2).max(2 * self.mss());
+        let is_higher = matches!(self, Congestion::Rfc9260(_)) && self.ssthresh() > most;
+        if is_higher {
+            self.set_windows(self.cwnd().min(most), most);
+        }
+    }
+
     /// After a timeout: slow start leads to `least` bytes at least.
     pub fn keep_threshold(&mut self, least: u64) {
         if self.ssthresh() < least {

@@ -117,7 +117,8 @@ impl Rfc9260 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::Signal;
+    use crate::congestion::{Congestion, Signal};
+    use crate::policy::{CongestionPolicy, Controller, RecoveryPolicy};
 
     const MSS: u64 = 1452;
     const CONGESTED: Congested =
@@ -232,5 +233,27 @@ mod tests {
         assert_eq!((path.cwnd(), path.ssthresh()), (10_000, 40_000));
         path.on_send(Instant::from_millis(100_000), rto);
         assert_eq!(path.cwnd(), 4 * MSS);
+    }
+
+    #[test]
+    fn two_packets_are_left_of_a_window_of_sctp_and_what_tcp_s_controllers_leave_stays() {
+        let with = |controller| {
+            let policy = CongestionPolicy { controller, ..RecoveryPolicy::tcp_rfc().congestion };
+            Congestion::new(&policy, 1000)
+        };
+        let left = |controller, before: u64| {
+            let mut congestion = with(controller);
+            congestion.set_windows(before, before);
+            congestion.on_congestion(CONGESTED);
+            congestion.fall_to_two(before);
+            (congestion.cwnd(), congestion.ssthresh())
+        };
+        let sctp = [20_000, 6_000, 1_000].map(|before| left(Controller::Rfc9260, before));
+        assert_eq!(sctp, [(10_000, 10_000), (3_000, 3_000), (2_000, 2_000)]);
+        let mut alone = with(Controller::Rfc9260);
+        alone.set_windows(1_000, 1_000);
+        alone.on_congestion(CONGESTED);
+        assert_eq!(alone.cwnd(), 4_000, "RFC 9260, section 7.2.3");
+        assert_eq!(left(Controller::Cubic, 20_000), (14_000, 14_000));
     }
 }

@@ -23,8 +23,6 @@ pub(super) struct Unladen {
     measured: u8,
     sum: Duration,
     spreads: Duration,
-    /// Whether the last run with copies was longer than runs without.
-    exceeded: bool,
 }
 
 impl Unladen {
@@ -43,7 +41,7 @@ impl Unladen {
         laden: bool,
     ) -> Option<Duration> {
         if self.laden != laden {
-            (self.laden, self.measured, self.exceeded) = (laden, 0, false);
+            (self.laden, self.measured) = (laden, 0);
             (self.sum, self.spreads) = (Duration::ZERO, Duration::ZERO);
         }
         self.measured += 1;
@@ -71,12 +69,9 @@ impl Unladen {
         None
     }
 
-    /// Whether copies that save each message `gain` delay it by more than that, given the `mean` of a run with copies: in two
-    /// runs one after the other, or in one by far. The means of single runs differ by chance where delay varies.
-    pub(super) fn is_exceeded(&mut self, mean: Duration, gain: Duration) -> bool {
-        let Some(most) = self.most() else { return false };
-        let above = mean > most + gain;
-        let again = core::mem::replace(&mut self.exceeded, above);
-        above && (again || mean > most + gain + self.varied / 2)
+    /// Whether copies that save each message `gain` delay it by more than that, given the `mean` of a run with copies: by more
+    /// than the means of runs differ by chance where delay varies.
+    pub(super) fn is_exceeded(&self, mean: Duration, gain: Duration) -> bool {
+        self.most().is_some_and(|most| mean > most + gain + self.varied / 4)
     }
 }

@@ -26,7 +26,8 @@ pub enum LeastWindow {
     /// The controller's: two packets (RFC 5681), or four (RFC 9260).
     Controller,
     /// Twice the data that a round trip was seen to deliver while the window had room, ten packets at most, and no more than the
-    /// window was before the loss: random losses leave a stream that fills no queue what it needs (after TCP Westwood).
+    /// window was before the loss: random losses leave a stream that fills no queue what it needs (after TCP Westwood). Without
+    /// such evidence two packets, over SCTP too. The first two timeouts of a silence leave the window to a stream with it.
     Carried,
 }
 

@@ -1,6 +1,6 @@
 //! Response to a loss: fast recovery, and when the window falls.
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use super::{AckContext, Recovery};
 use crate::congestion::{Congested, Signal};
@@ -8,6 +8,7 @@ use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::PacketNumber;
 use crate::path_id::PathId;
+use crate::policy::LeastWindow;
 use crate::stats::Cause;
 
 /// Facts of an acknowledgement that may be evidence of losses on a path.
@@ -104,14 +105,29 @@ impl Recovery {
             && episode.has_dealt_with(cumulative, self.reports_gaps())
     }
 
+    /// Whether the policy leaves less of the window, and the smoothed round trip is so far above the shortest that it may contain
+    /// a queue.
+    pub(super) fn fills_queue(&self, path: PathId) -> bool {
+        let state = &self.paths[path];
+        let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());
+        let above = |(least, srtt): (Duration, Duration)| {
+            srtt > least + (least / 2).max(self.policy.backoff.linear_step / 2)
+        };
+        self.policy.congestion.least_window == LeastWindow::Carried
+            && least.zip(state.rtt.srtt()).is_some_and(above)
+    }
+
     fn lower_window(&mut self, now: Instant, path: PathId, signal: Signal, again: bool) {
-        let flight_size = self.flight_size(path);
+        let (flight_size, fills) = (self.flight_size(path), self.fills_queue(path));
         let state = &mut self.paths[path];
         if let Some(brake) = state.copying.brake_mut().filter(|_| signal == Signal::Ecn) {
             brake.on_mark(now);
         }
         let before = state.congestion.cwnd();
         state.congestion.on_congestion(Congested { now, signal, flight_size, again });
+        if fills {
+            state.congestion.fall_to_two(before);
+        }
         if signal == Signal::Loss {
             state.congestion.keep(state.carried(), before);
         }

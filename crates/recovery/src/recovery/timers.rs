@@ -367,8 +367,13 @@ impl Recovery {
         let again = self.paths[path].episode.expires_again(cumulative);
         self.keep_for_undo(path);
         self.enter_timeout(path, again || probing);
+        let fills = self.fills_queue(path);
         let state = &mut self.paths[path];
+        let before = state.congestion.cwnd();
         state.congestion.on_timeout(TimedOut { now, flight_size, again });
+        if fills {
+            state.congestion.fall_to_two(before);
+        }
         state.congestion.keep_threshold(state.carried());
         state.episode.on_fall(&self.ledger, true);
         self.reduced = true;
