@@ -122,7 +122,7 @@ def test_actions_are_done_and_those_without_sense_are_told() -> None:
             refused.append((repr(action), reason))
 
     def packets(of: list[Any]) -> float:
-        return sum(row["value"] for row in of if row["measure"] == "cost.packets")
+        return sum(float(row["value"]) for row in of if row["measure"] == "cost.packets")
 
     alone = rows(SCTP.replace('advice = "mine"', ""))
     assert packets(rows(SCTP, Wild)) > 1.5 * packets(alone)

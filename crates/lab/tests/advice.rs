@@ -119,14 +119,9 @@ fn linear_timeouts_of_an_advisor_are_those_of_the_policy_to_the_last_digit() {
         let policy = run(policy, &Advisors::default());
         let advised = run(plan(transport, &with(""), "'mine'"), &linear);
         assert_eq!(policy.len(), 12);
-        for (job, results) in &policy {
-            let other = &advised[job];
-            for (one, other) in results.rows.iter().zip(&other.rows) {
-                assert_eq!(one, other, "{transport} {job:?}");
-            }
-        }
         assert!(policy == advised, "{transport}: an advisor's linear timeouts differ");
-        for loss in 0..3 {
+        // At 2 % of losses hardly a timer expires twice in a row.
+        for loss in 1..3 {
             let differs = |(job, results): (&lab::engine::Job, _)| {
                 job.cell == loss && plain.get(job) != Some(results)
             };

@@ -2,10 +2,9 @@
 
 use core::fmt;
 
-use base::{Duration, Instant};
+use base::Duration;
 
 use crate::path_id::PathId;
-use crate::recovery::PathSnapshot;
 
 /// Shortest time between a transmission and advice about it, and shortest timer: no host hears of a packet sooner, and
 /// advice that answers its own effects comes to an end.
@@ -119,25 +118,3 @@ impl fmt::Display for AdviceError {
 }
 
 impl core::error::Error for AdviceError {}
-
-/// A unit in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitInFlight {
-    /// Number of the unit in the ledger.
-    pub unit: u64,
-    /// Bytes of data.
-    pub bytes: u32,
-    /// When it left for the last time.
-    pub sent_at: Instant,
-    /// How often it was sent.
-    pub transmissions: u8,
-}
-
-/// What advice about a path can rest on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathView {
-    /// Round trip, timeout, windows.
-    pub snapshot: PathSnapshot,
-    /// The lowest units in flight, ascending.
-    pub units: Vec<UnitInFlight>,
-}

@@ -35,6 +35,7 @@ use base::{Duration, Instant};
 
 pub use self::acknowledge::{AckReport, PathAck};
 pub(crate) use self::advised::Found;
+pub use self::advised::UnitInFlight;
 pub use self::bundles::BundleReport;
 use self::bundles::DeliveredBundle;
 pub use self::by_time::Overdue;

@@ -51,13 +51,15 @@ pub mod rtt;
 pub mod stats;
 pub mod thin_stream;
 
-pub use advice::{Advice, AdviceError, PathView, UnitInFlight};
+pub use advice::{Advice, AdviceError};
 pub use delayed_ack::{AckTiming, DelayedAck};
 pub use event::{Event, TimedEvent};
 pub use feedback::{Feedback, Silence};
-pub use ledger::{Flight, GapRanges, Missing, PacketNumber};
+pub use ledger::{Flight, GapRanges, Missing, PacketNumber, UnitInFlight};
 pub use path::Routes;
 pub use path_id::{PATHS_MAX, PathId, PathSet, PathTable};
 pub use policy::{PRESETS, RecoveryPolicy, TCP_PRESETS};
-pub use recovery::{AckOutcome, Bundle, Load, PathSnapshot, Recovery, Ride, Space, TimeoutOutcome};
+pub use recovery::{
+    AckOutcome, Bundle, Load, PathSnapshot, PathView, Recovery, Ride, Space, TimeoutOutcome,
+};
 pub use stats::{Cause, RecoveryStats, RetransmissionCounts};

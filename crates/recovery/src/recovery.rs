@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant, Probability};
 
+pub use self::advised::PathView;
 pub use self::bundles::{Bundle, Ride, Space};
 use self::heard::Heard;
 use self::losses::Lost;

@@ -3,9 +3,21 @@
 use base::Instant;
 
 use super::{Ledger, PacketNumber, UnitState};
-use crate::advice::UnitInFlight;
 use crate::path_id::PathId;
 use crate::stats::Cause;
+
+/// A unit in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitInFlight {
+    /// Number of the unit in the ledger.
+    pub unit: u64,
+    /// Bytes of data.
+    pub bytes: u32,
+    /// When it left for the last time.
+    pub sent_at: Instant,
+    /// How often it was sent.
+    pub transmissions: u8,
+}
 
 /// A unit in flight, its path and packet.
 #[derive(Clone, Copy, Debug)]

@@ -2,13 +2,22 @@
 
 use base::{Duration, Instant};
 
-use super::{Lost, Recovery};
-use crate::advice::{Advice, AdviceError, LARGEST_WINDOW, LEAST_WAIT, MOST_DOUBLINGS, PathView};
+use super::{Lost, PathSnapshot, Recovery};
+use crate::advice::{Advice, AdviceError, LARGEST_WINDOW, LEAST_WAIT, MOST_DOUBLINGS};
 use crate::event::Event;
-use crate::ledger::Found;
+use crate::ledger::{Found, UnitInFlight};
 use crate::path::RunningTimer;
 use crate::path_id::PathId;
 use crate::stats::Cause;
+
+/// What advice about a path can rest on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathView {
+    /// Round trip, timeout, windows.
+    pub snapshot: PathSnapshot,
+    /// The lowest units in flight, ascending.
+    pub units: Vec<UnitInFlight>,
+}
 
 impl Recovery {
     /// Applies one advice. What leaves because of it leaves as after any other input: a new burst begins, unless the advice
