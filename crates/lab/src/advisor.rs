@@ -25,7 +25,7 @@ pub enum Answer {
 
 /// A policy of one flow in one run.
 pub trait Advisor: Debug {
-    /// Whether the advisor wants to hear of such an event; a view is made for those alone.
+    /// Whether the advisor receives such events; a view is made only for these.
     fn hears(&self, _event: &Event) -> bool {
         true
     }
@@ -121,7 +121,7 @@ impl Advisors {
 
 /// An advisor's failure, which ended a run.
 pub struct AdvisorFailure {
-    /// The flow.
+    /// Flow on which the run ended.
     pub flow: AdvisedFlow,
     /// The instant of virtual time.
     pub at: Instant,

@@ -125,7 +125,7 @@ pub struct FlowConfig {
     pub extra_rtt: Duration,
     /// A hint about the first path, and the time at which the sender of an association gets it.
     pub hint: Option<(Instant, PathHint)>,
-    /// Who advises the sender's recovery, if anyone does.
+    /// The advisor of the sender's recovery, if there is one.
     pub advice: Option<AdvicePlan>,
 }
 

@@ -6,7 +6,7 @@ use base::Duration;
 
 use crate::path_id::PathId;
 
-/// Shortest time between a transmission and advice about it, and shortest timer: no host hears of a packet sooner, and
+/// Shortest time between a transmission and advice about it, and shortest timer: no peer answers a packet sooner, and
 /// advice that answers its own effects comes to an end.
 pub const LEAST_WAIT: Duration = Duration::from_millis(1);
 

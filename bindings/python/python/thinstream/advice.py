@@ -3,7 +3,7 @@
 A flow of a plan names an advisor (`advice = "mine"`), and `lab.run(plan, advisors={"mine": MyAdvisor})` hands it in. Each flow of
 each run has an object of its own, whose methods hear what recovery did after each input, before packets leave; they answer
 with actions. The effects of its own actions are not told to an advisor. Only methods that a class defines are called, so that
-events nobody hears cost nothing.
+events without a method cost nothing.
 
 Times are seconds of virtual time, to the nanosecond; windows and flights are bytes. Units are numbers of data in the ledger
 of sent packets, without gaps: DATA chunks for SCTP, bytes for TCP, where a unit is a range that is named by its first byte.

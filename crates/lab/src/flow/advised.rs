@@ -17,12 +17,12 @@ use crate::advisor::{
 /// The first failure of an advisor in a run.
 pub type FailureSlot = Rc<RefCell<Option<AdvisorFailure>>>;
 
-/// Who advises a flow.
+/// How to make the advisor of a flow, and where its failure is kept.
 #[derive(Clone, Debug)]
 pub struct AdvicePlan {
     /// Makes the advisor.
     pub factory: Arc<dyn AdvisorFactory>,
-    /// The flow.
+    /// Name, number and seed of the flow.
     pub flow: AdvisedFlow,
     /// Where a failure is kept.
     pub failure: FailureSlot,
@@ -38,7 +38,7 @@ pub(super) struct Advised {
     /// When it wants to be woken.
     pub(super) wakes_at: Option<Instant>,
     events: Vec<TimedEvent>,
-    /// Events that the log has yet to note: it does so when packets have left, as where nobody advises.
+    /// Events that the log has yet to note, when packets have left, as for flows without an advisor.
     unnoted: Vec<TimedEvent>,
     answers: Vec<Answer>,
 }

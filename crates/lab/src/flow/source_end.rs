@@ -19,7 +19,7 @@ pub struct SourceEnd<C: SourceTransport> {
     /// The hint about the first path; `None` once it was given.
     hint: Option<(Instant, PathHint)>,
     id: Option<C::Id>,
-    /// Who advises its recovery, if anyone does.
+    /// The advisor of its recovery, if there is one.
     advised: Option<Box<Advised>>,
 }
 

@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for AdviceSection {
 }
 
 impl AdviceSection {
-    /// Name of the advisor; none where nobody advises.
+    /// Name of the advisor; none without one.
     pub(super) fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -60,7 +60,7 @@ impl AdviceSection {
         self.name.is_some() && self.version.is_none()
     }
 
-    /// Who advises; none where nobody does.
+    /// The advisor; none without one.
     pub(super) fn of<'a>(
         &self,
         advisors: &'a Advisors,

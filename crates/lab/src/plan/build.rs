@@ -100,7 +100,7 @@ impl FlowsPlan {
         Ok(all)
     }
 
-    /// Who advises flow `number` of a group.
+    /// The advisor of flow `number` of a group.
     fn advice(
         &self,
         section: &FlowSection,

@@ -26,7 +26,7 @@ pub struct FlowsPlan {
     pub files: Files,
     /// Measures of the flows.
     pub measure: MeasureSection,
-    /// Those who may advise flows.
+    /// Advisors that flows may name.
     pub advisors: Advisors,
 }
 

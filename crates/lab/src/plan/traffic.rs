@@ -30,7 +30,7 @@ pub struct FlowSection {
     /// Recovery of the sender.
     #[serde(default)]
     pub policy: PolicySection,
-    /// Who advises the sender's recovery.
+    /// The advisor of the sender's recovery.
     #[serde(default)]
     pub advice: AdviceSection,
     /// Whether a transport of others is tuned, as far as its interface allows.

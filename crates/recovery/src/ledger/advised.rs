@@ -6,7 +6,7 @@ use super::{Ledger, PacketNumber, UnitState};
 use crate::path_id::PathId;
 use crate::stats::Cause;
 
-/// A unit in flight.
+/// A unit that was sent and is neither acknowledged nor declared lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitInFlight {
     /// Number of the unit in the ledger.
@@ -24,7 +24,7 @@ pub struct UnitInFlight {
 pub(crate) struct Found {
     pub(crate) path: PathId,
     pub(crate) sent_at: Instant,
-    /// Its packet, if that carried a retransmission.
+    /// The packet of the unit, if it carried a retransmission.
     pub(crate) resent: Option<PacketNumber>,
     /// Whether the unit was sent once.
     pub(crate) once: bool,
