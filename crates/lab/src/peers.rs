@@ -79,6 +79,8 @@ pub struct Described {
     pub speaks_sctp: bool,
     /// Whether there is more than its defaults.
     pub has_tuned: bool,
+    /// Whether it knows what was lost, which no transport can: a bound, and no competitor.
+    pub is_bound: bool,
 }
 
 /// Transports of others.
