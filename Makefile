@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-edge bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark semver windows release
+.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-edge bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark semver bevy windows release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -33,6 +33,9 @@ docs:            ## the documents as a site, target/book/html (installs mdBook b
 
 semver:          ## before a release: what of the public interfaces changed, and the least versions of dependencies (needs nightly; ten minutes)
 	ci/semver
+
+bevy:            ## the library in Bevy: a server and a client without a window, over loopback (part of test)
+	ci/bevy
 
 windows:         ## the Windows build in wine: what works there, and what does not (Debian: wine64, gcc-mingw-w64-x86-64)
 	ci/windows

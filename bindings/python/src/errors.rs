@@ -3,7 +3,7 @@
 use ::lab::engine::EngineError;
 use ::lab::plan::PlanError as RefusedPlan;
 use pyo3::exceptions::PyValueError;
-use pyo3::{PyErr, PyResult};
+use pyo3::{PyErr, PyResult, Python};
 use runner::archive::FolderError as UnusableFolder;
 
 /// The exceptions, which Python defines: `thinstream._errors`.
@@ -38,6 +38,13 @@ pub(crate) fn failed(error: EngineError) -> PyErr {
     match error {
         EngineError::Plan(error) => refused(error),
         EngineError::Journal(error) => journal(error),
+        EngineError::Advice { place, failure } => {
+            let raised = RunError::new_err(format!("{place}: {failure}"));
+            if let Ok(cause) = failure.error.downcast::<PyErr>() {
+                Python::attach(|py| raised.set_cause(py, Some(*cause)));
+            }
+            raised
+        }
         other => RunError::new_err(other.to_string()),
     }
 }

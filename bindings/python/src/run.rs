@@ -13,26 +13,47 @@ use ::lab::stored::Manifest;
 use ::results::Results as OfRun;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use runner::archive::{Existing, Folder};
 use runner::threads as on_many;
 
+use crate::advisor;
 use crate::errors;
 use crate::interrupt::{PATIENCE, lock};
 use crate::plan::Plan;
 use crate::results::{BUILD, Results, surroundings};
 
+/// A plan with those who advise its flows, until they are stopped.
+struct Advised {
+    plan: Arc<Checked>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Advised {
+    fn new(plan: &Arc<Checked>, advisors: Option<&Bound<'_, PyDict>>) -> PyResult<Advised> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let plan = if advisors.is_some() {
+            let advisors = advisor::factories(advisors, &stopped)?;
+            let plan = Checked::clone(plan).with_advisors(&advisors);
+            Arc::new(plan.map_err(errors::refused)?)
+        } else {
+            plan.check_advisors().map_err(errors::refused)?;
+            Arc::clone(plan)
+        };
+        Ok(Advised { plan, stopped })
+    }
+}
+
 /// Runs what `done` does not name; each result goes to `finish`, on this thread, as it comes.
 fn on_threads(
     py: Python<'_>,
-    plan: &Arc<Checked>,
+    Advised { plan, stopped }: Advised,
     (shard, threads): (Shard, usize),
     done: BTreeSet<Job>,
     mut finish: impl FnMut(Job, OfRun) -> PyResult<()>,
 ) -> PyResult<()> {
-    let stopped = Arc::new(AtomicBool::new(false));
     let (give, take) = channel();
-    let (plan, stop) = (Arc::clone(plan), Arc::clone(&stopped));
+    let stop = Arc::clone(&stopped);
     let worker = std::thread::spawn(move || {
         on_many::run(&plan, shard, &done, threads, &stop, |job, results| {
             give.send((job, results)).map_err(|_| EngineError::Stopped)
@@ -120,7 +141,7 @@ impl Store {
 
 /// Runs a plan on threads; see `thinstream.lab.run`.
 #[pyfunction]
-#[pyo3(signature = (plan, *, jobs=None, shard=None, out=None, resume=false, anew=false, progress=None))]
+#[pyo3(signature = (plan, *, jobs=None, shard=None, out=None, resume=false, anew=false, progress=None, advisors=None))]
 #[allow(clippy::too_many_arguments)] // The keywords of a function of Python.
 pub(crate) fn run(
     py: Python<'_>,
@@ -131,14 +152,16 @@ pub(crate) fn run(
     resume: bool,
     anew: bool,
     progress: Option<Py<PyAny>>,
+    advisors: Option<Bound<'_, PyDict>>,
 ) -> PyResult<Results> {
     let (plan, shard) = (&plan.plan, shard_of(shard)?);
     let threads = threads(jobs)?;
+    let advised = Advised::new(plan, advisors.as_ref())?;
     let mut store = Store::open(plan, out, (resume, anew))?;
     let mine =
         (0..).zip(engine::jobs(plan)).filter(|(index, _)| index % shard.of == shard.number - 1);
     let (all, done) = (mine.count(), store.finished.keys().copied().collect());
-    on_threads(py, plan, (shard, threads), done, |job, results| {
+    on_threads(py, advised, (shard, threads), done, |job, results| {
         store.add(job, results)?;
         match &progress {
             Some(call) => call.call1(py, (store.finished.len(), all)).map(drop),
@@ -150,12 +173,13 @@ pub(crate) fn run(
 
 /// Runs these jobs, cell and seed each, and gives a journal of them: lines with checksums, which a `Collector` takes.
 #[pyfunction]
-#[pyo3(signature = (plan, wanted, *, jobs=None))]
+#[pyo3(signature = (plan, wanted, *, jobs=None, advisors=None))]
 pub(crate) fn run_jobs<'py>(
     py: Python<'py>,
     plan: &Plan,
     wanted: Vec<(usize, u64)>,
     jobs: Option<i64>,
+    advisors: Option<Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let plan = &plan.plan;
     let wanted: BTreeSet<Job> = wanted.into_iter().map(|(cell, seed)| Job { cell, seed }).collect();
@@ -167,7 +191,8 @@ pub(crate) fn run_jobs<'py>(
     let others = engine::jobs(plan).into_iter().filter(|job| !wanted.contains(job)).collect();
     let mut journal = Journal::begin(Vec::new(), plan, BUILD).map_err(errors::journal)?;
     let how = (Shard::default(), threads(jobs)?);
-    on_threads(py, plan, how, others, |job, results| {
+    let advised = Advised::new(plan, advisors.as_ref())?;
+    on_threads(py, advised, how, others, |job, results| {
         journal.add(job, &results).map_err(errors::journal)
     })?;
     Ok(PyBytes::new(py, &journal.into_inner()))

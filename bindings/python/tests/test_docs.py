@@ -13,6 +13,11 @@ def test_the_example_of_the_readme_runs(
     assert "latency.quantile" in shown and "thin" in shown
 
 
+def test_the_policy_of_the_page_is_the_tested_example(repository: Path) -> None:
+    *_, shown = examples(repository / "docs/python.md")
+    assert shown == (repository / "bindings/python/examples/linear_timeouts.py").read_text()
+
+
 def examples(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
 
@@ -23,7 +28,7 @@ def test_the_examples_of_the_page_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    first, second = examples(repository / "docs/python.md")
+    first, second, _ = examples(repository / "docs/python.md")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(first, names)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import thinstream
-from thinstream import lab
+from thinstream import advice, lab
 from thinstream.lab import _ray
 
 ray: Any = pytest.importorskip("ray")
@@ -100,3 +100,16 @@ def test_what_is_lost_for_good_is_said(plan: lab.Plan, tmp_path: Path) -> None:
 def test_what_cannot_be_run_is_refused_as_on_threads(plan: lab.Plan) -> None:
     with pytest.raises(ValueError, match="give no shard"):
         lab.run(plan, on="ray", shard="1/2")
+
+
+def test_policies_in_python_go_out_with_the_tasks(text: str, results: lab.Results) -> None:
+    class Linear(advice.Advisor):
+        def on_timeout(self, event: advice.Timeout, path: advice.Path) -> advice.Answer:
+            return advice.Doublings(event.doublings - 1)
+
+    advised = text.replace('policy = "lksctp"', 'policy = "lksctp"\nadvice = "mine"')
+    there, here = (
+        lab.run(advised, on=on, advisors={"mine": Linear}).rows().to_pylist()
+        for on in ("ray", "threads")
+    )
+    assert there == here != results.rows().to_pylist()

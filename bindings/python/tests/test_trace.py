@@ -51,6 +51,7 @@ def test_a_thin_stream_is_known_with_what_was_sent_again(capture: Path) -> None:
     assert stream["payload_bytes.mean"] == 100
     assert summary.streams.to_pandas()["source"][0].startswith("10.0.0.1")
     assert summary.report["connections"] == 1 and summary.damage is None
+    assert repr(summary).endswith(" packets, 1 stream>"), "a line, not all of the report"
 
 
 def test_latency_is_told_by_kind(capture: Path, tmp_path: Path) -> None:

@@ -97,6 +97,9 @@ pub enum DemoError {
     /// The workload has no end.
     #[error("the flows would never end; give an interval such as 250ms")]
     Endless,
+    /// A round trip with which no association is set up before it is given up.
+    #[error("with a round trip of {0} no association would be set up in time; give one of at most {max}", max = plan::MAX_RTT)]
+    Rtt(Duration),
     /// Messages that cannot carry a probe, or do not fit one DATA chunk.
     #[error("messages of {0} bytes cannot be measured; give a size from {min} to {max} bytes", min = Probe::MIN_SIZE, max = MAX_SIZE)]
     Size(usize),

@@ -206,6 +206,10 @@ mod tests {
         let diagnosis = examine(&Place::here(), false).unwrap();
         assert!(diagnosis.findings.len() >= 4, "{diagnosis:?}");
         assert!(diagnosis.findings.iter().all(|one| !one.follows.is_empty()));
+        let about = diagnosis.findings.iter().map(|one| one.about).collect::<Vec<_>>().join("; ");
+        for wanted in ["GSO", "GRO", "--raw-ip", "Time stamps", "Timers"] {
+            assert!(about.contains(wanted), "{wanted} is not among {about}");
+        }
         assert_eq!(diagnosis.kernel_tcp.measured, []);
     }
 }

@@ -7,6 +7,23 @@
 //! - [`doctor`]: the abilities of a machine, and of its kernel's own TCP.
 //! - [`live`]: the laboratory as a page.
 //! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
+//!
+//! ```
+//! # #[cfg(target_os = "linux")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // An edge, as its file describes it.
+//! let file: apps::edge::EdgeFile = toml::from_str(
+//!     "address = \"10.78.0.2/24\"
+//!      [[service]]
+//!      listen = 22
+//!      forward = \"127.0.0.1:22\"",
+//! )?;
+//! assert_eq!(file.service.len(), 1);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(target_os = "linux"))]
+//! # fn main() {}
+//! ```
 
 pub mod browsers;
 pub mod demo;

@@ -78,7 +78,7 @@ mod tests {
         );
         let next_rto = Duration::from_millis(400);
         let path = PathId::FIRST;
-        let timeout = Event::Timeout { path, next_rto, thin: true, linear: true };
+        let timeout = Event::Timeout { path, next_rto, thin: true, linear: true, doublings: 0 };
         assert!(describe(0, &(at, timeout)).unwrap().contains("400ms, not doubled (thin stream)"));
         let due = Event::TimerSet { path, due: at };
         assert_eq!(describe(0, &(at, due)), None);

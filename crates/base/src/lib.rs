@@ -3,6 +3,19 @@
 //! streams, keyed hashes, deadlines, the checksum of the Internet, and the contract of a protocol machine.
 //!
 //! Nothing here reads a clock, draws ambient randomness or touches a socket.
+//!
+//! ```
+//! let rtt: base::Duration = "1.5s".parse()?;
+//! let loss: base::Probability = "25%".parse()?;
+//! assert_eq!(rtt.as_millis(), 1500);
+//! // Equal seeds and purposes give equal streams, whatever else is drawn.
+//! let lost = || {
+//!     let mut random = base::RandomStream::new(7, base::Purpose("losses", 0));
+//!     (0..1000).filter(|_| random.happens(loss)).count()
+//! };
+//! assert!(lost() == lost() && (200..300).contains(&lost()));
+//! # Ok::<(), base::ParseQuantityError>(())
+//! ```
 
 pub mod checksum;
 pub mod deadlines;

@@ -29,7 +29,10 @@ impl FromStr for HostPort {
             true => text.rsplit_once(':').ok_or_else(wrong)?,
             false => (text, usual.as_str()),
         };
-        let host_is_fine = !host.is_empty() && (host.starts_with('[') || !host.contains(':'));
+        let host_is_fine = match host.strip_prefix('[') {
+            Some(inner) => inner.len() > 1 && inner.find(']') == Some(inner.len() - 1),
+            None => !host.is_empty() && !host.contains([':', ']']),
+        };
         let port = Some(port).filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
         let port = port.and_then(|port| port.parse::<u16>().ok()).filter(|_| host_is_fine);
         Ok(HostPort(format!("{}:{}", one_form(host), port.ok_or_else(wrong)?)))
@@ -256,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_address_that_is_none_is_refused_with_an_example() {
-        for text in ["", ":80", "::1:80", "localhost:http", "host:70000"] {
+        for text in ["", ":80", "::1:80", "localhost:http", "host:70000", "[::1", "::1]:7", "[]"] {
             let error = text.parse::<HostPort>().unwrap_err().to_string();
             assert!(error.contains(text) && error.contains("127.0.0.1:9899"), "{error}");
         }

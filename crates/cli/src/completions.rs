@@ -69,6 +69,12 @@ fn show(page: &[u8]) -> Result<(), Failure> {
 
 fn write(pages: &[(String, Vec<u8>)], directory: &Path) -> Result<(), Failure> {
     let failed = |path: &Path, error| Failure::file(path, error);
+    if directory.is_file() {
+        return Err(Failure::file(
+            directory,
+            "it is a file, and a page for each command needs a folder",
+        ));
+    }
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     for (name, page) in pages {
         let path = directory.join(name);
@@ -98,6 +104,7 @@ fn pages() -> Result<Vec<(String, Vec<u8>)>, Failure> {
         let name = one.get_display_name().unwrap_or_else(|| one.get_name()).to_owned();
         let mut page = Vec::new();
         clap_mangen::Man::new(one)
+            .source(concat!("thinstream ", env!("CARGO_PKG_VERSION")))
             .render(&mut page)
             .map_err(|error| Failure::check(format!("cannot make the manual page: {error}")))?;
         Ok((format!("{name}.1"), page))
@@ -141,7 +148,11 @@ mod tests {
 
     #[test]
     fn there_is_a_page_for_each_command() {
-        let names: Vec<_> = pages().unwrap().into_iter().map(|(name, _)| name).collect();
+        let pages = pages().unwrap();
+        // Below a page stands which version of which program it is of.
+        let of = |page: &[u8]| String::from_utf8_lossy(page).contains("\"thinstream 0.");
+        assert!(pages.iter().all(|(_, page)| of(page)));
+        let names: Vec<_> = pages.into_iter().map(|(name, _)| name).collect();
         for name in
             ["thinstream.1", "thinstream-demo.1", "thinstream-lab-run.1", "thinstream-man.1"]
         {

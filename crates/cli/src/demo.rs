@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// How many messages each policy sends, instead of a duration; rounded up to the same number in each flow.
     #[arg(long, value_name = "N", value_parser = within(1..=u64::MAX), help_heading = "Traffic")]
     messages: Option<u64>,
-    /// Round-trip time of the network.
+    /// Round-trip time of the network, at most 30s.
     #[arg(long, value_name = "DURATION", default_value = "100ms", help_heading = "Network")]
     rtt: Duration,
     /// How many packets are lost, each way.

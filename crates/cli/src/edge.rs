@@ -3,11 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::JoinHandle;
 
 use apps::edge::{
-    EdgeError, EdgeFile, EdgeNotice, EdgeOptions, Listen, Network, RouteError, Service,
+    EdgeError, EdgeFile, EdgeNotice, EdgeOptions, EdgeStatus, Listen, Network, RouteError, Service,
     ServiceFile, edge,
 };
 use base::{ByteCount, Duration};
@@ -15,7 +13,8 @@ use recovery::policy::{Changes, Only, TCP_DEFAULT};
 
 use crate::address::HostPort;
 use crate::failure::Failure;
-use crate::live::Screen;
+use crate::live::{Printer, Said, Screen};
+use crate::number::times;
 use crate::output;
 use crate::policy::{NamedPolicy, OrOff, Overrides, PolicyParser, Tcp, tcp_preset, with_presets};
 
@@ -107,18 +106,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runtime = runtime.enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
     let report = {
-        let printer = Printer::start(notices(&options, arguments.json));
-        runtime.block_on(edge(&options, &mut |notice| printer.print(notice))).map_err(|error| {
-            match error {
-                EdgeError::Options(_)
-                | EdgeError::NetworkInUse { .. }
-                | EdgeError::Listen { .. }
-                | EdgeError::Routes(RouteError::NoInterface(..)) => Failure::usage(error),
-                EdgeError::Tun(ref wrong) if wrong.kind() == std::io::ErrorKind::InvalidInput => {
-                    Failure::usage(error)
-                }
-                _ => Failure::network(error),
+        let mut notice = notices(&options, arguments.json);
+        runtime.block_on(edge(&options, &mut notice)).map_err(|error| match error {
+            EdgeError::Options(_)
+            | EdgeError::NetworkInUse { .. }
+            | EdgeError::Listen { .. }
+            | EdgeError::Routes(RouteError::NoInterface(..)) => Failure::usage(error),
+            EdgeError::Tun(ref wrong) if wrong.kind() == std::io::ErrorKind::InvalidInput => {
+                Failure::usage(error)
             }
+            _ => Failure::network(error),
         })?
     };
     let printed = match arguments.json {
@@ -144,82 +141,67 @@ fn tagged(event: &str, value: &impl serde::Serialize) -> String {
     serde_json::to_string(&Tagged { event, value }).unwrap_or_default()
 }
 
-/// Prints notices on a thread of its own: a slow reader, or thousands of connections in a line, keep no packet waiting. Dropped,
-/// it has printed all that it took.
-struct Printer {
-    notices: Option<SyncSender<EdgeNotice>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Printer {
-    fn start(mut print: impl FnMut(EdgeNotice) + Send + 'static) -> Printer {
-        let (notices, taken) = sync_channel(1);
-        let thread = std::thread::spawn(move || taken.into_iter().for_each(&mut print));
-        Printer { notices: Some(notices), thread: Some(thread) }
-    }
-
-    /// Takes a notice. A state is left out while the one before it is still being printed; the others wait for their turn.
-    fn print(&self, notice: EdgeNotice) {
-        let Some(notices) = &self.notices else { return };
-        // The thread takes notices until the channel is closed.
-        let _ = match notice {
-            EdgeNotice::Status(_) => notices.try_send(notice).is_ok(),
-            _ => notices.send(notice).is_ok(),
-        };
-    }
-}
-
-impl Drop for Printer {
-    fn drop(&mut self) {
-        self.notices = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) + Send + 'static {
+/// Prints lines about an edge, and its state in one place or as lines of JSON; a reader that is slow, or gone, keeps no packet
+/// waiting.
+fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) {
     /// Connections shown on a terminal.
     const SHOWN: usize = 20;
     let listening = describe(options);
     let mut screen = Screen::new();
-    move |notice| {
-        match notice {
-        EdgeNotice::Ready { device, metrics, routes, applied, most } => {
-            screen.note(&format!("edge: {device} is up; {listening}"));
-            if let Some(most) = most {
-                screen.note(&format!(
-                    "edge: no more than {most} connections at a time, as this process may not open more files \
-                     (ulimit -Hn; LimitNOFILE of systemd)"
-                ));
-            }
-            if let Some(address) = metrics {
-                screen.note(&format!("edge: metrics at http://{address}/metrics"));
-            }
-            match applied {
-                true => screen.note("edge: rules for clients on other machines are in force"),
-                false => screen.note(routes.to_string().trim_end()),
-            }
-        }
-        EdgeNotice::RulesLost { why } => screen.note(&format!(
-            "edge: the process that holds the rules was ended from outside, and they cannot be made anew, which is \
-             tried again at each interval: {why}"
-        )),
-        EdgeNotice::RulesRestored => screen.note(
-            "edge: the process that holds the rules was ended from outside; they are in force again",
-        ),
-        // The reader of the objects may have gone; the edge goes on.
-        EdgeNotice::Status(status) if json => {
-            let _ = output::print(&tagged("status", &status));
-        }
-        EdgeNotice::Status(status) => {
+    let mut printer = Printer::new(move |said: Said<EdgeStatus>| match said {
+        Said::Line(text) => screen.note(&text),
+        Said::State(status) => {
             let elapsed = Duration::from_secs_f64(status.elapsed_s);
             screen.show_lines(elapsed, &status.lines(SHOWN));
         }
-        EdgeNotice::Draining { connections } => screen.note(&format!(
-            "edge: takes no more connections and waits for {connections}; once more ends it at once"
-        )),
+    });
+    // The readers of standard output and of standard error do not wait for each other.
+    let mut objects = json.then(|| {
+        Printer::new(|said: Said<EdgeStatus>| {
+            if let Said::State(status) = said {
+                // The reader of the objects may have gone; the edge goes on.
+                let _ = output::print(&tagged("status", &status));
+            }
+        })
+    });
+    move |notice| match notice {
+        EdgeNotice::Status(status) => objects.as_mut().unwrap_or(&mut printer).state(status),
+        notice => lines(&notice, &listening).into_iter().for_each(|line| printer.line(line)),
     }
+}
+
+/// What a notice says in lines that stay.
+fn lines(notice: &EdgeNotice, listening: &str) -> Vec<String> {
+    let one = |text: &str| vec![text.to_owned()];
+    match notice {
+        EdgeNotice::Ready { device, metrics, routes, applied, most } => {
+            let mut lines = vec![format!("edge: {device} is up; {listening}")];
+            lines.extend(most.map(|most| {
+                format!(
+                    "edge: no more than {most} connections at a time, as this process may not open more files \
+                     (ulimit -Hn; LimitNOFILE of systemd)"
+                )
+            }));
+            lines.extend(
+                metrics.map(|address| format!("edge: metrics at http://{address}/metrics")),
+            );
+            lines.push(match applied {
+                true => "edge: rules for clients on other machines are in force".to_owned(),
+                false => routes.to_string().trim_end().to_owned(),
+            });
+            lines
+        }
+        EdgeNotice::RulesLost { why } => vec![format!(
+            "edge: the process that holds the rules was ended from outside, and they cannot be made anew, which is \
+             tried again at each interval: {why}"
+        )],
+        EdgeNotice::RulesRestored => one(
+            "edge: the process that holds the rules was ended from outside; they are in force again",
+        ),
+        EdgeNotice::Draining { connections } => vec![format!(
+            "edge: takes no more connections and waits for {connections}; once more ends it at once"
+        )],
+        EdgeNotice::Status(_) => Vec::new(),
     }
 }
 
@@ -279,15 +261,15 @@ impl Arguments {
         let (listen, forward, policies) = (&self.listen, &self.forward, &self.policy);
         if listen.len() != forward.len() {
             return Err(Failure::usage(format!(
-                "{} times --listen and {} times --forward: each service needs one of both",
-                listen.len(),
-                forward.len()
+                "--listen is given {} and --forward {}: each service needs one of both",
+                times(listen.len()),
+                times(forward.len())
             )));
         }
         if policies.len() > 1 && policies.len() != listen.len() {
             return Err(Failure::usage(format!(
-                "{} times --policy for {} services: give one for all, or one for each",
-                policies.len(),
+                "--policy is given {} for {} services: give one for all, or one for each",
+                times(policies.len()),
                 listen.len()
             )));
         }

@@ -15,6 +15,7 @@ use base::{Duration, ParseQuantityError, Rate};
 
 use crate::address::HostPort;
 use crate::failure::Failure;
+use crate::number::times;
 use crate::output;
 
 /// Relay UDP datagrams through an emulated lossy, slow link, in real time and without root.
@@ -140,8 +141,9 @@ impl Arguments {
         let paths = self.forward.len();
         if self.listen.len() != paths {
             return Err(Failure::usage(format!(
-                "{} times --listen and {paths} times --forward: each path needs both",
-                self.listen.len()
+                "--listen is given {} and --forward {}: each path needs both",
+                times(self.listen.len()),
+                times(paths)
             )));
         }
         let paths = (0..paths).map(|path| self.path(path)).collect::<Result<_, _>>()?;

@@ -74,7 +74,23 @@ pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
             Err(Failure::usage("no command given; try \"thinstream demo --virtual\""))
         }
         ErrorKind::UnknownArgument => Err(Failure::Usage(unknown(error))),
+        ErrorKind::InvalidSubcommand => Err(Failure::Usage(no_command(error))),
         _ => Err(Failure::Usage(summary(&error.render().to_string()))),
+    }
+}
+
+/// The message about a word that is no command; a capture where a command of `trace` is expected has its advice.
+fn no_command(error: &clap::Error) -> String {
+    use clap::error::{ContextKind, ContextValue};
+    let said = summary(&error.render().to_string());
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word))
+            if usage.contains(" trace ") && Path::new(word).is_file() =>
+        {
+            format!("{said}; to read a capture: thinstream trace summary {word}")
+        }
+        _ => said,
     }
 }
 

@@ -180,13 +180,24 @@ fn read_plan(
     let refused = |error: PlanError| Failure::usage(error.in_file(&name.to_string()));
     let text = match built_in(path) {
         Some(text) => text.to_owned(),
-        None => runner::plan_file::read(path).map_err(refused)?,
+        None if path.exists() => runner::plan_file::read(path).map_err(refused)?,
+        None => return Err(no_plan(path)),
     };
     let text = match plan_as.network {
         Some(name) => on_network(&text, name).map_err(refused)?,
         None => text,
     };
     plan_as.size.plan(&text, varied).map_err(refused)
+}
+
+/// There is neither a file nor a plan of a paper of this name.
+fn no_plan(path: &Path) -> Failure {
+    let name = path.display().to_string();
+    let advice = match experiments::nearest(&name) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "\"thinstream lab list\" has the names of plans".to_owned(),
+    };
+    Failure::usage(format!("there is no file \"{name}\", and no plan is called so; {advice}"))
 }
 
 /// The plan of a paper of this name, if there is no such file: the command works outside of the source tree, too.

@@ -12,7 +12,7 @@ use apps::demo::LiveView;
 use base::{Duration, Instant};
 
 use self::frame::Frame;
-use self::printer::Printer;
+pub(crate) use self::printer::{Printer, Said};
 use crate::output;
 
 /// Columns and rows of a terminal.
@@ -130,11 +130,14 @@ impl Progress {
 /// Prints notices, in a thread of its own: lines as they are, progress in one place.
 pub(crate) fn notices() -> impl FnMut(Notice) + Send {
     let mut progress = Progress::new();
-    let mut printer = Printer::new(move |notice| match notice {
-        Notice::Progress(text) => progress.show(&text),
-        Notice::Line(text) => progress.note(&text),
+    let mut printer = Printer::new(move |said: Said<String>| match said {
+        Said::State(text) => progress.show(&text),
+        Said::Line(text) => progress.note(&text),
     });
-    move |notice| printer.print(notice)
+    move |notice| match notice {
+        Notice::Progress(text) => printer.state(text),
+        Notice::Line(text) => printer.line(text),
+    }
 }
 
 #[cfg(test)]

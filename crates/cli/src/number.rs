@@ -13,6 +13,15 @@ pub(crate) fn whole(text: &str) -> Result<u64, ParseQuantityError> {
     text.parse().map_err(|_| ParseQuantityError::new(text, "a whole number such as 1"))
 }
 
+/// How often something was given, as a part of a sentence.
+pub(crate) fn times(count: usize) -> String {
+    match count {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// Associations that an endpoint can tell apart.
 pub(crate) const MOST_ASSOCIATIONS: usize = 1 << 30;
 

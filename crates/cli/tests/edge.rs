@@ -2,23 +2,29 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use interop::{Namespace, Process, Wire, available};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-fn edge(namespace: &Namespace, service: u16) -> Process {
+fn command(service: u16) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thinstream"));
     command.args(["edge", "--json", "--interval", "50ms", "--device", "edge0"]);
     command.args(["--address", "10.78.0.2/24", "--listen", "80"]);
     command.args(["--forward", &format!("127.0.0.1:{service}")]);
-    Process::start(Some(namespace), command).unwrap()
+    command
+}
+
+fn edge(namespace: &Namespace, service: u16) -> Process {
+    Process::start(Some(namespace), command(service)).unwrap()
 }
 
 /// The lines of JSON about this event, so far.
@@ -86,4 +92,32 @@ fn an_edge_in_a_network_that_the_machine_is_in_is_refused_and_leaves_no_device()
     assert!(namespace.ip("link show edge0").is_err());
     namespace.ip("addr del 10.78.0.9/24 dev lo").unwrap();
     edge(&namespace, 9).wait_for_line("edge0 is up", LIMIT).unwrap();
+}
+
+#[test]
+fn an_edge_whose_lines_nobody_reads_is_up_tells_its_state_and_ends_in_order() {
+    let Some(()) = available(Wire::find()) else { return };
+    let namespace = Namespace::new().unwrap();
+    let (unread, full) = std::io::pipe().unwrap();
+    // Another thread fills the pipe, and blocks once it is full.
+    let mut filling = full.try_clone().unwrap();
+    std::thread::spawn(move || while filling.write_all(&[b'\n'; 4096]).is_ok() {});
+    let mut command = command(9);
+    command.stderr(full).stdout(Stdio::piped());
+    let mut child = namespace.enter(|| command.spawn()).unwrap().unwrap();
+    drop(command);
+    let (line, lines) = channel();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || {
+        out.lines().map_while(Result::ok).try_for_each(|text| line.send(text))
+    });
+    let wait_for = |event: &str| {
+        while !lines.recv_timeout(LIMIT).expect(event).contains(event) {}
+    };
+    wait_for("\"event\":\"status\"");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).unwrap();
+    wait_for("\"event\":\"report\"");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    // Until here nothing was read.
+    drop(unread);
 }

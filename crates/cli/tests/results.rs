@@ -205,3 +205,72 @@ fn mistakes_in_a_plan_are_told_with_file_line_and_column() {
     assert!(told(&output).1.contains(&expected), "{}", told(&output).1);
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn outside_of_the_sources_plans_are_listed_and_run_and_their_table_fits_a_screen() {
+    let scratch = Scratch::new();
+    let lab = |words: &[&str]| {
+        let mut command = thinstream(&[&["lab"], words].concat());
+        let output = command.current_dir(scratch.path("")).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", told(&output).1);
+        told(&output).0
+    };
+    let names = lab(&["list"]);
+    assert!(names.lines().count() >= 40 && names.contains("sctp-thin/fig8a"), "{names}");
+    let list: serde_json::Value = serde_json::from_str(&lab(&["list", "--json"])).unwrap();
+    assert_eq!(list.as_array().unwrap().len(), names.lines().count());
+    let text = fs::read_to_string(plan(&scratch, "one", 2)).unwrap();
+    fs::write(scratch.path("one.toml"), text + "cost = {}\n").unwrap();
+    for words in [
+        &["run", "one.toml"][..],
+        &["run", "rto-wlan/section5", "--small"],
+        &["compare", "one.toml", "lksctp", "latency", "--key", "flow.game.policy"],
+        &["compare", "one.toml"],
+    ] {
+        let text = lab(words);
+        assert!(text.lines().count() <= 60, "{words:?} prints {} lines", text.lines().count());
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 100, "{words:?} is {widest} wide: {text}");
+    }
+}
+
+#[test]
+fn a_folder_or_name_without_plans_is_told_with_what_there_is() {
+    let scratch = Scratch::new();
+    for (words, said) in [
+        (&["list", &scratch.word("")][..], "no plan, a file that ends in .toml"),
+        (&["run", "rto-wlan/section6"], "did you mean \"rto-wlan/section5\"?"),
+        (&["run", "nowhere/to/be/found"], "\"thinstream lab list\" has the names"),
+    ] {
+        let output = run(&[&["lab"], words].concat());
+        let err = told(&output).1;
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains(said) && err.lines().count() == 1, "{err}");
+    }
+}
+
+#[test]
+fn a_file_where_a_folder_is_wanted_is_named() {
+    let scratch = Scratch::new();
+    let plan = plan(&scratch, "one", 1);
+    for words in [&["lab", "run", &plan, "--out", &plan][..], &["man", &plan]] {
+        let output = run(words);
+        let err = told(&output).1;
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains(&plan) && !err.contains("File exists"), "{err}");
+    }
+    assert!(fs::read_to_string(&plan).unwrap().starts_with("title"), "what was there stays");
+}
+
+#[test]
+fn a_capture_behind_trace_alone_is_answered_with_a_command_that_reads_it() {
+    let scratch = Scratch::new();
+    let capture = scratch.word("mine.pcap");
+    fs::write(&capture, "").unwrap();
+    let output = run(&["trace", &capture]);
+    let err = told(&output).1;
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains(&format!("thinstream trace summary {capture}")), "{err}");
+    let err = told(&run(&["trace", "nothing"])).1;
+    assert!(!err.contains("summary nothing"), "{err}");
+}

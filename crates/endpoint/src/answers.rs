@@ -1,5 +1,5 @@
-//! Answers that no member sends: to strangers, and about members that are over. Each is kept as the packet's bytes until
-//! the driver asks for it.
+//! Answers that belong to no member: to unknown hosts, and about ended members. Each is kept as the
+//! bytes of a packet until the driver fetches it.
 
 use std::collections::VecDeque;
 
@@ -7,27 +7,28 @@ use base::{Origin, Transmit};
 
 use crate::footprint::ALLOCATION;
 
-/// Bytes of answers that an endpoint keeps, with what keeping them costs: a burst of 10,000 strangers is answered in full, even
-/// by a driver that fetches packets late.
+/// Bytes of answers that an endpoint keeps, including the cost of keeping them: enough to answer a
+/// burst of 10,000 unknown hosts in full, even if the driver fetches packets late.
 pub const BUDGET: usize = 8 << 20;
 
-/// Half of the entries for which a queue that shrinks goes on having room.
+/// Half of the entries for which a shrinking queue keeps room.
 const KEPT: usize = 256;
 
-/// Bytes that an answer takes beside its packet: an entry in the queue, which may be half empty, and its allocation.
+/// Bytes that an answer takes in addition to its packet: an entry in the queue, which may be half
+/// empty, and its allocation.
 const ENTRY: usize = 2 * size_of::<Answer>() + ALLOCATION;
 
 /// A packet that waits to be sent.
 #[derive(Debug)]
 pub struct Answer {
     transmit: Transmit,
-    /// The only host that it is for, if that is known.
+    /// The only host that may receive the packet, if known.
     origin: Option<Origin>,
     packet: Box<[u8]>,
 }
 
 impl Answer {
-    /// The host for which alone it is, where a layer below authenticates hosts.
+    /// The only host that may receive the packet, if a layer below authenticates hosts.
     pub fn origin(&self) -> Option<Origin> {
         self.origin
     }
@@ -39,18 +40,18 @@ impl Answer {
     }
 }
 
-/// Packets that wait to be sent, within a budget: strangers cause most of them, and may be many at once.
+/// Packets that wait to be sent, within a budget, since unknown hosts cause most of them.
 #[derive(Debug)]
 pub struct Answers {
     waiting: VecDeque<Answer>,
-    /// Bytes that may wait, and that do, with what keeping them costs.
+    /// Bytes that may wait, and that do wait, including the cost of keeping them.
     budget: usize,
     held: usize,
     scratch: Vec<u8>,
 }
 
 impl Answers {
-    /// A queue for answers that take up to `budget` bytes, with what keeping them costs.
+    /// A queue for answers of up to `budget` bytes, including the cost of keeping them.
     pub fn new(budget: usize) -> Answers {
         Answers { waiting: VecDeque::new(), budget, held: 0, scratch: Vec::new() }
     }
@@ -60,8 +61,8 @@ impl Answers {
         self.held + bytes + ENTRY <= self.budget
     }
 
-    /// Queues the packet that `emit` appends to a buffer. False if there is no room for it: it is dropped, which the caller
-    /// counts.
+    /// Queues the packet that `emit` appends to a buffer. False if there is no room: the packet is
+    /// dropped, and the caller counts it.
     #[must_use]
     pub fn push(&mut self, emit: impl FnOnce(&mut Vec<u8>) -> Transmit) -> bool {
         self.push_for(None, emit)
@@ -85,7 +86,7 @@ impl Answers {
         has_room
     }
 
-    /// Takes the answer out that waits the longest.
+    /// Removes and returns the answer that has waited longest.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Answer> {
         let answer = self.waiting.pop_front()?;

@@ -1,9 +1,9 @@
-//! A queue that mostly has one entry.
+//! A queue that usually has at most one entry.
 
 use std::collections::VecDeque;
 
-/// First in, first out. The first entry lies in the queue itself: an endpoint with one member, such as each host of a
-/// virtual network has, looks for it nowhere else in memory.
+/// A first-in, first-out queue. The first entry is stored in the queue itself, so that an endpoint
+/// with one member, such as each host of a virtual network, needs no further memory access.
 #[derive(Debug)]
 pub struct Fifo<T> {
     first: Option<T>,
@@ -32,7 +32,7 @@ impl<T> Fifo<T> {
         }
     }
 
-    /// Takes the first entry out.
+    /// Removes and returns the first entry.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let first = self.first.take();

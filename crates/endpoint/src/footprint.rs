@@ -1,10 +1,11 @@
-//! What containers take from the allocator, to be counted in an [account](crate::memory::Account): estimates in
-//! constant time that are right on average.
+//! Memory that containers take from the allocator, for an [account](crate::memory::Account):
+//! estimates in constant time that are right on average.
 
 /// Entries that a full node of a `BTreeMap` holds.
 const NODE: usize = 11;
 
-/// What an allocation takes beside its bytes: the allocator's own word and what rounding costs on average.
+/// Bytes of an allocation beyond its contents: the allocator's own word, and the average cost of
+/// rounding.
 pub const ALLOCATION: usize = 16;
 
 /// Bytes of a box, a vector or a ring with room for `capacity` entries of `entry` bytes; 0 for none.
@@ -12,8 +13,9 @@ pub const fn of_vec(capacity: usize, entry: usize) -> usize {
     if capacity == 0 { 0 } else { capacity * entry + ALLOCATION }
 }
 
-/// Bytes of the nodes of a `BTreeMap` or a `BTreeSet` of `len` entries of `entry` bytes, key and value together. A
-/// node is between half and completely full, and the first is there as a whole.
+/// Bytes of the nodes of a `BTreeMap` or a `BTreeSet` of `len` entries of `entry` bytes, key and
+/// value together. A node is between half and completely full, and the first is allocated as a
+/// whole.
 pub const fn of_tree(len: usize, entry: usize) -> usize {
     if len == 0 {
         return 0;
@@ -23,7 +25,8 @@ pub const fn of_tree(len: usize, entry: usize) -> usize {
     if nodes == 0 { node } else { nodes * node }
 }
 
-/// Bytes that an entry of `entry` bytes takes of a `BTreeMap` or a `BTreeSet` of many, key and value together.
+/// Bytes that an entry of `entry` bytes, key and value together, takes in a large `BTreeMap` or
+/// `BTreeSet`.
 pub const fn of_tree_entry(entry: usize) -> usize {
     (NODE * entry + 2 * ALLOCATION) / (NODE * 2 / 3)
 }

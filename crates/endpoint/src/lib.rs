@@ -1,6 +1,8 @@
-//! What the endpoints of both protocols share. An endpoint has *members*: its associations or its connections.
+//! Parts that the endpoints of both protocols share. An endpoint has *members*: its associations or
+//! its connections.
 //!
-//! - [`memory`]: the bytes that all members hold together, and which of them give some back when that is too much.
+//! - [`memory`]: the bytes that all members hold together, and which of them return memory when
+//!   these exceed the limit.
 //! - [`population`]: how many members each host has, and which of them makes room for a newcomer.
 //! - [`census`]: members and places that several endpoints count together.
 //! - [`turns`]: which member sends next.
@@ -10,6 +12,20 @@
 //!
 //! Nothing here knows a wire format, reads a clock or walks over all members for a packet: an account changes in constant
 //! time, and the order of the largest holders in the logarithm of their number, when a magnitude changes.
+//!
+//! ```
+//! use endpoint::turns::Turns;
+//!
+//! // A member with something to send waits for one turn of the others at most.
+//! let mut turns = Turns::default();
+//! turns.add("bulk");
+//! turns.add("thin");
+//! assert_eq!(turns.current(), Some("bulk"));
+//! turns.on_finished();
+//! assert_eq!(turns.current(), Some("thin"));
+//! turns.on_finished();
+//! assert_eq!(turns.current(), None);
+//! ```
 
 pub mod answers;
 pub mod census;

@@ -1,4 +1,5 @@
-//! Memory that members share: what each holds of it, and what becomes scarce when they hold much.
+//! Memory that members share: the amount that each holds, and the limits that apply as memory
+//! becomes scarce.
 
 mod budget;
 mod glance;
@@ -12,23 +13,27 @@ pub use self::reclaim::{Pool, Reason, Reclaim};
 pub use self::stall_detector::{Direction, Holder, StallDetector};
 pub use self::waiters::Waiters;
 
-/// Bytes that a member may always hold in each direction, however scarce memory is: a thin stream goes on.
+/// Bytes that a member may hold in each direction even when memory is scarce, so that thin streams
+/// proceed.
 pub const LEAST: usize = 4096;
 
-/// More than a member may hold in a direction in any case, with what keeping it costs, bytes.
+/// Bytes in a direction, including the cost of keeping them, from which a member counts as holding
+/// much.
 pub const MUCH: usize = 2 * LEAST;
 
-/// Bytes that all connections or associations of an endpoint may hold together: what they have to send, what was
-/// not read, what came out of order, and what keeping it costs beside.
+/// Bytes that all connections or associations of an endpoint may hold together: data to send,
+/// unread data, data received out of order, and the overhead of keeping it.
 ///
-/// A connection that holds little, up to 4 KiB in each direction, is never held up, so that thin streams go on
-/// whatever their neighbours do. With them, connections may hold up to 8 KiB each beyond the limit.
+/// A connection that holds up to 4 KiB in each direction is never delayed, so that thin streams
+/// proceed regardless of other connections. Through this allowance connections may hold up to 8 KiB
+/// each beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimits {
-    /// From here on windows are not opened any more, and data that came out of order is given up, from those
-    /// with the most of it on (RFC 2018, section 8, and RFC 9260, section 6.2, allow it). No connection takes more
-    /// to send than its share, the limit by the number of connections; and none more than the 4 KiB whose address
-    /// (with IPv6 the network of 64 bits) holds an eighth of the limit.
+    /// From this number of bytes on, windows are not opened any more, and data received out of
+    /// order is discarded, from the connections with the most of it first (RFC 2018, section 8, and
+    /// RFC 9260, section 6.2, allow it). Each connection may queue at most its share to send: the
+    /// limit divided by the number of connections, or 4 KiB if its host (an IPv4 address, or an
+    /// IPv6 network of 64 bits) holds an eighth of the limit.
     pub pressure: usize,
     /// From here on nothing is taken: no data to send, no data that arrives, which is as good as lost, and no
     /// new connection once it is exceeded by an eighth, which is for thin streams. Connections that the
@@ -38,28 +43,28 @@ pub struct MemoryLimits {
 }
 
 impl Default for MemoryLimits {
-    /// A gibibyte; the pressure begins at three quarters of it.
+    /// One GiB; pressure begins at three quarters of it.
     fn default() -> Self {
         MemoryLimits::of(1 << 30)
     }
 }
 
 impl MemoryLimits {
-    /// `limit` bytes; the pressure begins at three quarters of them.
+    /// A limit of `limit` bytes; pressure begins at three quarters of it.
     pub fn of(limit: usize) -> MemoryLimits {
         MemoryLimits { pressure: limit - limit / 4, limit }
     }
 }
 
-/// How much memory is left.
+/// How scarce memory is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemoryState {
-    /// Enough.
+    /// There is enough memory.
     #[default]
     Ease,
-    /// Little: see [`MemoryLimits::pressure`].
+    /// Memory is scarce: see [`MemoryLimits::pressure`].
     Pressure,
-    /// None: see [`MemoryLimits::limit`].
+    /// No memory is left: see [`MemoryLimits::limit`].
     Full,
 }
 

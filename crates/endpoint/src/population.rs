@@ -1,8 +1,9 @@
-//! How many members each host has, and which of them makes room for a newcomer once there are as many as there may be.
+//! The number of members of each host, and which member makes room for a new one at the limit.
 //!
-//! A member is *unused* until user data came to it or was acknowledged on it: a peer that opens associations to fill a table
-//! rarely spends more than that on each. Unused members make room first, from the host with the most members on; then
-//! those that were idle the longest, from the host with the most on.
+//! A member is *unused* until user data came to it or was acknowledged on it: a peer that opens
+//! associations to fill a table rarely spends more than that on each. Unused members make room
+//! first, from the host with the most members; then those with the longest idle time, again from
+//! the host with the most members.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,30 +13,31 @@ use base::{Duration, Host, Instant};
 
 use crate::census::Census;
 
-/// How long a used member of a host that has more than the newcomer's own would have must have been idle.
+/// Required idle time of a used member whose host has more members than the newcomer's host would
+/// have.
 const IDLE_OF_LARGER: Duration = Duration::from_secs(1);
 
-/// A host with this many times the members that the newcomer's would have gives one up however busy that one is: a host
-/// does not take all places by keeping each in use.
+/// A host with this many times the members of the newcomer's host yields one regardless of its idle
+/// time, so that no host takes all places by keeping each in use.
 const CROWD: usize = 64;
 
-/// How long a used member of any other host must have been idle: longer than thin streams are as a rule.
+/// Required idle time of a used member of any other host: longer than usual pauses of thin streams.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Members whose last use may be looked up for one newcomer.
+/// Most members whose last use is looked up for one newcomer.
 pub const LOOKS: usize = 64;
 
 /// When a member was last used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
-    /// Whether it ever was. An unused member comes before all others.
+    /// Whether the member was ever used. An unused member sorts before all others.
     used: bool,
-    /// When it was last used, or came to be.
+    /// Time of the last use, or of the member's creation.
     at: Instant,
 }
 
 impl Use {
-    /// A member that came to be at `at` and was not used since.
+    /// A member that was created at `at` and has not been used since.
     pub fn none_since(at: Instant) -> Use {
         Use { used: false, at }
     }
@@ -46,44 +48,44 @@ impl Use {
     }
 }
 
-/// What is known of a member: kept beside it, with the host that it was entered for.
+/// The known use of a member: kept beside it, with the host for which it was entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// As it was when it was last looked at; the time may be out of date.
+    /// Use at the last lookup; the time may be out of date.
     last: Use,
 }
 
 impl Membership {
-    /// When the member was last used, or came to be, as far as is known.
+    /// Last known use of the member, or its creation.
     pub fn last_known(&self) -> Use {
         self.last
     }
 }
 
-/// The members that are counted, by their hosts.
+/// Counted members by host.
 #[derive(Debug)]
 pub struct Population {
-    /// Members that a host may have, those of other endpoints in the census included.
+    /// Most members of a host, including those of other endpoints in the census.
     per_host: usize,
     census: Option<Arc<dyn Census>>,
     members: BTreeSet<(Host, Use, u32)>,
-    /// How many members the hosts have that have several: most have one.
+    /// Number of members of each host with more than one; most hosts have one.
     several: BTreeMap<Host, u32>,
-    /// Hosts by which of their members makes room first.
+    /// Hosts, in the order in which their members make room.
     order: BTreeSet<(Rank, Host)>,
 }
 
-/// When a host's turn comes to give up a member: the least makes room first.
+/// Rank of a host: the lowest makes room first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     used: bool,
-    /// Of its number of members; hosts within a factor of two are alike.
+    /// Magnitude of the number of members; hosts within a factor of two are equal.
     magnitude: Reverse<u32>,
     at: Instant,
 }
 
 impl Population {
-    /// A population of no members, in which each host may have `per_host` members.
+    /// An empty population, in which each host may have `per_host` members.
     pub fn new(per_host: usize) -> Population {
         Population {
             per_host,
@@ -94,12 +96,13 @@ impl Population {
         }
     }
 
-    /// The population of an endpoint whose hosts are counted together with those of others. It has no members yet.
+    /// Joins a census, so that hosts are counted together with those of other endpoints. The
+    /// population must be empty.
     pub fn join(&mut self, census: Arc<dyn Census>) {
         self.census = Some(census);
     }
 
-    /// Members of a host.
+    /// Number of members of a host.
     pub fn of(&self, host: Host) -> usize {
         self.count(host) as usize
     }
@@ -111,7 +114,7 @@ impl Population {
         }
     }
 
-    /// Whether a host has as many members as it may.
+    /// Whether a host has reached its limit of members.
     pub fn is_full(&self, host: Host) -> bool {
         self.of(host) >= self.per_host
     }
@@ -125,14 +128,14 @@ impl Population {
         }
     }
 
-    /// A member that was admitted does not come to be.
+    /// Takes back an admission whose member was not created.
     pub fn dismiss(&self, host: Host) {
         if let Some(census) = &self.census {
             census.dismiss(host);
         }
     }
 
-    /// The member in `row`, of `host`, came to be at `now`.
+    /// Adds the member in `row`, of `host`, created at `now`.
     pub fn enter(&mut self, row: u32, host: Host, now: Instant) -> Membership {
         let last = Use::none_since(now);
         self.change(host, |members| {
@@ -142,7 +145,7 @@ impl Population {
         Membership { last }
     }
 
-    /// The member in `row` is gone.
+    /// Removes the member in `row`.
     pub fn leave(&mut self, row: u32, host: Host, membership: Membership) {
         let mut gone = false;
         self.change(host, |members| {
@@ -154,7 +157,9 @@ impl Population {
         }
     }
 
-    /// The member in `row`, of `host`, was used. Need be called the first time only: later uses are looked up where they matter.
+    /// Notes the use of the member in `row`, of `host`. Only the first use has to be noted: later
+    /// ones are looked up when they matter.
+    #[inline]
     pub fn on_used(&mut self, row: u32, host: Host, membership: &mut Membership, now: Instant) {
         if !membership.last.used {
             self.refresh(row, host, membership, Use::at(now));
@@ -171,15 +176,16 @@ impl Population {
         });
     }
 
-    /// The row of the member that is to make room first, as far as is known. [`Population::knows`] says whether that is
-    /// so, and [`Population::yields`] whether it has to.
+    /// The row of the member that makes room first, by its last known use. [`Population::knows`]
+    /// verifies the use, and [`Population::yields`] decides.
     pub fn first(&self) -> Option<u32> {
         let (_, host) = self.order.first()?;
         self.first_of(*host).map(|(_, row)| row)
     }
 
-    /// Whether it was known that the member in `row` was `last` used then. If not, it is from now on, and another may be
-    /// the [`first`](Population::first): a newcomer is worth [`LOOKS`] such looks at most.
+    /// Whether the known use of the member in `row` is `last`. If not, it is corrected, and another
+    /// member may be the [`first`](Population::first); a newcomer justifies at most [`LOOKS`] such
+    /// lookups.
     pub fn knows(&mut self, row: u32, host: Host, membership: &mut Membership, last: Use) -> bool {
         let known = membership.last == last;
         if !known {
@@ -188,7 +194,8 @@ impl Population {
         known
     }
 
-    /// Whether a member of `host` makes room for a newcomer of `newcomer`: it was never used, or was idle for long enough.
+    /// Whether a member of `host` makes room for a newcomer of `newcomer`: it was never used, or
+    /// its idle time suffices.
     pub fn yields(
         &self,
         now: Instant,
@@ -210,7 +217,7 @@ impl Population {
         (*found == host).then_some((*last, *row))
     }
 
-    /// When the turn of a host with members comes.
+    /// Rank of a host; none without members.
     fn rank(&self, host: Host) -> Option<Rank> {
         let (Use { used, at }, _) = self.first_of(host)?;
         Some(Rank { used, magnitude: Reverse(self.count(host).ilog2()), at })

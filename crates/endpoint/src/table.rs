@@ -1,8 +1,9 @@
-//! The members of an endpoint by their rows, and names of members that are never used twice.
+//! The members of an endpoint by row, and names of members that are never reused.
 
 use smallvec::SmallVec;
 
-/// Names a member: its row, and which of the row's members it is. Each protocol has a type of its own around it.
+/// The name of a member: its row, and its generation in this row. Each protocol wraps it in its own
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     row: u32,
@@ -10,10 +11,10 @@ pub struct Name {
 }
 
 impl Name {
-    /// No other is less: the first member of the first row.
+    /// The lowest name: the first member of the first row.
     pub const FIRST: Name = Name { row: 0, generation: 0 };
 
-    /// The row of the table: small, and used again once the member is removed.
+    /// The row in the table: a small number, reused once the member is removed.
     #[inline]
     pub fn row(self) -> u32 {
         self.row
@@ -23,7 +24,7 @@ impl Name {
 /// Members, each in a row that it keeps while it exists.
 #[derive(Debug)]
 pub struct Table<T> {
-    /// An endpoint with one member, such as each host of a virtual network has, looks for its row nowhere else in memory.
+    /// Stored inline for an endpoint with one member, such as each host of a virtual network.
     rows: SmallVec<[Row<T>; 1]>,
     free: Vec<u32>,
 }
@@ -41,7 +42,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Members that exist.
+    /// Number of existing members.
     #[inline]
     pub fn len(&self) -> usize {
         self.rows.len() - self.free.len()
@@ -52,7 +53,7 @@ impl<T> Table<T> {
         self.len() == 0
     }
 
-    /// Rows with a member and rows that had one: all members are in the rows below.
+    /// Number of rows, with or without a member: all members are in lower rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows.len()
@@ -70,7 +71,7 @@ impl<T> Table<T> {
         Name { row: (self.rows.len() - 1) as u32, generation: 0 }
     }
 
-    /// Takes a member out; nothing has its name from then on.
+    /// Removes and returns a member; its name is never used again.
     pub fn remove(&mut self, name: Name) -> Option<Box<T>> {
         let entry = self.rows.get_mut(name.row as usize)?;
         if entry.generation != name.generation {

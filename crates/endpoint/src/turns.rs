@@ -6,17 +6,18 @@ use crate::fifo::Fifo;
 /// with segmentation offload, so that packets which can be joined stay together.
 const PACKETS: u32 = 44;
 
-/// Bytes of a turn at most: the largest length that an IP header can state.
+/// Most bytes of a turn: the largest length that an IP header can state.
 const BYTES: usize = 65_535;
 
-/// Turns that fresh members may have one after the other while members that used up a turn wait for their next.
+/// Most consecutive turns of fresh members while members that used up a turn wait.
 const FRESH_TURNS: u32 = 16;
 
 /// Members that may have something to send, each of them once.
 ///
-/// As in flow queueing (RFC 8290, section 4.2), a member with something new goes before those that used up a turn and
-/// still have more: a thin stream waits for the rest of one turn at most, not for the windows of its neighbours, however
-/// many there are. No member starves: after 16 fresh turns in a row one that has more left is served.
+/// As in flow queueing (RFC 8290, section 4.2), a member with new data precedes those that used up
+/// a turn and still have more: a thin stream waits at most for the rest of one turn, not for the
+/// windows of any number of neighbours. No member starves: after 16 fresh turns in a row a waiting
+/// member is served.
 #[derive(Debug)]
 pub struct Turns<Id> {
     fresh: Fifo<Id>,
@@ -27,7 +28,7 @@ pub struct Turns<Id> {
     fresh_turns: u32,
 }
 
-/// What one member sends without a break.
+/// A turn: packets that one member sends without interruption.
 #[derive(Clone, Copy, Debug)]
 struct Turn<Id> {
     of: Id,
@@ -42,8 +43,8 @@ impl<Id> Default for Turns<Id> {
 }
 
 impl<Id: Copy> Turns<Id> {
-    /// Adds a member that may have something to send; the caller sees to it that no member is added twice before
-    /// [`Turns::on_finished`].
+    /// Adds a member that may have something to send; the caller ensures that no member is added
+    /// twice before [`Turns::on_finished`].
     pub fn add(&mut self, id: Id) {
         self.fresh.push_back(id);
     }

@@ -1,11 +1,12 @@
-//! Attempts at the addresses of one host: one after the other, until one works (RFC 8305, section 5).
+//! Connection attempts at the addresses of one host, staggered, until one succeeds (RFC 8305,
+//! section 5).
 
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Time that an address has to answer before the next is tried, too.
+/// Time without an answer after which the next address is tried in parallel.
 const DELAY: Duration = Duration::from_millis(250);
 
 /// How much the failure of an attempt reveals, which decides which of several failures is reported.
@@ -19,12 +20,12 @@ pub enum Weight {
     Final,
 }
 
-/// The first attempt that works. The next one begins when the one before has failed, or has not answered for a quarter of a
-/// second; the others go on meanwhile.
+/// Returns the result of the first attempt that succeeds. Each attempt begins when the previous one
+/// has failed, or has not answered for a quarter of a second; earlier ones continue.
 ///
 /// # Errors
-/// The failure that says most, as `weigh` has it of the place of an attempt, from 0 on, and its failure; of several the one of
-/// the earliest address. None if there are no attempts.
+/// The failure with the greatest weight, where `weigh` takes the index of an attempt, from 0, and
+/// its failure; among equals that of the earliest address. None if there are no attempts.
 pub async fn first<T, E, F: Future<Output = Result<T, E>>>(
     attempts: impl Iterator<Item = F>,
     weigh: impl Fn(usize, &E) -> Weight,
@@ -60,7 +61,7 @@ pub async fn first<T, E, F: Future<Output = Result<T, E>>>(
     }
 }
 
-/// The result of the first attempt that has one, which is then gone, and its place.
+/// The result and index of the first attempt that has completed, which is removed.
 fn poll_any<F: Future>(
     running: &mut Vec<(usize, Pin<Box<F>>)>,
     context: &mut Context<'_>,

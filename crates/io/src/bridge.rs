@@ -1,5 +1,5 @@
-//! A wire between two TUN devices, mostly of different network namespaces: what the system sends into one comes out
-//! of the other, at once or as links of [`netsim`] deliver it in real time. Linux only.
+//! A wire between two TUN devices, usually of different network namespaces: packets sent into one
+//! come out of the other, at once or as links of [`netsim`] deliver them in real time. Linux only.
 
 use std::io;
 
@@ -10,9 +10,9 @@ use crate::clock::{Alarm, Clock};
 use crate::ip;
 use crate::tun::{Tun, TunPort};
 
-/// Bytes of one packet with everything that may stand before it.
+/// Bytes of one packet, including headers of the device.
 const BUFFER: usize = 66_000;
-/// Packets taken from one end before the other gets its turn.
+/// Packets read from one end before the other gets its turn.
 const BURST: usize = 64;
 
 /// A whole IP packet.
@@ -36,11 +36,12 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// A wire between two devices of one queue each. Packets pass whole if both have offloads, and neither may if
-    /// only one has. Needs a tokio runtime with I/O and time enabled.
+    /// A wire between two devices of one queue each. Large packets pass unsegmented if both devices
+    /// have offloads; it is an error if only one has. Needs a tokio runtime with I/O and time
+    /// enabled.
     ///
     /// # Errors
-    /// Where the runtime does not take the devices, or their offloads differ.
+    /// The runtime cannot register the devices, or their offloads differ.
     pub fn new(first: Tun, second: Tun) -> io::Result<Bridge> {
         if first.offload() != second.offload() {
             return Err(io::Error::new(
@@ -60,12 +61,12 @@ impl Bridge {
         }
     }
 
-    /// Carries packets over links: one from the first end to the second, and one back. Their packets' sizes are
-    /// those of whole IP packets; the devices must have no offloads. `report` is called now and then with what
-    /// the links did.
+    /// Carries packets over links: one from the first end to the second, and one back. Sizes of
+    /// packets are those of whole IP packets; the devices must have no offloads. `report` is called
+    /// regularly with the links' statistics.
     ///
     /// # Errors
-    /// Of the links' description; and what ended it otherwise.
+    /// Invalid link descriptions; otherwise the error that ended the transfer.
     pub async fn carry(
         &self,
         links: [LinkConfig; 2],
@@ -110,7 +111,7 @@ impl Bridge {
         }
     }
 
-    /// Sends what the links deliver now, and says when there will be more.
+    /// Sends the packets that the links deliver now, and returns when the next are due.
     async fn deliver(
         &self,
         links: &mut [Link<Whole>; 2],

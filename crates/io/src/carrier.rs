@@ -19,18 +19,19 @@ use crate::ip::IcmpReport;
 /// Both directions may be used at the same time from different tasks. Futures may be dropped; a dropped
 /// `send` may have sent a part.
 pub trait Carrier: Send + Sync + 'static {
-    /// The address at which it listens; its IP address may be unspecified, and its port is 0 for raw IP.
+    /// The local address; its IP address may be unspecified, and its port is 0 for raw IP.
     fn local_addr(&self) -> SocketAddr;
 
-    /// Sends the datagrams that lie one after the other in `buffer`, as [`base::Machine::poll_transmit`] puts
-    /// them there.
+    /// Sends the datagrams that are consecutive in `buffer`, as written by
+    /// [`base::Machine::poll_transmit`].
     ///
-    /// What the system refuses (no route, too large, filtered) is counted and dropped as the network might
-    /// have dropped it; recovery is the machine's part. Waits while the socket's buffer is full.
+    /// Datagrams that the system refuses (no route, too large, filtered) are counted and dropped,
+    /// as the network might have dropped them; the machine recovers from that. Waits while the
+    /// socket's buffer is full.
     fn send(&self, transmits: &[Transmit], buffer: &[u8]) -> impl Future<Output = ()> + Send;
 
-    /// Sends as [`Carrier::send`] does, but never waits: returns how many of `transmits`, from the first, need no more
-    /// care. A carrier that has no such way returns 0.
+    /// Sends as [`Carrier::send`] does, but never waits: returns the number of `transmits`, from
+    /// the first, that are sent or dropped. A carrier without such a call returns 0.
     fn try_send(&self, _transmits: &[Transmit], _buffer: &[u8]) -> usize {
         0
     }
@@ -39,10 +40,10 @@ pub trait Carrier: Send + Sync + 'static {
     /// time may wait.
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Adds the datagrams that wait to `batch`, or a part of them; `WouldBlock` when there is none.
+    /// Adds waiting datagrams, or a part of them, to `batch`; `WouldBlock` when there are none.
     ///
-    /// Errors that only report the fate of earlier datagrams (ICMP) are counted and not returned: another
-    /// error means that the socket is of no more use.
+    /// Errors that only report the fate of earlier datagrams (ICMP) are counted and not returned:
+    /// any other error means that the socket is unusable.
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()>;
 
     /// Waits for datagrams and adds them to `batch`. Errors as in [`Carrier::try_recv`].
@@ -58,7 +59,7 @@ pub trait Carrier: Send + Sync + 'static {
         }
     }
 
-    /// What passed so far.
+    /// Counters of the datagrams and bytes so far.
     fn statistics(&self) -> CarrierStatistics;
 }
 
@@ -92,11 +93,11 @@ impl<T: Carrier> Carrier for SendOnly<T> {
     }
 }
 
-/// Bytes that one system call can deliver into one slot: the largest UDP datagram, or many that the
-/// kernel joined (GRO).
+/// Bytes that one system call can deliver into one slot: the largest UDP datagram, or several that
+/// the kernel merged (GRO).
 pub(crate) const SLOT_SIZE: usize = 65_536;
 
-/// Received datagrams, and the memory into which the system writes them; used again for every call.
+/// Received datagrams, and the memory into which the system writes them; reused for every call.
 #[derive(Debug)]
 pub struct RecvBatch {
     pub(crate) storage: Box<[u8]>,
@@ -114,32 +115,32 @@ impl RecvBatch {
         }
     }
 
-    /// Takes out the ICMP error that arrived first.
+    /// Removes and returns the ICMP error that arrived first.
     pub fn pop_icmp(&mut self) -> Option<IcmpReport> {
         self.icmp.pop_front()
     }
 
-    /// Takes out the datagram that arrived first.
+    /// Removes and returns the datagram that arrived first.
     pub fn pop(&mut self) -> Option<(DatagramMeta, Datagram)> {
         self.datagrams.pop_front()
     }
 
-    /// Takes the datagrams out, in the order of their arrival.
+    /// Removes and returns the datagrams in the order of their arrival.
     pub fn drain(&mut self) -> impl Iterator<Item = (DatagramMeta, Datagram)> {
         self.datagrams.drain(..)
     }
 
-    /// How many datagrams wait to be drained.
+    /// Number of datagrams in the batch.
     pub fn len(&self) -> usize {
         self.datagrams.len()
     }
 
-    /// Whether no datagram waits to be drained.
+    /// Whether the batch has no datagram.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// Adds a datagram that has memory of its own.
+    /// Adds a datagram with separate memory.
     pub(crate) fn push_datagram(&mut self, meta: DatagramMeta, datagram: Datagram) {
         self.datagrams.push_back((meta, datagram));
     }
@@ -150,12 +151,12 @@ impl RecvBatch {
         self.icmp.extend(reports);
     }
 
-    /// Where the datagram came from that [`RecvBatch::pop`] takes out next.
+    /// Source of the datagram that [`RecvBatch::pop`] returns next.
     pub(crate) fn next_remote(&self) -> Option<SocketAddr> {
         self.datagrams.front().map(|(meta, _)| meta.remote)
     }
 
-    /// Whether there is anything to take out.
+    /// Whether the batch has a datagram or an ICMP error.
     pub(crate) fn has_any(&self) -> bool {
         !self.datagrams.is_empty() || !self.icmp.is_empty()
     }
@@ -163,9 +164,9 @@ impl RecvBatch {
     /// Adds the datagrams of `stride` bytes each (the last may be shorter) in `start..start + length` of the
     /// storage.
     ///
-    /// Everything is copied out: a fresh buffer of 64 KiB per call would have to be zeroed, which costs as
-    /// much, and a message that stays in reassembly would hold it all. Each datagram gets memory of its
-    /// own for that reason.
+    /// The datagrams are copied: a fresh buffer of 64 KiB per call would have to be zeroed, which
+    /// costs as much. Each datagram gets separate memory, since a message that waits in reassembly
+    /// would otherwise keep the whole buffer.
     pub(crate) fn push(&mut self, meta: DatagramMeta, start: usize, length: usize, stride: usize) {
         let received = &self.storage[start..start + length];
         if length <= stride || stride == 0 {
@@ -177,11 +178,11 @@ impl RecvBatch {
     }
 }
 
-/// What passed through a carrier.
+/// Counters of a carrier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CarrierStatistics {
-    /// Datagrams that the system took for sending.
+    /// Datagrams that the system accepted for sending.
     pub datagrams_sent: u64,
     /// Bytes of their payload.
     pub bytes_sent: u64,
@@ -191,14 +192,14 @@ pub struct CarrierStatistics {
     pub bytes_received: u64,
     /// Datagrams that the system refused to send.
     pub send_errors: u64,
-    /// Errors reported on receiving, such as those that stem from ICMP messages.
+    /// Errors reported on receiving, such as those caused by ICMP messages.
     pub receive_errors: u64,
     /// The latest of these errors, as text.
     pub last_error: Option<String>,
 }
 
 impl CarrierStatistics {
-    /// Adds what passed through another socket.
+    /// Adds the counters of another socket.
     pub fn add(&mut self, other: CarrierStatistics) {
         self.datagrams_sent += other.datagrams_sent;
         self.bytes_sent += other.bytes_sent;
@@ -270,11 +271,11 @@ impl Counters {
     }
 }
 
-/// Passing errors in a row after which a socket counts as broken.
+/// Transient errors in a row after which a socket counts as broken.
 pub(crate) const PASSING_ERRORS_MAX: usize = 64;
 
-/// Whether an error on receiving only concerns earlier datagrams or a passing shortage, so that the
-/// socket stays usable.
+/// Whether an error on receiving only concerns earlier datagrams or a transient shortage, so that
+/// the socket stays usable.
 pub(crate) fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::*;
     matches!(
@@ -330,12 +331,12 @@ impl BindError {
         BindError { protocol, address, source }
     }
 
-    /// The address that was asked for.
+    /// The requested address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What kind of error it was.
+    /// Kind of the error.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
@@ -373,7 +374,7 @@ impl From<BindError> for io::Error {
     }
 }
 
-/// `address` without the disguise of IPv4 as IPv6 that sockets for both families use.
+/// `address`, with an IPv4-mapped IPv6 address converted to IPv4.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         IpAddr::V4(ip) => SocketAddr::from((ip, address.port())),

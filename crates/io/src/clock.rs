@@ -1,4 +1,4 @@
-//! The real clock, as [`base::Instant`] counts it, and sleeping that ends on time.
+//! The real clock, in [`base::Instant`], and timers more precise than tokio's.
 
 #[cfg(target_os = "linux")]
 mod own;
@@ -25,7 +25,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that reads zero now.
+    /// A clock whose origin is now.
     pub fn start() -> Clock {
         Clock {
             origin: std::time::Instant::now(),
@@ -36,17 +36,17 @@ impl Clock {
         }
     }
 
-    /// The present instant.
+    /// The current instant.
     pub fn now(&self) -> Instant {
         Instant::ZERO + Duration::from(self.origin.elapsed())
     }
 
-    /// How long from now until `at`; zero when it is past.
+    /// Time from now until `at`; zero if `at` has passed.
     pub fn until(&self, at: Instant) -> Duration {
         at.since(self.now())
     }
 
-    /// `at` as the tokio timer counts; what is more than 30 years off becomes 30 years.
+    /// `at` as an instant of tokio's timer; at most 30 years from now.
     pub fn to_tokio(&self, at: Instant) -> tokio::time::Instant {
         tokio::time::Instant::from_std(self.to_std(at))
     }
@@ -57,8 +57,8 @@ impl Clock {
         self.origin + since_origin.into()
     }
 
-    /// `at` as time since 1970 (UTC), for packet captures and logs; as true as the system's clock was at the
-    /// origin.
+    /// `at` as time since 1970 (UTC), for packet captures and logs; as accurate as the system's
+    /// clock was at the origin.
     pub fn since_epoch(&self, at: Instant) -> Duration {
         self.origin_since_epoch + Duration::from_nanos(at.as_nanos())
     }
@@ -69,16 +69,17 @@ impl Clock {
     }
 }
 
-/// A timer with one deadline that wakes its task some tens of microseconds after it, without spinning: the tokio timer counts
-/// milliseconds. On Linux the first alarms of a process have a timer of the kernel each; all others share one thread, which
-/// sleeps until the earliest deadline, and take no file descriptor.
+/// A timer with one deadline that wakes its task some tens of microseconds after it, without
+/// spinning: tokio's timer has a granularity of milliseconds. On Linux the first alarms of a
+/// process have a kernel timer each; all others share one thread, which sleeps until the earliest
+/// deadline, and take no file descriptor.
 #[derive(Debug)]
 pub struct Alarm {
     clock: Clock,
     means: Means,
 }
 
-/// What wakes the task of an alarm.
+/// The timer behind an alarm.
 #[derive(Debug)]
 enum Means {
     #[cfg(target_os = "linux")]
@@ -97,13 +98,14 @@ impl Means {
 }
 
 impl Alarm {
-    /// An alarm of `clock`. Needs a tokio runtime with I/O enabled. Fails when the system has no thread left for the first alarm
-    /// of a process that needs it.
+    /// An alarm of `clock`. Needs a tokio runtime with I/O enabled. Fails if the system cannot
+    /// start the shared thread, which the first alarm without a kernel timer needs.
     pub fn new(clock: Clock) -> io::Result<Alarm> {
         Ok(Alarm { clock, means: Means::take()? })
     }
 
-    /// Has `waker` woken at `at`, in place of what was set before; none: not any more. May wake it at other times, too.
+    /// Wakes `waker` at `at`, instead of the previous setting; none cancels. Spurious wake-ups are
+    /// possible.
     pub(crate) fn set(&mut self, at: Option<Instant>, waker: &Waker) {
         let clock = self.clock;
         match (&mut self.means, at) {
@@ -121,7 +123,7 @@ impl Alarm {
         }
     }
 
-    /// The deadline has passed.
+    /// Clears a deadline that has passed.
     fn forget(&mut self) {
         match &mut self.means {
             #[cfg(target_os = "linux")]
@@ -130,8 +132,8 @@ impl Alarm {
         }
     }
 
-    /// Returns at `at` or as soon as possible after it; never for none. May be dropped and called again with
-    /// another deadline at any time.
+    /// Returns at `at` or as soon as possible after it; without `at`, never. May be dropped and
+    /// called again with another deadline at any time.
     pub async fn wait_until(&mut self, at: Option<Instant>) {
         let Some(at) = at else { return future::pending().await };
         future::poll_fn(|context| {

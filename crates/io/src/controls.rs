@@ -1,4 +1,4 @@
-//! What a datagram tells the system beside its bytes: codepoint and local address (Linux).
+//! Control messages of a datagram: ECN codepoint and local address (Linux).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -60,7 +60,7 @@ impl Controls {
         }
     }
 
-    /// Memory of the size that the messages take.
+    /// A buffer of the size of the messages.
     pub(crate) fn space(&self) -> Vec<u8> {
         match (self.is_ipv4, &self.source) {
             (true, Source::Any) => nix::cmsg_space!(u8),

@@ -63,7 +63,7 @@ where
     }
 }
 
-/// Lets the tasks run that were woken before.
+/// Yields once, so that tasks woken earlier run.
 async fn after_others() {
     let mut yielded = false;
     std::future::poll_fn(|context| {

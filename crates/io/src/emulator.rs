@@ -1,9 +1,9 @@
 //! The virtual link in real time: a relay of UDP datagrams that delays and loses them as
 //! [`netsim::Link`] says. Needs no privilege.
 //!
-//! Clients send to the relay's address; each gets a socket of its own towards the server, so that the
-//! server sees each client at another port and its replies find the way back. All clients share one link
-//! per direction, as they would share a bottleneck.
+//! Clients send to the relay's address; each gets its own socket towards the server, so that the
+//! server sees each client at another port and replies reach the right client. All clients share
+//! one link per direction, as they would share a bottleneck.
 //!
 //! One task per socket takes datagrams in; a single one, the pump, sleeps until the links deliver and
 //! sends. Payloads are copied once on their way in and once on their way out.
@@ -30,30 +30,33 @@ use crate::clock::{Alarm, Clock};
 use crate::udp::{UdpCarrier, unspecified_for};
 use statistics::Recorder;
 
-/// Where an emulator listens and sends, and how much it may hold.
+/// Addresses and limits of an emulator.
 #[derive(Clone, Debug)]
 pub struct EmulatorConfig {
-    /// Where clients send to; port 0 takes a free one.
+    /// Address to which clients send; port 0 means a free one.
     pub listen: SocketAddr,
-    /// The server.
+    /// Address of the server.
     pub forward: SocketAddr,
-    /// Where the sockets towards the server are bound: each at this address and a free port. The unspecified
+    /// Local address of the sockets towards the server, each with a free port. The unspecified
     /// address lets the system choose; on the paths of a multihomed association it must differ.
     pub source: SocketAddr,
-    /// Clients at a time, if the system gives as many sockets; datagrams of more are dropped and counted.
+    /// Most clients at a time, if the system provides as many sockets; datagrams of further clients
+    /// are dropped and counted.
     pub clients_max: usize,
-    /// After this time without a datagram in either direction a client's socket is closed.
+    /// Time without a datagram in either direction after which a client's socket is closed.
     pub idle_timeout: Duration,
-    /// After this time without a datagram a client makes room for another where there is none.
+    /// Time without a datagram after which a client makes room for another when all places are
+    /// taken.
     pub makes_room_after: Duration,
-    /// Payload bytes on each link at a time; more are dropped and counted. Not a property of the network
-    /// (that is the link's queue) but a guard of this machine's memory.
+    /// Most payload bytes on each link at a time; more are dropped and counted. The limit protects
+    /// this machine's memory; it is not a property of the network, which is the link's queue.
     pub in_transit_max: u64,
 }
 
 impl EmulatorConfig {
-    /// A relay from `listen` to `forward` for up to 16,384 clients, which idle for up to 5 minutes (SCTP's
-    /// heartbeats come each 30 s), or 5 s where there is no room for others, with up to 256 MiB under way in each direction.
+    /// A relay from `listen` to `forward` for up to 16,384 clients, each closed after 5 minutes of
+    /// idle time (SCTP's heartbeats come every 30 s), or after 5 s when there is no room for
+    /// another, with up to 256 MiB in transit in each direction.
     pub fn new(listen: SocketAddr, forward: SocketAddr) -> EmulatorConfig {
         EmulatorConfig {
             listen,
@@ -67,7 +70,7 @@ impl EmulatorConfig {
     }
 }
 
-/// A datagram on an emulated link: what a [`netsim::link::LossOracle`] may look into.
+/// A datagram on an emulated link, which a [`netsim::link::LossOracle`] may inspect.
 #[derive(Clone, Debug)]
 pub struct RelayPacket {
     /// The UDP payload.
@@ -78,7 +81,7 @@ pub struct RelayPacket {
 }
 
 impl RelayPacket {
-    /// The client that sent it or that it is for.
+    /// The client that sent the datagram or receives it.
     pub fn client(&self) -> SocketAddr {
         self.client.address
     }
@@ -109,7 +112,7 @@ struct Client {
     upstream: UdpCarrier,
 }
 
-/// A client's place in the table; leaving it ends the task that reads the client's socket.
+/// A client's entry in the table; dropping it ends the task that reads the client's socket.
 #[derive(Debug)]
 struct Seat {
     client: Arc<Client>,
@@ -140,7 +143,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// What the link decided about datagrams after it had accepted them.
+    /// Counts the link's decisions on datagrams after it had accepted them.
     fn take_outcomes(&mut self) {
         while let Some(outcome) = self.link.poll_outcome() {
             let length = |packet: &RelayPacket| packet.datagram.len() as u64;
@@ -163,7 +166,7 @@ struct State {
     strangers: u64,
     /// No seat makes room for another before this instant.
     full_until: Instant,
-    /// The relay has ended: no more seats, whose readers would keep it alive.
+    /// Whether the relay has ended: further seats, whose readers would keep it alive, are refused.
     ended: bool,
 }
 
@@ -216,7 +219,7 @@ impl Emulator {
         Ok(Emulator { relay, tasks })
     }
 
-    /// The links are these from now on; datagrams under way on the ones before are lost.
+    /// Replaces the links; datagrams in transit on the previous links are lost.
     pub fn replace_links(&self, up: Link<RelayPacket>, down: Link<RelayPacket>) {
         let mut state = self.relay.lock();
         for (lane, link) in state.lanes.iter_mut().zip([up, down]) {
@@ -227,12 +230,12 @@ impl Emulator {
         self.relay.wake_pump.notify_one();
     }
 
-    /// Where clients send to.
+    /// The address to which clients send.
     pub fn local_addr(&self) -> SocketAddr {
         self.relay.listener.local_addr()
     }
 
-    /// What happened so far.
+    /// Statistics so far.
     pub fn statistics(&self) -> EmulatorStatistics {
         let state = self.relay.lock();
         let [up, down] = &state.lanes;
@@ -247,7 +250,7 @@ impl Emulator {
         }
     }
 
-    /// Waits until the relay fails, which a working machine never sees.
+    /// Waits until the relay fails, which does not happen on a working machine.
     pub async fn failure(&mut self) -> io::Error {
         let [pump, listener] = &mut self.tasks;
         let ended = tokio::select! {
@@ -272,7 +275,7 @@ impl Relay {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what waits at the listening socket.
+    /// Reads the datagrams that wait at the listening socket.
     fn take_from_clients(self: &Arc<Self>) -> io::Result<()> {
         let mut state = self.lock();
         let state = &mut *state;
@@ -289,7 +292,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Takes what the server sent to `client`.
+    /// Reads the datagrams that the server sent to `client`.
     fn take_from_server(&self, client: &Arc<Client>) -> io::Result<()> {
         let mut state = self.lock();
         let state = &mut *state;
@@ -315,7 +318,7 @@ impl Relay {
         Ok(())
     }
 
-    /// The client that sent a datagram, a new one if there is room for it.
+    /// Returns the client that sent a datagram, creating it if there is room.
     fn seat(
         self: &Arc<Self>,
         state: &mut State,
@@ -344,8 +347,8 @@ impl Relay {
         Some(client)
     }
 
-    /// Closes the socket of the client that was idle for longest, if that was long enough. Where it was not, later datagrams
-    /// of clients without a seat are refused without a search until it may have been.
+    /// Closes the socket of the client with the longest idle time, if that suffices. Otherwise
+    /// datagrams of clients without a seat are refused without a search until it may suffice.
     fn make_room(&self, state: &mut State, now: Instant) -> bool {
         if now < state.full_until {
             return false;
@@ -363,7 +366,7 @@ impl Relay {
         true
     }
 
-    /// Puts a datagram on a link, and wakes the pump if it is to be delivered before all others.
+    /// Puts a datagram on a link, and wakes the pump if it is due before all others.
     fn offer(
         &self,
         state: &mut State,

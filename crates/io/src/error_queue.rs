@@ -1,5 +1,5 @@
-//! ICMP messages about what a UDP socket sent: the error queue of Linux (`IP_RECVERR` of ip(7)), which has the
-//! beginning of the datagram that each is about.
+//! ICMP messages about datagrams that a UDP socket sent: Linux's error queue (`IP_RECVERR` of
+//! ip(7)), which quotes the beginning of the datagram.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -22,10 +22,11 @@ use tokio::net::UdpSocket;
 use crate::carrier::canonical;
 use crate::ip::{IcmpReport, icmp_error};
 
-/// Bytes of a datagram that are kept: more than an SCTP header and the beginning of a chunk.
+/// Bytes of a quoted datagram that are kept: enough for an SCTP header and the beginning of a
+/// chunk.
 const QUOTE: usize = 128;
 
-/// Messages read at a time.
+/// Most messages read at a time.
 const BURST: usize = 32;
 
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -43,7 +44,7 @@ impl std::fmt::Debug for ErrorQueue {
 }
 
 impl ErrorQueue {
-    /// From now on the system keeps what ICMP says of datagrams of `socket`.
+    /// Makes the system queue ICMP messages about datagrams of `socket`.
     pub(crate) fn open(socket: &Arc<UdpSocket>) -> io::Result<ErrorQueue> {
         match socket.local_addr()?.is_ipv4() {
             true => setsockopt(socket, sockopt::Ipv4RecvErr, &true)?,
@@ -67,7 +68,7 @@ impl ErrorQueue {
         ready
     }
 
-    /// Takes what waits.
+    /// Removes and returns the waiting messages.
     pub(crate) fn drain(&self) -> VecDeque<IcmpReport> {
         let mut reports = VecDeque::new();
         for _ in 0..BURST {
@@ -79,7 +80,7 @@ impl ErrorQueue {
         reports
     }
 
-    /// One message, if it is ICMP's and about a datagram whose destination is known.
+    /// Reads one message; none if it is not from ICMP or the datagram's destination is unknown.
     fn read(&self) -> io::Result<Option<IcmpReport>> {
         let (mut quoted, mut control) = ([0; QUOTE], nix::cmsg_space!([u8; 256]));
         let (length, remote, error) = {
@@ -111,7 +112,7 @@ impl ErrorQueue {
     }
 }
 
-/// What a message says; none if it is not ICMP's.
+/// The meaning of a message; none if it is not from ICMP.
 fn meaning(error: &libc::sock_extended_err) -> Option<IcmpError> {
     let is_v4 = match error.ee_origin {
         libc::SO_EE_ORIGIN_ICMP => true,

@@ -1,9 +1,9 @@
-//! The don't-fragment bit of what a socket sends.
+//! The don't-fragment bit of a socket's datagrams.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What a socket does at present.
+/// The present setting of a socket.
 #[derive(Debug, Default)]
 pub(crate) struct Fragmentation(AtomicU8);
 
@@ -12,8 +12,9 @@ const ALLOWED: u8 = 1;
 const FORBIDDEN: u8 = 2;
 
 impl Fragmentation {
-    /// Prepares `socket` for datagrams that must not (or may) be fragmented, here or on the way. Costs a
-    /// system call only where that changes: nearly all datagrams of an endpoint are alike.
+    /// Prepares `socket` for datagrams that must not (or may) be fragmented, here or by routers.
+    /// Takes a system call only if the setting changes; nearly all datagrams of an endpoint have
+    /// the same.
     pub(crate) fn prepare(&self, socket: &tokio::net::UdpSocket, dont_fragment: bool) {
         let wanted = if dont_fragment { FORBIDDEN } else { ALLOWED };
         if self.0.load(Ordering::Relaxed) != wanted {
@@ -23,8 +24,8 @@ impl Fragmentation {
     }
 }
 
-/// With DF, whatever the system believes of the path MTU: probes must be able to find it wrong. Without,
-/// fragmented to what it believes.
+/// Sets DF regardless of the system's estimate of the path MTU, which probes must be able to
+/// exceed; or fragments to this estimate.
 #[cfg(target_os = "linux")]
 fn set(socket: &tokio::net::UdpSocket, dont_fragment: bool) -> io::Result<()> {
     use rustix::net::sockopt;

@@ -1,4 +1,4 @@
-//! Several UDP sockets at one address, each for a part of what arrives there.
+//! Several UDP sockets at one address, over which the system distributes arriving datagrams.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use crate::carrier::BindError;
 use crate::udp::UdpCarrier;
 
-/// By what the system distributes the datagrams of a group of sockets.
+/// How the system distributes datagrams over a group of sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
     /// By a hash of both addresses and ports.
@@ -16,13 +16,15 @@ pub enum Steering {
     VerificationTag,
 }
 
-/// Whether this system distributes what arrives at one address over several sockets as [`Steering`] says: Linux does.
+/// Whether this system can distribute datagrams over several sockets as [`Steering`] says: Linux
+/// can.
 pub fn can_group() -> bool {
     cfg!(target_os = "linux")
 }
 
-/// Opens `count` sockets at `address`, over which the system distributes what arrives as `steering` says; port 0 takes a
-/// free one. No other socket may be there, as with [`UdpCarrier::bind`]. Needs a tokio runtime with I/O enabled.
+/// Opens `count` sockets at `address`, over which the system distributes datagrams as `steering`
+/// says; port 0 means a free one. No other socket may be there, as with [`UdpCarrier::bind`]. Needs
+/// a tokio runtime with I/O enabled.
 ///
 /// The order of the sockets is that of their numbers; it changes as soon as one of them is closed, so that all should be
 /// kept until none is needed. What distributes them is a hint: a datagram may come to any.
@@ -79,8 +81,9 @@ mod linux {
         Ok(group)
     }
 
-    /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket. The system takes the hash of the
-    /// addresses for numbers that are too large, and for a payload that is too short the program returns 0.
+    /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket. For
+    /// numbers that are too large the system falls back to the hash of the addresses; for a payload
+    /// that is too short the program returns 0.
     fn by_tag(sockets: u32) -> [sock_filter; 5] {
         const TAG: u32 = 4;
         let operation = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };

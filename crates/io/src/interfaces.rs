@@ -8,7 +8,7 @@ use nix::ifaddrs::getifaddrs;
 /// Each address of this machine, with the name of its interface.
 ///
 /// # Errors
-/// When the system does not list them.
+/// The system cannot list them.
 pub fn interface_addresses() -> io::Result<Vec<(String, IpAddr)>> {
     let named = getifaddrs()?.filter_map(|one| {
         let address = one.address?;

@@ -1,8 +1,9 @@
-//! IP as a host without sockets needs it: headers read and written, what ICMP says of a packet that was sent,
-//! and pings answered.
+//! IP for a host without sockets: parsing and writing headers, ICMP errors about sent packets, and
+//! answers to pings.
 //!
-//! Pure functions of bytes. Fragments are refused, never reassembled: TCP and SCTP find the path MTU and send
-//! nothing that needs it, and a reassembly buffer is a thing that strangers can fill (RFC 8900).
+//! Pure functions of bytes. Fragments are refused, never reassembled: TCP and SCTP find the path
+//! MTU and do not depend on fragmentation, and unknown hosts could fill a reassembly buffer (RFC
+//! 8900).
 
 mod header;
 mod icmp;

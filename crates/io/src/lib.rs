@@ -1,8 +1,19 @@
 //! The only room with a real clock and real sockets: UDP encapsulation, raw IP, TUN, the driver that runs a
 //! machine of [`base::Machine`]'s contract over them, and the virtual link in real time.
 //!
-//! What needs the laboratory's virtual network is behind features, so that applications are built without it: `capture`
-//! for `PcapTap`, `emulator` for `Emulator` and `Bridge`.
+//! Parts that need the laboratory's virtual network are behind features, so that applications are
+//! built without it: `capture` for `PcapTap`, `emulator` for `Emulator` and `Bridge`.
+//!
+//! ```
+//! use base::Duration;
+//!
+//! // Machines know time as a number; one clock says what it is now.
+//! let clock = io::Clock::start();
+//! let due = clock.now() + Duration::from_millis(5);
+//! assert!(clock.until(due) <= Duration::from_millis(5));
+//! assert_eq!(io::lookup("[::1]:9899")?, ["[::1]:9899".parse()?]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod attempts;
 #[cfg(all(target_os = "linux", feature = "emulator"))]
@@ -45,7 +56,7 @@ pub use interfaces::interface_addresses;
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use lookup::{host_and_port, lookup};
-pub use offloads::{UdpOffloads, try_raw_socket, udp_offloads};
+pub use offloads::{UdpOffloads, try_raw_socket, try_time_stamps, udp_offloads};
 pub use raw::RawCarrier;
 pub use sockets::Sockets;
 #[cfg(feature = "capture")]

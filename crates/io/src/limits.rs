@@ -1,14 +1,15 @@
-//! What the system lets a process have.
+//! Limits of the system on a process.
 
 use std::io;
 
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Lets this process open as many files and sockets as it may without more rights, and says how many these are.
+/// Raises this process's limit of open files and sockets to the maximum without privileges, and
+/// returns it.
 ///
 /// # Errors
-/// Where the system does not tell or refuses.
+/// The system does not report the limit or refuses to raise it.
 pub fn raise_descriptor_limit() -> io::Result<u64> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     if soft < hard {
@@ -17,7 +18,7 @@ pub fn raise_descriptor_limit() -> io::Result<u64> {
     Ok(hard)
 }
 
-/// Whether the system refused something because it has no more of it: open files, local ports, memory.
+/// Whether an error reports a shortage: of open files, local ports or memory.
 pub fn is_shortage(error: &io::Error) -> bool {
     let short = [
         Errno::EMFILE,

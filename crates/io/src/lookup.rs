@@ -1,20 +1,21 @@
-//! Hosts and ports as people write them, and the addresses that the system knows for them.
+//! Parsing of `HOST:PORT`, and lookup of its addresses.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::{SocketAddr, ToSocketAddrs};
 
-/// Host and port of `HOST:PORT`, with an IPv6 address in brackets, which are left out. None where the port is missing or no number.
+/// Host and port of `HOST:PORT`; brackets around an IPv6 address are removed. None if the port is
+/// missing or not a number.
 pub fn host_and_port(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':')?;
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     Some((inner.unwrap_or(host), port.parse().ok()?))
 }
 
-/// The addresses of `HOST:PORT`; the host is a name or an address, and a link-local one may name its interface as in
-/// `[fe80::1%eth0]:9899` (RFC 4007, section 11). Blocks while the system looks.
+/// The addresses of `HOST:PORT`; the host is a name or an address, and a link-local one may name
+/// its interface as in `[fe80::1%eth0]:9899` (RFC 4007, section 11). Blocks during the lookup.
 ///
 /// # Errors
-/// Where there is no port, or the system knows no such host.
+/// The port is missing, or the system finds no such host.
 pub fn lookup(text: &str) -> Result<Vec<SocketAddr>> {
     let wrong = || Error::new(ErrorKind::InvalidInput, "expected HOST:PORT");
     let found = host_and_port(text).ok_or_else(wrong)?.to_socket_addrs()?;

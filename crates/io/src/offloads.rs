@@ -1,4 +1,4 @@
-//! What the system does for UDP sockets: whether it takes and gives many datagrams at once, and how much it keeps.
+//! Capabilities of the system's UDP sockets: batches of datagrams in one call, and buffer sizes.
 
 use std::io;
 
@@ -7,26 +7,26 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::udp::SOCKET_BUFFER;
 
-/// What a UDP socket of this system can do.
+/// Capabilities of a UDP socket of this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UdpOffloads {
-    /// Datagrams that one call may send (GSO); 1: no more than one.
+    /// Most datagrams in one sending call (GSO); 1 without GSO.
     pub send_segments: usize,
-    /// Datagrams that the system may join into one on receiving (GRO); 1: it joins none.
+    /// Most datagrams that the system merges into one on receiving (GRO); 1 without GRO.
     pub receive_segments: usize,
-    /// Bytes that each direction of the socket was asked to keep.
+    /// Requested buffer size of each direction, in bytes.
     pub wanted_buffer: usize,
-    /// Bytes that the system keeps on receiving, of those asked for.
+    /// Granted receive buffer, in bytes.
     pub receive_buffer: usize,
-    /// Bytes that the system keeps on sending, of those asked for.
+    /// Granted send buffer, in bytes.
     pub send_buffer: usize,
 }
 
-/// Opens a UDP socket and asks what it can do; nothing is sent.
+/// Opens a UDP socket and queries its capabilities; nothing is sent.
 ///
 /// # Errors
-/// Where the system gives no UDP socket.
+/// The system provides no UDP socket.
 pub fn udp_offloads() -> io::Result<UdpOffloads> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_nonblocking(true)?;
@@ -45,18 +45,44 @@ pub fn udp_offloads() -> io::Result<UdpOffloads> {
     })
 }
 
-/// Asks for a raw socket of SCTP and closes it again; nothing is sent.
+/// Opens a raw socket of SCTP and closes it again; nothing is sent.
 ///
 /// # Errors
-/// Where the system gives none: without root or CAP_NET_RAW.
+/// The system refuses, as without root or CAP_NET_RAW.
 pub fn try_raw_socket() -> io::Result<()> {
     let protocol = Protocol::from(i32::from(crate::ip::SCTP));
     Socket::new(Domain::IPV4, Type::RAW, Some(protocol)).map(|_| ())
 }
 
+/// Asks for the times at which the kernel received datagrams (SO_TIMESTAMPNS, socket(7)); nothing is sent.
+///
+/// # Errors
+/// Where the system has no such time stamps.
+#[cfg(target_os = "linux")]
+pub fn try_time_stamps() -> io::Result<()> {
+    use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    Ok(setsockopt(&socket, ReceiveTimestampns, &true)?)
+}
+
+/// No time stamps are known of other systems than Linux.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn try_time_stamps() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn linux_stamps_datagrams_as_they_come() {
+        try_time_stamps().unwrap();
+    }
 
     #[test]
     fn a_socket_says_what_it_can_do() {

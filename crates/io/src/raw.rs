@@ -1,7 +1,8 @@
 //! SCTP directly over IP, protocol 132 (RFC 9260, section 3), through raw sockets. Linux only.
 //!
-//! A raw socket sees every SCTP packet that comes to its address, whatever process it is for. Where the kernel's own
-//! SCTP is loaded, it sees them too and answers those it does not know with ABORT: keep it unloaded.
+//! A raw socket receives every SCTP packet to its address, for any process. If the kernel's own
+//! SCTP is loaded, it receives them too and answers unknown ones with ABORT, so that it must not be
+//! loaded.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -9,23 +9,23 @@ use base::Transmit;
 
 use crate::carrier::{BindError, Carrier, CarrierStatistics, RecvBatch};
 
-/// One or more sockets, each at a local address of its own. A datagram leaves through the socket whose
-/// address its [`Transmit::local`] names.
+/// One or more sockets, each at a different local address. A datagram leaves through the socket
+/// whose address its [`Transmit::local`] names.
 #[derive(Debug)]
 pub struct Sockets<T> {
     /// At least one.
     sockets: Box<[T]>,
-    /// The socket that is asked first next time, so that a busy one does not starve the others.
+    /// The socket to be read first next time, so that a busy one does not starve the others.
     next: AtomicUsize,
 }
 
 impl<T: Carrier> Sockets<T> {
-    /// Opens a socket with `bind` at each of `addresses`. Where several ask for port 0, the second and later
-    /// ones take the first one's port if they can get it: a peer that learns of the other addresses in
-    /// INIT supposes the same port there (RFC 6951, section 5.1).
+    /// Opens a socket with `bind` at each of `addresses`. With port 0 for several, the second and
+    /// later sockets get the first one's port if it is free, since a peer that learns the other
+    /// addresses from INIT assumes the same port there (RFC 6951, section 5.1).
     ///
     /// # Errors
-    /// The first address that is not available; `addresses` that are none, or the same twice.
+    /// The first address that is not available; an empty list, or an address given twice.
     pub fn bind(
         addresses: &[SocketAddr],
         bind: impl Fn(SocketAddr) -> Result<T, BindError>,

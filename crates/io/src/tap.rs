@@ -24,7 +24,8 @@ pub struct PcapTap<W: Write> {
 }
 
 impl<W: Write> PcapTap<W> {
-    /// Begins a capture of what `name` (of an endpoint, say) sends and receives by `clock`.
+    /// Begins a capture of the packets of `name` (an endpoint, for instance), with times of
+    /// `clock`.
     ///
     /// # Errors
     /// Those of `writer`.
@@ -35,7 +36,7 @@ impl<W: Write> PcapTap<W> {
         Ok(PcapTap { file, interface, sources: BTreeMap::new(), failure: None })
     }
 
-    /// Writes a datagram that is sent; `transmit.local` must be there or the source will be unspecified.
+    /// Writes a datagram that is sent; without `transmit.local` the source is unspecified.
     pub fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]) {
         let local = transmit.local.unwrap_or(unspecified_for(transmit.remote));
         let source = SocketAddr::new(self.source(local.ip(), transmit.remote), local.port());
@@ -47,10 +48,10 @@ impl<W: Write> PcapTap<W> {
         self.write(now, meta.remote, meta.local, meta.ecn, datagram);
     }
 
-    /// Ends the capture and gives the writer back.
+    /// Ends the capture and returns the writer.
     ///
     /// # Errors
-    /// The first that the writer met; the file ends before it.
+    /// The writer's first error; the file ends before it.
     pub fn finish(mut self) -> io::Result<W> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -77,9 +78,9 @@ impl<W: Write> PcapTap<W> {
         }
     }
 
-    /// `local`, or the address from which the system would send to `remote` if `local` leaves it the choice.
+    /// `local`, or the address from which the system sends to `remote` if `local` is unspecified.
     fn source(&mut self, local: IpAddr, remote: SocketAddr) -> IpAddr {
-        /// Remotes remembered; a server may see any number.
+        /// Most remote addresses remembered, since a server may have any number.
         const REMEMBERED: usize = 4096;
         if !local.is_unspecified() {
             return local;

@@ -1,5 +1,5 @@
-//! A machine as a host of its own behind a TUN device: whatever the system routes to its addresses, from this
-//! machine or forwarded from others, comes to it as IP packets. Linux only.
+//! A machine as a separate host behind a TUN device: packets that the system routes to its
+//! addresses, from this machine or forwarded from others, reach it as IP packets. Linux only.
 //!
 //! [`Tun::open`] makes the device, [`Tun::carriers`] the carriers for [`crate::run`], one for each queue. Pings
 //! to the addresses are answered; ICMP errors go to the machine.

@@ -24,22 +24,23 @@ use crate::fragmentation::Fragmentation;
 /// The UDP port of SCTP's encapsulation (RFC 6951, section 4).
 pub const SCTP_OVER_UDP_PORT: u16 = 9899;
 
-/// Socket buffers asked for in each direction, so that a burst of many associations fits while the task
-/// waits for its turn; the system may grant less.
+/// Requested size of the socket buffers in bytes, so that a burst of many associations fits while
+/// the task waits to run; the system may grant less.
 pub(crate) const SOCKET_BUFFER: usize = 4 << 20;
 
-/// Bytes of payload in one send of several datagrams: what an IPv4 packet holds.
+/// Most bytes of payload in one send of several datagrams: those that an IPv4 packet holds.
 const LARGEST_JOINED_SEND: usize = 65_507;
 
 /// An UDP socket.
 ///
-/// On systems that can, consecutive datagrams of equal size to one destination leave in one system call
-/// (GSO), many arrive in one (recvmmsg, GRO), and the ECN codepoint and the local address of each datagram
-/// are set and reported, and Linux is told of each whether it may be fragmented.
+/// Where the system supports it, consecutive datagrams of equal size to one destination leave in
+/// one system call (GSO), many arrive in one (recvmmsg, GRO), and the ECN codepoint and the local
+/// address of each datagram are set and reported. On Linux the don't-fragment bit is set for each
+/// datagram.
 #[derive(Debug)]
 pub struct UdpCarrier {
     socket: Arc<tokio::net::UdpSocket>,
-    /// What ICMP says of datagrams that were sent, where that is wanted.
+    /// ICMP errors about sent datagrams, if requested.
     #[cfg(target_os = "linux")]
     errors: Option<ErrorQueue>,
     state: UdpSocketState,
@@ -55,7 +56,7 @@ impl UdpCarrier {
         open(address, false).map_err(|source| BindError::new("UDP", address, source))
     }
 
-    /// Opens a socket at the address of others that agree.
+    /// Opens a further socket at an address that others share.
     #[cfg(target_os = "linux")]
     pub(crate) fn bind_beside(address: SocketAddr) -> io::Result<UdpCarrier> {
         open(address, true)
@@ -67,11 +68,11 @@ impl UdpCarrier {
         &self.socket
     }
 
-    /// As [`UdpCarrier::bind`], and the ICMP messages about datagrams that it sends reach the machine
-    /// ([`base::Machine::handle_icmp`]); Linux only, elsewhere it is the same.
+    /// Like [`UdpCarrier::bind`], and ICMP messages about sent datagrams reach the machine
+    /// ([`base::Machine::handle_icmp`]) on Linux; elsewhere it equals `bind`.
     ///
-    /// For clients: the system also lets a message about one destination fail the next call for another,
-    /// which is then repeated, and a socket that had one is always taken for writable.
+    /// For clients: a message about one destination also makes the next call for another one fail,
+    /// which is then repeated, and afterwards the socket always counts as writable.
     pub fn bind_with_icmp(address: SocketAddr) -> Result<UdpCarrier, BindError> {
         #[cfg(target_os = "linux")]
         {
@@ -84,7 +85,7 @@ impl UdpCarrier {
         UdpCarrier::bind(address)
     }
 
-    /// Adds the ICMP messages that wait to `batch`; whether there were any.
+    /// Adds the waiting ICMP messages to `batch`; returns whether there were any.
     fn receive_errors(&self, batch: &mut RecvBatch) -> bool {
         #[cfg(target_os = "linux")]
         if let Some(errors) = &self.errors {
@@ -110,7 +111,8 @@ impl UdpCarrier {
         self.counters.send_errors()
     }
 
-    /// One receiving system call; whether it filled all buffers, so that more may wait.
+    /// Makes one receiving system call; returns whether it filled all buffers, so that more may
+    /// wait.
     fn receive_slots(&self, batch: &mut RecvBatch) -> io::Result<bool> {
         let mut metas = [RecvMeta::default(); quinn_udp::BATCH_SIZE];
         let (count, offered) = {
@@ -135,7 +137,7 @@ impl UdpCarrier {
         Ok(count == offered)
     }
 
-    /// Receives what waits, or as much as one system call takes.
+    /// Receives the waiting datagrams, or as many as one system call returns.
     fn receive(&self, batch: &mut RecvBatch) -> io::Result<()> {
         let mut is_all = false;
         let received = self.socket.try_io(Interest::READABLE, || match self.receive_slots(batch) {
@@ -150,7 +152,7 @@ impl UdpCarrier {
         if is_all { Ok(()) } else { received }
     }
 
-    /// What the system said about a datagram, in the machine's words.
+    /// Converts the system's metadata of a datagram to the machine's.
     fn describe(&self, meta: &RecvMeta) -> DatagramMeta {
         let remote = canonical(meta.addr);
         let local = match (meta.dst_ip.map(|ip| ip.to_canonical()), remote) {
@@ -164,7 +166,7 @@ impl UdpCarrier {
         DatagramMeta { local, remote, ecn: from_codepoint(meta.ecn), origin: None }
     }
 
-    /// The address in the form that the socket's family takes.
+    /// The address in the form of the socket's family.
     fn for_socket(&self, address: SocketAddr) -> SocketAddr {
         match (self.local, address) {
             (SocketAddr::V6(_), SocketAddr::V4(v4)) => {
@@ -179,7 +181,8 @@ impl UdpCarrier {
         joinable(transmits, self.state.max_gso_segments())
     }
 
-    /// Sends `contents`, datagrams of `segment` bytes each, the last may be shorter, if the socket takes them now.
+    /// Sends `contents`, datagrams of `segment` bytes each, the last may be shorter, if the socket
+    /// accepts them now.
     fn send_joined(&self, first: &Transmit, contents: &[u8], segment: usize) -> io::Result<()> {
         let transmit = quinn_udp::Transmit {
             destination: self.for_socket(first.remote),
@@ -200,8 +203,8 @@ impl UdpCarrier {
         }
     }
 
-    /// Sends datagrams to several peers, if such come first, and the socket takes them now; returns how many left. What is left
-    /// over, or refused, is for [`UdpCarrier::send_joined`].
+    /// Sends the first datagrams, if they are for several peers and the socket accepts them now;
+    /// returns their number. The others, and refused ones, are for [`UdpCarrier::send_joined`].
     fn send_spread(&self, transmits: &[Transmit], buffer: &[u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         if let count @ 2.. = many::count(transmits) {
@@ -215,8 +218,8 @@ impl UdpCarrier {
         Ok(0)
     }
 
-    /// Sends each datagram in `contents` on its own, where the system refused them together; returns how many of them need no
-    /// more care.
+    /// Sends each datagram in `contents` separately, after the system refused them together;
+    /// returns how many are sent or dropped.
     fn send_apart(&self, transmits: &[Transmit], contents: &[u8]) -> usize {
         let mut rest = contents;
         for (index, transmit) in transmits.iter().enumerate() {
@@ -317,7 +320,7 @@ impl Carrier for UdpCarrier {
     }
 }
 
-/// Opens and prepares the socket, `beside` others at its address or alone.
+/// Opens and prepares the socket; with `beside`, others may share its address.
 fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     #[cfg(target_os = "linux")]
@@ -349,8 +352,9 @@ fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
     })
 }
 
-/// How many of `transmits`, from the first, the kernel can cut from one buffer: same addresses and codepoint,
-/// all of one size except for a shorter last one, no more than `limit`, and no more bytes than a packet holds.
+/// How many of `transmits`, from the first, the kernel can segment from one buffer: same addresses
+/// and codepoint, all of one size except for a shorter last one, no more than `limit`, and no more
+/// bytes than a packet holds.
 fn joinable(transmits: &[Transmit], limit: usize) -> usize {
     let Some(first) = transmits.first() else { return 0 };
     let mut count = 1;
@@ -389,7 +393,7 @@ fn from_codepoint(codepoint: Option<EcnCodepoint>) -> Ecn {
     }
 }
 
-/// The unspecified address, port 0, of the family of `remote`: what a client binds.
+/// The unspecified address, port 0, of the family of `remote`, for a client to bind.
 pub fn unspecified_for(remote: SocketAddr) -> SocketAddr {
     match remote {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),

@@ -92,6 +92,7 @@ fn flow(scenario: Scenario, end: Instant) -> FlowConfig {
         group: Rc::new(RefCell::new(GroupMeter::none(Instant::ZERO..end))),
         extra_rtt: Duration::ZERO,
         hint: None,
+        advice: None,
     }
 }
 

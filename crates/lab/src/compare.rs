@@ -1,8 +1,9 @@
-//! Two values of one key of a plan beside each other: what two policies do on equal random streams.
+//! Comparison of two values of one key of a plan: how two policies perform on equal random streams.
 //!
-//! Runs with equal seeds have the same messages and, where losses are paired, the same fate of first
-//! transmissions; so their differences are freer of chance than either number is ([`paired_difference`]).
-//! Quantiles are those of all seeds together, each with an interval that assumes no distribution.
+//! Runs with equal seeds have the same messages and, where losses are paired, the same fate of
+//! first transmissions; so their difference varies less by chance than either number does
+//! ([`paired_difference`]). Quantiles are those of all seeds together, each with an interval that
+//! assumes no distribution.
 
 mod ablation;
 mod side_by_side;
@@ -37,7 +38,7 @@ pub struct Comparison {
 /// The means of a number in two cells, and their difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Flows, link or study.
+    /// Name of the group of flows, the link or the study.
     pub of: String,
     /// `measure[labels]`.
     pub name: String,
@@ -47,7 +48,7 @@ pub struct Difference {
     pub one: f64,
     /// Mean of the second cell over the same seeds.
     pub other: f64,
-    /// Mean of the first less the second, pair by pair; `None` with fewer than two pairs.
+    /// Mean of the first minus the second, pair by pair; `None` with fewer than two pairs.
     pub difference: Option<MeanInterval>,
     /// Runs with equal seeds that both cells have.
     pub pairs: usize,
@@ -60,7 +61,7 @@ pub struct QuantilePair {
     pub of: String,
     /// The distribution: `measure[labels]`.
     pub name: String,
-    /// From 0 to 1.
+    /// Which quantile, from 0 to 1.
     pub quantile: f64,
     /// Quantile of the first cell; `None` with too few values.
     pub one: Option<QuantileInterval>,
@@ -75,7 +76,7 @@ impl Difference {
     }
 }
 
-/// Numbers of a comparison that are worse beyond chance, and how many were compared: for a value that is to be no
+/// How many numbers were compared, and which are worse beyond chance: for a value that must not be
 /// worse than another anywhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally<'a> {
@@ -83,17 +84,18 @@ pub struct Tally<'a> {
     pub compared: usize,
     /// Numbers of the first that are lower beyond chance.
     pub lower: usize,
-    /// Differences that are higher beyond chance, with the values of the varied keys; the largest share of the
-    /// second's number first.
+    /// Numbers of the first that are higher beyond chance, with the values of the varied keys;
+    /// largest relative difference first.
     pub higher: Vec<(&'a Labels, &'a Difference)>,
 }
 
-/// Messages that never arrived, by the measure of latency.
+/// Row of the measure `latency` that counts messages that never arrived.
 const UNDELIVERED: &str = "messages.undelivered";
 
-/// Counts in how many cells the numbers of these names (`latency.mean`) are higher or lower beyond chance. Numbers
-/// that are less than `least` of their unit apart count as alike: in virtual time a nanosecond in each run is beyond chance.
-/// More messages that never arrived are higher, too, whatever names are asked for: latencies are those of the others.
+/// Counts in how many cells the numbers of these names (`latency.mean`) are higher or lower beyond
+/// chance. Numbers that differ by less than `least`, in their unit, count as alike: in virtual
+/// time, a nanosecond in each run is beyond chance. More messages that never arrived count as
+/// higher too, whatever the names: latencies are those of delivered messages only.
 pub fn tally<'a>(all: &'a [Comparison], names: &[&str], least: f64) -> Tally<'a> {
     let mut tally = Tally::default();
     for comparison in all {

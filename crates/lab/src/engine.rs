@@ -1,7 +1,8 @@
 //! The engine: a plan's cells times its seeds are independent runs, for any number of threads and shards.
 //!
-//! A finished run is one line of a [`journal`], with a checksum; results are made of all lines, in the order of the plan.
-//! So the results do not depend on the number of threads or shards, nor on whether a run was killed and resumed.
+//! A finished run is one line of a [`journal`], with a checksum; results are computed from all
+//! lines, in the order of the plan. So the results do not depend on the number of threads or
+//! shards, nor on whether a run was killed and resumed.
 
 mod conclude;
 pub mod journal;
@@ -16,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 
 use results::Results;
 
+use crate::advisor::AdvisorFailure;
 use crate::plan::{Plan, PlanError};
 use crate::study::StudyError;
 use crate::world::WorldError;
@@ -32,7 +34,8 @@ pub struct Job {
     pub seed: u64,
 }
 
-/// Which of several machines this is: shard 1 of 4 takes jobs 1, 5, 9 and so on.
+/// The part of a plan's jobs that one of several machines runs: shard 1 of 4 takes jobs 1, 5, 9 and
+/// so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Number of this shard, from 1.
@@ -71,7 +74,7 @@ pub enum EngineError {
     /// The plan contradicts itself in a cell.
     #[error("{0}")]
     Plan(#[from] PlanError),
-    /// A world does.
+    /// A world contradicts itself, or a machine in it never comes to rest.
     #[error("{place}: {error}")]
     World {
         /// The cell and the seed.
@@ -79,13 +82,21 @@ pub enum EngineError {
         /// Failure of the world.
         error: WorldError,
     },
-    /// A study cannot be done.
+    /// A study failed.
     #[error("{place}: {error}")]
     Study {
         /// The cell and the seed.
         place: String,
         /// Failure of the study.
         error: StudyError,
+    },
+    /// An advisor failed.
+    #[error("{place}: {failure}")]
+    Advice {
+        /// The cell and the seed.
+        place: String,
+        /// The flow, the time and the reason.
+        failure: AdvisorFailure,
     },
     /// The caller stopped the rest.
     #[error("stopped")]
@@ -129,19 +140,20 @@ pub fn run_all(plan: &Plan) -> Result<Finished, EngineError> {
     Ok(finished)
 }
 
-/// Jobs of a plan to be run, on one thread or on several that share them.
+/// Jobs to be run by one thread or shared by several.
 pub struct Work<'a, F> {
     plan: &'a Plan,
     jobs: Vec<Job>,
     next: AtomicUsize,
     stopped: &'a AtomicBool,
-    /// Takes results; and the first failure.
+    /// The function that takes results, and the first failure.
     outcome: Mutex<(F, Result<(), EngineError>)>,
 }
 
 impl<'a, F: FnMut(Job, Results) -> Result<(), EngineError>> Work<'a, F> {
-    /// Jobs whose results go to `finish` at once, one at a time. Once `stopped` is set, runs that are under way end without
-    /// a result: flows within a second of virtual time, studies when they are done.
+    /// Work on `jobs`, whose results go to `finish`, one call at a time. Once `stopped` is set,
+    /// runs that are under way end without a result: flows within a second of virtual time, studies
+    /// when they are done.
     pub fn new(plan: &'a Plan, jobs: Vec<Job>, stopped: &'a AtomicBool, finish: F) -> Work<'a, F> {
         Work {
             plan,
@@ -169,7 +181,7 @@ impl<'a, F: FnMut(Job, Results) -> Result<(), EngineError>> Work<'a, F> {
         }
     }
 
-    /// The end of the work.
+    /// Ends the work.
     ///
     /// # Errors
     /// The first failure; [`EngineError::Stopped`] if jobs are left.

@@ -1,4 +1,4 @@
-//! The plans of the papers, as `experiments/` had them when this was built.
+//! The plans of the papers, embedded from `experiments/` when the crate was built.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub enum UnknownExperiment {
     /// No plan, paper or figure has the name.
     #[error("nothing is called \"{0}\"; there is all, {names}", names = list())]
     Unknown(String),
-    /// Papers have figures of the same number.
+    /// Several papers have a figure of that number.
     #[error("\"{wanted}\" could be {}; say which", .names.join(" or "))]
     Ambiguous {
         /// The name.
@@ -39,6 +39,12 @@ pub fn all() -> Vec<Experiment> {
     let mut all: Vec<Experiment> = plans.collect();
     all.sort_by(|one, other| natural_order(one.name, other.name));
     all
+}
+
+/// The name of a plan that a misspelt `name` is nearest to, if one is near enough.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let names: Vec<&str> = all().into_iter().map(|one| one.name).collect();
+    crate::toml_text::nearest(name, &names)
 }
 
 /// By letters, but numbers by their size.
@@ -67,12 +73,12 @@ impl Experiment {
         self.name.split_once('/').map_or(self.name, |(paper, _)| paper)
     }
 
-    /// The part behind it.
+    /// The part of the name after the paper's.
     pub fn file(&self) -> &'static str {
         self.name.split_once('/').map_or(self.name, |(_, file)| file)
     }
 
-    /// Which figures and tables it reproduces, each as text: `8a`, `table 1`.
+    /// The figures and tables that it reproduces, as text: `8a`, `table 1`.
     fn parts(&self) -> Vec<String> {
         let Ok(table) = self.text.parse::<toml::Table>() else { return Vec::new() };
         let told = table.get("reproduces").and_then(toml::Value::as_str).unwrap_or_default();
@@ -97,11 +103,11 @@ fn plain(part: &str) -> String {
     rest.unwrap_or(&part).trim().to_owned()
 }
 
-/// What a name stands for: `all`, a paper (`sctp-thin`), a plan (`sctp-thin/fig8a`, `fig8a`), or a figure or
-/// table (`8a`, `sctp-thin/8a`, `table 1`).
+/// The plans that a name stands for: `all`, a paper (`sctp-thin`), a plan (`sctp-thin/fig8a`,
+/// `fig8a`), or a figure or table (`8a`, `sctp-thin/8a`, `table 1`).
 ///
 /// # Errors
-/// When nothing has that name, or what several papers have.
+/// When nothing has that name, or figures of several papers have it.
 pub fn find(wanted: &str) -> Result<Vec<Experiment>, UnknownExperiment> {
     if wanted == "all" {
         return Ok(all());

@@ -1,10 +1,10 @@
-//! Losses that every policy shares.
+//! Losses that are the same for every policy.
 //!
 //! A comparison of recovery policies is fair, and needs few messages, when all of them have to
-//! recover from the same losses. So the fate of the *first* transmission of a message depends on the
-//! seed, the flow and the message alone, not on what else the policy sends. Everything else
+//! recover from the same losses. So the fate of the *first* transmission of a message depends on
+//! the seed, the flow and the message alone, not on what else the policy sends. Everything else
 //! (retransmissions, acknowledgements, handshakes) differs between policies anyway and draws from a
-//! stream of its own, one per flow and direction.
+//! separate stream, one per flow and direction.
 
 use base::{Probability, Purpose, RandomStream};
 
@@ -51,8 +51,8 @@ impl FlowFate {
         FlowFate { seed, flow, probability, next_message: 0, others }
     }
 
-    /// Sets the probability for packets from now on. What a lower one loses a higher one loses, too, among first
-    /// transmissions.
+    /// Sets the probability for packets from now on. First transmissions that are lost at a lower
+    /// probability are lost at a higher one, too.
     pub fn set_probability(&mut self, probability: Probability) {
         self.probability = probability;
     }

@@ -1,5 +1,5 @@
-//! Calibration: a plan whose `[fit]` names unknown settings, as a plan of each setting that is tried, and how far the
-//! numbers of its runs are from the paper's. `runner::fit` searches.
+//! Calibration: makes a plan whose `[fit]` names unknown settings into a plan for each setting
+//! tried, and measures how far its numbers are from the paper's. `runner::fit` searches.
 
 mod residual;
 #[cfg(test)]
@@ -14,12 +14,12 @@ use crate::plan::{Cell, Cells, FitSection, Key, Plan, PlanError, Unknown, value_
 pub struct Fit<'a> {
     plan: &'a Plan,
     section: &'a FitSection,
-    /// The plan's text without what a trial does not need.
+    /// The plan's text, less the parts that a trial does not need.
     table: toml::Table,
 }
 
 impl<'a> Fit<'a> {
-    /// What the plan's `[fit]` asks for.
+    /// The fit that the plan's `[fit]` describes.
     ///
     /// # Errors
     /// Where the plan has no `[fit]`, or no row with a number of the paper in the cells that it names.
@@ -76,7 +76,7 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// Takes keys that have one value out of the lists of every size.
+/// Removes keys with a fixed value from the lists of every size.
 fn forget_lists(plan: &mut toml::Table, is_fixed: impl Fn(&str) -> bool) {
     let forget = |of: &mut toml::Table| {
         if let Some(lists) = of.get_mut("sweep").and_then(|lists| lists.as_table_mut()) {
@@ -117,7 +117,7 @@ fn kept(row: toml::Value, section: &FitSection) -> Option<toml::Value> {
     Some(toml::Value::Table(row))
 }
 
-/// Whether a row is about these cells, among others perhaps.
+/// Whether a row covers these cells, and perhaps others.
 fn is_in(row: &toml::Table, cells: &Cells) -> bool {
     cells
         .iter()

@@ -1,11 +1,13 @@
-//! One conversation between two hosts: a source of messages, a transport, a sink, and what is noted of each
-//! message on its way: when it was due, when the transport took it, when it left for the first time, when all
-//! of it had arrived, when the application had it.
+//! One conversation between two hosts: a source of messages, a transport, a sink, and a record of
+//! each message: when it was due, when the transport accepted it, when it was first sent, when all
+//! of it had arrived, and when the application read it.
 //!
-//! Nothing is written into the payload: a message is known by its place among the units of its flow (DATA
-//! chunks or bytes), so that any size from a byte can be measured, over SCTP and TCP alike. A host has one
-//! endpoint and one end of one flow, and hosts are cheap: ten thousand flows are twenty thousand of them.
+//! Nothing is written into the payload: a message is identified by its position among the units of
+//! its flow (DATA chunks or bytes), so that messages of one byte or more can be measured, over SCTP
+//! and TCP alike. A host has one endpoint and one end of one flow; hosts are cheap, and ten
+//! thousand flows take twenty thousand of them.
 
+mod advised;
 mod host;
 mod log;
 mod notes;
@@ -13,6 +15,7 @@ mod peer_end;
 mod sctp_end;
 mod source;
 mod source_end;
+mod source_transport;
 pub(crate) mod spans;
 mod tcp_end;
 #[cfg(test)]
@@ -29,11 +32,12 @@ use bytes::Bytes;
 use netsim::Checker;
 use recovery::RecoveryPolicy;
 
+pub use advised::{AdvicePlan, FailureSlot};
 pub use host::FlowHost;
 pub use log::{Detail, FlowLog, LogHandle};
 pub use notes::Notes;
 pub use source::messages;
-pub use source_end::PathHint;
+pub use source_transport::PathHint;
 pub(crate) use spans::FIRST;
 pub use spans::{Protocol, Span, for_each_span};
 pub use transfers::TransferPlan;
@@ -63,14 +67,14 @@ pub enum TransportOptions {
         /// Options of the receiving association.
         receiver: Arc<sctp::AssociationOptions>,
     },
-    /// An association that the stack of others receives.
+    /// An association with our sender and another stack's receiver.
     SctpTo {
         /// Options of the sending association.
         sender: Arc<sctp::AssociationOptions>,
         /// Stack of the receiver.
         receiver: PeerChoice,
     },
-    /// A transport of others, at both ends.
+    /// Another implementation's transport, at both ends.
     Peer(PeerChoice),
     /// A connection.
     Tcp {
@@ -88,17 +92,17 @@ pub enum SourcePlan {
     Messages {
         /// Times and sizes of the messages.
         workload: WorkloadPlan,
-        /// SCTP streams that they take turns on.
+        /// SCTP streams, used in turn.
         streams: u16,
     },
     /// A list of messages, in order, over one association or connection.
     Listed {
         /// Sizes, streams and times, in the order of the times.
         messages: Arc<[DueMessage]>,
-        /// SCTP streams that they take turns on.
+        /// SCTP streams, used in turn.
         streams: u16,
     },
-    /// Transfers over a TCP connection each.
+    /// Transfers, each over a separate TCP connection.
     Transfers(TransferPlan),
 }
 
@@ -111,16 +115,18 @@ pub struct FlowConfig {
     pub source: SourcePlan,
     /// When the association or connection is opened.
     pub start: Instant,
-    /// From then until the first message may be due, so that set-up is not measured.
+    /// Time from `start` until the first message may be due, so that set-up is not measured.
     pub set_up: Duration,
     /// How much is recorded of each message.
     pub detail: Detail,
     /// Meter of the group that the flow belongs to.
     pub group: Rc<RefCell<GroupMeter>>,
-    /// Extra round-trip time of its own.
+    /// Round-trip time of this flow in addition to the network's.
     pub extra_rtt: Duration,
     /// A hint about the first path, and the time at which the sender of an association gets it.
     pub hint: Option<(Instant, PathHint)>,
+    /// The advisor of the sender's recovery, if there is one.
+    pub advice: Option<AdvicePlan>,
 }
 
 /// Where the two ends of a flow are, and how far apart.
@@ -134,7 +140,7 @@ pub struct Addresses {
     pub round_trips: RoundTrips,
 }
 
-/// A flow, made.
+/// Both ends of a flow, ready for a simulation.
 pub struct Made {
     /// The host that sends.
     pub sender: FlowHost,
@@ -147,7 +153,8 @@ pub struct Made {
 }
 
 impl TransportOptions {
-    /// Both ends of an association under one policy; the receiver's acknowledgements are its own affair.
+    /// Both ends of an association, each under its policy; `receiver` decides about
+    /// acknowledgements.
     pub fn sctp(policy: RecoveryPolicy, receiver: RecoveryPolicy) -> TransportOptions {
         let options = |policy| {
             // Heartbeats would be measured as traffic of a thin stream.
@@ -172,7 +179,7 @@ impl TransportOptions {
         TransportOptions::Tcp { sender: options(policy), receiver: options(receiver) }
     }
 
-    /// Protocol by which its packets are read.
+    /// Protocol of its packets.
     pub fn protocol(&self) -> Protocol {
         match self {
             TransportOptions::Sctp { .. } | TransportOptions::SctpTo { .. } => Protocol::Sctp,

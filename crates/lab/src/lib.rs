@@ -6,6 +6,7 @@
 //! - [`flow`]: a conversation between two hosts over SCTP or TCP, and the times of each message.
 //! - [`peers`]: transports of others, once a crate that has them registers them.
 //! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with its packets and events.
+//! - [`advisor`]: policies of callers, which hear recovery's events and answer with advice.
 //! - [`policy_text`]: policies as plans and studies write them.
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
@@ -13,13 +14,49 @@
 //! - [`experiments`]: the plans of the papers, part of the command.
 //! - [`stored`]: finished runs with their plan: tidy tables, manifest, golden text.
 //! - [`statistics`]: numbers of a cell over its seeds; [`verdict`]: the paper's numbers beside ours.
-//! - [`fit`]: plans with unknown settings, and how far from the paper's the numbers of a setting are.
+//! - [`fit`]: plans with unknown settings, and the distance of a setting's numbers from the
+//!   paper's.
 //! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: measures of groups of flows, as rows.
 //! - [`study`]: subjects other than flows over one network, once a crate with studies registers them.
 //!
 //! Nothing here reads a clock, draws ambient randomness, or uses a file or a thread: the crate `runner` does.
+//!
+//! ```
+//! use lab::engine::run_all;
+//! use lab::plan::{Plan, Size};
+//!
+//! let text = r#"
+//! title = "A game"
+//! [run]
+//! duration = "60s"
+//! seeds = 3
+//! [network]
+//! kind = "pair"
+//! rtt = "100ms"
+//! loss = "5%"
+//! [[flow]]
+//! name = "game"
+//! transport = "sctp"
+//! policy = "rfc"
+//! workload = { arrivals = "250ms", size = 100 }
+//! [sweep]
+//! "flow.game.policy" = ["rfc", "latency"]
+//! [measure]
+//! latency = {}
+//! "#;
+//! let plan = Plan::parse(text, Size::Normal, None)?;
+//! let finished = run_all(&plan)?;
+//! let mean = |cell| {
+//!     let series = lab::statistics::series(&finished, cell);
+//!     series.iter().find(|one| one.name() == "latency.mean").map(|one| one.mean())
+//! };
+//! let [rfc, latency] = [mean(0), mean(1)];
+//! assert!(rfc > latency, "{rfc:?} {latency:?} ms");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+pub mod advisor;
 pub mod compare;
 pub mod engine;
 pub mod experiments;

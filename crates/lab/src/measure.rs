@@ -1,4 +1,4 @@
-//! Measures: small accumulators, each asked for by a plan or not kept at all.
+//! Measures: small accumulators, kept only if a plan asks for them.
 //!
 //! A measure is one file: [`Ask`] is its settings in a plan, below its key of `[measure]`; [`Measure`] is the data of
 //! a group of flows, and makes the rows. One row of the table in `measure/table.rs` makes it a key of plans.
@@ -46,20 +46,21 @@ pub trait Ask: Debug {
     /// Groups of flows to measure; `None`: all.
     fn of(&self) -> Option<&Names>;
 
-    /// Other flows that are named.
+    /// Other flows that the settings name.
     fn beside(&self) -> Option<&str> {
         None
     }
 
-    /// Whether the measure needs single messages, which takes memory for each one on its way.
+    /// Whether the measure needs the times of each message, which takes memory for each message on
+    /// its way.
     fn needs_messages(&self) -> bool {
         true
     }
 
-    /// Whether it makes sense.
+    /// Whether the settings make sense.
     ///
     /// # Errors
-    /// What does not, and what would.
+    /// The setting that does not, and what would.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
@@ -81,7 +82,7 @@ pub trait Measure: Debug {
 /// Facts about a run that measures may need.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// When: messages due, and bytes read or sent, in this time count.
+    /// The window: messages due, and bytes read or sent, in this time count.
     pub window: Range<Instant>,
     /// When the network loses its first path, if it does.
     pub lost: Option<Duration>,
@@ -104,7 +105,7 @@ fn of_flow<S: Clone>(states: &mut Vec<S>, flow: usize, new: impl FnOnce() -> S) 
     states.get_mut(flow)
 }
 
-/// Kilobits a second.
+/// Rate in kilobits a second.
 fn rate(bytes: u64, seconds: f64) -> f64 {
     bytes as f64 * 8e-3 / seconds
 }

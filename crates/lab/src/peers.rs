@@ -1,9 +1,10 @@
-//! Transports of others: the interface by which one carries flows of the laboratory, and the registry in which plans
-//! find it.
+//! Other implementations' transports: the interface by which they carry flows of the laboratory,
+//! and the registry in which plans find them.
 //!
-//! The laboratory knows none by itself. A crate that depends on other stacks implements [`Peers`] and says so once, by
-//! [`register`]; from then on plans may name its transports, and every measure, sweep and report works for them. Their
-//! messages bear a [`mark`], by which packets of any format show what they carry, as long as it is not encrypted.
+//! The laboratory has none itself. A crate that depends on other stacks implements [`Peers`] and
+//! calls [`register`] once; from then on plans may name its transports, and every measure, sweep
+//! and report works for them. Their messages begin with a [`mark`], which identifies them in
+//! packets of any format that is not encrypted.
 
 pub mod mark;
 mod round_trips;
@@ -23,20 +24,21 @@ pub const IP_HEADER: u64 = 20;
 /// Bytes of a UDP header.
 pub const UDP_HEADER: u64 = 8;
 
-/// One end of a connection, whatever its transport calls that.
+/// One end of a connection of any transport.
 pub trait PeerEnd: Machine {
     /// Bytes of headers before each datagram: IP's, and UDP's where the transport runs over it.
     fn headers(&self) -> u64 {
         IP_HEADER + UDP_HEADER
     }
 
-    /// Begins to set the connection up. The sender alone is asked.
+    /// Begins to set the connection up; called at the sender only.
     fn connect(&mut self, now: Instant);
 
-    /// Takes a message; one that comes before the connection is set up waits for it.
+    /// Sends a message; one passed before the connection is set up waits.
     fn send(&mut self, now: Instant, message: Bytes);
 
-    /// The next bytes for the application, in order. A transport of bytes cuts messages as it likes.
+    /// The next bytes for the application, in order. A byte-stream transport may divide messages
+    /// anywhere.
     fn receive(&mut self, now: Instant) -> Option<Bytes>;
 
     /// Whether the connection ended, though neither application closed it.
@@ -66,7 +68,7 @@ pub struct Pair {
     pub sender: Box<dyn PeerEnd>,
     /// The end that receives messages.
     pub receiver: Box<dyn PeerEnd>,
-    /// Sees every packet of the run on behalf of both.
+    /// Sees every packet of the run on behalf of both ends.
     pub watcher: Option<Box<dyn Checker>>,
 }
 
@@ -77,24 +79,24 @@ pub struct Described {
     pub name: &'static str,
     /// Whether its ends speak SCTP (RFC 9260) directly over IP, and so receive from ours.
     pub speaks_sctp: bool,
-    /// Whether there is more than its defaults.
+    /// Whether the transport can be tuned beyond its defaults.
     pub has_tuned: bool,
     /// Whether it knows what was lost, which no transport can: a bound, and no competitor.
     pub is_bound: bool,
 }
 
-/// Transports of others.
+/// A registry of other implementations' transports.
 pub trait Peers: Send + Sync {
     /// All transports of the registry.
     fn all(&self) -> &'static [Described];
 
-    /// Why one of them cannot be used on this machine, with what would be right; none where it can.
+    /// Why a transport cannot be used on this machine, with a remedy; `None` if it can.
     fn missing(&self, _name: &str) -> Option<String> {
         None
     }
 
-    /// Both ends of a flow over one of them, with its defaults or as the registry tunes it; none for a name that it
-    /// does not have, and where an end does not start.
+    /// Both ends of a flow over a transport, with its defaults or as the registry tunes it; `None`
+    /// for an unknown name, and if an end does not start.
     fn pair(&self, name: &str, tuned: bool, place: &Place) -> Option<Pair>;
 }
 
@@ -111,7 +113,7 @@ fn known() -> &'static [Described] {
     REGISTRY.get().map_or(&[], |peers| peers.all())
 }
 
-/// A transport of others, by its name in plans.
+/// Another implementation's transport, by its name in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerName(Described);
 
@@ -119,7 +121,7 @@ impl PeerName {
     /// The transport of this name.
     ///
     /// # Errors
-    /// Which there are, or why this one cannot be used on this machine.
+    /// The known names, or why this transport cannot be used on this machine.
     pub fn of(name: &str) -> Result<PeerName, String> {
         if let Some(reason) = REGISTRY.get().and_then(|peers| peers.missing(name)) {
             return Err(format!("transport \"{name}\" cannot be used here: {reason}"));
@@ -147,7 +149,7 @@ impl<'de> Deserialize<'de> for PeerName {
     }
 }
 
-/// A transport of others, and how it is set.
+/// Another implementation's transport, with its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerChoice {
     /// Name of the transport.
@@ -157,7 +159,7 @@ pub struct PeerChoice {
 }
 
 impl PeerChoice {
-    /// Both ends of a flow; none where the registry has changed its mind.
+    /// Both ends of a flow; `None` if an end does not start.
     pub fn pair(self, place: &Place) -> Option<Pair> {
         REGISTRY.get()?.pair(self.name.0.name, self.tuned, place)
     }

@@ -1,9 +1,11 @@
-//! A plan: a TOML file that names what is run (flows over a network and what is measured of them, or a study
-//! and its parameters), what is varied, and what is expected.
+//! A plan: a TOML file that names the runs (flows over a network with their measures, or a study
+//! with its parameters), the keys that are varied, and the expected numbers.
 //!
-//! [`Plan::parse`] checks all of it before anything runs: each cell of the sweep is read as a plan of its own,
-//! so that a value that makes no sense is found wherever it stands.
+//! [`Plan::parse`] checks all of it before anything runs: each cell of the sweep is read as a
+//! separate plan, so that an invalid value is found wherever it is.
 
+mod advice;
+mod advised;
 mod build;
 mod expect;
 mod figure;
@@ -33,6 +35,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+pub use advice::AdviceSection;
 pub use build::{CellWorld, Group};
 pub use expect::{
     Cells, Claim, Claims, Expectation, ExpectedValue, Number, RowKind, Stated, Than, Worst,
@@ -44,6 +47,7 @@ pub use figure::{
 pub use files::{Files, entry as file_entry, with_files};
 pub use fit::{FitSection, Unknown};
 pub use flows::FlowsPlan;
+pub(crate) use flows::LONGEST;
 pub use library::NamedNetwork;
 pub use link::LinkSection;
 pub use link_config::links_of;
@@ -81,7 +85,7 @@ pub enum Size {
 pub struct PlanError {
     /// Line and column in its text with a colon, where these are known: `3:1: `.
     at: String,
-    /// The cell in which it shows, as `key = value` and a colon; empty if in all.
+    /// The cell in which the error occurs, as `key = value` and a colon; empty if in all.
     place: String,
     /// The wrong input, and what would be right.
     what: String,
@@ -105,7 +109,8 @@ impl PlanError {
         }
     }
 
-    /// The error with the name of the plan's file, as compilers say it: `m.toml:3:1: unknown key ...`.
+    /// The error with the name of the plan's file, in the form of compilers:
+    /// `m.toml:3:1: unknown key ...`.
     pub fn in_file(&self, name: &str) -> String {
         if self.at.is_empty() { format!("plan {name}: {self}") } else { format!("{name}:{self}") }
     }
@@ -127,7 +132,7 @@ impl From<String> for PlanError {
 pub struct Plan {
     /// The text it was read from.
     pub text: String,
-    /// Normal, the paper's own, or that of tests.
+    /// The size at which the plan was read.
     pub size: Size,
     /// A key, and the texts of the values that replace those of the plan's text.
     pub varied: Option<(Key, Vec<String>)>,
@@ -137,7 +142,7 @@ pub struct Plan {
     pub cells: Vec<(Cell, CellPlan)>,
     /// Seeds of each cell.
     pub seeds: u64,
-    /// Seeds begin after this one; 0 unless another replication is asked for.
+    /// The number before the first seed; 0 unless another replication is asked for.
     seed_offset: u64,
 }
 
@@ -147,7 +152,7 @@ pub struct Plan {
 pub struct CellPlan {
     /// Title of a line.
     pub title: String,
-    /// The paper that it reproduces.
+    /// The paper that the plan reproduces.
     pub paper: Option<String>,
     /// Figure, table or section of the paper: `8a`, `Table 1`.
     pub reproduces: Option<String>,
@@ -157,19 +162,19 @@ pub struct CellPlan {
     pub seeds: u64,
     /// Flows over a network, or a study.
     pub subject: Subject,
-    /// Parameters that the paper leaves open, and why they have the value they have.
+    /// Parameters that the paper leaves open, with the reasons for their values.
     pub open: BTreeMap<String, String>,
-    /// Numbers of the paper.
+    /// Numbers of the paper, to be compared with the results.
     pub expectations: Vec<Expectation>,
-    /// Numbers that rows of a comparison are to reach.
+    /// Numbers that rows of a comparison have to reach.
     pub targets: Vec<Target>,
-    /// Figures of the report; without any, the report has the usual ones.
+    /// Figures of the report; the usual ones if empty.
     pub figures: Vec<FigureSection>,
     /// Settings that are unknown, and the ranges to search.
     pub fit: Option<FitSection>,
     /// Varied keys and values; taken out before a cell is read.
     sweep: Lists,
-    /// Other lists of other sizes.
+    /// Values of `[full]`, by key, that replace those of `sweep`.
     full_sweep: Lists,
     small_sweep: Lists,
 }
@@ -186,14 +191,14 @@ pub enum Subject {
 /// Largest number of runs of a plan, whose list is held in memory.
 const MOST_RUNS: u64 = 10_000_000;
 
-/// Values by the key that they are of.
+/// Values by key.
 type Lists = BTreeMap<Key, Vec<toml::Value>>;
 
 impl Plan {
     /// Reads a plan; `seeds` replaces the number that it names.
     ///
     /// # Errors
-    /// The first thing that makes no sense, with what would.
+    /// The first error, with what would be right.
     pub fn parse(text: &str, size: Size, seeds: Option<u64>) -> Result<Plan, PlanError> {
         Plan::parse_varied(text, size, seeds, None)
     }
@@ -201,7 +206,7 @@ impl Plan {
     /// Reads a plan in which these values of a key replace those that `[sweep]` gives it, if any.
     ///
     /// # Errors
-    /// The first thing that makes no sense, with what would.
+    /// The first error, with what would be right.
     pub fn parse_varied(
         text: &str,
         size: Size,
@@ -254,7 +259,7 @@ impl Plan {
     /// This plan with the seeds that follow `offset`: a replication, independent of the one without.
     ///
     /// # Errors
-    /// Where the last seed is none of 64 bits.
+    /// When the last seed exceeds 64 bits.
     pub fn with_seed_offset(self, offset: u64) -> Result<Plan, PlanError> {
         match offset.checked_add(self.seeds) {
             Some(_) => Ok(Plan { seed_offset: offset, ..self }),
@@ -286,7 +291,7 @@ impl Plan {
         }
     }
 
-    /// Leaves out the cells whose numbers no target takes.
+    /// Leaves out the cells whose numbers no target needs.
     pub fn keep_targets_alone(&mut self) {
         let targets = &self.base.targets;
         self.cells.retain(|(cell, _)| targets.iter().any(|target| target.takes(cell)));

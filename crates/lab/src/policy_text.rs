@@ -1,4 +1,4 @@
-//! A policy as plans and studies write it, and the transport that it is for.
+//! Text form of policies in plans and studies, and the transports that they are for.
 
 use recovery::RecoveryPolicy;
 use recovery::policy::{Changes, FieldError, Only};
@@ -7,7 +7,7 @@ use serde::de::{Deserializer, Error};
 
 use crate::toml_text::plain;
 
-/// Transports whose recovery is ours and has policies.
+/// Our transports, which have recovery policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportName {
@@ -17,8 +17,8 @@ pub enum TransportName {
     Tcp,
 }
 
-/// A preset's name, or a table with a preset, a `name` for rows and fields that differ, by the names that the
-/// command's options have.
+/// A preset's name, or a table with a preset, a `name` for rows, and the fields that differ, named
+/// as the command's options.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct PolicySection {
     preset: String,
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for PolicySection {
 }
 
 impl PolicySection {
-    /// A preset as it is.
+    /// A preset without changes.
     pub fn preset(name: &str) -> PolicySection {
         PolicySection { preset: name.to_owned(), changes: Changes::new() }
     }

@@ -6,14 +6,14 @@
 //!         | magic  | flow   | message index   | due time (ns)   | check  | filler
 //!         +--------+--------+-----------------+-----------------+--------+---------- - -
 //! ```
-//! All numbers are in network byte order. The check covers the other fields and the size; the filler
-//! follows from the check, so that a receiver can verify each byte of a message it never saw before.
+//! All numbers are in network byte order. The check covers the other fields and the size; the
+//! filler follows from the check, so that a receiver can verify each byte of an unknown message.
 
 use base::Instant;
 
 use crate::hash::{mix, mix_all};
 
-/// Begins every measuring message: "TSp" and a version.
+/// First bytes of a measuring message: "TSp" and a version.
 const MAGIC: [u8; 4] = *b"TSp\x01";
 
 /// The fields of a measuring message.
@@ -33,10 +33,10 @@ pub enum ProbeError {
     /// There is no room for the header.
     #[error("a measuring message needs {min} bytes or more, this one has {size}", min = Probe::MIN_SIZE)]
     TooShort {
-        /// Bytes that there are.
+        /// Size of the message in bytes.
         size: usize,
     },
-    /// The payload does not begin like a measuring message.
+    /// The payload does not begin with the magic number.
     #[error("this is no measuring message")]
     Foreign,
     /// The header or the size changed on the way.
@@ -84,7 +84,7 @@ impl Probe {
     /// Reads a message and verifies every byte.
     ///
     /// # Errors
-    /// When it is not a measuring message, or not as it was sent.
+    /// When it is not a measuring message, or was changed on the way.
     pub fn decode(payload: &[u8]) -> Result<Probe, ProbeError> {
         let (probe, claimed) = Self::split_header(payload)?;
         let hash = probe.hash(payload.len());
@@ -102,7 +102,7 @@ impl Probe {
     /// an observer of packets ([`crate::fate`]).
     ///
     /// # Errors
-    /// When the payload is too short or begins otherwise.
+    /// When the payload is too short or no measuring message.
     pub fn peek(payload: &[u8]) -> Result<Probe, ProbeError> {
         Self::split_header(payload).map(|(probe, _)| probe)
     }

@@ -1,4 +1,4 @@
-//! One run again, with all that passes at both ends of one of its flows.
+//! Repeats one run and records the packets at both ends of one of its flows.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::watch::FlowCapture;
 /// A flow of a plan: `thin` or `thin:3`, the name of a group and a number within it, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowName {
-    /// Name of the flow in the plan, which may stand for several.
+    /// Name of the group of flows in the plan.
     pub group: String,
     /// Number of the flow in the group, from 0.
     pub number: usize,
@@ -41,7 +41,7 @@ impl core::fmt::Display for FlowName {
 /// The reason why a run cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The run itself cannot be done.
+    /// The run failed.
     #[error("{0}")]
     Run(#[from] EngineError),
     /// A file cannot be written.
@@ -57,7 +57,7 @@ pub enum RecordError {
     },
 }
 
-/// Writers of a recording.
+/// Outputs of a recording.
 pub struct Files<W> {
     /// Packets at the sender's host, pcapng.
     pub sender: W,
@@ -92,8 +92,8 @@ pub fn check(plan: &Plan, flow: &FlowName) -> Result<(), RecordError> {
     Ok(())
 }
 
-/// Does the run of a cell with a seed once more and writes down what passes at both ends of a flow. The run is
-/// the one whose numbers [`run_cell`](crate::engine::run_cell) gives.
+/// Repeats the run of a cell with a seed and records the packets at both ends of a flow. It is the
+/// run whose numbers [`run_cell`](crate::engine::run_cell) returns.
 ///
 /// # Errors
 /// See [`RecordError`].

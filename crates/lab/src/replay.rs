@@ -1,10 +1,13 @@
-//! Traffic of a capture, sent again under other policies and over other networks, and judged as the capture was.
+//! Replays a capture's traffic under other policies and over other networks, and measures it like
+//! the capture.
 //!
-//! A capture gives a [`Recording`] of what applications sent ([`recording`](crate::workload::recording)) and what is known of the network
-//! ([`Conditions`]); both, with policies and networks to try, make a plan ([`Replay::plan`]) that runs like any
-//! other; [`outcomes`] puts its numbers beside those of the capture.
+//! A capture gives a [`Recording`] of the messages that applications sent
+//! ([`recording`](crate::workload::recording)) and estimates of the network ([`Conditions`]); both,
+//! with policies and networks to try, make a plan ([`Replay::plan`]) that runs like any other;
+//! [`outcomes`] puts its numbers beside those of the capture.
 //!
-//! Each stream is sent by itself: a late answer does not delay what follows it.
+//! Each stream is sent independently: a late answer does not delay the messages that followed it in
+//! the capture.
 
 mod options;
 mod outcome;
@@ -26,38 +29,40 @@ pub const FLOWS: &str = "traffic";
 /// Recorded traffic with the policies and networks to try.
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {
-    /// Where it is from, in a few words.
+    /// Origin of the recording, in a few words.
     pub of: &'a str,
     /// Messages of the capture.
     pub recording: &'a Recording,
-    /// Numbers of the capture that they were taken from, if any.
+    /// Numbers of the capture, if the recording was taken from one.
     pub measured: Option<&'a Totals>,
     /// Recovery policies; each replays the whole recording.
     pub policies: &'a [PolicyText],
-    /// Conditions; each policy runs under each of them.
+    /// Networks; each policy runs over each of them.
     pub networks: &'a [NetworkText],
-    /// Longest delay of the receivers' acknowledgements, or `off`; that of each policy unless given.
+    /// Longest delay of the receivers' acknowledgements, or `off`; each policy's own unless given.
     pub delayed_ack: Option<&'a str>,
-    /// Runs of each.
+    /// Runs of each policy over each network.
     pub seeds: u64,
 }
 
 /// Conditions of the network that a capture was taken on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// The least round trip; of several streams the median of theirs.
+    /// The smallest round trip of a stream; the median over several streams.
     pub rtt: Duration,
-    /// The share of packets with data that was lost: truly, if the receiver's capture is known, or as it is estimated
-    /// from acknowledgements.
+    /// The share of packets with data that were lost: counted if there is a capture of the
+    /// receiver, else estimated from acknowledgements.
     pub loss: f64,
     /// Whether more may have been lost than the capture shows: redundant copies repaired it.
     pub loss_is_lower_bound: bool,
-    /// How much later than the fastest packets with data are in the mean, if the receiver's capture is known.
+    /// Mean delay of packets with data beyond that of the fastest one, if there is a capture of the
+    /// receiver.
     pub jitter: Option<Duration>,
 }
 
 impl Conditions {
-    /// Of these streams, whose sums are `all`; none if none of them was captured at its sender with answers to it.
+    /// The conditions of these streams, whose totals are `all`; `None` unless one of them was
+    /// captured at its sender, with its acknowledgements.
     pub fn of(streams: &[StreamReport], all: &Totals) -> Option<Conditions> {
         let here = streams.iter().filter(|stream| stream.at_sender != Some(false));
         let least = here.filter_map(|stream| {

@@ -6,7 +6,7 @@ use results::{BySeed, Distribution, Labels, LatencyRecorder, Row, Series, full_n
 
 use crate::engine::Finished;
 
-/// The numbers of a cell, in the order in which they first came.
+/// The numbers of a cell, in the order of their first appearance.
 pub fn series(finished: &Finished, cell: usize) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -24,7 +24,7 @@ pub fn series(finished: &Finished, cell: usize) -> Vec<Series> {
     all
 }
 
-/// The distributions of times that a cell has, each once, as its first seed has it.
+/// The distributions of times in a cell, each from the first seed that has it.
 pub fn latencies(finished: &Finished, cell: usize) -> Vec<&Distribution> {
     let mut all: Vec<&Distribution> = Vec::new();
     let results = finished.iter().filter(|(job, _)| job.cell == cell).map(|(_, results)| results);
@@ -48,7 +48,7 @@ pub fn pooled(finished: &Finished, cell: usize, name: (&str, &str, &Labels)) -> 
     pooled
 }
 
-/// The distribution of a measure in a cell, of each seed that has it.
+/// The distributions of a measure in a cell, by seed.
 pub fn by_seed(
     finished: &Finished,
     cell: usize,

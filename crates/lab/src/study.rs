@@ -1,8 +1,9 @@
-//! Studies: subjects of plans that are no simulation of flows over a network, or that are more than one. A study is
-//! a pure function of its parameters and a seed.
+//! Studies: subjects of plans other than a single simulation of flows over a network. A study is a
+//! pure function of its parameters and a seed.
 //!
-//! A plan names a study (`study = "tank"`) and gives its `[parameters]`. The laboratory knows none by itself: a crate
-//! with studies implements [`Study`] and calls [`register`] once, as [`peers`](crate::peers) are registered.
+//! A plan names a study (`study = "tank"`) and gives its `[parameters]`. The laboratory has none
+//! itself: a crate with studies implements [`Study`] and calls [`register`] once, as
+//! [`peers`](crate::peers) are registered.
 
 use core::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -30,7 +31,7 @@ pub enum StudyError {
     /// The study's network contradicts itself.
     #[error(transparent)]
     Network(#[from] WorldError),
-    /// Another reason of the study's own.
+    /// Another reason, given by the study.
     #[error("{0}")]
     Failed(String),
 }
@@ -49,10 +50,10 @@ pub trait Study: Debug + Send + Sync {
     /// Name of the study in plans.
     fn name(&self) -> &'static str;
 
-    /// Whether the parameters make sense together.
+    /// Checks that the parameters do not contradict each other.
     ///
     /// # Errors
-    /// The parameter that does not, and what would.
+    /// The wrong parameter, and what would be right.
     fn check(&self) -> Result<(), String>;
 
     /// Work of a run, to compare runs of one study: simulated seconds times the rate.
@@ -84,7 +85,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// A study whose parameters are a `P`.
+    /// The entry of a study with parameters of type `P`.
     pub const fn of<P: Study + DeserializeOwned + 'static>(name: &'static str) -> Described {
         Described { name, read: |parameters| Ok(Arc::new(P::deserialize(parameters)?)) }
     }

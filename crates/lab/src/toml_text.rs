@@ -61,7 +61,7 @@ fn sentence(message: &str) -> String {
 }
 
 /// The known word nearest to a misspelt `word`, if one is near enough.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let most = (word.chars().count() / 3).max(1);
     let distances = known.iter().map(|one| (distance(word, one), *one));
     distances.filter(|(far, _)| *far <= most).min().map(|(_, one)| one)

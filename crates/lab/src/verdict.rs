@@ -1,4 +1,4 @@
-//! Paper beside here: the judgement of each expectation of a plan.
+//! Judges each expectation of a plan: the paper's number beside the result.
 
 mod worst;
 
@@ -12,29 +12,30 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Finished;
 use crate::plan::{Expectation, ExpectedValue, Number, Plan, RowKind, Size};
 
-/// What is said of a row beside the paper. Each judgement needs evidence: fewer runs make an interval wider, what
-/// a wide interval leaves open is [`Word::NotDecided`], never agreement, and one run decides nothing. A row that is
-/// no prediction has the word of its [`RowKind`]; [`Verdict::agreement`] is how its number stands.
+/// The verdict on a row. Each judgement needs evidence: fewer runs make an interval wider, a wide
+/// interval that decides nothing is [`Word::NotDecided`], never agreement, and one run decides
+/// nothing. A row that is no prediction has the word of its [`RowKind`]; [`Verdict::agreement`]
+/// then judges its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
     /// The paper's number, or within its bounds.
     Same,
-    /// On the same side of equality, but of another size.
+    /// An effect in the same direction, but of another size.
     SameDirection,
-    /// Neither of these.
+    /// Neither the same number nor the same direction.
     Differs,
     /// The runs are too few to decide.
     NotDecided,
     /// The paper has no number.
     NotReported,
-    /// The runs have none.
+    /// The runs lack the number.
     NotMeasured,
-    /// The paper gives it, and it was an input.
+    /// A number of the paper that was an input.
     Input,
-    /// A model was fitted to it.
+    /// A number of the paper to which a model was fitted.
     Fitted,
-    /// A bound of ours, where the paper has words.
+    /// A bound of ours, for a claim in words.
     Bound,
     /// Our own measurement of another implementation.
     Measured,
@@ -51,7 +52,7 @@ impl Word {
         Word::NotMeasured,
     ];
 
-    /// Whether a sentence is due that says why it is not the paper's number.
+    /// Whether the row needs a note that explains the difference from the paper.
     pub const fn wants_note(self) -> bool {
         matches!(self, Word::SameDirection | Word::Differs)
     }
@@ -90,9 +91,9 @@ impl fmt::Display for Word {
 pub struct Verdict<'a> {
     /// Number or bound in the paper, with its tolerance.
     pub expectation: &'a Expectation,
-    /// The mean here; none where nothing was measured.
+    /// The mean over the seeds; none where nothing was measured.
     pub here: Option<f64>,
-    /// With its interval over seeds, where there are several.
+    /// The mean with its interval, with several seeds.
     pub interval: Option<MeanInterval>,
     /// Number of seeds that have the number.
     pub seeds: usize,
@@ -100,7 +101,7 @@ pub struct Verdict<'a> {
     pub agreement: Word,
     /// The word of the row in the report: the agreement of a prediction, the kind of any other.
     pub word: Word,
-    /// Whether it is asked of this size of the plan; if not, it is listed and not judged.
+    /// Whether the row is for this size of the plan; if not, it is listed, not judged.
     pub is_asked: bool,
     /// Which cell is the worst, where the worst is asked for.
     pub worst: Option<String>,
@@ -179,7 +180,8 @@ fn weigh(expectation: &Expectation, found: Found) -> Word {
     if word == Word::Same && is_empty { Word::NotDecided } else { word }
 }
 
-/// Decided by the end of the interval: a bound inside it is neither kept nor broken.
+/// Compares the whole interval with the bounds: a bound inside the interval is neither kept nor
+/// broken.
 fn weigh_bounds(above: Option<f64>, below: Option<f64>, found: Found) -> Word {
     let holds =
         above.is_none_or(|above| found.low > above) && below.is_none_or(|below| found.high < below);
@@ -211,8 +213,8 @@ fn weigh_number(paper: f64, room: f64, neutral: Option<f64>, found: Found) -> Wo
     if is_same_way { Word::SameDirection } else { Word::Differs }
 }
 
-/// Whether the expectation is about latencies and a flow of them ended otherwise than by plan: its latencies are those of
-/// the messages before, and say nothing of the rest.
+/// Whether the expectation is about latencies and a flow of them ended otherwise than by plan: its
+/// latencies are those of the messages before that.
 fn is_of_survivors(plan: &Plan, finished: &Finished, expectation: &Expectation) -> bool {
     let failed_of = |number: Number<'_>| {
         let is_latency = number.measure.contains("latency") || number.measure.contains("delay");
@@ -263,7 +265,7 @@ fn by_seed(
     }
 }
 
-/// Chooses cells by the texts of their keys.
+/// Selects cells by the texts of their keys.
 type IsMeant<'a> = &'a dyn Fn(&[(String, String)]) -> bool;
 
 fn mean_by_seed(

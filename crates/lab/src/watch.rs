@@ -1,7 +1,7 @@
-//! Flows under observation: their packets with times, and the steps of the sender's recovery.
+//! Observation of flows: their packets with times, and the events of the sender's recovery.
 //!
-//! A watcher sees every packet of a run and changes nothing of it: a run that is watched has the same
-//! numbers as one that is not.
+//! A watcher sees every packet of a run and does not change the run: its numbers are the same with
+//! and without.
 
 mod capture;
 mod judged;
@@ -28,7 +28,7 @@ use crate::world::Ends;
 /// Ladders of a run, each with the group that its flow belongs to.
 pub type LadderWatches = Vec<(String, Rc<RefCell<LadderWatch>>)>;
 
-/// Begins to watch the flows that `wishes` names by group and number within it; to be called before the run.
+/// Watches the flows that `wishes` names, by group and number within it; call it before the run.
 pub fn watch_ladders(
     built: &mut CellWorld,
     wishes: impl IntoIterator<Item = (String, usize, LadderWish)>,

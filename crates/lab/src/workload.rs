@@ -1,9 +1,9 @@
-//! Message sources: when the application of a flow has something to say, and how much.
+//! Message sources: when the application of a flow sends messages, and how large they are.
 //!
-//! A workload is driven like a protocol machine: [`Workload::poll_timeout`] says when the next
-//! message is due, [`Workload::poll_message`] hands it out once that moment has come. A message
-//! keeps the moment at which it was *due*, however late the driver asks for it; latency counted from
-//! there hides no waiting before the send call ("coordinated omission").
+//! A workload is driven like a protocol machine: [`Workload::poll_timeout`] returns when the next
+//! message is due, [`Workload::poll_message`] returns it from that time on. A message keeps the
+//! time at which it was *due*, however late the driver asks for it, so that latency includes any
+//! wait before the send call (no "coordinated omission").
 
 use core::str::FromStr;
 
@@ -34,7 +34,7 @@ pub use source::MessageSource;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     /// One message each interval. The first comes at a phase within the interval that is drawn for
-    /// the flow, so that flows do not tick together.
+    /// each flow, so that flows are not synchronous.
     Constant {
         /// Time between two messages, above zero.
         interval: Duration,
@@ -56,30 +56,31 @@ pub enum Arrivals {
     },
     /// Independent intervals as between an application's packets.
     Application(Application),
-    /// There is always a message, due at the moment at which the driver asks for it.
+    /// There is always a message, due at the time at which the driver asks for it.
     Greedy,
-    /// Media that are made while they are sent, at this many bits a second (constrained streaming, Wang et al. 2004): a
-    /// message is due as soon as the one before it has been made.
+    /// Live media, encoded while they are sent (constrained streaming, Wang et al. 2004): a message
+    /// is due as soon as the previous one has been encoded.
     Live {
         /// Encoding rate of the medium.
         rate: Rate,
     },
-    /// Media that were made before, this many bits for a second of play (unconstrained streaming): as greedy.
+    /// Stored media (unconstrained streaming): sent as [`Arrivals::Greedy`].
     Stored {
         /// Encoding rate of the medium.
         rate: Rate,
     },
-    /// Images that are asked for at once: their parts take turns, so that all grow side by side.
+    /// Images requested at the same time: their parts alternate, so that all of them progress
+    /// together.
     Images(Images),
 }
 
 impl Arrivals {
-    /// Whether there is always a message, until a limit: time does not pass for such a flow by itself.
+    /// Whether there is always a message, until a limit: such a flow does not advance time.
     pub fn is_greedy(&self) -> bool {
         matches!(self, Arrivals::Greedy | Arrivals::Stored { .. })
     }
 
-    /// The sizes that go with them, if they are an application's.
+    /// The application's sizes, if these are an application's arrivals.
     pub fn own_sizes(&self) -> Option<Sizes> {
         match self {
             Arrivals::Application(application) => Some(Sizes::Application(*application)),
@@ -87,7 +88,7 @@ impl Arrivals {
         }
     }
 
-    /// Mean time between two messages; none where it is not given by the arrivals alone.
+    /// Mean time between two messages; none if it does not follow from the arrivals alone.
     pub fn mean_interval(&self) -> Option<Duration> {
         Some(match self {
             Arrivals::Constant { interval: mean } | Arrivals::Exponential { mean } => *mean,
@@ -143,7 +144,7 @@ pub struct WorkloadPlan {
     pub limit: Limit,
 }
 
-/// A plan that no flow can follow.
+/// Error of a workload that no flow can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
     /// The interval between messages is zero.
@@ -167,7 +168,7 @@ pub enum WorkloadError {
     /// The limit leaves no message.
     #[error("no message would be sent; give a count or a duration above zero")]
     NoMessages,
-    /// A transport of others that cannot be made.
+    /// Another implementation's transport cannot be created.
     #[error("the transport cannot be made; it refused its configuration")]
     NoTransport,
 }
@@ -181,7 +182,7 @@ pub struct DueMessage {
     pub due: Instant,
     /// Bytes of its payload.
     pub size: usize,
-    /// Place of the message in the media, from the flow's first message: when it is to be played. Without media, the
+    /// Time at which the message is to be played, from the flow's first message. Without media, the
     /// time at which it was due.
     pub media: Duration,
 }
@@ -265,7 +266,8 @@ impl Workload {
         Some(self.due).filter(|due| !counted_out && *due < self.end)
     }
 
-    /// The next message if it is due at `now`. Ask until there is none: after a delay several are.
+    /// The next message if it is due at `now`. Call until it returns none: after a delay, several
+    /// may be due.
     pub fn poll_message(&mut self, now: Instant) -> Option<DueMessage> {
         if self.plan.arrivals.is_greedy() {
             self.due = self.due.max(now);
@@ -303,8 +305,8 @@ impl Workload {
     }
 }
 
-/// The messages in the order in which they are due, each taken at that very moment. Time does not
-/// pass for a greedy flow that is read in this way, so that only a count ends it.
+/// The messages in the order in which they are due, each taken at that time. Time does not advance
+/// for a greedy flow that is read in this way, so that only a count ends it.
 impl Iterator for Workload {
     type Item = DueMessage;
 
@@ -384,7 +386,7 @@ fn exponential(random: &mut RandomStream, mean: Duration) -> Duration {
     Duration::from_nanos(nanos.max(1))
 }
 
-/// Forms in which arrivals are written.
+/// Text forms of arrivals, for error messages.
 const FORM: &str = concat!(
     "an interval such as 250ms, a mean interval such as ~250ms, \"bursts 4 305ms 30s\", ",
     "\"live 300kbit\", \"stored 300kbit\", \"images 8 7kB\", an application such as bzflag, greedy, ",

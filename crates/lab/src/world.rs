@@ -1,8 +1,8 @@
-//! From the description of a network to hosts, links and routes of a simulation.
+//! Builds hosts, links and routes of a simulation from the description of a network.
 //!
-//! Every flow has a host for each end. Without a bottleneck (`pair`, `two-path`) flows share the links all the
-//! same; with one (`dumbbell`, `access`) they share its rate and queue, and may have a way to it of their own; on a
-//! `chain` they share those that they have in common.
+//! Every flow has a host for each end. All flows share the links of `pair` and `two-path`, and the
+//! bottleneck of `dumbbell` and `access`, where each flow may have a separate way to it; on a
+//! `chain` flows share the links that they have in common.
 
 mod paired;
 #[cfg(test)]
@@ -31,31 +31,31 @@ pub use paired::{FlowLosses, PairedLoss, path_seed};
 pub enum Network {
     /// One link each way, which all flows share.
     Pair(Directions<LinkConfig>),
-    /// Disjoint paths, each with a pair of addresses of both ends: for multihomed associations.
+    /// Disjoint paths between multihomed ends, which have an address for each path.
     Paths(Vec<Directions<LinkConfig>>),
     /// A shared link in the middle, and a way to it for each flow with extra round-trip time.
     Dumbbell(Directions<LinkConfig>),
     /// Routers in a row.
     Chain {
-        /// The links between them.
+        /// The links between the routers.
         hops: Vec<Directions<LinkConfig>>,
         /// The links of each flow, by its number; all links if empty.
         ways: Vec<Range<usize>>,
     },
-    /// A shared link, and a line before it for each host that has one.
+    /// A shared link, and an access line for each host.
     Access {
         /// The shared link.
         core: Directions<LinkConfig>,
-        /// Between each sender and the shared link.
+        /// The line between each sender and the shared link.
         sender: Option<Box<Directions<LinkConfig>>>,
-        /// Between the shared link and each receiver.
+        /// The line between the shared link and each receiver.
         receiver: Option<Box<Directions<LinkConfig>>>,
     },
 }
 
-/// Paths at most.
+/// Largest number of paths.
 pub const MAX_PATHS: usize = 4;
-/// Links of a chain at most.
+/// Largest number of links in a chain.
 pub const MAX_HOPS: usize = 64;
 
 impl Network {
@@ -93,7 +93,7 @@ impl Network {
         shared.get(way).into_iter().flatten().chain(near).chain(far)
     }
 
-    /// The ways of flow `number`, one for each of its paths: places among the shared links.
+    /// The routes of flow `number`, one for each of its paths: places among the shared links.
     fn ways(&self, number: u32) -> Vec<Range<usize>> {
         match self {
             Network::Paths(paths) => (0..paths.len()).map(|path| path..path + 1).collect(),
@@ -113,11 +113,11 @@ type Watchers = Vec<Box<dyn Checker>>;
 /// The flows of a run and the network between them.
 pub struct World {
     simulation: Simulation<FlowHost, Watchers>,
-    /// One for each flow, in the order in which they were given.
+    /// Both ends of each flow, in the order of their configurations.
     pub flows: Vec<Ends>,
     /// The shared links, a pair for each path or hop.
     pub links: Vec<Directions<LinkId>>,
-    /// Whether any of these marks packets.
+    /// Whether any link marks packets (ECN).
     pub marks: bool,
 }
 
@@ -138,7 +138,7 @@ pub enum WorldError {
     /// A link contradicts itself.
     #[error("{0}")]
     Link(LinkConfigError),
-    /// A workload does.
+    /// A workload contradicts itself.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// A machine under test never comes to rest.
@@ -147,9 +147,10 @@ pub enum WorldError {
 }
 
 impl World {
-    /// Builds it. All chance comes from `seed`. With `paired`, independent losses begin
-    /// at that time, and which first transmissions they strike depends on seed, flow and place in the flow alone
-    /// ([`crate::fate`]), so that policies can be compared on equal losses.
+    /// Builds the network and the flows. All random draws derive from `seed`. With `paired`,
+    /// independent losses begin at that time, and which first transmissions they hit depends on
+    /// seed, flow and position in the flow only ([`crate::fate`]), so that policies can be compared
+    /// on equal losses.
     ///
     /// # Errors
     /// See [`WorldError`].
@@ -241,18 +242,20 @@ impl World {
         line.map(add).transpose()
     }
 
-    /// Lets `watcher` see every packet sent from now on, in one piece. The run does not change by it.
+    /// Lets `watcher` see every packet sent from now on, in one piece. The run is the same with and
+    /// without.
     pub fn watch(&mut self, watcher: impl Checker + 'static) {
         self.simulation.set_gathering(false);
         self.simulation.checker_mut().push(Box::new(watcher));
     }
 
-    /// From now on a shared link loses packets that `oracle` decides about, too, beside those that its own losses strike.
+    /// From now on a shared link also loses the packets that `oracle` selects, in addition to its
+    /// own losses.
     pub fn set_interference(&mut self, link: LinkId, oracle: LossOracle<Packet>) {
         self.simulation.set_link_interference(link, oracle);
     }
 
-    /// From now on packets take this long over a shared link, each way of which is a link of its own.
+    /// Sets the delay of a shared link from now on; each direction is a separate link.
     pub fn set_delay(&mut self, link: LinkId, delay: Duration) {
         self.simulation.set_link_delay(link, delay);
     }
@@ -262,7 +265,7 @@ impl World {
         self.simulation.now()
     }
 
-    /// Runs on until `until`.
+    /// Runs the simulation to the time `until`.
     ///
     /// # Errors
     /// When time stands still.
@@ -270,7 +273,7 @@ impl World {
         self.simulation.run_until(until).map_err(WorldError::Stalled)
     }
 
-    /// Runs on until no message of these flows is on its way, `patience` at most.
+    /// Runs the simulation until no message of these flows is on its way, for `patience` at most.
     ///
     /// # Errors
     /// When time stands still.
@@ -283,7 +286,7 @@ impl World {
         Ok(())
     }
 
-    /// Datagrams that hosts have sent, acknowledgements among them.
+    /// Number of datagrams that hosts have sent, acknowledgements included.
     pub fn packets_sent(&self) -> u64 {
         self.simulation.packets_sent()
     }
@@ -323,7 +326,8 @@ fn add_link(
 /// Bits of an address that number the flow.
 const FLOW_BITS: u32 = 21;
 
-/// The address of one side of a flow on a path, without UDP: 10.0.0.0/8 has room for two million flows.
+/// The address of one side of a flow on a path, with port 0: 10.0.0.0/8 has room for two million
+/// flows.
 fn address(side: u32, path: usize, flow: u32) -> SocketAddr {
     let host = side << 23 | (path as u32 & 3) << FLOW_BITS | (flow & ((1 << FLOW_BITS) - 1));
     SocketAddr::new(IpAddr::V4(Ipv4Addr::from_bits(10 << 24 | host)), 0)

@@ -60,6 +60,7 @@ fn transcript(name: &str, lost: &[u64]) -> Transcript {
         group: Rc::new(RefCell::new(GroupMeter::none(Instant::ZERO..end))),
         extra_rtt: Duration::ZERO,
         hint: None,
+        advice: None,
     };
     let network = Network::Pair(Directions { forward, backward });
     let mut world = World::new(&network, &[flow], None, 1).unwrap();

@@ -21,16 +21,18 @@ mod buffered;
 mod channel;
 mod dcep;
 mod drive;
+mod events;
 #[cfg(test)]
 mod tests;
 mod types;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
 use self::channel::{Channel, Outgoing as OutgoingHalf, Stage};
 use self::dcep::Dcep;
+use self::events::Events;
 pub use self::types::{
     ChannelError, ChannelEvent, ChannelFault, ChannelOptions, ChannelReliability,
     DataChannelsOptions, DcepError, DtlsRole, MessageKind,
@@ -59,9 +61,7 @@ pub mod ppid {
 pub struct DataChannels {
     options: DataChannelsOptions,
     channels: BTreeMap<StreamId, Channel>,
-    events: VecDeque<ChannelEvent>,
-    /// Bytes of messages among the events.
-    unread: usize,
+    events: Events,
     outbox: Outbox,
     /// Messages for no channel, which were dropped.
     ignored: u64,
@@ -73,8 +73,7 @@ impl DataChannels {
         DataChannels {
             options,
             channels: BTreeMap::new(),
-            events: VecDeque::new(),
-            unread: 0,
+            events: Events::default(),
             outbox: Outbox::default(),
             ignored: 0,
         }
@@ -187,7 +186,6 @@ impl DataChannels {
         }
         let empty = matches!(ppid, ppid::STRING_EMPTY | ppid::BINARY_EMPTY);
         let payload = if empty { Bytes::new() } else { payload };
-        self.unread += payload.len();
         self.events.push_back(ChannelEvent::Message { id, kind, payload });
     }
 
@@ -311,11 +309,7 @@ impl DataChannels {
 
     /// Output: what happened.
     pub fn poll_event(&mut self) -> Option<ChannelEvent> {
-        let event = self.events.pop_front()?;
-        if let ChannelEvent::Message { payload, .. } = &event {
-            self.unread -= payload.len();
-        }
-        Some(event)
+        self.events.pop_front()
     }
 
     /// Output: the next message to be sent on the association.
@@ -359,9 +353,10 @@ impl DataChannels {
         self.outbox.bytes()
     }
 
-    /// Bytes of messages that arrived and that [`DataChannels::poll_event`] has not returned yet.
+    /// Bytes that the events which [`DataChannels::poll_event`] has not returned yet take: their messages and names, and each event
+    /// itself.
     pub fn unread(&self) -> usize {
-        self.unread
+        self.events.bytes()
     }
 
     /// Messages that arrived for no channel and were dropped.

@@ -7,6 +7,17 @@
 //!
 //! - [`partial_order`]: a message waits for those that it names and for nothing else.
 //! - [`data_channel`]: WebRTC's data channels (RFC 8831 and RFC 8832).
+//!
+//! ```
+//! use layers::data_channel::{ChannelOptions, DataChannels, DataChannelsOptions, DtlsRole};
+//!
+//! let mut channels = DataChannels::new(DataChannelsOptions::new(DtlsRole::Client));
+//! let id = channels.open(ChannelOptions::default())?;
+//! // DATA_CHANNEL_OPEN, for the owner of the association to send (RFC 8832).
+//! let opening = channels.poll_outgoing().expect("a message");
+//! assert_eq!((opening.stream, opening.payload[0]), (id, 3));
+//! # Ok::<(), layers::data_channel::ChannelError>(())
+//! ```
 
 pub mod data_channel;
 pub mod partial_order;

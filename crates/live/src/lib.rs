@@ -7,6 +7,22 @@
 //! - [`Traffic`]: what a packet capture carried, to run in place of an application.
 //!
 //! The network, the flows and the measures are those of `lab`. Nothing here reads a clock or draws ambient randomness.
+//!
+//! ```
+//! let setting = live::Setting {
+//!     application: "game".into(),
+//!     network: "continent".into(),
+//!     policies: ["sctp:rfc".into(), "sctp:latency".into()],
+//!     flows: 4,
+//!     flow: 0,
+//!     seed: 1,
+//!     changes: Vec::new(),
+//! };
+//! let mut show = live::Show::new(setting, None)?;
+//! show.advance(20_000.0)?;
+//! assert_eq!(show.now_ms(), 20_000.0);
+//! # Ok::<(), live::SettingError>(())
+//! ```
 
 mod book;
 mod change;

@@ -1,7 +1,7 @@
 //! Captures in the pcapng format with times in nanoseconds.
 //!
-//! [`PcapWriter`] writes datagrams of any origin; [`Capture`] is the [`Checker`] that writes what
-//! hosts of a simulation send and receive, as a capture on each of them would show it.
+//! [`PcapWriter`] writes datagrams of any origin; [`Capture`] is the [`Checker`] that writes the
+//! packets that hosts of a simulation send and receive, as captured on each of them.
 
 #[cfg(test)]
 mod tests;
@@ -85,7 +85,7 @@ impl<W: Write> PcapWriter<W> {
         self.write_remarked(interface, now, header, payload, None)
     }
 
-    /// Writes a packet with a comment of its own, which tools show beside it.
+    /// Writes a packet with a comment, which tools show beside it.
     ///
     /// # Errors
     /// As [`PcapWriter::write`].
@@ -114,7 +114,7 @@ impl<W: Write> PcapWriter<W> {
         self.file.write_pcapng_block(block).map(drop).map_err(into_io)
     }
 
-    /// Hands buffered bytes on.
+    /// Flushes buffered bytes.
     ///
     /// # Errors
     /// Those of the writer.
@@ -128,10 +128,10 @@ impl<W: Write> PcapWriter<W> {
     }
 }
 
-/// Writes what hosts send and receive, with an interface for each host.
+/// Writes the packets that hosts send and receive, with an interface for each host.
 ///
-/// A packet between two captured hosts is seen twice, as by two captures merged. For an analysis of
-/// retransmissions capture one host, or let the tool look at one interface.
+/// A packet between two captured hosts is written twice, as in two merged captures. For an analysis
+/// of retransmissions capture one host, or select one interface in the tool.
 pub struct Capture<W: Write> {
     file: PcapWriter<W>,
     /// In order of the hosts.
@@ -156,10 +156,10 @@ impl<W: Write> Capture<W> {
         Ok(Capture { file, points, failure: None })
     }
 
-    /// Ends the capture and gives the writer back.
+    /// Ends the capture and returns the writer.
     ///
     /// # Errors
-    /// The first that the writer met; the file ends before it.
+    /// The writer's first error; the file ends before it.
     pub fn finish(mut self) -> io::Result<W> {
         match self.failure {
             Some(failure) => Err(failure),

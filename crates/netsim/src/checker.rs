@@ -1,4 +1,4 @@
-//! Judges of a run: they see every packet and say at the end whether anything was wrong.
+//! Checkers of a run: they observe every packet and report faults.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -11,9 +11,9 @@ use bytes::Bytes;
 pub use crate::link::DropCause;
 pub use crate::packet::{HostId, Packet};
 
-/// Sees every packet of a simulation. Every method has an empty default.
+/// An observer of every packet of a simulation. Every method has an empty default.
 ///
-/// Several checkers combine as a tuple or a `Vec`; `Option` leaves one out.
+/// A tuple or a `Vec` combines several checkers; `Option` makes one optional.
 pub trait Checker {
     /// A host has sent `packet` at `now`.
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
@@ -25,28 +25,28 @@ pub trait Checker {
         let _ = (now, number);
     }
 
-    /// A copy of `packet` will not arrive. This is reported when it is decided: when the packet is
-    /// offered to the link that loses it, or where CoDel decides, at its turn.
+    /// A copy of `packet` will not arrive. Called at the time of the decision: when the packet is
+    /// offered to the link that loses it, or, with CoDel, at its turn.
     fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
         let _ = (now, packet, cause);
     }
 
-    /// `packet` is about to be handed to host `receiver`.
+    /// `packet` is about to be delivered to host `receiver`.
     fn on_delivered(&mut self, now: Instant, packet: &Packet, receiver: HostId) {
         let _ = (now, packet, receiver);
     }
 
-    /// The judgement so far.
+    /// The verdict so far.
     ///
     /// # Errors
-    /// The first thing that was wrong.
+    /// The first fault.
     fn verdict(&self, end: &RunEnd) -> Result<(), Violation> {
         let _ = end;
         Ok(())
     }
 }
 
-/// How things stand when a verdict is asked for.
+/// State of the simulation at the time of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunEnd {
     /// The current virtual time.
@@ -55,7 +55,7 @@ pub struct RunEnd {
     pub in_transit: u64,
 }
 
-/// Something that must not happen did.
+/// A fault that a checker found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Which checker found it.
@@ -146,7 +146,7 @@ impl<C: Checker + ?Sized> Checker for Box<C> {
     }
 }
 
-/// Shares a checker that its maker keeps, too.
+/// A checker shared with its owner.
 impl<C: Checker + ?Sized> Checker for Rc<RefCell<C>> {
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
         self.borrow_mut().on_sent(now, packet);
@@ -166,12 +166,13 @@ impl<C: Checker + ?Sized> Checker for Rc<RefCell<C>> {
 }
 
 /// Checks the network itself: each copy of a packet is delivered once, unchanged unless marked
-/// corrupted, or dropped with a cause, or still on its way; and none comes from nowhere.
+/// corrupted, or dropped with a cause, or still in transit; and no packet appears that was not
+/// sent.
 ///
-/// Remembers only what is on its way.
+/// Stores only packets in transit.
 #[derive(Clone, Debug, Default)]
 pub struct Conservation {
-    /// Copies on their way, and what the packet carried, by number.
+    /// Copies in transit, and the packet's payload, by number.
     on_the_way: BTreeMap<u64, (u64, Bytes)>,
     copies: u64,
     violation: Option<Violation>,
@@ -184,7 +185,7 @@ impl Conservation {
         self.violation.get_or_insert_with(|| Violation { checker: Self::NAME, at, what: what() });
     }
 
-    /// One copy less of `packet`; tells whether it carried what was sent.
+    /// Removes a copy of `packet`; returns whether its payload was unchanged.
     fn take(&mut self, packet: &Packet) -> Option<bool> {
         let (copies, payload) = self.on_the_way.get_mut(&packet.number)?;
         let intact = *payload == packet.datagram.payload;

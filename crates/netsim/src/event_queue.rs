@@ -1,8 +1,9 @@
-//! What happens next: the pending instant of each link and host, in a total order.
+//! The next events: the pending instant of each link and host, in a total order.
 //!
-//! Each source has at most one pending instant, which may move to and fro, so that the queue's memory is that of
-//! the sources, however long the run. The order is that of time; at the same time packets come before timers, then
-//! lower numbers before higher. (Packets of one link keep their order in the link.)
+//! Each source has at most one pending instant, which may move either way, so that the queue's
+//! memory depends on the number of sources, not on the length of the run. The order is that of
+//! time; at the same time packets come before timers, then lower numbers before higher. (Packets of
+//! one link keep their order in the link.)
 
 #[cfg(test)]
 mod tests;
@@ -18,10 +19,10 @@ pub enum Source {
     Host(u32),
 }
 
-/// The pending instants. Nothing waits for [`Instant::FAR_FUTURE`].
+/// The pending instants. No event happens at [`Instant::FAR_FUTURE`].
 #[derive(Clone, Debug, Default)]
 pub struct EventQueue {
-    /// Few, and asked with each packet: they do not move among the timers.
+    /// Links in a separate queue: they are few, and change with each packet.
     links: Deadlines,
     hosts: Deadlines,
     now: Instant,
@@ -53,9 +54,9 @@ impl EventQueue {
         }
     }
 
-    /// Moves time to the next event if it happens at `limit` or before, and answers which it is. It stays pending
-    /// until its source's instant is set again, as it is after each event: to take it out in between would cost as
-    /// much again.
+    /// Advances time to the next event if it happens at `limit` or before, and returns it. The
+    /// event stays pending until its source's instant is set again, which happens after each event
+    /// and saves a removal.
     pub fn advance_to_next(&mut self, limit: Instant) -> Option<(Instant, Source)> {
         let first = self.peek().filter(|(at, _)| *at <= limit)?;
         debug_assert!(first.0 >= self.now, "time went back from {:?} to {:?}", self.now, first.0);
@@ -63,7 +64,7 @@ impl EventQueue {
         Some(first)
     }
 
-    /// Moves time on to `to` if nothing is pending before; what is pending is never jumped over.
+    /// Advances time to `to`, or to the first pending event before it.
     pub fn advance(&mut self, to: Instant) {
         let limit = self.peek().map_or(to, |(at, _)| at.min(to));
         self.now = self.now.max(limit);

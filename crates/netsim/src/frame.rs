@@ -14,7 +14,7 @@ pub const IP_PROTOCOL_SCTP: u8 = 132;
 /// TTL or hop limit of frames.
 const HOP_LIMIT: u8 = 64;
 
-/// What the headers of a datagram say.
+/// Fields of a datagram's headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     /// Source; an IPv4 address mapped into IPv6 counts as IPv4.
@@ -23,7 +23,7 @@ pub struct FrameHeader {
     pub destination: SocketAddr,
     /// Codepoint of the IP header.
     pub ecn: Ecn,
-    /// IP protocol of datagrams that travel without UDP: those whose ports are both 0.
+    /// IP protocol of datagrams without UDP: those with both ports 0.
     pub raw_protocol: u8,
 }
 
@@ -39,7 +39,7 @@ impl FrameHeader {
     }
 }
 
-/// A datagram that no IP packet can carry.
+/// Why no IP packet can carry a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
     /// Source and destination are of different families.

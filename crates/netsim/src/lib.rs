@@ -5,6 +5,20 @@
 //! real time, and [`frame`] any capture.
 //!
 //! The same seed gives the same run: time, order and chance come from nowhere else.
+//!
+//! ```
+//! use base::{Duration, Instant};
+//! use netsim::{Link, LinkConfig};
+//!
+//! let config = LinkConfig { delay: Duration::from_millis(50), ..LinkConfig::default() };
+//! let mut link: Link<u64> = Link::new(config, 1, 0)?;
+//! // Packet 7, of 100 bytes.
+//! link.send(Instant::ZERO, 7, 100);
+//! let due = link.poll_timeout().expect("a packet is on its way");
+//! assert_eq!(due, Instant::ZERO + Duration::from_millis(50));
+//! assert_eq!(link.poll(due).map(|delivery| delivery.packet), Some(7));
+//! # Ok::<(), netsim::link::LinkConfigError>(())
+//! ```
 
 pub mod capture;
 pub mod checker;

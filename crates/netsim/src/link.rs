@@ -62,15 +62,16 @@ use queue::{Arrival, Early, Leaving, PieState, RedState, TailQueue, TurnQueue, W
 use recording::Playback;
 use variate::LazyStream;
 
-/// Decides the fate of a packet by looking into it: true loses it. The time is that of its sending.
+/// Decides whether a packet is lost (true), with access to its content. The instant is that of its
+/// sending.
 pub type LossOracle<P> = Box<dyn FnMut(Instant, &P) -> bool + Send>;
 
-/// What became of an offered packet.
+/// Result of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission<P> {
     /// The packet will arrive.
     Accepted {
-        /// How often: 2 when it was duplicated.
+        /// Number of copies: 2 if the packet was duplicated.
         copies: u32,
     },
     /// The packet will not arrive.
@@ -82,7 +83,7 @@ pub enum Admission<P> {
     },
 }
 
-/// What became of a packet after it was accepted, where the queue decides at its turn.
+/// Later result for an accepted packet, if the queue decides at the packet's turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<P> {
     /// The packet will not arrive.
@@ -104,17 +105,17 @@ pub enum Outcome<P> {
 pub struct Delivery<P> {
     /// The packet as it was sent.
     pub packet: P,
-    /// When corrupted on the way: random bits that choose what to flip (see [`flip_bit`]).
+    /// If the packet was corrupted: random bits that select the bit to flip (see [`flip_bit`]).
     pub corrupted: Option<u64>,
     /// When it arrived: not after the `now` of the [`Link::poll`] that returned it.
     pub due: Instant,
 }
 
-/// Which of the two kinds of queues a link has.
+/// The two kinds of queues of a link.
 enum Queue<P> {
-    /// Decides when packets come.
+    /// Decides on arrival.
     Tail(TailQueue),
-    /// Decides when their turn comes; and what was decided.
+    /// Decides at each packet's turn; with the decisions.
     Turn(Box<TurnQueue<P>>, VecDeque<Outcome<P>>),
 }
 
@@ -152,7 +153,7 @@ pub struct Link<P> {
     loss: LossSchedule,
     playback: Option<Box<Playback>>,
     oracle: Option<LossOracle<P>>,
-    /// Loses packets beside the loss model or the oracle.
+    /// Loses packets in addition to the loss model or the oracle.
     interference: Option<LossOracle<P>>,
     blackouts: Vec<Range<Instant>>,
     allow_reordering: bool,
@@ -169,8 +170,8 @@ pub struct Link<P> {
 }
 
 impl<P> Link<P> {
-    /// A link as `config` says. `seed` and the link's `index` name its random streams, one per
-    /// purpose: equal links with equal seeds and indices treat equal packets equally.
+    /// A link with this configuration. `seed` and the link's `index` determine its random streams,
+    /// one per purpose: equal links with equal seeds and indices treat equal packets equally.
     ///
     /// # Errors
     /// When `config` contradicts itself; the error says what and what would be right.
@@ -217,7 +218,8 @@ impl<P> Link<P> {
         self
     }
 
-    /// Output: when to call [`Link::poll`] next: when the next packet arrives, or is decided about.
+    /// Output: when to call [`Link::poll`] next: when the next packet arrives, or the queue decides
+    /// on one.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let arrival = self.flight.next_due();
         match &self.queue {
@@ -226,8 +228,8 @@ impl<P> Link<P> {
         }
     }
 
-    /// Output: what became of packets since they were accepted; to be asked after [`Link::send`] and
-    /// [`Link::poll`] until there is nothing.
+    /// Output: later results of accepted packets; call it after [`Link::send`] and [`Link::poll`]
+    /// until it returns none.
     pub fn poll_outcome(&mut self) -> Option<Outcome<P>> {
         match &mut self.queue {
             Queue::Tail(_) => None,
@@ -235,12 +237,12 @@ impl<P> Link<P> {
         }
     }
 
-    /// What happened so far.
+    /// Statistics so far.
     pub fn statistics(&self) -> LinkStatistics {
         self.statistics
     }
 
-    /// Packets accepted and not yet taken with [`Link::poll`].
+    /// Packets accepted and not yet returned by [`Link::poll`].
     pub fn in_transit(&self) -> usize {
         let waiting = match &self.queue {
             Queue::Tail(_) => 0,
@@ -254,18 +256,18 @@ impl<P> Link<P> {
         self.mtu.is_none_or(|mtu| size <= mtu)
     }
 
-    /// Loses packets that `oracle` decides about, too, beside those that the loss model strikes.
+    /// Also loses the packets that `oracle` selects, in addition to those of the loss model.
     pub fn set_interference(&mut self, oracle: LossOracle<P>) {
         self.interference = Some(oracle);
     }
 
-    /// Sets the one-way delay of packets that are serialised from now on, in place of the configured one and of those of
-    /// the profile.
+    /// Sets the one-way delay of packets that are serialised from now on, instead of that of the
+    /// configuration and its profile.
     pub fn set_delay(&mut self, delay: Duration) {
         self.line.set_delay(delay);
     }
 
-    /// Changes what [`LinkConfig::mtu`] says.
+    /// Changes [`LinkConfig::mtu`].
     pub fn set_mtu(&mut self, mtu: Option<u64>) {
         self.mtu = mtu;
     }
@@ -344,7 +346,7 @@ impl<P: Clone + Carried> Link<P> {
         }
     }
 
-    /// Time has come to `now`: where the queue decides at a packet's turn, it does so.
+    /// Makes the decisions that are due by `now`, if the queue decides at a packet's turn.
     fn take_turns(&mut self, now: Instant) {
         self.latest = self.latest.max(now);
         let latest = self.latest;
@@ -382,7 +384,8 @@ impl<P: Clone + Carried> Link<P> {
         }
     }
 
-    /// Packet `number` has been serialised at `departure`; `at` is when the oracle is asked.
+    /// Processes packet `number`, serialised at `departure`; `at` is the instant passed to the
+    /// oracle.
     fn leave(
         &mut self,
         at: Instant,
@@ -419,7 +422,7 @@ impl<P: Clone + Carried> Link<P> {
         Admission::Accepted { copies: 1 + u32::from(duplicated) }
     }
 
-    /// Puts a packet that leaves the sender's side at `departure` on its way.
+    /// Schedules the arrival of a packet that leaves the sender's side at `departure`.
     fn launch(&mut self, departure: Instant, wait: Duration, packet: P, size: u64) {
         let conditions = self.line.at(departure);
         let recorded = self.playback.as_ref().map_or(Duration::ZERO, |one| one.delay(departure));

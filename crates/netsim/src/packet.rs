@@ -26,30 +26,31 @@ pub struct LinkId(pub u32);
 /// Addresses, ECN codepoint and payload of a datagram, in UDP or (with ports 0) directly over IP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressedDatagram {
-    /// Where it comes from, as the network sees it.
+    /// Source address, as the network sees it.
     pub source: SocketAddr,
     /// Destination address, as the network sees it.
     pub destination: SocketAddr,
-    /// Codepoint in its IP header.
+    /// Codepoint in the IP header.
     pub ecn: Ecn,
-    /// Whether it may not be fragmented on its way.
+    /// Whether the datagram must not be fragmented.
     pub dont_fragment: bool,
-    /// What the UDP or IP header precedes.
+    /// Payload of the UDP or IP header.
     pub payload: Bytes,
-    /// What follows it, as it lies in the sender's memory; empty unless the simulation
+    /// Bytes that follow it, shared with the sender; empty unless the simulation
     /// [gathers](crate::Simulation::set_gathering).
     pub tail: Bytes,
 }
 
 impl AddressedDatagram {
-    /// Bytes of its IP and UDP headers: 20 (IPv4) or 40 (IPv6), and 8 for UDP unless the ports are 0.
+    /// Bytes of the IP and UDP headers: 20 (IPv4) or 40 (IPv6), and 8 for UDP unless the ports are
+    /// 0.
     pub fn header_size(&self) -> u64 {
         let ip = if self.destination.is_ipv4() { 20 } else { 40 };
         let udp = if is_raw_ip(self.source, self.destination) { 0 } else { 8 };
         ip + udp
     }
 
-    /// Bytes that the UDP or IP header precedes.
+    /// Bytes behind the UDP or IP header.
     pub fn payload_size(&self) -> u64 {
         self.payload.len() as u64 + self.tail.len() as u64
     }
@@ -60,7 +61,7 @@ pub(crate) fn is_raw_ip(source: SocketAddr, destination: SocketAddr) -> bool {
     source.port() == 0 && destination.port() == 0
 }
 
-/// A datagram on its way.
+/// A datagram in transit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Number of the datagram in the simulation, from 0; duplicates share it.
@@ -73,15 +74,15 @@ pub struct Packet {
     pub corrupted: bool,
     /// Addresses and payload.
     pub datagram: AddressedDatagram,
-    /// The links it has yet to cross, in the list of all routes.
+    /// The remaining links of its route, in the list of all routes.
     pub(crate) route: Range<u32>,
     /// The destination host, if known when the packet was sent.
     pub(crate) receiver: Option<Receiver>,
 }
 
 impl Packet {
-    /// Datagram number `number`, which `sender` sent at `sent`: of a network other than a simulation, for those who
-    /// watch it as they watch one.
+    /// Datagram number `number`, which `sender` sent at `sent`: for observers of a network other
+    /// than a simulation.
     pub fn seen(number: u64, sender: HostId, sent: Instant, datagram: AddressedDatagram) -> Packet {
         Packet { number, sender, sent, corrupted: false, datagram, route: 0..0, receiver: None }
     }

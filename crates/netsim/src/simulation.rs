@@ -29,20 +29,20 @@ use network::{Network, Way};
 
 /// A protocol machine together with the application that uses it.
 ///
-/// The application's part has a timer of its own and reads the machine's events in
+/// The application's part has a separate timer and reads the machine's events in
 /// [`Host::after_input`], where it may also send; the driver then drains again.
 pub trait Host: Machine {
-    /// When the application wants [`Host::on_wake`].
+    /// When to call [`Host::on_wake`] next.
     fn poll_wake(&self) -> Option<Instant> {
         None
     }
 
-    /// The application's timer has come.
+    /// The application's timer has expired.
     fn on_wake(&mut self, now: Instant) {
         let _ = now;
     }
 
-    /// This datagram of the machine has just left.
+    /// A datagram of the machine was just sent.
     fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         let _ = (now, datagram);
     }
@@ -71,7 +71,7 @@ impl fmt::Display for Stalled {
 
 impl std::error::Error for Stalled {}
 
-/// Steps and datagrams at one instant after which a run is taken for stalled.
+/// Steps and datagrams at one instant after which a run counts as stalled.
 const STEPS_PER_INSTANT: u64 = 1_000_000;
 
 /// Datagrams share blocks of this size: small enough that one kept datagram pins little.
@@ -84,9 +84,9 @@ pub struct Simulation<H, C = ()> {
     network: Network,
     checker: C,
     next_number: u64,
-    /// Where machines write their datagrams, one after the other.
+    /// Buffer to which machines write their datagrams.
     buffer: GatheredBuffer,
-    /// From where payloads are cut.
+    /// Block from which payloads are cut.
     block: BytesMut,
     gathering: Gathering,
     steps: Steps,
@@ -95,13 +95,13 @@ pub struct Simulation<H, C = ()> {
 /// Whether datagrams may travel without checksums and with a tail.
 #[derive(Default)]
 struct Gathering {
-    /// No observer of packets objects.
+    /// Whether it is requested.
     is_wanted: bool,
-    /// A link damages packets, which only their checksums tell.
+    /// Whether a link corrupts packets, which only checksums reveal.
     needs_checksums: bool,
 }
 
-/// What happened at one instant, to notice that time stands still.
+/// Counts of one instant, to detect a stalled run.
 #[derive(Default)]
 struct Steps {
     at: Instant,
@@ -110,14 +110,15 @@ struct Steps {
 }
 
 impl<H: Host> Simulation<H> {
-    /// A simulation without hosts, links and checkers. All chance in its links comes from `seed`.
+    /// A simulation without hosts, links and checkers. All randomness of its links comes from
+    /// `seed`.
     pub fn new(seed: u64) -> Simulation<H> {
         Simulation::with_checker(seed, ())
     }
 }
 
 impl<H: Host, C: Checker> Simulation<H, C> {
-    /// A simulation whose packets `checker` sees.
+    /// A simulation whose packets `checker` observes.
     pub fn with_checker(seed: u64, checker: C) -> Simulation<H, C> {
         Simulation {
             queue: EventQueue::default(),
@@ -132,21 +133,21 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         }
     }
 
-    /// What IP and UDP headers cost on the wire, from now on.
+    /// Sets the size of IP and UDP headers on the wire.
     pub fn set_overhead(&mut self, overhead: Overhead) {
         self.network.overhead = overhead;
     }
 
-    /// Whether hosts may leave out checksums, and leave payloads where they are ([`GatheredBuffer`]), in
-    /// packets that they send from now on: nothing else changes but what a run costs. Checkers and oracles
-    /// find the rest of [`AddressedDatagram::payload`] in [`AddressedDatagram::tail`] then. Where a link corrupts packets it has no
-    /// effect.
+    /// Sets whether hosts may omit checksums and pass payloads by reference ([`GatheredBuffer`]) in
+    /// packets that they send from now on; this only changes the cost of a run. Checkers and
+    /// oracles then find the rest of [`AddressedDatagram::payload`] in [`AddressedDatagram::tail`].
+    /// Where a link corrupts packets it has no effect.
     pub fn set_gathering(&mut self, wanted: bool) {
         self.gathering.is_wanted = wanted;
     }
 
-    /// Adds a host with its addresses. It acts for the first time when the simulation runs on.
-    /// Where it leaves the choice of the source open, the first address with a route is taken.
+    /// Adds a host with its addresses. It acts for the first time when the simulation continues. If
+    /// it leaves the source open, the first address with a route is used.
     pub fn add_host(&mut self, host: H, addresses: &[SocketAddr]) -> HostId {
         let id = self.network.add_host(addresses);
         self.hosts.push(host);
@@ -177,14 +178,14 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.network.add_link(make)
     }
 
-    /// Packets from `source` to `destination` cross `links` one after the other. Replaces an older
-    /// route between the two for packets sent from now on.
+    /// Sets the route of packets from `source` to `destination`: `links`, in order. Replaces an
+    /// older route between the two for packets sent from now on.
     pub fn add_route(&mut self, source: IpAddr, destination: IpAddr, links: &[LinkId]) {
         self.network.add_route(source, destination, links);
     }
 
-    /// The network sees `host`'s address `inside` as `outside` from now on, as if through a NAT;
-    /// a new `outside` is a rebinding, after which the old one belongs to no host.
+    /// Translates `host`'s address `inside` to `outside` for the network, like a NAT; a new
+    /// `outside` is a rebinding, after which the old one belongs to no host.
     pub fn translate(&mut self, host: HostId, inside: SocketAddr, outside: SocketAddr) {
         self.network.translate(host, inside, outside);
     }
@@ -218,7 +219,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         result
     }
 
-    /// What happened on link `id`; nothing for one of another simulation.
+    /// Statistics of link `id`; empty for one of another simulation.
     pub fn link_statistics(&self, id: LinkId) -> LinkStatistics {
         self.network.links.get(id.0 as usize).map(Link::statistics).unwrap_or_default()
     }
@@ -238,7 +239,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         &self.checker
     }
 
-    /// The checker, to be told what hosts there are.
+    /// The checker, for instance to register hosts.
     pub fn checker_mut(&mut self) -> &mut C {
         &mut self.checker
     }
@@ -248,7 +249,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.checker
     }
 
-    /// What the checker has found so far.
+    /// The checker's verdict so far.
     ///
     /// # Errors
     /// The first violation.
@@ -256,7 +257,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.checker.verdict(&RunEnd { now: self.now(), in_transit: self.in_transit() })
     }
 
-    /// Runs all that happens until `until`, that instant included; it is then the present.
+    /// Runs all events up to and including `until`, which is the current time afterwards.
     ///
     /// # Errors
     /// When time stands still.
@@ -266,7 +267,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         Ok(())
     }
 
-    /// Runs until nothing is left to happen, but not past `limit`; true if it came to that.
+    /// Runs until no event is pending, but not past `limit`; true if none is left.
     ///
     /// # Errors
     /// When time stands still.
@@ -275,7 +276,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         Ok(self.queue.is_empty())
     }
 
-    /// Runs until `done` says so after an event, but not past `limit`; true if it came to that.
+    /// Runs until `done` returns true after an event, but not past `limit`; returns whether it did.
     ///
     /// # Errors
     /// When time stands still.
@@ -294,7 +295,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         }
     }
 
-    /// Lets the next thing happen if it is due by `limit`.
+    /// Runs the next event if it is due by `limit`.
     fn step(&mut self, limit: Instant) -> Result<bool, Stalled> {
         let Some((now, source)) = self.queue.advance_to_next(limit) else {
             return Ok(false);
@@ -311,7 +312,8 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         Ok(true)
     }
 
-    /// Takes one packet from the end of a link: the next one at the same time is an event of its own.
+    /// Takes one packet from the end of a link; the next one at the same instant is a separate
+    /// event.
     fn run_link(&mut self, now: Instant, id: LinkId) {
         let link = &mut self.network.links[id.0 as usize];
         let delivery = link.poll(now);
@@ -325,7 +327,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         }
     }
 
-    /// The machine's timers come before the application's.
+    /// Runs the machine's timers, then the application's.
     fn run_timers(&mut self, now: Instant, id: HostId) {
         let host = &mut self.hosts[id.0 as usize];
         let expires = host.poll_timeout().is_some_and(|due| due <= now);
@@ -402,8 +404,8 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         }
     }
 
-    /// The first `size` bytes of the buffer as a payload; blocks are used again once all cut from
-    /// them are gone.
+    /// Returns the first `size` bytes of the buffer as a payload; a block is reused once all
+    /// payloads cut from it are dropped.
     fn cut_payload(&mut self, size: usize) -> Bytes {
         let written = &self.buffer.head[..size.min(self.buffer.head.len())];
         if self.block.capacity() < written.len() {
@@ -413,7 +415,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.block.split().freeze()
     }
 
-    /// Puts a packet on the next link of its route, or hands it to its destination after the last.
+    /// Puts a packet on the next link of its route, or delivers it after the last.
     fn forward(&mut self, now: Instant, mut packet: Packet) {
         let Some(index) = packet.route.next() else {
             return self.deliver(now, packet);
@@ -467,7 +469,7 @@ impl Steps {
     }
 }
 
-/// Tells what a link decided about packets after it had accepted them.
+/// Reports a link's later decisions about accepted packets to the checker.
 fn tell_outcomes(link: &mut Link<Packet>, now: Instant, checker: &mut impl Checker) {
     while let Some(outcome) = link.poll_outcome() {
         match outcome {

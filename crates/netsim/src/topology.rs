@@ -76,12 +76,12 @@ pub fn pair<H: Host, C: Checker>(
     Ok(Pair { first, second, paths: links })
 }
 
-/// What a [`dumbbell`] is made of.
+/// Configuration of a [`dumbbell`].
 #[derive(Clone, Debug)]
 pub struct DumbbellConfig {
     /// The shared links in the middle.
     pub bottleneck: Directions<LinkConfig>,
-    /// From each left host to the bottleneck, and back; none for hosts that stand right at it.
+    /// From each left host to the bottleneck, and back; none for hosts directly at it.
     pub left_access: Option<Directions<LinkConfig>>,
     /// From the bottleneck to each right host, and back.
     pub right_access: Option<Directions<LinkConfig>>,
@@ -98,8 +98,8 @@ pub struct Dumbbell {
     pub bottleneck: Directions<LinkId>,
 }
 
-/// Hosts on both sides of a shared bottleneck: left host n can reach right host n, counted round
-/// where one side has fewer, so that a single right host serves all left ones.
+/// Hosts on both sides of a shared bottleneck: left host n can reach right host n, modulo the
+/// smaller number, so that a single right host serves all left ones.
 ///
 /// # Errors
 /// When a link's configuration contradicts itself.

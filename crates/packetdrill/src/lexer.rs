@@ -1,5 +1,6 @@
 //! Tokens of the script language.
 
+use core::fmt;
 use core::net::IpAddr;
 
 use crate::error::ParseError;
@@ -25,6 +26,22 @@ pub(crate) enum Token {
     Ellipsis,
     /// Any other character.
     Symbol(char),
+}
+
+/// As the script has it.
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Token::Integer(number) => write!(f, "{number}"),
+            Token::Decimal(text) | Token::Name(text) => write!(f, "\"{text}\""),
+            Token::Text(text) => write!(f, "the text \"{text}\""),
+            Token::Address(address) => write!(f, "{address}"),
+            Token::Shell(command) => write!(f, "the command `{command}`"),
+            Token::Code(_) => f.write_str("code"),
+            Token::Ellipsis => f.write_str("..."),
+            Token::Symbol(symbol) => write!(f, "'{symbol}'"),
+        }
+    }
 }
 
 /// A token and its position.

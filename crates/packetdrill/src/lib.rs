@@ -6,6 +6,20 @@
 //! reason, and [`Suite`] does so for files and folders.
 //!
 //! Nothing waits: time is a number that jumps to the next event of the script or deadline of the stack.
+//!
+//! ```
+//! use packetdrill::{RunConfig, Verdict};
+//!
+//! let script = packetdrill::parse(
+//!     "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+//!      +0 bind(3, ..., ...) = 0
+//!      +0 listen(3, 1) = 0
+//!      +0 < S 0:0(0) win 65535 <mss 1000>
+//!      +0 > S. 0:0(0) ack 1 win 65535 <mss 1460>",
+//! )?;
+//! assert_eq!(packetdrill::run(&script, &RunConfig::default()).verdict, Verdict::Pass);
+//! # Ok::<(), packetdrill::ParseError>(())
+//! ```
 
 mod assertion;
 mod config;

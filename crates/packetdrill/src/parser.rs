@@ -134,8 +134,7 @@ impl<'a> Parser<'a> {
     fn unexpected(&self, wanted: &str) -> ParseError {
         let found = match self.peek_token() {
             None => "the end of the script".to_owned(),
-            Some(Token::Symbol(symbol)) => format!("'{symbol}'"),
-            Some(token) => format!("{token:?}"),
+            Some(token) => token.to_string(),
         };
         ParseError::new(self.line(), format!("{wanted} wanted, found {found}"))
     }

@@ -54,7 +54,7 @@ pub enum Step {
         /// The retransmission timeout after it.
         rto_ms: f64,
     },
-    /// Packets were taken for lost.
+    /// Packets were declared lost.
     Lost {
         /// Number of packets.
         packets: u32,

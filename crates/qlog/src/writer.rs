@@ -117,7 +117,7 @@ mod tests {
         let path = PathId::default();
         let at = Instant::from_millis;
         let events = [
-            (at(1), Event::Sent { packet: 7, path, new: 1, again: 0, bytes: 100 }),
+            (at(1), Event::Sent { packet: 7, path, new: 1, again: 0, bytes: 100, next_unit: 1 }),
             (at(2), Event::TimerSet { path, due: at(202) }),
             (at(202), Event::Resent { unit: 1003, cause: Cause::Timeout, order: 1 }),
             (at(250), Event::Window { path, cwnd: 4380, ssthresh: 2190, flight: 100 }),
@@ -128,6 +128,7 @@ mod tests {
                     next_rto: Duration::from_millis(200),
                     thin: true,
                     linear: true,
+                    doublings: 0,
                 },
             ),
         ];

@@ -25,8 +25,9 @@ const USUAL: Duration = Duration::from_millis(200);
 /// Least lateness of an acknowledgement that counts as a delay.
 const LEAST_DELAY: Duration = Duration::from_millis(5);
 
-/// Needless expiries in a row after which a delay is believed, and acknowledgements in a row of several packets after which
-/// the peer is believed to wait for a second one: of one that does not, one acknowledgement may have been lost.
+/// Consecutive needless expiries after which a delay is assumed, and consecutive acknowledgements
+/// of several packets after which the peer is assumed to wait for a second one: of one that does
+/// not, one acknowledgement may have been lost.
 const BELIEVED: u8 = 2;
 
 /// Round trips between the messages of a stream that cannot fill a queue.

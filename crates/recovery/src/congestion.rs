@@ -222,6 +222,14 @@ impl Congestion {
         each!(self, controller => controller.on_acked(acked));
     }
 
+    /// The rest of the flight was abandoned, which counts as acknowledged for good, but not for the window (RFC 3758,
+    /// section 3.5, A2).
+    pub fn on_flight_abandoned(&mut self) {
+        if let Congestion::Rfc9260(controller) = self {
+            controller.on_nothing_in_flight();
+        }
+    }
+
     /// Lowers the window in response to congestion: at most once per window of data.
     pub fn on_congestion(&mut self, congested: Congested) {
         each!(self, controller => controller.on_congestion(congested));

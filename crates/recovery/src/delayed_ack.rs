@@ -34,8 +34,8 @@ impl AckTiming {
 /// The delayed acknowledgement of one association or connection.
 #[derive(Clone, Debug)]
 pub struct DelayedAck {
-    /// The fields of [`AckTiming`], stored separately to save memory.
-    delay: Option<Duration>,
+    /// The fields of [`AckTiming`], stored separately to save memory; no delay is one of zero.
+    delay: Duration,
     every: u8,
     quick: u8,
     /// Packets with data since the last acknowledgement.
@@ -49,17 +49,19 @@ impl DelayedAck {
     /// A state before the first packet.
     pub fn new(timing: AckTiming) -> DelayedAck {
         let AckTiming { delay, every, quick } = timing;
+        let delay = delay.unwrap_or_default();
         DelayedAck { delay, every, quick, pending: 0, arrived: 0, due: None }
     }
 
-    /// The timing in use.
-    pub fn timing(&self) -> AckTiming {
-        AckTiming { delay: self.delay, every: self.every, quick: self.quick }
+    /// Number of packets with data that one acknowledgement covers, as far as the delay allows.
+    pub fn every(&self) -> u8 {
+        self.every
     }
 
     /// Changes the timing; a pending acknowledgement keeps its deadline.
     pub fn set_timing(&mut self, timing: AckTiming) {
-        (self.delay, self.every, self.quick) = (timing.delay, timing.every, timing.quick);
+        self.delay = timing.delay.unwrap_or_default();
+        (self.every, self.quick) = (timing.every, timing.quick);
     }
 
     /// A packet with data arrived. `at_once`: the protocol allows no delay for it.
@@ -70,10 +72,7 @@ impl DelayedAck {
         // delayed: Linux delays none of them.
         let quick = self.arrived <= self.quick && self.arrived < u8::MAX;
         let enough = at_once || quick || self.pending >= self.every;
-        match self.delay {
-            Some(delay) if !enough => self.request(now + delay),
-            _ => self.request(now),
-        }
+        self.request(if enough { now } else { now + self.delay });
     }
 
     /// Makes an acknowledgement due at `at`; an earlier deadline stays.

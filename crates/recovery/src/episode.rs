@@ -27,7 +27,7 @@ enum Phase {
     Open,
     /// Repair of a loss found by acknowledgements or short timers (RFC 9260, section 7.2.4; RFC 6582; RFC 6675).
     FastRecovery(FastRecovery),
-    /// Repair of what the retransmission timer took for lost, until unit `exit` is acknowledged.
+    /// Repair of what the retransmission timer declared lost, until unit `exit` is acknowledged.
     AfterTimeout { exit: u64 },
 }
 

@@ -23,6 +23,8 @@ pub enum Event {
         again: u32,
         /// Bytes of data in the packet.
         bytes: u64,
+        /// The first unit not sent yet: new units of the packet end before it.
+        next_unit: u64,
     },
     /// A unit was retransmitted.
     Resent {
@@ -46,7 +48,7 @@ pub enum Event {
         /// The retransmission timeout after the acknowledgement, with back-off.
         rto: Duration,
     },
-    /// Packets were taken for lost.
+    /// Packets were declared lost.
     Lost {
         /// Path on which the packets were sent.
         path: PathId,
@@ -65,6 +67,8 @@ pub enum Event {
         thin: bool,
         /// Whether the timeout was not doubled.
         linear: bool,
+        /// Number of doublings after the expiry, without those for early expiries.
+        doublings: u8,
     },
     /// A tail loss probe left.
     Probed {
@@ -103,6 +107,23 @@ pub enum Event {
         /// Number of units.
         units: u32,
     },
+}
+
+impl Event {
+    /// The path of the event; `None` for those about units alone.
+    pub fn path(&self) -> Option<PathId> {
+        match *self {
+            Event::Sent { path, .. }
+            | Event::Acknowledged { path, .. }
+            | Event::Lost { path, .. }
+            | Event::Timeout { path, .. }
+            | Event::Probed { path, .. }
+            | Event::TimerSet { path, .. }
+            | Event::Window { path, .. }
+            | Event::Repaired { path, .. } => Some(path),
+            Event::Resent { .. } | Event::Spurious { .. } => None,
+        }
+    }
 }
 
 /// An event and its instant.

@@ -10,6 +10,7 @@
 
 mod abandon;
 mod acknowledge;
+mod advised;
 mod bundles;
 mod by_time;
 mod in_flight;
@@ -28,11 +29,13 @@ mod spans;
 mod tests;
 mod units;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use base::{Duration, Instant};
 
 pub use self::acknowledge::{AckReport, PathAck};
+pub(crate) use self::advised::Found;
+pub use self::advised::UnitInFlight;
 pub use self::bundles::BundleReport;
 use self::bundles::DeliveredBundle;
 pub use self::by_time::Overdue;
@@ -151,14 +154,22 @@ impl Ledger {
     }
 
     /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
+    #[inline]
     pub fn next_lost(&self, path: PathId, from: u64) -> Option<(u64, u32)> {
         let lost = &self.paths.get(path)?.lost;
         // Called several times per packet, mostly with nothing waiting.
-        if lost.is_empty() {
-            return None;
-        }
+        if lost.is_empty() { None } else { self.next_of(lost, from) }
+    }
+
+    fn next_of(&self, lost: &BTreeSet<u64>, from: u64) -> Option<(u64, u32)> {
         let start = *lost.range(from..).next()?;
         Some((start, self.units[self.locate(start)?].weight))
+    }
+
+    /// Whether any unit waits for retransmission.
+    #[inline]
+    pub fn has_lost(&self) -> bool {
+        self.paths.values().any(|list| !list.lost.is_empty())
     }
 
     /// Instant at which the oldest packet in flight on `path` was sent.

@@ -49,7 +49,7 @@ pub fn dup_threshold(policy: &LossPolicy, thin: bool) -> u8 {
     threshold.unwrap_or(policy.dup_threshold).max(1)
 }
 
-/// Whether early retransmit takes the one unacknowledged packet for lost while all other outstanding ones are
+/// Whether early retransmit declares the one unacknowledged packet lost while all other outstanding ones are
 /// reported (RFC 5827, section 3.2): two or three packets are outstanding, and no data waits to be sent.
 pub fn early_retransmit(
     policy: &LossPolicy,
@@ -88,7 +88,7 @@ pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -
 /// The instants from which a restarted timer is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartMoments {
-    /// The present.
+    /// The present time.
     pub now: Instant,
     /// Start of the running timer.
     pub timer_started_at: Instant,

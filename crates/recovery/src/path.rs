@@ -131,7 +131,7 @@ impl PathRecovery {
         }
     }
 
-    /// A packet that was taken for lost had arrived.
+    /// A packet that was declared lost had arrived.
     pub(crate) fn on_spurious(&mut self) {
         self.loss.on_spurious();
         if let Some(worth) = self.copying.worth_mut() {

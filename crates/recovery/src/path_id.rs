@@ -189,7 +189,13 @@ impl<T> PathTable<T> {
     /// All paths with their values.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (PathId, &T)> + Clone {
-        self.values().enumerate().map(|(row, value)| (PathId::at(row), value))
+        // With one path, which is asked for and found missing after the first, the compiler has no loop left.
+        let mut row = 0;
+        iter::from_fn(move || {
+            let path = PathId::at(row);
+            row += 1;
+            self.get(path).map(|value| (path, value))
+        })
     }
 
     /// All paths with their values, to change them.
@@ -200,7 +206,7 @@ impl<T> PathTable<T> {
     /// All values, in the order of the paths.
     #[inline]
     pub fn values(&self) -> impl Iterator<Item = &T> + Clone {
-        iter::once(&self.first).chain(self.further())
+        self.iter().map(|(_, value)| value)
     }
 
     /// All values, to change them.
@@ -223,8 +229,11 @@ impl<T> PathTable<T> {
 
     /// The first path whose value meets a condition.
     #[inline]
-    pub fn position(&self, condition: impl FnMut(&T) -> bool) -> Option<PathId> {
-        self.values().position(condition).map(PathId::at)
+    pub fn position(&self, mut condition: impl FnMut(&T) -> bool) -> Option<PathId> {
+        if condition(&self.first) {
+            return Some(PathId::FIRST);
+        }
+        self.further().iter().position(condition).map(|row| PathId::at(row + 1))
     }
 }
 

@@ -118,9 +118,10 @@ pub enum RtoMargin {
     /// expiry was early if the peer acknowledges the first transmission and then reports the retransmission as a
     /// duplicate; over TCP, if the acknowledgement carries a timestamp from before the retransmission.
     Learned,
-    /// As `Learned`, on lines of any rate: on a narrow one a retransmission waits for what left before it, and is in the way of
-    /// what leaves after it. Reports of needless retransmissions tell how long that takes, the margin at most doubles the
-    /// longest round trip, and while the peer reports other data a timeout of any stream is a probe.
+    /// As `Learned`, on lines of any rate: on a slow one, a retransmission queues behind earlier
+    /// packets and delays later ones. Reports of needless retransmissions tell how long that takes,
+    /// the margin at most doubles the longest round trip, and while the peer reports other data a
+    /// timeout of any stream is a probe.
     LearnedNarrow,
 }
 
@@ -130,7 +131,7 @@ impl RtoMargin {
         self != RtoMargin::Fixed
     }
 
-    /// Whether it heeds that the line may be narrow.
+    /// Whether the margin allows for a slow line.
     pub fn heeds_narrow(self) -> bool {
         self == RtoMargin::LearnedNarrow
     }
@@ -152,9 +153,10 @@ pub struct BackoffPolicy {
     /// one of the last minutes. A longer one indicates a queue, where needless data does harm and a loss means
     /// congestion. Zero: regardless of the queue.
     pub linear_queue: u8,
-    /// In an outage, a silence in which the timer expired more often than it stays linear, new data leaves whatever the window
-    /// says: a packet each such time, each timeout without back-off and each 32nd part of the outage at most, while a timeout may
-    /// be linear by `linear_queue`. Zero: as the window allows.
+    /// Least time between packets of new data that leave in an outage although the window is full;
+    /// also at least a timeout without back-off and a 32nd of the outage. An outage is a silence
+    /// with more expiries than stay linear. Applies only while `linear_queue` allows linear
+    /// timeouts. Zero: the window decides.
     pub outage_data: Duration,
     /// Expiries that count as errors of the path.
     pub errors: ErrorCounting,
@@ -360,7 +362,7 @@ pub enum TimeoutResends {
     AllOutstanding,
     /// Data sent at least `SRTT + 2 · RTTVAR` ago, and always the oldest packet (FreeBSD).
     OldEnough,
-    /// Data that RACK would take for lost if later data were delivered now, and always the oldest packet (RFC 8985,
+    /// Data that RACK would declare lost if later data were delivered now, and always the oldest packet (RFC 8985,
     /// section 6.3); all data if none was delivered yet.
     ByRack,
 }

@@ -6,6 +6,7 @@
 
 mod abandon;
 mod acknowledged;
+mod advised;
 mod bundles;
 mod by_time;
 mod copies;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant, Probability};
 
+pub use self::advised::PathView;
 pub use self::bundles::{Bundle, Ride, Space};
 use self::heard::Heard;
 use self::losses::Lost;
@@ -80,10 +82,10 @@ pub struct AckOutcome {
     pub acked_bytes: u64,
     /// Paths proven to work: newly acknowledged data had travelled on that path and on no other.
     pub paths: PathSet,
-    /// Paths among `paths` where the newly acknowledged data had neither been retransmitted nor taken for lost. Other
+    /// Paths among `paths` where the newly acknowledged data had neither been retransmitted nor declared lost. Other
     /// data may have arrived long ago, its acknowledgement lost with the path.
     pub certain: PathSet,
-    /// Paths on which data was taken for lost too early.
+    /// Paths on which data was declared lost too early.
     pub spurious: PathSet,
     /// Paths that gave an RTT sample.
     pub sampled: PathSet,

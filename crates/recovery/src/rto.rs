@@ -128,6 +128,16 @@ impl Backoff {
         (rto * 1u64.checked_shl(doublings).unwrap_or(u64::MAX)).min(max)
     }
 
+    /// Number of doublings of the timeout, without those for early expiries.
+    pub(crate) fn doublings(&self) -> u8 {
+        self.exponent
+    }
+
+    /// Sets the number of doublings of the timeout, without those for early expiries.
+    pub(crate) fn set_doublings(&mut self, doublings: u8) {
+        self.exponent = doublings;
+    }
+
     /// Sets whether the next expiry is that of a window probe.
     pub(crate) fn set_probing(&mut self, probing: bool) {
         self.probing = probing;

@@ -92,7 +92,7 @@ impl LossEstimator {
         }
     }
 
-    /// A packet that was taken for lost had arrived.
+    /// A packet that was declared lost had arrived.
     pub fn on_spurious(&mut self) {
         let one = Probability::ONE.to_fixed_point() / Self::WEIGHT;
         self.loss = u64::from(self.loss).saturating_sub(one) as u32;

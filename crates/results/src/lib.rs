@@ -7,6 +7,16 @@
 //! - [`Moments`], [`mean`], [`mean_of`], [`median`], [`quantile_of`], [`quantile_of_sorted`], [`jain`], [`rank_correlation`]: numbers of numbers.
 //!
 //! Knows no protocol, no network, no file and no clock.
+//!
+//! ```
+//! use base::Duration;
+//! use results::LatencyRecorder;
+//!
+//! let mut latencies = LatencyRecorder::new();
+//! (1..=100).for_each(|millis| latencies.record(Duration::from_millis(millis)));
+//! let summary = latencies.summary().expect("there are latencies");
+//! assert!((summary.mean - 50.5).abs() < 1e-9 && (summary.p99 - 99.0).abs() < 0.1);
+//! ```
 
 mod by_retransmissions;
 mod histogram;

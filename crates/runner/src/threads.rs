@@ -34,6 +34,7 @@ pub fn run_jobs(
     stopped: &AtomicBool,
     finish: impl FnMut(Job, Results) -> Result<(), EngineError> + Send,
 ) -> Result<(), EngineError> {
+    plan.check_advisors()?;
     let threads = threads.min(jobs.len());
     let work = Work::new(plan, jobs, stopped, finish);
     std::thread::scope(|scope| {

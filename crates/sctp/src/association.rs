@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use base::{Instant, Origin};
 use bytes::Bytes;
-use recovery::{RecoveryPolicy, TimedEvent};
+use recovery::{Advice, AdviceError, PathId, PathView, RecoveryPolicy, TimedEvent};
 
 use self::application::Application;
 use self::in_use::InUse;
@@ -171,6 +171,7 @@ impl Association {
     // ---- the application's calls ---------------------------------------------------------------
 
     /// Removes and returns the next received message.
+    #[inline]
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Message> {
         let message = self.rx.as_mut()?.receive(now);
         match &message {
@@ -224,6 +225,20 @@ impl Association {
     /// Removes and returns the oldest recovery event; `unit` in it is a TSN's 64-bit extension.
     pub(crate) fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.tx.recovery_mut().poll_event()
+    }
+
+    /// Applies one advice of a policy outside.
+    pub(crate) fn advise(&mut self, now: Instant, advice: Advice) -> Result<(), AdviceError> {
+        if self.is_closed() {
+            return Err(AdviceError::Gone);
+        }
+        self.tx.recovery_mut().advise(now, advice)
+    }
+
+    /// State of a path with the lowest `most` of its units in flight, for [advice](recovery::Advice); `None` for an unknown
+    /// path.
+    pub fn path_view(&self, path: PathId, most: usize) -> Option<PathView> {
+        self.tx.recovery().view(path, most)
     }
 
     // ---- queries -------------------------------------------------------------------------------
@@ -325,6 +340,12 @@ impl Association {
 
     fn announce(&mut self, event: Event) {
         self.application.events().announce(event);
+    }
+
+    /// Whether there may be an event for the application: there is none after most inputs.
+    #[inline]
+    pub(crate) fn may_have_event(&self) -> bool {
+        self.application.has_event() || self.tx.has_abandoned()
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {

@@ -288,7 +288,9 @@ impl Endpoint {
     /// Updates the tables after an input: events, deadline, and possible data to send.
     fn settle(&mut self, id: AssociationId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
-        while let Some(event) = slot.association.poll_event() {
+        while slot.association.may_have_event()
+            && let Some(event) = slot.association.poll_event()
+        {
             self.events.push_back((id, event));
         }
         memory::note(&mut self.memory, id, slot);

@@ -64,7 +64,7 @@ pub enum Event {
     /// The peer did not perform a request: it denied it, was unable to, or had no need to. With
     /// [`ReconfigResult::REQUEST_IN_PROGRESS`] it had a request of its own: try again.
     ReconfigurationRefused {
-        /// What was requested of the peer.
+        /// The request to the peer.
         request: ReconfigurationRequest,
         /// The answer of the peer.
         result: ReconfigResult,
@@ -145,12 +145,18 @@ impl Events {
         if self.rest.as_ref().and_then(|rest| rest.back()).is_some_and(repeats) {
             return;
         }
-        let alone = self.first.is_none() && self.rest.is_none();
+        let alone = self.is_empty();
         match event {
             Event::Readable if alone => self.first = Some(Frequent::Readable),
             Event::Writable if alone => self.first = Some(Frequent::Writable),
             event => self.rest.get_or_insert_default().push_back(event),
         }
+    }
+
+    /// Whether there is no event.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none() && self.rest.is_none()
     }
 
     /// Removes and returns the next event. An empty queue has no allocation.
@@ -278,7 +284,7 @@ mod tests {
             order.iter().for_each(|event| events.announce(event.clone()));
             let told: Vec<Event> = core::iter::from_fn(|| events.pop()).collect();
             assert_eq!(told, order);
-            assert!(events.first.is_none() && events.rest.is_none());
+            assert!(events.is_empty());
         }
     }
 }

@@ -144,7 +144,7 @@ pub enum PathHeartbeats {
     AsAssociation,
     /// No heartbeats.
     Off,
-    /// Heartbeats at this interval.
+    /// Heartbeats on an idle path at this interval.
     Every(Duration),
 }
 
@@ -157,7 +157,7 @@ const LEAST_PER_PEER: usize = 64;
 pub struct EndpointOptions {
     /// SCTP port of all associations of the endpoint, other than 0.
     pub port: u16,
-    /// Whether it accepts associations.
+    /// Whether the endpoint accepts associations.
     pub listen: bool,
     /// Validity of a state cookie (Valid.Cookie.Life).
     pub cookie_life: Duration,
@@ -184,7 +184,8 @@ pub struct EndpointOptions {
     /// The first TSN of every association, for replays and for tests such as of wrapping numbers; `None`, the
     /// secure value, draws one for each: a number that an attacker can guess is half of a forged packet.
     pub initial_tsn: Option<Tsn>,
-    /// Which of several endpoints this is, if they are one to their peers; by default there is no other.
+    /// Place of this endpoint among several that share an address and SCTP port; by default there
+    /// is one.
     pub shard: Shard,
 }
 

@@ -26,9 +26,10 @@ pub enum PathState {
 pub struct SwitchoverPolicy {
     /// Condition under which a path is potentially failed, so that data leaves it before it is inactive.
     pub potentially_failed: PotentiallyFailed,
-    /// Consecutive errors of the primary path after which the path that carries data becomes the primary for good
-    /// (Primary.Switchover.Max.Retrans of RFC 7829, section 5). Values below the number that makes the primary path
-    /// potentially failed or inactive count as that number. `None`: data returns when the primary answers.
+    /// Consecutive errors of the primary path after which the path that carries data becomes the
+    /// primary path permanently (Primary.Switchover.Max.Retrans of RFC 7829, section 5). Values
+    /// below the number that makes the primary path potentially failed or inactive count as that
+    /// number. `None`: data returns when the primary answers.
     pub primary_switchover_after: Option<u8>,
     /// Data leaves a path whose round-trip time keeps rising, if another one is shorter; `None`: only losses count.
     pub rising_rtt: Option<RisingRtt>,
@@ -54,7 +55,7 @@ pub enum PotentiallyFailed {
 /// too. Copies leave only while they fit the other path's congestion window, and never enlarge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redundancy {
-    /// Condition for a copy.
+    /// Condition under which data is copied to other paths.
     pub when: RedundantWhen,
     /// Total number of paths; only working ones count.
     pub paths: u8,
@@ -95,7 +96,7 @@ impl SwitchoverPolicy {
         ..SwitchoverPolicy::TIMEOUTS
     };
 
-    /// Potentially failed on evidence.
+    /// Data leaves a path as soon as evidence makes it potentially failed.
     pub const EVIDENCE: SwitchoverPolicy = SwitchoverPolicy {
         potentially_failed: PotentiallyFailed::OnEvidence,
         ..SwitchoverPolicy::TIMEOUTS

@@ -1,4 +1,5 @@
-//! Certificates of an authority (RFC 5280): whom it says that a key belongs to, and until when.
+//! Verification of certificates that an authority signed (RFC 5280): the owner of a key, and the
+//! period of validity.
 
 use core::fmt;
 
@@ -14,18 +15,18 @@ use webpki::{EndEntityCert, Error, KeyUsage, anchor_from_trusted_cert};
 
 /// Authorities, and the peers that they vouch for.
 ///
-/// A peer's certificate must be signed by one of the authorities directly: DTLS hands over no chain, so an intermediate
-/// authority is listed itself. Signatures are ECDSA, of P-256 or P-384 with SHA-256 or SHA-384. Lists of revoked certificates
-/// are not asked for.
+/// A peer's certificate must be signed by one of the authorities directly: the DTLS crate passes on
+/// no chain, so that intermediate authorities have to be listed. Signatures are ECDSA, of P-256 or
+/// P-384 with SHA-256 or SHA-384. Revocation is not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority {
     anchors: Vec<TrustAnchor<'static>>,
-    /// Name or address that a server's certificate must have, as it was given and as it was understood; none for clients,
-    /// whatever their names.
+    /// Name or address that a server's certificate must have, as text and parsed; none for clients,
+    /// whose names are ignored.
     server: Option<(String, ServerName<'static>)>,
 }
 
-/// Reason for which a text is no list of authorities.
+/// Why a text is not a list of authorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthorityError {
     /// The text has no certificate in PEM.
@@ -68,7 +69,8 @@ impl Authority {
         Ok(Authority { anchors: anchors(pem)?, server: None })
     }
 
-    /// Whether a peer's certificate, in DER, is good at this time since 1970 (UTC); else what is wrong with it.
+    /// Verifies a peer's certificate, in DER, at this time since 1970 (UTC); the error says what is
+    /// wrong.
     pub(crate) fn judge(&self, certificate: &[u8], since_epoch: Duration) -> Result<(), String> {
         let der = CertificateDer::from(certificate);
         let leaf = EndEntityCert::try_from(&der).map_err(|error| self.explain(&error))?;
@@ -117,7 +119,7 @@ pub(crate) struct Certificate {
     pub(crate) key: Vec<u8>,
 }
 
-/// The first certificate of a text in PEM, if there is one.
+/// The first certificate in a PEM text, if it has one.
 pub(crate) fn first_certificate(pem: &str) -> Option<Result<Certificate, AuthorityError>> {
     let der = CertificateDer::pem_slice_iter(pem.as_bytes()).next()?;
     Some(der.map_err(|_| AuthorityError::Certificate(1)).and_then(|der| {

@@ -1,4 +1,4 @@
-//! A self-signed certificate for a P-256 key (RFC 5280): the few lines of DER that it takes.
+//! A self-signed certificate for a P-256 key (RFC 5280), in DER.
 
 use p256::ecdsa::signature::Signer;
 use p256::ecdsa::{DerSignature, SigningKey};
@@ -21,8 +21,9 @@ const ECDSA_WITH_SHA256: &[u8] = &[6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2];
 /// commonName (RFC 5280, appendix A).
 const COMMON_NAME: &[u8] = &[6, 3, 0x55, 4, 3];
 
-/// The certificate of `key` in DER with this serial number (an INTEGER's content), signed by the key itself. Without end of validity (RFC 5280, section 4.1.2.5), and
-/// always the same for one key: the signature is deterministic (RFC 6979), and so the fingerprint names the key.
+/// The certificate of `key` in DER with this serial number (an INTEGER's content), signed by the
+/// key itself. It never expires (RFC 5280, section 4.1.2.5), and is always the same for one key,
+/// since the signature is deterministic (RFC 6979), so that the fingerprint identifies the key.
 pub(crate) fn self_signed(key: &SigningKey, common_name: &str, serial: &[u8]) -> Vec<u8> {
     let algorithm = element(SEQUENCE, &[ECDSA_WITH_SHA256]);
     let common_name =

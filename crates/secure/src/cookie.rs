@@ -1,7 +1,8 @@
 //! Cookies that prove an address without state: a keyed hash of the address and of the client's random.
 //!
-//! The DTLS crate makes a cookie from a secret of its session. Here it is made from a secret of the host and the client's
-//! address instead, so that a session which is forgotten once it has answered can be made again, equal, for the answer.
+//! The DTLS crate makes a cookie from a secret of its session. Here it is made from a secret of the
+//! host and the client's address instead, so that a session that was discarded after its answer can
+//! be reconstructed identically when the cookie returns.
 
 use core::net::{IpAddr, SocketAddr};
 use std::cell::Cell;
@@ -16,11 +17,11 @@ use crate::signing::LateKeys;
 
 /// Bytes of a cookie.
 const COOKIE: usize = 32;
-/// How long cookies are made with one secret; each is good for once to twice as long.
+/// How long one secret is used for new cookies; each cookie is valid for once to twice as long.
 const LIFE: Duration = Duration::from_secs(60);
-/// The bit of a cookie's first byte that names its secret.
+/// The bit of a cookie's first byte that identifies its secret.
 const NAME: u8 = 1;
-/// Where a cookie keeps the padding of the ClientHello that it answers.
+/// Bytes of a cookie with the padding of the ClientHello that it answers.
 const PADDING: core::ops::Range<usize> = 1..3;
 
 /// The secret in use and the one before.
@@ -37,8 +38,8 @@ impl CookieSecrets {
         CookieSecrets { random, secrets, newest: 0, since: now }
     }
 
-    /// What the cookie for this ClientHello of the client at `remote` is made of: with a cookie that came back, what that one
-    /// says it was made of.
+    /// The binding of the cookie for this ClientHello of the client at `remote`; for a returned
+    /// cookie, the binding that it states.
     pub(crate) fn binding(
         &mut self,
         now: Instant,
@@ -77,7 +78,7 @@ fn draw(random: &mut RandomStream) -> [u8; COOKIE] {
     secret
 }
 
-/// What a cookie is made of, beside the client's random.
+/// Input of a cookie, in addition to the client's random.
 #[derive(Clone, Copy)]
 pub(crate) struct Binding {
     secret: [u8; COOKIE],
@@ -108,8 +109,8 @@ impl Binding {
 }
 
 thread_local! {
-    /// What the call into the DTLS crate that is under way on this thread makes cookies of: the crate's cryptography is
-    /// statics without a session.
+    /// The binding for cookies during the present call into the DTLS crate on this thread: the
+    /// crate's cryptography consists of statics without access to a session.
     static BINDING: Cell<Option<Binding>> = const { Cell::new(None) };
 }
 
@@ -121,13 +122,14 @@ pub(crate) fn bind<T>(binding: Binding, call: impl FnOnce() -> T) -> T {
     result
 }
 
-/// RustCrypto's cryptography, with cookies that can be bound to an address, and keys that are read late.
+/// RustCrypto's cryptography, with cookies that can be bound to an address, and keys that are
+/// parsed only when they sign.
 pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider { hmac_provider: &BoundHmac, key_provider: &LateKeys, ..default_provider() }
 }
 
-/// HMAC of the DTLS crate, which makes cookies of the binding if there is one. The crate calls `hmac_sha256` for cookies
-/// only, and derives keys with `hmac`.
+/// The DTLS crate's HMAC, which makes cookies from the binding if one is set. The crate calls
+/// `hmac_sha256` for cookies only, and derives keys with `hmac`.
 #[derive(Debug)]
 struct BoundHmac;
 

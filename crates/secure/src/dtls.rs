@@ -26,26 +26,27 @@ mod tests;
 
 /// Bytes of plaintext in a record (RFC 9147, section 4; RFC 8446, section 5.1).
 const RECORD: usize = 1 << 14;
-/// Time after which a client that is not through begins again, and attempts of it that an error may end: an attacker may have forged
-/// a message of the handshake in plaintext, after which the honest ones are not understood.
+/// Time after which a client starts an unfinished handshake again, and the number of attempts after
+/// errors: an attacker may have forged a plaintext handshake message, after which genuine ones
+/// cannot be processed.
 const ATTEMPT: Duration = Duration::from_secs(10);
 const ERRORS: u8 = 4;
 
-/// Packets that wait in the engine for the end of the handshake, if they overtake it. It keeps them in the queue of the handshake's
-/// datagrams, and fails when that is full.
+/// Packets that may wait in the engine if they overtake the end of the handshake. The engine keeps
+/// them in the queue of the handshake's datagrams, and fails when that is full.
 const EARLY: u8 = 8;
 
-/// Answer of a server to a stranger's ClientHello.
+/// A server's answer to the ClientHello of an address without a session.
 pub(crate) enum Accepted {
     /// A datagram with a cookie to return.
     Retry(Bytes),
-    /// A session with a client that receives at its address.
+    /// A session with a client that has proved its address.
     Session(Box<Dtls>),
 }
 
 /// A DTLS session of one path.
 pub struct Dtls {
-    /// None once the session is over, or until a client begins again.
+    /// None once the session has ended, or until a client begins again.
     engine: Option<dimpl::Dtls>,
     context: Context,
     role: Role,
@@ -55,14 +56,14 @@ pub struct Dtls {
     /// The stream of key exchanges of a seeded session.
     stream: Option<RandomStream>,
     state: State,
-    /// Presented by the peer and accepted; not yet proved while the session is handshaking.
+    /// The peer's accepted key; proved once the handshake has ended.
     presented: Option<Peer>,
     started: Instant,
     attempt: Attempt,
-    /// The end of the handshake, from its first datagram on.
+    /// Deadline of the handshake, set with its first datagram.
     deadline: Option<Instant>,
     timeout: Option<Instant>,
-    /// A server has answered a whole ClientHello, and when it did so last.
+    /// When a server last answered a whole ClientHello.
     greeted: Option<Instant>,
     /// Packets that overtook the handshake.
     early: u8,
@@ -70,13 +71,13 @@ pub struct Dtls {
     opened: VecDeque<Bytes>,
 }
 
-/// A client's attempts to get a handshake through.
+/// A client's handshake attempts.
 #[derive(Debug)]
 struct Attempt {
     number: u8,
     begun: Instant,
     errors: u8,
-    /// Error that ended the latest one.
+    /// Error that ended the latest attempt.
     error: Option<String>,
 }
 
@@ -121,22 +122,25 @@ impl Dtls {
         Ok(session)
     }
 
-    /// What [`Sealer::poll_transmit`] gave leaves only now: the time to its retransmission begins.
+    /// Notes that the datagram from [`Sealer::poll_transmit`] is sent only now: its retransmission
+    /// timer starts at `now`.
     pub fn note_held_up(&mut self, now: Instant) {
         self.clock.note_held_up(now);
         self.drive(now, |_| Ok(()));
     }
 
-    /// Whether [`Sealer::poll_opened`] has something.
+    /// Whether [`Sealer::poll_opened`] has a packet.
     pub(crate) fn has_opened(&self) -> bool {
         !self.opened.is_empty()
     }
 
-    /// A server's answer to the ClientHello of a stranger, whose address `binding` names. Without a cookie the answer is a
-    /// datagram, and nothing is kept; with the right one it is a session. None: the ClientHello, or its cookie, is wrong.
+    /// A server's answer to the ClientHello from the address in `binding`, without a session so
+    /// far. Without a cookie the answer is a datagram, and no state is kept; with a valid one it is
+    /// a session. None if the ClientHello or its cookie is invalid.
     ///
-    /// The session that sent the cookie is gone. It is made again from the first ClientHello, which is the second without its
-    /// cookie, and makes the same answer again, since what the cookie is made of is the host's.
+    /// The session that sent the cookie was discarded. It is reconstructed from the first
+    /// ClientHello, which is the second without its cookie, and repeats the same answer, since the
+    /// cookie depends only on the host.
     pub(crate) fn accept(
         context: &Context,
         trust: Arc<Trust>,
@@ -164,7 +168,7 @@ impl Dtls {
         goes_on.then(|| Accepted::Session(Box::new(session)))
     }
 
-    /// Calls the engine, then collects what it has to say.
+    /// Calls the engine, then collects its output.
     fn drive(
         &mut self,
         now: Instant,
@@ -190,8 +194,8 @@ impl Dtls {
         }
     }
 
-    /// Moves the engine's output to the queues. Datagrams leave only after the peer's certificate, if there is one among
-    /// the output, has been accepted: a peer that is refused gets no answer.
+    /// Moves the engine's output to the queues. Datagrams leave only after the peer's certificate,
+    /// if there is one among the output, has been accepted: a rejected peer gets no answer.
     fn collect(&mut self, now: Instant, engine: &mut dimpl::Dtls) -> Result<(), Failure> {
         // The engine panics if a certificate does not fit, which comes in at most this many bytes. Afterwards there are records,
         // which need no memory of the heap.
@@ -239,21 +243,21 @@ impl Dtls {
         Ok(())
     }
 
-    /// Whether this end may send another first ClientHello. A server of ours takes it; others may not.
+    /// Whether this end may send another first ClientHello. Our server accepts it; others may not.
     fn is_beginner(&self) -> bool {
         self.role == Role::Client
             && self.state == State::Handshaking
             && self.context.settings().versions == Versions::Only13
     }
 
-    /// Whether an error costs the handshake no more than time.
+    /// Whether the handshake may start again after an error.
     fn may_begin_anew(&self, now: Instant) -> bool {
         self.is_beginner()
             && self.attempt.errors < ERRORS
             && self.deadline.is_some_and(|deadline| now < deadline)
     }
 
-    /// A client begins another attempt.
+    /// Starts a client's next attempt.
     fn begin_anew(&mut self, now: Instant) {
         let number = self.attempt.number.saturating_add(1);
         self.clock = EngineClock::new(self.context.settings().linear_retransmissions, now);
@@ -264,12 +268,13 @@ impl Dtls {
         (self.attempt.number, self.attempt.begun, self.presented) = (number, now, None);
     }
 
-    /// Whether a client's attempt has lasted so long that another one is better.
+    /// Whether a client's attempt has lasted so long that it should start again.
     fn is_stuck(&self, now: Instant) -> bool {
         self.is_beginner() && now.since(self.attempt.begun) >= ATTEMPT
     }
 
-    /// A record in plaintext can be forged: true for those with which an engine may be trusted.
+    /// Whether a datagram may reach the engine: plaintext records can be forged, and some would end
+    /// the handshake.
     fn takes(&self, now: Instant, datagram: &[u8]) -> bool {
         let handshaking = self.state == State::Handshaking;
         if self.context.settings().versions != Versions::Only13 {
@@ -290,7 +295,7 @@ impl Dtls {
         !plaintext::holds_any(datagram) || again()
     }
 
-    /// Forgets the engine and its keys.
+    /// Drops the engine and its keys.
     fn end(&mut self, state: State) {
         self.engine = None;
         self.timeout = None;
@@ -391,7 +396,8 @@ impl Sealer for Dtls {
     }
 }
 
-/// Whether a datagram begins with a record that has the keys of packets: those of epoch 3 in DTLS 1.3, content type 23 in 1.2.
+/// Whether a datagram begins with a record under the keys of application data: those of epoch 3 in
+/// DTLS 1.3, content type 23 in 1.2.
 fn holds_packet(datagram: &[u8]) -> bool {
     matches!(datagram, [first, ..] if *first == 23 || *first & 0xe3 == 0x23)
 }

@@ -1,4 +1,4 @@
-//! Fingerprints of certificates, as SDP and ssh write them.
+//! Fingerprints of certificates, in the forms of SDP and ssh.
 
 use core::fmt;
 use core::str::FromStr;
@@ -19,7 +19,8 @@ impl Fingerprint {
         Fingerprint(Sha256::digest(der).into())
     }
 
-    /// The fingerprint as machines know it: its first half, which is as hard to forge for another key as 128 bits are.
+    /// The fingerprint in the form of machines: its first 128 bits, which another key matches with
+    /// negligible probability.
     pub fn origin(&self) -> Origin {
         let mut half = [0; 16];
         half.copy_from_slice(&self.0[..16]);
@@ -45,7 +46,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// A text that is no fingerprint.
+/// Error for a text that is not a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseFingerprintError;
 

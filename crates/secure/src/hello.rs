@@ -13,7 +13,8 @@ const COOKIE: usize = 44;
 /// Number of the extension with padding (RFC 7685).
 const PADDING: usize = 21;
 
-/// Whether a datagram asks for a session, as far as its first bytes show: all others belong to one.
+/// Whether a datagram begins with a ClientHello, by its first bytes: all other datagrams belong to
+/// a session.
 pub fn asks_for_session(datagram: &[u8]) -> bool {
     datagram.first() == Some(&HANDSHAKE) && datagram.get(RECORD) == Some(&CLIENT_HELLO)
 }
@@ -27,10 +28,10 @@ impl Padding {
     const NONE: Padding = Padding(u16::MAX);
 }
 
-/// A ClientHello that came whole in the first record of a datagram.
+/// A complete ClientHello in the first record of a datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientHello<'a> {
-    /// From the version to the last extension.
+    /// Bytes from the version to the last extension.
     body: &'a [u8],
     /// Cookie of DTLS 1.2, its length before it; in DTLS 1.3 a length of zero.
     legacy_cookie: (usize, usize),
@@ -41,7 +42,8 @@ pub(crate) struct ClientHello<'a> {
 }
 
 impl<'a> ClientHello<'a> {
-    /// The ClientHello at the start of `datagram`; none if there is another message, a fragment or rubbish.
+    /// The ClientHello at the start of `datagram`; none for another message, a fragment or invalid
+    /// bytes.
     pub(crate) fn parse(datagram: &'a [u8]) -> Option<ClientHello<'a>> {
         let [HANDSHAKE, 0xfe, _, 0, 0, ..] = datagram else { return None };
         let record = datagram.get(RECORD..RECORD + number(datagram, RECORD - 2, 2)?)?;

@@ -1,4 +1,4 @@
-//! The key by which a host is known, and the certificate that shows it.
+//! The key that identifies a host, and its certificate.
 
 use core::fmt;
 
@@ -15,22 +15,22 @@ use crate::fingerprint::Fingerprint;
 const NAME: &str = "thinstream";
 const SERIAL: &[u8] = &[1];
 
-/// An ECDSA P-256 key and its certificate: a self-signed one, which follows from the key alone, so that the key is all there is
-/// to keep, or one that an authority signed.
+/// An ECDSA P-256 key and its certificate: a self-signed one, which follows from the key alone, so
+/// that only the key has to be stored, or one that an authority signed.
 #[derive(Clone)]
 pub struct Identity {
     key: SigningKey,
     certificate: Vec<u8>,
 }
 
-/// Reason for which a text is no identity.
+/// Why a text is not an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityError {
-    /// There is no key that can be used.
+    /// The text has no usable key.
     Key,
     /// The certificate cannot be read.
     Certificate,
-    /// The certificate is another key's.
+    /// The certificate belongs to another key.
     OtherKey,
 }
 
@@ -53,8 +53,8 @@ impl fmt::Display for IdentityError {
 impl core::error::Error for IdentityError {}
 
 impl Identity {
-    /// A new identity. `random` decides the key: seed it with 256 bits of the system's randomness, except in tests and in
-    /// virtual time.
+    /// A new identity. `random` determines the key: seed it with 256 bits of the system's
+    /// randomness, except in tests and in virtual time.
     pub fn generate(random: &mut RandomStream) -> Identity {
         loop {
             let mut scalar = [0; 32];
@@ -66,8 +66,9 @@ impl Identity {
         }
     }
 
-    /// Parses the text that [`Identity::to_pem`] returns; other PKCS #8 keys for P-256 are read, too. With certificates beside
-    /// the key the first of them is the identity's, as an authority signed it; others are skipped.
+    /// Parses the text that [`Identity::to_pem`] returns; other PKCS #8 keys for P-256 are read,
+    /// too. If the text has certificates, the first one becomes the identity's, as signed by an
+    /// authority; others are skipped.
     pub fn from_pem(text: &str) -> Result<Identity, IdentityError> {
         const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
         let from = text.find(BEGIN).ok_or(IdentityError::Key)?;
@@ -92,9 +93,10 @@ impl Identity {
         Identity { key, certificate }
     }
 
-    /// This identity with a certificate whose serial number is its key's alone: Firefox takes no second certificate with the name and the
-    /// serial number of another (RFC 5280, section 4.1.2.2), so that it would connect to one server only. The certificate of an authority
-    /// stays. The fingerprint is another; between endpoints, which list fingerprints, serial numbers do not matter.
+    /// This identity with a certificate whose serial number is derived from its key: Firefox
+    /// rejects a second certificate with the name and the serial number of another (RFC 5280,
+    /// section 4.1.2.2), and would connect to one server only. A certificate from an authority is
+    /// kept. The fingerprint changes.
     pub fn for_browsers(self) -> Identity {
         if self.certificate != self_signed(&self.key, NAME, SERIAL) {
             return self;
@@ -106,8 +108,8 @@ impl Identity {
         Identity { certificate: self_signed(&self.key, NAME, &serial), ..self }
     }
 
-    /// The private key in PEM (PKCS #8), without a certificate, as it is kept in a file that only its owner may read. The text
-    /// is not wiped from memory.
+    /// The private key in PEM (PKCS #8), without a certificate, for a file that only its owner may
+    /// read. The text is not wiped from memory.
     pub fn to_pem(&self) -> Result<String, IdentityError> {
         let text =
             self.secret_key().to_pkcs8_pem(LineEnding::LF).map_err(|_| IdentityError::Key)?;

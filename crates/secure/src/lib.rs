@@ -7,6 +7,20 @@
 //! - [`Sessions`]: all sessions of a host, by address; [`Secured`] is a machine below which they are.
 //!
 //! Files, sockets and clocks belong to the caller: keys, lists and certificates come and go as text and bytes.
+//!
+//! ```
+//! use base::{Purpose, RandomStream};
+//! use secure::{Identity, Trust};
+//!
+//! let identity = Identity::generate(&mut RandomStream::from_secret([7; 32]));
+//! let kept = identity.to_pem()?;
+//! assert_eq!(Identity::from_pem(&kept)?.fingerprint(), identity.fingerprint());
+//! // A peer is known by its fingerprint, as with ssh.
+//! let trust = Trust::from(identity.fingerprint());
+//! let stranger = Identity::generate(&mut RandomStream::new(1, Purpose("stranger", 0)));
+//! assert!(trust.judge(identity.fingerprint()).is_ok() && trust.judge(stranger.fingerprint()).is_err());
+//! # Ok::<(), secure::IdentityError>(())
+//! ```
 
 mod authority;
 mod certificate;

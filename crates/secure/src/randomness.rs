@@ -1,4 +1,4 @@
-//! Where a session's secrets come from, and the key exchange whose secrets a seed decides.
+//! Sources of a session's secrets, and the key exchange with seeded secrets.
 
 use std::cell::Cell;
 
@@ -9,19 +9,20 @@ use x25519_dalek::{PublicKey, StaticSecret};
 
 use crate::cookie::provider;
 
-/// Where the secrets of a session come from.
+/// Source of a session's secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Randomness {
     /// The system's randomness.
     System,
-    /// A seed that decides every byte, for virtual time and tests only: a session with a known seed is readable by all.
-    /// Each session needs a seed of its own.
+    /// A seed that determines every byte, for virtual time and tests only: a session with a known
+    /// seed has no secrecy. Each session needs a different seed.
     Seeded(u64),
 }
 
 thread_local! {
-    /// The stream of the seeded session whose call into the DTLS crate is under way on this thread. The crate's key exchange
-    /// groups are statics without a session, so the session lends its stream for the length of a call.
+    /// The stream of the seeded session during its call into the DTLS crate on this thread. The
+    /// crate's key exchange groups are statics without a session, so the session lends its stream
+    /// for the length of a call.
     static LENT: Cell<Option<RandomStream>> = const { Cell::new(None) };
 }
 

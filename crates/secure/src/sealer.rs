@@ -1,4 +1,4 @@
-//! The contract of an encrypted session on one path.
+//! The interface of an encrypted session on one path.
 
 use core::fmt;
 
@@ -22,24 +22,25 @@ pub struct Peer {
 /// Progress of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The handshake is under way; nothing is opened or sealed.
+    /// The handshake is in progress; no packet is opened or sealed.
     Handshaking,
     /// Both ends are authenticated and packets pass.
     Open(Peer),
     /// One of the ends has closed the session.
     Closed,
-    /// The session ended without a close. Neither reason nor end is reported to the peer.
+    /// The session ended without a close. The peer is not notified.
     Failed(Failure),
 }
 
-/// Reason for which a session failed.
+/// Why a session failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The peer's key is not one that this side accepts.
     Refused(Refusal),
     /// The handshake did not finish within this time of its first packet, or within its retransmissions.
     TimedOut(Duration),
-    /// ICMP reports that no socket listens at the peer's address: of every datagram for two seconds.
+    /// For two seconds ICMP reported for every datagram that no socket listens at the peer's
+    /// address.
     NobodyThere,
     /// The peer, or an attacker on the path, broke the protocol; the text is the DTLS crate's.
     Protocol(String),
@@ -64,14 +65,14 @@ impl fmt::Display for Failure {
 
 impl core::error::Error for Failure {}
 
-/// Reason for which a packet was not sealed.
+/// Why a packet was not sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotSealed {
     /// The session is not [`State::Open`].
     NotOpen,
-    /// The packet has more bytes than a record takes.
+    /// The packet is longer than a record's plaintext may be.
     TooLong {
-        /// Bytes of plaintext that a record takes.
+        /// Most bytes of plaintext in a record.
         limit: usize,
     },
 }
@@ -108,10 +109,10 @@ pub trait Sealer {
     /// Output: when to call [`Sealer::handle_timeout`] next.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// Seals a packet into one datagram of its own, which [`Sealer::poll_transmit`] returns.
+    /// Seals a packet into one datagram, which [`Sealer::poll_transmit`] returns.
     fn seal(&mut self, now: Instant, packet: &[u8]) -> Result<(), NotSealed>;
 
-    /// Closes the session: the peer is told if the session was open.
+    /// Closes the session, and notifies the peer if the session was open.
     fn close(&mut self, now: Instant);
 
     /// Progress of the session.

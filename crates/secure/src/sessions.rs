@@ -1,7 +1,8 @@
-//! The sessions of a host, between the network and a machine that knows nothing of them.
+//! The sessions of a host, between the network and a machine that does not know of encryption.
 
 mod limits;
 mod migration;
+mod moves;
 mod outgoing;
 mod sent;
 mod session;
@@ -29,17 +30,19 @@ use crate::randomness::Randomness;
 use crate::sealer::{Peer, Sealer, State};
 use crate::trust::Trust;
 
-/// Notices that are kept for the application; beyond them the oldest go.
+/// Most notices kept for the application; the oldest are dropped first.
 const NOTICES: usize = 1024;
-/// Peers to which sessions began here that are known by their key once their sessions are over.
+/// Most peers to which this side began sessions whose keys are remembered after the sessions have
+/// ended.
 const DIALLED: usize = 4096;
-/// First byte of a record in plaintext at most; those of ciphertext in DTLS 1.3 are greater (RFC 9147, section 4.1).
+/// Largest first byte of a plaintext record; those of ciphertext in DTLS 1.3 are greater (RFC 9147,
+/// section 4.1).
 const PLAINTEXT: u8 = 31;
 
-/// Told of each packet of the machine that is sealed, and of the datagram in which it leaves.
+/// Callback for each sealed packet of the machine, with the datagram in which it is sent.
 pub type SealWatch = Box<dyn FnMut(&[u8], &Bytes) + Send>;
 
-/// Where the secrets of all sessions come from.
+/// Source of the secrets of all sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
     /// The system's randomness.
@@ -66,20 +69,20 @@ pub struct Sessions {
     secrets: Secrets,
     random: RandomStream,
     cookies: CookieSecrets,
-    /// Peers that may begin; none accepts none.
+    /// Peers that may begin a session; `None` accepts no peer.
     accepted: Option<Arc<Trust>>,
     table: Table,
     /// Peers with an open session, and those to whom sessions began here.
     known: BTreeMap<Origin, Known>,
-    /// Handshakes that peers began, the oldest first.
+    /// Handshakes begun by peers, the oldest first.
     half_open: BTreeSet<(Instant, SessionId)>,
     half_open_per_host: BTreeMap<Host, usize>,
-    /// The machine's packet, of which the memory is used again.
+    /// The machine's packet, whose memory is reused.
     packet: Packet,
     outgoing: VecDeque<(Transmit, Bytes)>,
     outgoing_bytes: usize,
     notices: VecDeque<Notice>,
-    /// No session goes on once the machine has nothing more to send.
+    /// Whether all sessions close once the machine has nothing more to send.
     closing: bool,
     stats: SessionStats,
     watch: Option<SealWatch>,
@@ -90,7 +93,7 @@ struct Known {
     peer: Peer,
     /// Open sessions.
     sessions: usize,
-    /// The round trip of a session that began here.
+    /// Round trip of a session that this side began.
     dialled: Option<Duration>,
 }
 
@@ -151,22 +154,23 @@ impl Sessions {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Peers that may begin a session from now on; none accepts none. Sessions that exist go on.
+    /// Sets the peers that may begin a session from now on; `None` accepts no peer. Existing
+    /// sessions go on.
     pub fn accept(&mut self, trust: Option<Trust>) {
         self.accepted = trust.map(Arc::new);
     }
 
-    /// Tells `watch` of all that is sealed from now on.
+    /// Calls `watch` for all packets sealed from now on.
     pub fn watch(&mut self, watch: SealWatch) {
         self.watch = Some(watch);
     }
 
-    /// Sets a session up with the peer at `remote`, if its key is one of `trust`, from the address `local` or from any. A
-    /// [`Notice`] says what became of it. Where a session is under way or open there already nothing is done:
-    /// [`Sessions::peer_at`] reports an open one.
+    /// Sets a session up with the peer at `remote`, if its key is one of `trust`, from the address
+    /// `local` or from any. A [`Notice`] reports the result. If a session is in progress or open
+    /// there already, the call has no effect: [`Sessions::peer_at`] reports an open one.
     ///
     /// # Errors
-    /// Times with which no session can begin.
+    /// Invalid timeouts.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -197,17 +201,17 @@ impl Sessions {
         self.known.get(&origin).map_or(0, |known| known.sessions)
     }
 
-    /// All sessions close once the machine has nothing more to send: peers are told.
+    /// Closes all sessions, and notifies peers, once the machine has nothing more to send.
     pub fn close(&mut self) {
         self.closing = true;
     }
 
-    /// Output: the next notice for the application, of the newest 1,024.
+    /// Output: the next notice for the application. The newest 1,024 are kept.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
-    /// `now` as time since 1970 (UTC), as far as [`Settings::epoch`](crate::Settings::epoch) says.
+    /// `now` as time since 1970 (UTC), by [`Settings::epoch`](crate::Settings::epoch).
     pub fn since_epoch(&self, now: Instant) -> Duration {
         self.context.settings().epoch + now.since(Instant::ZERO)
     }
@@ -217,7 +221,7 @@ impl Sessions {
         self.stats
     }
 
-    /// Sessions that exist, those under handshake included.
+    /// Number of sessions, including those in a handshake.
     pub fn len(&self) -> usize {
         self.table.len()
     }
@@ -227,7 +231,8 @@ impl Sessions {
         self.table.len() == 0
     }
 
-    /// Handshakes under way that peers began, which have proved their address and nothing else.
+    /// Number of handshakes in progress that peers began; these peers have proved only their
+    /// address.
     pub fn half_open(&self) -> usize {
         self.half_open.len()
     }
@@ -239,7 +244,7 @@ impl Sessions {
 
     // ---- a machine's calls, with the machine lent ----------------------------------------------
 
-    /// Input: a datagram arrived. Packets that it brings go to `machine`, which need not verify them again.
+    /// Input: a datagram arrived. Its packets go to `machine`, which need not verify them again.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -260,8 +265,9 @@ impl Sessions {
         self.stats.bytes_received += bytes.len() as u64;
     }
 
-    /// Input: an ICMP message arrived. Believed if it quotes enough of a datagram of a session of this side's: then the packet
-    /// in it is quoted to the machine, or the session learns that no socket listens.
+    /// Input: an ICMP message arrived. Accepted if it quotes enough of a datagram of a session that
+    /// this side began: then the machine gets the report about the packet in it, or the session the
+    /// report that no socket listens.
     pub fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>, machine: &mut impl Machine) {
         let at = self.table.at(Route { remote: icmp.remote, local: None });
         let proof = |id: &SessionId| Some((*id, self.table.get(*id)?.proof(icmp.quoted)?));
@@ -326,7 +332,7 @@ impl Sessions {
 
     // ---- packets in ----------------------------------------------------------------------------
 
-    /// Hands a datagram to a session, and what it brings to the machine; whether it brought a packet.
+    /// Passes a datagram to a session, and its packets to the machine; returns whether it had any.
     fn give(
         &mut self,
         now: Instant,
@@ -349,8 +355,9 @@ impl Sessions {
         opened
     }
 
-    /// Where several sessions are at an address, as after a restart of the peer: ciphertext belongs to an open one as long as
-    /// one opens it, plaintext to those under handshake.
+    /// Passes a datagram to one of several sessions at an address, as after a restart of the peer:
+    /// ciphertext goes to an open session that can decrypt it, plaintext to sessions in a
+    /// handshake.
     fn give_to_several(
         &mut self,
         now: Instant,
@@ -385,7 +392,7 @@ impl Sessions {
 
     // ---- after an input of a session -----------------------------------------------------------
 
-    /// Takes what a session has to send and to tell, and its next deadline; forgets it if it is over.
+    /// Collects a session's datagrams, notices and next deadline; removes it if it has ended.
     fn settle(&mut self, now: Instant, id: SessionId) {
         self.note_opening(now, id);
         self.table.list(id, &self.limits);
@@ -405,7 +412,7 @@ impl Sessions {
         self.remove(id);
     }
 
-    /// If the session has opened: tells the application, and ends the sessions whose place it takes.
+    /// If the session has opened, notifies the application, and ends the sessions that it replaces.
     fn note_opening(&mut self, now: Instant, id: SessionId) {
         let Some(session) = self.table.get_mut(id) else { return };
         if !session.take_opening(now) {
@@ -422,7 +429,10 @@ impl Sessions {
                 other != id && session.role == role && session.is_with(Some(origin))
             });
             if replaced {
-                self.remove(other);
+                let old = self.take_out(other);
+                if let Some((session, old)) = self.table.get_mut(id).zip(old) {
+                    session.replace(&old);
+                }
             }
         }
         self.note(Notice::Opened { remote: route.remote, role, peer });

@@ -1,4 +1,5 @@
-//! Keys that are read when they sign: a session that only sends a stranger its cookie signs nothing, and reads no key.
+//! Keys that are parsed only when they sign: a session that only sends a cookie does not sign, and
+//! parses no key.
 
 use core::fmt;
 
@@ -6,7 +7,7 @@ use dimpl::CryptoError;
 use dimpl::crypto::rust_crypto::default_provider;
 use dimpl::crypto::{Buf, HashAlgorithm, KeyProvider, SignatureAlgorithm, SigningKey};
 
-/// Takes any key for one of ECDSA P-256, as those of an identity are.
+/// Assumes that every key is ECDSA P-256, as those of an identity are.
 #[derive(Debug)]
 pub(crate) struct LateKeys;
 

@@ -10,18 +10,18 @@ use crate::fingerprint::Fingerprint;
 
 /// The peers that a session accepts.
 ///
-/// The key is the identity: validity and names of a certificate are ignored, as ssh and WebRTC do it (RFC 8827, section 5.1),
-/// and no clock is asked, except where an authority vouches for them.
+/// The key is the identity: validity and names of a certificate are ignored, as ssh and WebRTC do
+/// it (RFC 8827, section 5.1), and no clock is needed, except with an authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Anybody: packets are encrypted, and who the peer is shows afterwards. For servers of unknown clients; as a client it
-    /// stops no attacker on the path.
+    /// Any key: packets are encrypted, and the peer's key is known afterwards. For servers of
+    /// unknown clients; used by a client it stops no attacker on the path.
     Any,
     /// Peers with one of these fingerprints.
     Listed(BTreeSet<Fingerprint>),
     /// The peer known by this name; a name that is not known yet accepts any key, once.
     FirstUse {
-        /// Name under which the user addresses the peer: a host and a port, say.
+        /// Name by which the user addresses the peer, such as a host and a port.
         name: String,
         /// The peers known so far.
         known: PeerList,
@@ -30,7 +30,7 @@ pub enum Trust {
     Authority(Authority),
 }
 
-/// Reason for which a peer's key was not accepted.
+/// Why a peer's key was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The key is not listed.
@@ -42,14 +42,15 @@ pub enum Refusal {
         /// Fingerprint that the peer presented.
         presented: Fingerprint,
     },
-    /// The certificate is not good for what the authorities vouch for.
+    /// No authority has signed the certificate for this peer and time.
     Certificate {
         /// Fingerprint that the peer presented.
         presented: Fingerprint,
         /// What is wrong with the certificate.
         reason: String,
     },
-    /// The name could not be written in a line of known peers: it is empty or has blanks, or begins with `#`.
+    /// The name cannot be written to a line of known peers: it is empty, has blanks, or begins with
+    /// `#`.
     BadName(String),
 }
 
@@ -76,7 +77,7 @@ impl fmt::Display for Refusal {
 impl core::error::Error for Refusal {}
 
 impl Refusal {
-    /// The key that the peer presented; none if its name was at fault.
+    /// The key that the peer presented; none if the name was invalid.
     pub fn presented(&self) -> Option<Fingerprint> {
         match self {
             Refusal::NotListed(presented)
@@ -101,8 +102,8 @@ impl From<Fingerprint> for Trust {
 }
 
 impl Trust {
-    /// The verdict about a certificate in DER at this time since 1970 (UTC): accepted, perhaps with a line to add to the known
-    /// peers, or refused.
+    /// Accepts or refuses a certificate in DER at this time since 1970 (UTC); returns the line to
+    /// add to the known peers, if any.
     ///
     /// # Errors
     /// Why it is refused.
@@ -121,7 +122,7 @@ impl Trust {
         }
     }
 
-    /// This trust once a peer has proved that this is its key: a name that was not known is known from then on.
+    /// This trust after a peer has proved this key: an unknown name becomes known.
     #[must_use]
     pub fn after(self, proved: Fingerprint) -> Trust {
         match self {
@@ -133,7 +134,8 @@ impl Trust {
         }
     }
 
-    /// As [`Trust::judge_certificate`], by the fingerprint alone, which tells an authority nothing.
+    /// As [`Trust::judge_certificate`], by the fingerprint alone, which an authority always
+    /// refuses.
     ///
     /// # Errors
     /// Why it is refused.
@@ -156,7 +158,8 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('#') && !name.contains(char::is_whitespace)
 }
 
-/// Names and fingerprints of peers, one of each per line, in the files of authorised and of known peers alike.
+/// Names and fingerprints of peers, one of each per line: the format of files of authorised and of
+/// known peers.
 ///
 /// A line is a name without blanks, blanks, and a fingerprint. Empty lines and lines that begin with `#` are skipped. A
 /// name may have several keys.
@@ -179,7 +182,8 @@ impl fmt::Display for PeerListError {
 impl core::error::Error for PeerListError {}
 
 impl PeerList {
-    /// Parses a list. One bad line refuses all of it: a key that silently drops out would surprise.
+    /// Parses a list. One invalid line makes the whole list invalid, so that no key is ignored
+    /// silently.
     pub fn parse(text: &str) -> Result<PeerList, PeerListError> {
         let mut peers = PeerList::default();
         for (index, line) in text.lines().enumerate() {
@@ -200,7 +204,7 @@ impl PeerList {
         self.0.contains_key(name)
     }
 
-    /// Trust in every peer of the list, whatever its name: a file of authorised peers.
+    /// Trust in every peer of the list, under any name: a file of authorised peers.
     pub fn authorised(&self) -> Trust {
         Trust::Listed(self.0.values().flatten().copied().collect())
     }

@@ -9,6 +9,19 @@
 //! - [`schedulers`]: a thin stream beside a bulk transfer over one association, under each stream scheduler.
 //!
 //! [`register`] makes the studies known to plans.
+//!
+//! ```
+//! use lab::plan::{Plan, Size};
+//!
+//! studies::register();
+//! let all = lab::experiments::all();
+//! let section5 = all.iter().find(|one| one.name == "rto-wlan/section5").expect("a plan");
+//! let plan = Plan::parse(section5.text, Size::Small, None)?;
+//! // One of its runs; `runner` does all of them on several threads.
+//! let results = lab::engine::run_cell(&plan, lab::engine::jobs(&plan)[0])?;
+//! assert!(!results.rows.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod form;
 pub mod partial_order;

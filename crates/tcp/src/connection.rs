@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use base::Instant;
 use bytes::Bytes;
-use recovery::TimedEvent;
+use recovery::{Advice, AdviceError, PathId, PathView, TimedEvent};
 
 use self::echoes::Echoes;
 use self::events::Pending;
@@ -394,6 +394,19 @@ impl Connection {
     /// Removes and returns the oldest recovery event.
     pub(crate) fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.tx.recovery_mut().poll_event()
+    }
+
+    /// Applies one advice of a policy outside.
+    pub(crate) fn advise(&mut self, now: Instant, advice: Advice) -> Result<(), AdviceError> {
+        if self.state == State::Closed {
+            return Err(AdviceError::Gone);
+        }
+        self.tx.recovery_mut().advise(now, advice)
+    }
+
+    /// State of the path with the lowest `most` units in flight, for [advice](recovery::Advice); `None` for an unknown path.
+    pub fn path_view(&self, path: PathId, most: usize) -> Option<PathView> {
+        self.tx.recovery().view(path, most)
     }
 
     /// Removes and returns the next event.

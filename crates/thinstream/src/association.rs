@@ -41,8 +41,8 @@ use crate::stash::Reader;
 /// An association with a peer.
 ///
 /// Clones are handles to the same association; any number of tasks may send and receive at the same
-/// time, and each message is received once. When the last handle is gone, an association that is not
-/// over is aborted: call [`shutdown`](Association::shutdown) first, so that what was sent arrives.
+/// time, and each message is received once. Dropping the last handle aborts an association that has
+/// not ended: call [`shutdown`](Association::shutdown) first, so that sent messages arrive.
 #[derive(Clone, Debug)]
 pub struct Association {
     handle: Arc<Handle>,
@@ -51,12 +51,12 @@ pub struct Association {
 #[derive(Debug)]
 struct Handle {
     driver: Arc<Driver>,
-    /// The shard of the association.
+    /// The shard of the endpoint that runs the association.
     shard: Arc<Shared<Node>>,
     ticket: Ticket,
-    /// Where the peer was at first.
+    /// The peer's address at the set-up.
     remote: SocketAddr,
-    /// What it was opened with, if this side opened it.
+    /// Peer and options of the set-up; none if the peer opened the association.
     opened: Option<Box<(PeerAddress, AssociationOptions)>>,
 }
 
@@ -67,7 +67,7 @@ impl Drop for Handle {
 }
 
 impl Association {
-    /// One that a peer opened.
+    /// A handle to an association that the peer opened.
     pub(crate) fn new(
         (driver, shard): (Arc<Driver>, Arc<Shared<Node>>),
         ticket: Ticket,
@@ -82,7 +82,8 @@ impl Association {
         Arc::ptr_eq(&self.handle.shard, shard)
     }
 
-    /// INIT is on its way to `peer`.
+    /// A handle to an association that this side opens: INIT to `peer` has been sent or is about to
+    /// be.
     pub(crate) fn open(
         driver: &Arc<Driver>,
         peer: PeerAddress,
@@ -116,12 +117,14 @@ impl Association {
         Ok(Association { handle: Arc::new(Handle { driver, shard, ticket, remote, opened }) })
     }
 
-    /// Sets up an association to `peer`, encrypted, with a socket and a fresh key of its own. To have several local
-    /// addresses, a key that lasts, or no encryption, see [`Endpoint::bind_all`](crate::Endpoint::bind_all).
+    /// Sets up an association to `peer`, encrypted, with a socket and a fresh key of its own. For
+    /// several local addresses, a permanent key, or no encryption see
+    /// [`Endpoint::bind_all`](crate::Endpoint::bind_all).
     ///
-    /// The peer is a [`PeerAddress`], or what becomes one: `("game.example:9899", fingerprint)`. The addresses of a name are
-    /// tried one after the other, IPv6 and IPv4 in turn, 250 ms apart or as soon as one fails, and the first that answers is
-    /// taken (RFC 8305). A peer that never answers fails after half a minute:
+    /// The peer is a [`PeerAddress`], or a value that converts to one:
+    /// `("game.example:9899", fingerprint)`. The addresses of a name are tried one after the other,
+    /// IPv6 and IPv4 in turn, 250 ms apart or as soon as one fails, and the first that answers is
+    /// used (RFC 8305). Without an answer the attempt fails after half a minute;
     /// [`connect_timeout`](Association::connect_timeout) has another limit.
     ///
     /// Dropping the future gives the attempt up.
@@ -136,7 +139,8 @@ impl Association {
         reach::reach(peer.into(), |_| true, attempt).await
     }
 
-    /// As [`connect`](Association::connect), which has this time, the lookup of a name included.
+    /// Like [`connect`](Association::connect), with a limit of time that includes the lookup of a
+    /// name.
     ///
     /// # Errors
     /// See [`ConnectError`]; [`ConnectError::TimedOut`] once the time has passed.
@@ -149,7 +153,7 @@ impl Association {
         reach::within(timeout, peer.to_string(), Association::connect(peer, options)).await
     }
 
-    /// Sets up an association to an address of a peer, from a socket of its own.
+    /// Sets up an association to one address of a peer, from a new socket.
     async fn attempt(
         peer: PeerAddress,
         options: AssociationOptions,
@@ -162,10 +166,11 @@ impl Association {
         Ok(association)
     }
 
-    /// Sets up another association to the same peer, at the address at which it answered, from the same endpoint and with the options that this one
-    /// was opened with. This one is aborted if it is not over; messages that arrived on it can still be
-    /// received from it, but its [`stats`](Association::stats) are gone: ask before which messages it
-    /// [left behind](crate::AssociationStats::left_behind).
+    /// Sets up another association to the same peer, at the address at which it answered, from the
+    /// same endpoint and with the options that this one was opened with. This one is aborted if it
+    /// has not ended; messages that arrived on it can still be received from it, but its
+    /// [`stats`](Association::stats) are gone: ask before which messages it [left
+    /// behind](crate::AssociationStats::left_behind).
     ///
     /// Dropping the future gives the attempt up.
     ///
@@ -217,7 +222,7 @@ impl Association {
         }
     }
 
-    /// Waits until the association is over, for whatever reason, and says why.
+    /// Waits until the association ends, and returns the reason.
     ///
     /// Dropping the future changes nothing.
     pub async fn ended(&self) -> AssociationError {
@@ -241,13 +246,13 @@ impl Association {
         self.send_with(stream, payload, SendOptions::default())
     }
 
-    /// Sends a message. Waits while the send buffer is full, and returns when the message is in it;
-    /// from there it goes as soon as the network and the peer allow.
+    /// Sends a message. Waits while the send buffer is full, and returns when the message is in the
+    /// buffer, from which it is sent as soon as the windows allow.
     ///
-    /// Dropping the future before it is ready means that nothing of the message was sent.
+    /// If the future is dropped before it is ready, no part of the message is sent.
     ///
     /// # Errors
-    /// See [`SendError`]; nothing of the message was sent then.
+    /// See [`SendError`]; no part of the message was sent.
     pub fn send_with(
         &self,
         stream: StreamId,
@@ -274,7 +279,7 @@ impl Association {
     /// Sends a message if the send buffer has room for it.
     ///
     /// # Errors
-    /// See [`TrySendError`]; nothing of the message was sent then.
+    /// See [`TrySendError`]; no part of the message was sent.
     pub fn try_send(
         &self,
         stream: StreamId,
@@ -311,7 +316,7 @@ impl Association {
     /// Receives the next message of any stream, except for those that have a [`StreamHandle`] which
     /// receives. None when the association was shut down and all messages were received.
     ///
-    /// What is not received fills the receive buffer, and then the peer has to wait.
+    /// Messages that are not received fill the receive buffer, after which the peer has to wait.
     ///
     /// Dropping the future loses no message.
     ///
@@ -322,10 +327,10 @@ impl Association {
         self.receive_as(None).await
     }
 
-    /// Receives a message if one is there.
+    /// Receives a message if one has arrived; none otherwise.
     ///
     /// # Errors
-    /// When the association is over and there will be no more.
+    /// When the association has ended and all messages were received.
     pub fn try_receive(&self) -> Result<Option<Message>, AssociationError> {
         self.try_receive_as(None)
     }
@@ -361,12 +366,14 @@ impl Association {
         self.inspect(sctp::Association::inbound_streams).unwrap_or(0)
     }
 
-    /// Where the peer is now: the port of its UDP encapsulation may change (RFC 6951, section 5.4).
+    /// The peer's current address: the port of its UDP encapsulation may change (RFC 6951, section
+    /// 5.4).
     pub fn remote(&self) -> SocketAddr {
         self.inspect(sctp::Association::remote).unwrap_or(self.handle.remote)
     }
 
-    /// The peer: the key that it has proved to hold, from before the association is set up on. None in plain.
+    /// The peer, identified by the key that it proved to hold; known before the association is set
+    /// up. None in plain.
     pub fn peer(&self) -> Option<Peer> {
         let Handle { shard, ticket, .. } = &*self.handle;
         shard.inspect(|node| node.peer(ticket))
@@ -382,8 +389,7 @@ impl Association {
         self.handle.shard.clock()
     }
 
-    /// Switches the recording of recovery events on or off. At most 65,536 are kept; older ones give
-    /// way to newer.
+    /// Switches the recording of recovery events on or off. The newest 65,536 events are kept.
     pub fn record_recovery_events(&self, enabled: bool) {
         self.with(|mut own, _| own.set_recovery_events(enabled));
     }
@@ -394,8 +400,8 @@ impl Association {
         self.inspect(sctp::Association::first_unit)
     }
 
-    /// Takes the recovery events recorded since the last call, the oldest first. Units in them are TSNs,
-    /// extended to 64 bits.
+    /// Returns and removes the recovery events recorded since the last call, the oldest first.
+    /// Units in them are TSNs, extended to 64 bits.
     pub fn recovery_events(&self) -> Vec<TimedEvent> {
         let all = |mut own: AssociationMut<'_>, _| {
             std::iter::from_fn(|| own.poll_recovery_event()).collect()
@@ -403,11 +409,11 @@ impl Association {
         self.with(all).unwrap_or_default()
     }
 
-    /// Closes the association: sends what was queued, waits until the peer has it all and has sent all
-    /// of its own, and until the last packet of the goodbye is on its way.
+    /// Closes the association: sends all queued messages, waits until the peer has acknowledged
+    /// them and has sent all of its own, and until the last packet of the shutdown has been sent.
     ///
-    /// The peer may go on sending what it queued before it heard of this; keep receiving when that may
-    /// be more than the receive buffer holds. Messages can be received after it, too.
+    /// The peer still sends messages that it queued before it received SHUTDOWN; keep receiving if
+    /// these may exceed the receive buffer. Messages can be received after the shutdown, too.
     ///
     /// Dropping the future does not stop the shutdown; dropping the last handle does.
     ///
@@ -425,12 +431,13 @@ impl Association {
         }
     }
 
-    /// Gives the association up at once, and tells the peer why.
+    /// Aborts the association at once; the ABORT tells the peer the `reason`.
     pub fn abort(&self, reason: impl Into<Bytes>) {
         self.with(|mut own, _| own.abort(reason.into()));
     }
 
-    /// Makes a call on the machine's association, and wakes the driver; none if it is not there any more.
+    /// Makes a call on the machine's association, and wakes the driver; none if the machine has no
+    /// such association any more.
     fn with<R>(&self, call: impl FnOnce(AssociationMut<'_>, Instant) -> R) -> Option<R> {
         let Handle { shard, ticket, .. } = &*self.handle;
         let call = |node: &mut Node, now| node.association_mut(ticket).map(|own| call(own, now));

@@ -1,4 +1,5 @@
-//! The tasks that run an endpoint, one for each shard: its sockets, its clock, and what becomes of both when handles go.
+//! The tasks that run an endpoint, one for each shard: their sockets and clock, and how they end
+//! when the handles are dropped.
 
 mod builder;
 mod carrier;

@@ -19,11 +19,12 @@ use crate::shards::HandOverStatistics;
 
 /// A socket with any number of associations, at one SCTP port.
 ///
-/// Clones are handles to the same endpoint. When the last is gone, no more associations are accepted,
-/// and those that exist go on; the socket is closed with the last handle of the last association.
+/// Clones are handles to the same endpoint. Once the last handle is dropped, no more associations
+/// are accepted, and existing ones go on; the socket is closed with the last handle of the last
+/// association.
 ///
-/// To one SCTP port of one IP address there can be one association at a time: who wants more opens more
-/// endpoints, each with an SCTP port of its own, as [`Association::connect`] does.
+/// An endpoint can have one association at a time to an SCTP port of an IP address. For more, open
+/// further endpoints, each with its own SCTP port, as [`Association::connect`] does.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     listener: Arc<Listener>,
@@ -44,8 +45,8 @@ impl Drop for Listener {
 }
 
 impl Endpoint {
-    /// Opens a socket at `address`; port 0 takes a free one, and `[::]` takes IPv4 as well. Over raw IP
-    /// the port does not matter. Must be called within a tokio runtime with I/O and time enabled.
+    /// Opens a socket at `address`; port 0 means a free one, and `[::]` includes IPv4. Over raw IP
+    /// the port is ignored. Must be called within a tokio runtime with I/O and time enabled.
     ///
     /// # Errors
     /// When the address is not available, or a limit is too small for anything to work; the error names the
@@ -54,8 +55,9 @@ impl Endpoint {
         Endpoint::bind_all(&[address], options)
     }
 
-    /// A multihomed endpoint: opens a socket at each of `addresses` and tells peers of them all. With port 0
-    /// the later ones take the first one's port if it is free there. As [`Endpoint::bind`] with one address.
+    /// Opens a multihomed endpoint, with a socket at each of `addresses`, all of which it announces
+    /// to peers. With port 0 the later sockets get the first one's port if it is free. Like
+    /// [`Endpoint::bind`] with one address.
     ///
     /// # Errors
     /// When an address is not available, or there is none, or a limit is too small for anything to work.
@@ -70,8 +72,8 @@ impl Endpoint {
         Endpoint { listener: Arc::new(Listener { driver }) }
     }
 
-    /// An endpoint for associations to `remote` and others of its address family: any address and port
-    /// of this machine, accepting nothing.
+    /// Opens an endpoint for associations to `remote` and other hosts of its address family, at any
+    /// address and port of this machine. It does not listen.
     ///
     /// # Errors
     /// When no socket can be opened.
@@ -79,18 +81,19 @@ impl Endpoint {
         Endpoint::bind(io::unspecified_for(remote), EndpointOptions::client())
     }
 
-    /// Sets up an association to `peer`: a host or a socket address, or several, at whose SCTP port
-    /// [`DEFAULT_PORT`](crate::DEFAULT_PORT) it is, or a [`PeerAddress`]. Of a name's addresses those are tried that the
-    /// endpoint's sockets reach, as [`Association::connect`] does.
+    /// Sets up an association to `peer`: a host name, or one or several socket addresses, with SCTP
+    /// port [`DEFAULT_PORT`](crate::DEFAULT_PORT), or a [`PeerAddress`]. Of the addresses of a
+    /// name, those that the endpoint's sockets can reach are tried, as in [`Association::connect`].
     ///
-    /// INIT goes to the first address, and to the others in turn while it is not answered. The peer tells
-    /// its further addresses by itself.
+    /// INIT goes to the first address, and without an answer to the others in turn. INIT ACK
+    /// carries the peer's further addresses.
     ///
-    /// The peer has not answered when INIT was sent as often as `options` and their policy say, which
-    /// takes half a minute by default and minutes with the values of RFC 9260;
-    /// [`connect_timeout`](Endpoint::connect_timeout) has another limit. An encrypted session with the peer is set up before,
-    /// and has as long. On Linux an endpoint that does not listen learns within about two seconds that no socket listens at
-    /// the peer's address ([`ConnectError::NobodyThere`]).
+    /// The attempt fails when INIT was sent without an answer as often as `options` and their
+    /// policy allow, which takes half a minute by default and minutes with the values of RFC 9260;
+    /// [`connect_timeout`](Endpoint::connect_timeout) has another limit. An encrypted session with
+    /// the peer is set up first, within the same time again. On Linux an endpoint that does not
+    /// listen learns within about two seconds that no socket listens at the peer's address
+    /// ([`ConnectError::NobodyThere`]).
     ///
     /// Dropping the future gives the attempt up.
     ///
@@ -113,7 +116,8 @@ impl Endpoint {
         reach::reach(peer.into(), |remote| reaches(&local, remote), attempt).await
     }
 
-    /// As [`connect`](Endpoint::connect), which has this time, the lookup of a name included.
+    /// Like [`connect`](Endpoint::connect), with a limit of time that includes the lookup of a
+    /// name.
     ///
     /// # Errors
     /// See [`ConnectError`]; [`ConnectError::TimedOut`] once the time has passed.
@@ -127,9 +131,10 @@ impl Endpoint {
         reach::within(timeout, peer.to_string(), self.connect(peer, options)).await
     }
 
-    /// As [`connect`](Endpoint::connect), but without waiting for the peer: messages can be sent at once,
-    /// and go with the end of the handshake, half a round-trip time earlier than after `connect`.
-    /// [`Association::established`] tells how it went. The peer's addresses must be known: a name is not looked up.
+    /// Like [`connect`](Endpoint::connect), but without waiting for the peer: messages can be sent
+    /// at once, and leave with COOKIE ECHO, half a round-trip time earlier than after `connect`.
+    /// [`Association::established`] returns the result. The peer must be given by addresses: names
+    /// are not looked up.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -187,10 +192,10 @@ impl Endpoint {
         refusing
     }
 
-    /// Ends the endpoint: aborts what associations there are (shut them down first), and returns when
-    /// the last packet was sent and the socket is closed.
+    /// Ends the endpoint: aborts all associations (shut them down first), and returns when the last
+    /// packet was sent and the socket is closed.
     ///
-    /// Dropping the future does not stop the end.
+    /// Dropping the future does not stop this.
     pub async fn close(self) {
         let driver = &self.listener.driver;
         for shard in driver.shards() {
@@ -223,8 +228,8 @@ impl Endpoint {
         self.listener.driver.fingerprint
     }
 
-    /// Waits for a client that is refused since its key is not one of [`EndpointOptions::clients`]. The latest
-    /// 64 wait for a call.
+    /// Waits for a client that was refused because its key is not among
+    /// [`EndpointOptions::clients`]. The latest 64 wait for a call.
     ///
     /// Dropping the future loses nothing.
     pub async fn refused(&self) -> RefusedClient {
@@ -246,7 +251,7 @@ impl Endpoint {
         self.listener.driver.sctp_port
     }
 
-    /// The clock that the endpoint lives by: its instants are those of events and stamps.
+    /// The endpoint's clock, to which the instants of events and statistics belong.
     pub fn clock(&self) -> Clock {
         self.listener.driver.clock()
     }
@@ -259,7 +264,7 @@ impl Endpoint {
         sum
     }
 
-    /// Bytes that all associations hold together, of [`EndpointOptions::memory`].
+    /// Bytes that all associations hold together, bounded by [`EndpointOptions::memory`].
     pub fn buffered_bytes(&self) -> usize {
         self.of_shards(sctp::Endpoint::buffered_bytes).sum()
     }
@@ -269,22 +274,23 @@ impl Endpoint {
         self.of_shards(sctp::Endpoint::memory_state).max().unwrap_or_default()
     }
 
-    /// Associations that exist, those that are over but still have a handle included.
+    /// Number of associations, including ended ones that still have a handle.
     pub fn association_count(&self) -> usize {
         self.of_shards(sctp::Endpoint::association_count).sum()
     }
 
-    /// What the machine of each shard says.
+    /// The answer of each shard's machine to `ask`.
     fn of_shards<R>(&self, ask: impl Fn(&sctp::Endpoint) -> R) -> impl Iterator<Item = R> {
         self.listener.driver.shards().map(move |shard| shard.inspect(|node| ask(node.machine())))
     }
 
-    /// What passed through the socket.
+    /// Counters of the datagrams and bytes that passed through the socket.
     pub fn carrier_statistics(&self) -> CarrierStatistics {
         self.listener.driver.carrier_statistics()
     }
 
-    /// Datagrams that the system gave to another shard than theirs; none without [shards](EndpointOptions::shards).
+    /// Counters of datagrams that the system delivered to the wrong shard; none without
+    /// [shards](EndpointOptions::shards).
     pub fn hand_over_statistics(&self) -> HandOverStatistics {
         self.listener.driver.hand_over_statistics()
     }

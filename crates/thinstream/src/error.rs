@@ -1,4 +1,4 @@
-//! What can go wrong, a type for each call.
+//! Error types, one for each kind of call.
 
 mod kinds;
 
@@ -11,7 +11,7 @@ use sctp::wire::CauseCode;
 use sctp::{Failure, StreamId};
 use secure::{Fingerprint, Refusal};
 
-/// Why an association is over.
+/// Why an association ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssociationError {
     /// Either side shut the association down, and all data sent before has arrived.
@@ -20,9 +20,9 @@ pub enum AssociationError {
     /// The association failed: the peer aborted it or does not answer, or this side aborted it.
     #[error("the association failed: {0}")]
     Failed(Failure),
-    /// The peer lost its state and set the association up again: what was under way is lost. A listening
-    /// endpoint accepts the new one as another association, which first gives what arrived before and was
-    /// not received.
+    /// The peer lost its state and set the association up again; data in flight is lost. A
+    /// listening endpoint accepts the new association as another one, from which earlier messages
+    /// that were not received can be received first.
     #[error("the peer restarted")]
     Restarted,
     /// The endpoint was closed.
@@ -133,13 +133,13 @@ pub enum ConnectError {
         /// The peer.
         remote: SocketAddr,
     },
-    /// The options leave out SCTP's checksum, and nothing below protects packets in plain.
+    /// The options omit SCTP's checksum, and packets in plain have no other protection.
     #[error("packets in plain need a checksum: zero_checksum goes with encryption alone")]
     ChecksumNeeded,
-    /// The association was accepted, so that it is the peer's part to set it up again.
+    /// The peer opened the association, and only the peer can set it up again.
     #[error("this side accepted the association: the peer has to set it up again")]
     NotOpenedHere,
-    /// The peer did not answer as often as INIT was sent.
+    /// The peer answered none of the INITs.
     #[error("{remote} does not answer{}", text(.hint.as_deref().unwrap_or("")))]
     NoAnswer {
         /// The peer.
@@ -169,7 +169,7 @@ pub enum ConnectError {
         /// What the system said.
         reason: String,
     },
-    /// A call that does not wait got a name.
+    /// A call that does not wait was given a name, which would have to be looked up.
     #[error("{host} has to be looked up first: connect does it, open takes addresses")]
     NotLookedUp {
         /// The name and its port.
@@ -187,7 +187,7 @@ pub enum ConnectError {
     /// The socket could not be opened, for calls that open one.
     #[error("{0}")]
     Bind(Arc<io::BindError>),
-    /// The association ended otherwise before it was set up.
+    /// The association ended for another reason before it was set up.
     #[error(transparent)]
     Ended(#[from] AssociationError),
 }
@@ -208,7 +208,7 @@ fn text(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
-/// Why a message was not sent. Nothing of it was.
+/// Why a message was not sent, not even in part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The association has no such outbound stream.
@@ -222,7 +222,7 @@ pub enum SendError {
     /// The message is empty: SCTP cannot carry that.
     #[error("a message needs at least one byte")]
     Empty,
-    /// The message is longer than the limit.
+    /// The message is longer than the association's limit on messages.
     #[error("a message of {length} bytes is longer than the {maximum} allowed")]
     TooLarge {
         /// Length of the message in bytes.
@@ -233,7 +233,7 @@ pub enum SendError {
     /// The association is being shut down.
     #[error("the association is being shut down")]
     ShuttingDown,
-    /// The association is over.
+    /// The association has ended.
     #[error(transparent)]
     Ended(#[from] AssociationError),
 }
@@ -256,7 +256,7 @@ pub enum AddressError {
     /// one for each address.
     #[error("the endpoint has no socket at {0}")]
     NoSocket(IpAddr),
-    /// The association cannot do it.
+    /// The association or its extensions do not allow the change.
     #[error(transparent)]
     Refused(sctp::AddressError),
 }
@@ -264,7 +264,7 @@ pub enum AddressError {
 /// Why an endpoint accepts no associations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// The endpoint was made without [`listen`](crate::EndpointOptions::listen).
+    /// The endpoint was opened without [`listen`](crate::EndpointOptions::listen).
     #[error("the endpoint does not listen")]
     NotListening,
     /// The endpoint was closed.

@@ -1,17 +1,19 @@
-//! Time-dependent thin streams over SCTP (RFC 9260): small, infrequent messages with a user waiting
-//! for each of them; delivered reliably and soon over networks that lose packets.
+//! Reliable, low-latency delivery of thin streams over SCTP (RFC 9260): small, infrequent messages,
+//! each of which a user or a machine waits for, over networks that lose packets.
 //!
-//! **Traffic is encrypted and peers prove their keys** (DTLS 1.3 below SCTP, RFC 8261 and RFC 9147), unless an endpoint is
-//! opened with [`Carrier::PlainUdp`] or [`Carrier::PlainRawIp`]. There are no certificates of an authority: a peer is known by
-//! the [`Fingerprint`] of its key, as with ssh. A client names the server's key, or decides how it learns it ([`Trust`]); a
-//! server sees who its clients are ([`Association::peer`]), and may accept some alone ([`EndpointOptions::clients`]).
+//! **Traffic is encrypted and peers prove their keys** (DTLS 1.3 below SCTP, RFC 8261 and RFC
+//! 9147), unless an endpoint is opened with [`Carrier::PlainUdp`] or [`Carrier::PlainRawIp`]. A
+//! peer is identified by the [`Fingerprint`] of its key, as with ssh, or by a certificate of an
+//! authority ([`Trust::Authority`]). A client names the server's key, or how to verify it
+//! ([`Trust`]); a server can identify its clients ([`Association::peer`]) and restrict them
+//! ([`EndpointOptions::clients`]).
 //!
 //! - [`Endpoint`]: a socket (UDP encapsulation after RFC 6951, or raw IP) with any number of associations.
 //! - [`Association`]: messages to and from one peer, on many streams, ordered or not.
-//! - [`StreamHandle`]: one stream of an association with a receiving side of its own.
-//! - [`RecoveryPolicy`]: everything that decides when to resend what; the default is
-//!   [`RecoveryPolicy::sctp_default`], and it can be replaced at any time ([`Association::set_policy`]); [`policy`] has the
-//!   types of its fields.
+//! - [`StreamHandle`]: one stream of an association, with a separate receiving side.
+//! - [`RecoveryPolicy`]: all decisions about what to retransmit and when; the default is
+//!   [`RecoveryPolicy::sctp_default`], and it can be replaced at any time
+//!   ([`Association::set_policy`]); [`policy`] has the types of its fields.
 //!
 //! # A server and a client
 //!
@@ -46,9 +48,10 @@
 //!
 //! # Several paths
 //!
-//! With several addresses on both sides an association has several paths, and data leaves one that
-//! fails: [`SwitchoverPolicy`] says when, or sends everything twice. Applications are told
-//! ([`Association::path_event`]), and can tell what they know ([`Association::path_hint`]).
+//! With several addresses on both sides an association has several paths, and data leaves a path
+//! that fails: [`SwitchoverPolicy`] says when, or sends everything twice. Applications are notified
+//! ([`Association::path_event`]), and can pass on what they know about a path
+//! ([`Association::path_hint`]).
 //!
 //! ```
 //! use thinstream::{
@@ -189,7 +192,8 @@ pub use qlog::QlogWriter;
 pub use shards::HandOverStatistics;
 pub use tap::PacketTap;
 
-/// Time as fields of policies, statistics and events have it: 64-bit nanoseconds, whose arithmetic saturates.
+/// Time in fields of policies, statistics and events: 64-bit nanoseconds with saturating
+/// arithmetic.
 ///
 /// In a module of its own, so that `use thinstream::*` does not collide with the names of [`std::time`].
 pub mod time {

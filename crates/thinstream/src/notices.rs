@@ -1,5 +1,4 @@
-//! Unread notices of an association: a bounded number of each kind, of which the
-//! oldest give way.
+//! Unread notices of an association: a bounded number of each kind; the oldest are discarded first.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -16,10 +15,10 @@ pub(crate) const WAITING_MAX: usize = 256;
 /// Streams that the events that wait to be read may list together, before older events give way.
 const LISTED_MAX: usize = 8_192;
 
-/// Something changed about a path of an association (SCTP_PEER_ADDR_CHANGE of RFC 6458, section 6.1.2).
+/// A change of an association's path (SCTP_PEER_ADDR_CHANGE of RFC 6458, section 6.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathEvent {
-    /// When, by the clock of the association's endpoint.
+    /// Time of the change, by the clock of the association's endpoint.
     pub at: Instant,
     /// Index of the path in [`AssociationStats::paths`](crate::AssociationStats::paths).
     pub path: u8,
@@ -29,24 +28,24 @@ pub struct PathEvent {
     pub change: PathChange,
 }
 
-/// Messages were given up (SCTP_SEND_FAILED_EVENT of RFC 6458, section 6.1.11).
+/// Messages were abandoned (SCTP_SEND_FAILED_EVENT of RFC 6458, section 6.1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbandonNotice {
-    /// This one.
+    /// One abandoned message.
     Message(Abandoned),
-    /// More than are reported one by one; [`AssociationStats::abandoned`](crate::AssociationStats::abandoned)
-    /// counts them all.
+    /// A number of abandoned messages beyond those reported one by one;
+    /// [`AssociationStats::abandoned`](crate::AssociationStats::abandoned) counts them all.
     Further {
         /// How many.
         messages: u64,
     },
 }
 
-/// Streams or addresses of an association changed, or did not although this side asked for it (RFC 6525,
-/// section 6.1; RFC 5061).
+/// Streams or addresses of an association changed, or the peer refused a change that this side
+/// requested (RFC 6525, section 6.1; RFC 5061).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReconfigurationEvent {
-    /// Streams began again at SSN 0: messages received from now on belong behind it.
+    /// Streams were reset to SSN 0: messages received from now on belong after the reset.
     StreamsReset {
         /// Streams on which this side sends, or those on which the peer sends.
         direction: ResetDirection,
@@ -60,22 +59,22 @@ pub enum ReconfigurationEvent {
         /// Number of new streams on which the peer sends.
         incoming: u16,
     },
-    /// All streams began again at SSN 0, with new TSNs.
+    /// The association was reset: all streams are at SSN 0, with new TSNs.
     AssociationReset {
         /// The next TSN of this side.
         local_tsn: Tsn,
         /// The next TSN of the peer.
         peer_tsn: Tsn,
     },
-    /// The peer did not do what it was asked for. With [`ReconfigResult::REQUEST_IN_PROGRESS`] it had
-    /// asked for something itself: try again.
+    /// The peer refused a request. With [`ReconfigResult::REQUEST_IN_PROGRESS`] it had a request of
+    /// its own pending: try again.
     Refused {
         /// What it was asked for.
         request: ReconfigurationRequest,
         /// The peer's answer.
         result: ReconfigResult,
     },
-    /// The peer took note of a change of this side's addresses.
+    /// The peer accepted a change of this side's addresses.
     OwnAddress {
         /// What became of the address.
         change: AddressChange,
@@ -89,7 +88,7 @@ pub enum ReconfigurationEvent {
         /// Address of the peer.
         address: IpAddr,
     },
-    /// The peer did not take note of a change of this side's addresses.
+    /// The peer rejected a change of this side's addresses.
     AddressRefused {
         /// What was to become of the address.
         change: AddressChange,

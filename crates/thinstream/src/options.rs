@@ -1,4 +1,4 @@
-//! What can be chosen for an endpoint and for a message.
+//! Options of endpoints and of messages.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -15,8 +15,8 @@ use crate::tap::PacketTap;
 /// are chosen.
 pub const DEFAULT_PORT: u16 = io::SCTP_OVER_UDP_PORT;
 
-/// Silence after which a peer counts as dead, unless another span is chosen
-/// ([`EndpointOptions::dead_after`]): QUIC stacks give up as late. A game that shows who is gone wants 5 to 10 s.
+/// Default of [`EndpointOptions::dead_after`], the silence after which a peer counts as dead; QUIC
+/// stacks use the same time. Games that show who has left set 5 to 10 s.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 
 /// Bytes of an association's messages that may wait to be sent or acknowledged, unless the endpoint's options say otherwise
@@ -29,10 +29,11 @@ pub enum Carrier {
     /// DTLS 1.3 in UDP datagrams (RFC 8261, RFC 9147): encrypted, and both ends prove their keys.
     #[default]
     Secure,
-    /// UDP datagrams in plain (RFC 6951), for peers that have nothing else: **not encrypted**, and no key is proved.
+    /// UDP datagrams in plain (RFC 6951), for peers without DTLS: **not encrypted**, and no key is
+    /// proved.
     PlainUdp,
-    /// IP packets of protocol 132 in plain, which need root or CAP_NET_RAW, and that the system's own SCTP is not
-    /// loaded: **not encrypted**, and no key is proved. Linux only.
+    /// IP packets of protocol 132 in plain; they need root or CAP_NET_RAW, and the system's own
+    /// SCTP must not be loaded: **not encrypted**, and no key is proved. Linux only.
     PlainRawIp,
 }
 
@@ -43,7 +44,7 @@ impl Carrier {
     }
 }
 
-/// A new key, from the system's randomness. Its text ([`Identity::to_pem`]) is all there is to keep of it.
+/// A new key, from the system's randomness. To keep the key, store its text ([`Identity::to_pem`]).
 pub fn new_identity() -> Identity {
     Identity::generate(&mut RandomStream::from_secret(secret()))
 }
@@ -60,38 +61,44 @@ pub(crate) fn secret() -> [u8; 32] {
 pub struct EndpointOptions {
     /// What carries packets.
     pub carrier: Carrier,
-    /// The key by which peers know this side; none makes a new one, which ends with the endpoint. Without meaning in plain.
+    /// The key by which peers identify this side; none makes a new one for the life of the
+    /// endpoint. Ignored in plain.
     pub identity: Option<Identity>,
-    /// Clients that may open associations, where this side listens: anybody by default, and
-    /// [`Association::peer`](crate::Association::peer) says who it is. A client that is refused gets no answer;
-    /// [`Endpoint::refused`](crate::Endpoint::refused) reports it. Without meaning in plain.
+    /// Clients that may open associations, where this side listens: any client by default;
+    /// [`Association::peer`](crate::Association::peer) identifies it. A refused client gets no
+    /// answer; [`Endpoint::refused`](crate::Endpoint::refused) reports it. Ignored in plain.
     pub clients: Trust,
     /// SCTP port of this side; none takes a random one of 49152 to 65535. Not the UDP port, which is that
     /// of the address bound.
     pub sctp_port: Option<u16>,
-    /// Whether peers may open associations, which [`Endpoint::accept`](crate::Endpoint::accept) returns.
+    /// Whether peers may open associations; [`Endpoint::accept`](crate::Endpoint::accept) returns
+    /// them.
     pub listen: bool,
     /// Options of associations that peers open.
     pub accepted: AssociationOptions,
-    /// Silence of a peer after which an association ends with [`Failure::Silent`](crate::Failure::Silent),
-    /// unless its own options name another span ([`AssociationOptions::dead_after`], which says what it
-    /// costs and what it survives); [`DEAD_AFTER`] by default. None: as RFC 9260 counts, which takes minutes.
+    /// Silence of a peer after which an association ends with
+    /// [`Failure::Silent`](crate::Failure::Silent), unless its own options set another time
+    /// ([`AssociationOptions::dead_after`], which describes cost and effect); [`DEAD_AFTER`] by
+    /// default. None: the error counters of RFC 9260, which take minutes.
     pub dead_after: Option<Duration>,
-    /// Bytes of messages that may wait to be sent or acknowledged at most, in each association; its own options may say
-    /// less. [`SEND_BUFFER`] by default: it takes one message of the largest size, and lets the sender of a thin stream know
-    /// soon that the network does not keep up. One bulk flow of more than 20 Mbit/s with a round trip of 100 ms needs more.
+    /// Most bytes of messages that may wait to be sent or acknowledged in each association; an
+    /// association's own options may set less. [`SEND_BUFFER`] by default: it holds one message of
+    /// the largest size, and lets the sender of a thin stream notice early that the network does
+    /// not keep up. One bulk flow of more than 20 Mbit/s with a round trip of 100 ms needs more.
     pub send_buffer: usize,
-    /// Associations that may exist at once, those not accepted yet included; at least 1. When there are as many, one
-    /// that a peer opened and that never carried a message, or was idle the longest, makes room for a new one
-    /// ([`sctp::EndpointOptions::max_associations`]): it fails with [`Failure::OutOfResource`](sctp::Failure).
+    /// Most associations at a time, including those not accepted yet; at least 1. At the limit, an
+    /// association that a peer opened and that never carried a message, or had the longest idle
+    /// time, makes room for a new one ([`sctp::EndpointOptions::max_associations`]): it fails with
+    /// [`Failure::OutOfResource`](sctp::Failure).
     pub max_associations: usize,
-    /// Associations that peers at one host (an IPv4 address, or an IPv6 network of 64 bits) may have at once, at
-    /// least 1: peers behind a NAT share one. None: an eighth of [`EndpointOptions::max_associations`], at
-    /// least 64.
+    /// Most associations at a time with peers at one host (an IPv4 address, or an IPv6 network of
+    /// 64 bits), at least 1: peers behind a NAT share one. None: an eighth of
+    /// [`EndpointOptions::max_associations`], at least 64.
     pub max_per_peer: Option<usize>,
-    /// Bytes that all associations together may hold, at least 1 MiB: what waits to be sent, to be acknowledged and to
-    /// be received, and what the associations take themselves. Beyond it those that hold little go on, and those that
-    /// hold much and get nowhere fail with [`Failure::OutOfResource`](sctp::Failure).
+    /// Bytes that all associations together may hold, at least 1 MiB: data that waits to be sent,
+    /// acknowledged or received, and the associations themselves. Beyond it associations that hold
+    /// little go on, and those that hold much without progress fail with
+    /// [`Failure::OutOfResource`](sctp::Failure).
     pub memory: MemoryLimits,
     /// Parts of an endpoint that listens, 1 to [`EndpointOptions::MOST_SHARDS`]: each has associations of its own, with a socket,
     /// a lock and a task that the runtime may run beside the others, so that the endpoint uses as many cores. 1 by default. To
@@ -99,11 +106,12 @@ pub struct EndpointOptions {
     /// shards together, where one makes room for a new one of the same shard; of [`EndpointOptions::memory`] each has an equal
     /// part, of 1 MiB at least. Verification tags have log2 of the number bits less of randomness.
     pub shards: NonZeroUsize,
-    /// How long a state cookie is good (Valid.Cookie.Life).
+    /// Lifetime of a state cookie (Valid.Cookie.Life).
     pub cookie_life: Duration,
-    /// The clock to live by; none starts one. Endpoints that share a clock have comparable times.
+    /// The endpoint's clock; none starts a new one. Times of endpoints that share a clock are
+    /// comparable.
     pub clock: Option<Clock>,
-    /// Sees all packets, for captures: SCTP's, in plain.
+    /// Observer of all SCTP packets, in plain, for captures.
     pub tap: Option<Box<dyn PacketTap>>,
 }
 
@@ -151,30 +159,32 @@ impl fmt::Debug for EndpointOptions {
     }
 }
 
-/// How a message is to be sent.
+/// Options of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendOptions {
     /// Payload protocol identifier, for the application at the other end.
     pub ppid: Ppid,
-    /// Deliver it as soon as it arrives, whatever the order of its stream.
+    /// Whether the peer delivers the message as soon as it arrives, without regard to the order of
+    /// its stream.
     pub unordered: bool,
-    /// Ask the peer for a SACK without delay (RFC 7053).
+    /// Whether to ask the peer for a SACK without delay (I bit, RFC 7053).
     pub immediate: bool,
-    /// When it may be given up, so that nothing stale is sent.
+    /// When the message may be abandoned, so that no stale data is sent.
     pub reliability: Reliability,
-    /// A number of the application's own, never sent: [`Association::abandoned`] tells it.
+    /// A number of the application, which is not sent; the notice of [`Association::abandoned`]
+    /// contains it.
     ///
     /// [`Association::abandoned`]: crate::Association::abandoned
     pub context: u32,
 }
 
 impl SendOptions {
-    /// The defaults, but without regard to order.
+    /// The defaults, but unordered.
     pub fn unordered() -> SendOptions {
         SendOptions { unordered: true, ..SendOptions::default() }
     }
 
-    /// The defaults, but given up when it is older than `lifetime`: a [`Duration`] or a
+    /// The defaults, but abandoned once the message is older than `lifetime`: a [`Duration`] or a
     /// [`time::Duration`](crate::time::Duration).
     pub fn expiring(lifetime: impl Into<base::Duration>) -> SendOptions {
         SendOptions {

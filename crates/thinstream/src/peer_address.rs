@@ -1,4 +1,4 @@
-//! Where a peer is, and by which key it is known.
+//! A peer's addresses, and the key that identifies it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -10,9 +10,10 @@ use crate::options::DEFAULT_PORT;
 
 /// Where a peer is.
 ///
-/// Text such as `"game.example:9899"`, `"[2001:db8::1]:9899"` or `"192.0.2.1"` becomes one (without a port it means
-/// [`DEFAULT_PORT`]); so do a socket address, and several for a peer that has more than one. Unless packets travel in plain,
-/// it also takes a trust: [`PeerAddress::trusting`], or a pair of the place and a fingerprint or a trust.
+/// Text such as `"game.example:9899"`, `"[2001:db8::1]:9899"` or `"192.0.2.1"` becomes one (without
+/// a port it means [`DEFAULT_PORT`]); so do a socket address, and several for a peer that has more
+/// than one. Unless packets travel in plain, it also takes a trust: [`PeerAddress::trusting`], or a
+/// pair of the place and a fingerprint or a trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerAddress {
     /// IP addresses and, over UDP, the ports of the encapsulation; the first is the primary.
@@ -22,7 +23,8 @@ pub struct PeerAddress {
     pub host: Option<String>,
     /// Port of the peer's SCTP endpoint, inside of UDP or IP.
     pub sctp_port: u16,
-    /// Which key the peer must have, on every path. None for packets in plain, which prove no key; else one is needed.
+    /// The keys that the peer may have, on every path. Required, except for packets in plain, which
+    /// prove no key.
     pub trust: Option<Trust>,
 }
 
@@ -32,7 +34,7 @@ impl PeerAddress {
         PeerAddress { addresses: addresses.into(), host: None, sctp_port, trust: None }
     }
 
-    /// This peer, known by this fingerprint or as this trust says.
+    /// This peer, with a fingerprint or a trust that its key must match.
     pub fn trusting(self, trust: impl Into<Trust>) -> PeerAddress {
         PeerAddress { trust: Some(trust.into()), ..self }
     }
@@ -59,8 +61,9 @@ impl fmt::Display for PeerAddress {
 }
 
 impl From<&str> for PeerAddress {
-    /// The peer at this host, IP address or name, and SCTP port [`DEFAULT_PORT`]. A name, and text that is no address, is
-    /// looked up when the association is set up, which says what is wrong with it.
+    /// The peer at this host, IP address or name, and SCTP port [`DEFAULT_PORT`]. A name, and any
+    /// text that is no address, is looked up when the association is set up, which fails with the
+    /// error of the lookup.
     fn from(text: &str) -> PeerAddress {
         let alone = || text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, DEFAULT_PORT));
         if let Some(address) = text.parse().ok().or_else(alone) {
@@ -79,7 +82,7 @@ impl From<&str> for PeerAddress {
 }
 
 impl From<String> for PeerAddress {
-    /// As from `&str`.
+    /// As the conversion from `&str`.
     fn from(text: String) -> PeerAddress {
         PeerAddress::from(text.as_str())
     }
@@ -93,7 +96,7 @@ impl From<SocketAddr> for PeerAddress {
 }
 
 impl<A: Into<PeerAddress>, T: Into<Trust>> From<(A, T)> for PeerAddress {
-    /// The peer at this place, known by this fingerprint or as this trust says.
+    /// The peer at this place, with a fingerprint or a trust that its key must match.
     fn from((place, trust): (A, T)) -> PeerAddress {
         place.into().trusting(trust)
     }

@@ -38,14 +38,14 @@ pub(crate) enum Leg {
     ByAddress,
     /// Some shard may have its session; the number of shards that are still to be asked, this one included.
     Search(usize),
-    /// Nowhere else.
+    /// No other shard is left to ask.
     Last,
 }
 
 /// What a shard hands to another.
 #[derive(Debug)]
 pub(crate) enum Parcel {
-    /// As the socket had it.
+    /// A datagram as the socket received it.
     Datagram { meta: DatagramMeta, datagram: Datagram, leg: Leg },
     /// An SCTP packet that came in a session, and the session if it migrates with it.
     Opened { meta: DatagramMeta, packet: Datagram, session: Option<Migrant> },
@@ -66,13 +66,13 @@ struct Mailbox {
     wake: Arc<Notify>,
 }
 
-/// Datagrams that came to another shard of an endpoint than theirs.
+/// Counters of datagrams that arrived at the wrong shard of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HandOverStatistics {
-    /// Datagrams that were handed to their shard, each time that they were.
+    /// Hand-overs of datagrams to another shard.
     pub handed_over: u64,
-    /// Datagrams that were dropped instead, since too many waited for that shard.
+    /// Datagrams that were dropped because too many waited for that shard.
     pub dropped: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Seeing the packets of an endpoint.
+//! Observing the packets of an endpoint.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,10 +7,11 @@ use bytes::Bytes;
 #[cfg(feature = "capture")]
 use io::PcapTap;
 
-/// Sees the SCTP packets of an endpoint as they come and go, in plain even where they travel encrypted. Called with the endpoint
-/// locked: it must be short, and must not call the endpoint.
+/// Observes the SCTP packets that an endpoint sends and receives, in plain even if they are
+/// encrypted on the wire. The endpoint is locked during the calls, which must be short and must not
+/// call the endpoint.
 pub trait PacketTap: Send {
-    /// A packet is about to be sent, or to be encrypted; `transmit.local` is always there.
+    /// A packet is about to be sent, or to be encrypted; `transmit.local` is always set.
     fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]);
 
     /// A packet arrived, and was decrypted.

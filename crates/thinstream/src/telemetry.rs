@@ -1,4 +1,4 @@
-//! Spans and events of `tracing`: what the operator of an application wants to know of its endpoints.
+//! Spans and events of `tracing`, for operators of applications.
 //!
 //! The span `endpoint` names its address and SCTP port; events of its associations and paths are in it.
 

@@ -1,8 +1,9 @@
 //! Data channels with unmodified browsers.
 //!
-//! A [`Listener`] answers the offers of pages, or makes offers that they answer, and accepts their [`Connection`]s. How offer and answer travel is up to the
-//! application; one HTTP exchange does, as WHIP has it. A page makes its channels before the offer, waits until its candidates
-//! are gathered or not, posts `localDescription.sdp`, and sets the answer.
+//! A [`Listener`] answers the offers of pages, or makes offers that they answer, and accepts their
+//! [`Connection`]s. The application carries offers and answers; one HTTP exchange suffices, as in
+//! WHIP. A page makes its channels before the offer, waits until its candidates are gathered or
+//! not, posts `localDescription.sdp`, and sets the answer.
 //!
 //! ```
 //! use thinstream::webrtc::{ChannelEvent, Listener, ListenerOptions, PeerEvent};
@@ -55,10 +56,11 @@ pub use ::webrtc::{
 };
 pub use secure::{Identity, SettingsError};
 
-/// Key and machine options of a [`Listener`]; the default of each makes its own.
+/// Key and machine options of a [`Listener`]; each is generated if none.
 #[derive(Clone, Debug, Default)]
 pub struct ListenerOptions {
-    /// Key that pages find the fingerprint of in the answer; none makes one for this listener.
+    /// The server's key, whose fingerprint is in the answers; none makes a new one for this
+    /// listener.
     pub identity: Option<Identity>,
     /// Options of the machine; its addresses are those of each answer.
     pub server: Option<ServerOptions>,
@@ -75,7 +77,7 @@ pub enum ListenError {
     Settings(#[from] SettingsError),
 }
 
-/// A socket at which pages connect.
+/// A socket to which pages connect.
 #[derive(Clone, Debug)]
 pub struct Listener {
     inner: Arc<Inner>,
@@ -104,9 +106,10 @@ impl Listener {
         self.inner.local
     }
 
-    /// Answers the offer of a page; the text is the answer's SDP. The page then connects to one of `candidates`, addresses
-    /// that lead to the socket, the best first. `from` is the host that the offer came from, for the bound on pages that do
-    /// not connect. [`Listener::accept`] gives the connection of this name once it is there.
+    /// Answers the offer of a page; the text is the answer's SDP. The page then connects to one of
+    /// `candidates`, addresses of the socket, the best first. `from` is the host that sent the
+    /// offer, for the bound on pages that do not connect. [`Listener::accept`] returns the
+    /// connection with this id once it is set up.
     ///
     /// # Errors
     /// The offer cannot be used, and the error names the line; or there are as many connections as there may be.
@@ -119,8 +122,8 @@ impl Listener {
         self.answer_with(None, offer, from, candidates)
     }
 
-    /// As [`Listener::answer`], for a connection with this recovery policy from its beginning; none has that of
-    /// [`ServerOptions::association`].
+    /// Like [`Listener::answer`], for a connection with this recovery policy from its beginning;
+    /// without one it has that of [`ServerOptions::association`].
     ///
     /// # Errors
     /// As [`Listener::answer`].
@@ -138,10 +141,11 @@ impl Listener {
         Ok((id, answer.to_string()))
     }
 
-    /// Makes an offer, as SDP, for a peer that is to answer: a page that gets it from the application, or another server that is a full ICE
-    /// agent. The peer then connects to one of `candidates`, addresses that lead to the socket, the best first. `to` is the peer's host, for
-    /// the bound on peers that do not connect. [`Listener::take_answer`] has a minute from now on; [`Listener::accept`] gives the connection of
-    /// this name once it is there.
+    /// Makes an offer, as SDP, for a peer that answers: a page that gets it from the application,
+    /// or another server that is a full ICE agent. The peer then connects to one of `candidates`,
+    /// addresses of the socket, the best first. `to` is the peer's host, for the bound on peers
+    /// that do not connect. [`Listener::take_answer`] must be called within a minute;
+    /// [`Listener::accept`] returns the connection with this id once it is set up.
     ///
     /// # Errors
     /// There are as many connections and offers as there may be.
@@ -155,7 +159,8 @@ impl Listener {
         Ok((id, offer.to_string()))
     }
 
-    /// Takes the answer to an offer of this side. A wrong one changes nothing: another may follow.
+    /// Takes the answer to an offer of this side. An unusable answer changes nothing: another may
+    /// follow.
     ///
     /// # Errors
     /// No such offer waits, or the answer cannot be used, and the error names its line.
@@ -177,7 +182,7 @@ impl Listener {
         }
     }
 
-    /// Connections that exist, those that are not set up yet included.
+    /// Number of connections, including those not set up yet.
     pub fn connections(&self) -> usize {
         self.inner.shared.inspect(|node| node.server.len())
     }

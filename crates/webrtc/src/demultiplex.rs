@@ -1,4 +1,4 @@
-//! What a datagram carries, by its first byte (RFC 7983, section 7).
+//! The protocol of a datagram, by its first byte (RFC 7983, section 7).
 
 /// Protocols that share the port of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum Carried {
     Stun,
     /// DTLS: first byte 20 to 63.
     Dtls,
-    /// Nothing that belongs here: TURN channels, media, ZRTP, other bytes, or none.
+    /// Any other protocol: TURN channels, media, ZRTP, unknown bytes; or an empty datagram.
     Other,
 }
 

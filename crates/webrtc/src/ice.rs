@@ -1,4 +1,4 @@
-//! Which address a peer is at, and whether it still wants to hear (RFC 8445, RFC 7675).
+//! A peer's address, and its consent to receive (RFC 8445, RFC 7675).
 
 mod lite;
 
@@ -11,10 +11,10 @@ pub use self::lite::IceLite;
 /// Characters of username fragments and passwords (RFC 8839, section 5.4).
 const CHARACTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Username fragment and password of one side, as its session description tells them.
+/// Username fragment and password of one side, from its session description.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// Names the side's end of the session in connectivity checks.
+    /// Identifies the side's end of the session in connectivity checks.
     pub ufrag: String,
     /// Authenticates the checks that the side receives.
     pub password: String,
@@ -52,8 +52,9 @@ pub struct Pair {
 
 /// One side of ICE, sans-IO: finds the path to the peer by STUN messages.
 ///
-/// [`IceLite`] is a server's. A full agent, as browsers have it, may stand in its place: the tests do that. After each input
-/// the owner drains [`Ice::poll_transmit`] and looks at [`Ice::selected`] and [`Ice::is_lost`].
+/// [`IceLite`] is the implementation for servers; tests use a full agent, like those of browsers,
+/// instead. After each input the owner drains [`Ice::poll_transmit`] and looks at [`Ice::selected`]
+/// and [`Ice::is_lost`].
 pub trait Ice {
     /// Input: a STUN message arrived. Messages that are not authentic change nothing.
     fn handle_stun(&mut self, now: Instant, meta: DatagramMeta, datagram: &[u8]);
@@ -61,21 +62,22 @@ pub trait Ice {
     /// Input: the time is now `now`.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// Output: the next STUN message, and where it goes.
+    /// Output: the next STUN message, and its addresses.
     fn poll_transmit(&mut self) -> Option<(Pair, Vec<u8>)>;
 
     /// Output: when to call [`Ice::handle_timeout`] next.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// The path that packets take; none before the peer was heard.
+    /// The path for packets; none before a message of the peer has arrived.
     fn selected(&self) -> Option<Pair>;
 
-    /// Whether a peer at `remote` has proved to know the credentials of this session.
+    /// Whether a peer at `remote` has proved that it knows the credentials of this session.
     fn has_verified(&self, remote: SocketAddr) -> bool;
 
-    /// Whether the peer has shown that it receives at `remote`, by answering a check of this side. A lite agent sends none.
+    /// Whether the peer has proved that it receives at `remote`, by answering a check of this side.
+    /// A lite agent sends no checks.
     fn has_proved(&self, remote: SocketAddr) -> bool;
 
-    /// Whether the peer has not asked for packets for so long that none may be sent any more (RFC 7675).
+    /// Whether the peer's consent has expired, so that no more packets may be sent (RFC 7675).
     fn is_lost(&self) -> bool;
 }

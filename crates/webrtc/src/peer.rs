@@ -14,24 +14,25 @@ use bytes::Bytes;
 use layers::data_channel::{ChannelError, ChannelOptions, DataChannels, DtlsRole, MessageKind};
 use recovery::RecoveryPolicy;
 use sctp::{AssociationId, AssociationMut, Event, StreamId};
-use secure::{Dtls, Randomness, Role, Secrets, SettingsError, Trust};
+use secure::{Dtls, Role, SettingsError, Trust};
 
 use self::budget::Budget;
 pub use self::options::{Ended, PeerEvent, PeerOptions};
 use self::signalled::Prepared;
+pub(crate) use self::signalled::init_to_come;
 use crate::ice::Ice;
 
 /// Addresses by which SCTP knows the two ends (RFC 8261, section 6.1, has none): a peer that moves is the same to SCTP.
 const HERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
 const THERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 9);
 
-/// Time from the beginning to an association, or the peer is given up.
+/// Time within which the association has to be set up.
 const SET_UP: Duration = Duration::from_secs(60);
 
 /// A peer and its data channels.
 ///
-/// The owner drives it as any [`Machine`](base::Machine) and drains [`Peer::poll_event`] after each input. Once [`Peer::is_over`] and nothing
-/// is left to transmit it can be dropped.
+/// The owner drives it like any [`Machine`](base::Machine) and drains [`Peer::poll_event`] after
+/// each input. It can be dropped once [`Peer::is_over`] and no datagram is left to transmit.
 pub struct Peer<I> {
     ice: I,
     role: Role,
@@ -39,19 +40,20 @@ pub struct Peer<I> {
     endpoint: sctp::Endpoint,
     options: PeerOptions,
     association: Option<AssociationId>,
-    /// An association that descriptions make; none once the session is open.
+    /// An association whose INITs are in the descriptions; none once the session is open.
     prepared: Option<Prepared>,
     channels: DataChannels,
-    /// Events of the association that the channels have not been told, since messages before them wait to be read.
+    /// Events of the association that the channels have not processed, since earlier messages wait
+    /// to be read.
     held: VecDeque<Event>,
     budget: Budget,
-    /// A datagram of DTLS that the budget does not afford yet, or for which there is no path. Retransmissions of it would only queue
-    /// behind it, and then spend the budget.
+    /// A DTLS datagram for which the budget does not suffice yet, or for which there is no path.
+    /// Its retransmissions would only queue behind it, and then consume the budget.
     waiting: Option<Bytes>,
     connected: Option<PeerEvent>,
     deadline: Option<Instant>,
     ended: Option<Ended>,
-    /// The application was told of the end.
+    /// Whether the application was notified of the end.
     told: bool,
 }
 
@@ -69,29 +71,17 @@ impl<I> core::fmt::Debug for Peer<I> {
 
 impl<I: Ice> Peer<I> {
     /// A peer that `ice` finds, that is `role`'s opposite in DTLS and presents a key of `trust`. `random` decides tags, TSNs
-    /// and, with [`Secrets::Seeded`], the keys of DTLS. An error means that a seeded session could not be configured.
+    /// and, with [`Secrets::Seeded`](secure::Secrets::Seeded), the keys of DTLS. An error means that a seeded session could not be configured.
     pub fn new(
         now: Instant,
         ice: I,
         (role, trust): (Role, Trust),
         mut options: PeerOptions,
-        mut random: RandomStream,
+        random: RandomStream,
     ) -> Result<Peer<I>, SettingsError> {
         options.association.policy = options.acknowledging(options.association.policy.clone());
-        let randomness = match options.secrets {
-            Secrets::System => Randomness::System,
-            Secrets::Seeded => Randomness::Seeded(random.next_u64()),
-        };
+        let (randomness, endpoint) = options.endpoint(random);
         let dtls = Dtls::new(&options.context, role, Arc::new(trust), randomness, now)?;
-        let endpoint_options = sctp::EndpointOptions {
-            port: options.port,
-            listen: true,
-            max_associations: 1,
-            accepted: options.association.clone(),
-            memory: options.memory,
-            ..sctp::EndpointOptions::default()
-        };
-        let endpoint = sctp::Endpoint::new(endpoint_options, random);
         let channel_role = match role {
             Role::Client => DtlsRole::Client,
             Role::Server => DtlsRole::Server,
@@ -119,8 +109,8 @@ impl<I: Ice> Peer<I> {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Opens a channel by DCEP (RFC 8832) with the lowest free identifier of this side. Messages may be sent at once; before
-    /// the association is up they wait.
+    /// Opens a channel by DCEP (RFC 8832) with the lowest free identifier of this side. Messages
+    /// may be sent at once; they wait until the association is set up.
     ///
     /// # Errors
     /// Those of [`DataChannels::open`].
@@ -128,7 +118,7 @@ impl<I: Ice> Peer<I> {
         self.channels.open(options)
     }
 
-    /// Takes a channel that both applications agreed on.
+    /// Opens this side of a channel that both applications have agreed on.
     ///
     /// # Errors
     /// Those of [`DataChannels::open_negotiated`].
@@ -156,7 +146,7 @@ impl<I: Ice> Peer<I> {
         Ok(())
     }
 
-    /// Closes a channel by resetting its streams; what was sent on it before arrives.
+    /// Closes a channel by resetting its streams; earlier messages still arrive.
     ///
     /// # Errors
     /// [`ChannelError::NotOpen`].
@@ -178,7 +168,7 @@ impl<I: Ice> Peer<I> {
         self.channels.set_low_threshold(id, threshold)
     }
 
-    /// Bytes of a channel's messages that were not sent even once.
+    /// Bytes of a channel's messages that have never been sent.
     pub fn buffered(&self, id: StreamId) -> usize {
         match self.association {
             Some(association) => self.channels.buffered_on(&self.endpoint, association, id),
@@ -186,23 +176,23 @@ impl<I: Ice> Peer<I> {
         }
     }
 
-    /// What a channel is like, if there is one.
+    /// Options of a channel; none if it does not exist.
     pub fn channel(&self, id: StreamId) -> Option<&ChannelOptions> {
         self.channels.channel(id)
     }
 
-    /// Identifiers of the channels that there are, closing ones included.
+    /// Identifiers of existing channels, including closing ones.
     pub fn channel_ids(&self) -> impl ExactSizeIterator<Item = StreamId> {
         self.channels.ids()
     }
 
-    /// The association below the channels, to ask; none before the session is open.
+    /// The association below the channels; none before the session is open.
     pub fn association(&self) -> Option<&sctp::Association> {
         self.endpoint.association(self.association?)
     }
 
-    /// Replaces the recovery policy of the association below the channels, with acknowledgements as
-    /// [`PeerOptions::acknowledge_at_once`] has them. False before the session is open.
+    /// Replaces the recovery policy of the association below the channels, with acknowledgements
+    /// according to [`PeerOptions::acknowledge_at_once`]. False before the session is open.
     pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) -> bool {
         let policy = self.options.acknowledging(policy);
         self.association_mut().map(|mut own| own.set_policy(policy)).is_some()
@@ -213,7 +203,7 @@ impl<I: Ice> Peer<I> {
         self.endpoint.association_mut(self.association?)
     }
 
-    /// Ends the session: what was sent arrives first, if the peer still answers.
+    /// Ends the session, after sent messages have arrived, if the peer still answers.
     pub fn close(&mut self, now: Instant) {
         if let Some(mut association) = self.association_mut() {
             association.shutdown(now);
@@ -237,7 +227,8 @@ impl<I: Ice> Peer<I> {
         Some(PeerEvent::Ended(ended.clone()))
     }
 
-    /// Whether the session has ended. Datagrams that tell the peer may be left to transmit, and events to be drained.
+    /// Whether the session has ended. Datagrams that notify the peer may be left to transmit, and
+    /// events to be drained.
     pub fn is_over(&self) -> bool {
         self.ended.is_some()
     }
@@ -247,7 +238,7 @@ impl<I: Ice> Peer<I> {
         &self.ice
     }
 
-    /// The side of ICE, to be told what signalling brings.
+    /// The side of ICE, to pass on results of signalling.
     pub fn ice_mut(&mut self) -> &mut I {
         &mut self.ice
     }

@@ -1,5 +1,5 @@
-//! Session descriptions of data channels: reading and writing offers and answers (RFC 8866; RFC 8839, 8841, 8842 and 8122 for
-//! the attributes; RFC 9429 for what browsers write).
+//! Session descriptions of data channels: reading and writing offers and answers (RFC 8866; RFC
+//! 8839, 8841, 8842 and 8122 for the attributes; RFC 9429 for the form of browsers).
 
 mod candidate;
 mod error;
@@ -17,13 +17,13 @@ pub use self::candidate::{Candidate, CandidateAddress};
 pub use self::error::SdpError;
 use crate::ice::Credentials;
 
-/// Bytes of the longest description that is read.
+/// Longest accepted description, in bytes.
 pub const MAX_DESCRIPTION: usize = 64 << 10;
 
-/// Longest message of a side that names none (RFC 8841, section 6.1).
+/// Longest message, in bytes, of a side that names no limit (RFC 8841, section 6.1).
 const MAX_MESSAGE_UNSAID: u64 = 64 << 10;
 
-/// Which end of DTLS a side is, or would be (RFC 8842, section 5).
+/// The end of DTLS that a side takes or offers (RFC 8842, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setup {
     /// Either: only in offers.
@@ -35,7 +35,7 @@ pub enum Setup {
 }
 
 impl Setup {
-    /// The answer to this offer: `wanted` where the offer leaves the choice.
+    /// The role of the answering side: `wanted` if the offer leaves the choice.
     pub fn answer(self, wanted: secure::Role) -> secure::Role {
         match self {
             Setup::ActPass => wanted,
@@ -62,37 +62,39 @@ impl From<secure::Role> for Setup {
     }
 }
 
-/// A description of one data channel transport, an offer or an answer.
+/// A description of the one association that carries data channels, an offer or an answer.
 ///
-/// Parses from the text of a browser, of which unknown attributes are ignored; prints as the text that a browser takes.
+/// Parses the text of a browser and ignores unknown attributes; prints the text that a browser
+/// accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Number of the session, chosen by the side that describes itself.
     pub session: u64,
     /// Name of the section (`a=mid`); an answer repeats that of the offer.
     pub mid: Option<String>,
-    /// Whether the section is in a BUNDLE group, alone.
+    /// Whether the section is alone in a BUNDLE group.
     pub bundled: bool,
     /// Whether the side is a lite ICE agent.
     pub lite: bool,
     /// User fragment and password of the side's ICE agent.
     pub credentials: Credentials,
-    /// SHA-256 fingerprints of the certificates that it may present.
+    /// SHA-256 fingerprints of the certificates that the side may present.
     pub fingerprints: BTreeSet<Fingerprint>,
-    /// Which end of the DTLS handshake the side takes or leaves to the other (RFC 8842).
+    /// The end of the DTLS handshake that the side takes, or leaves to the other (RFC 8842).
     pub setup: Setup,
     /// SCTP port inside DTLS (RFC 8841); WebRTC uses 5000.
     pub sctp_port: u16,
-    /// Bytes of the longest message that it takes; none takes any.
+    /// Bytes of the longest message that the side accepts; none: not stated.
     pub max_message: Option<u64>,
-    /// SCTP's INIT chunk, with which the association needs no packets of its own (`a=sctp-init`, draft-hancke-tsvwg-snap).
+    /// SCTP's INIT chunk, with which the association needs no packets for its set-up
+    /// (`a=sctp-init`, draft-hancke-tsvwg-snap).
     pub sctp_init: Option<Vec<u8>>,
-    /// Where it may be reached; more may follow by other ways, or none at all.
+    /// Addresses of the side; further ones may follow by other means. May be empty.
     pub candidates: Vec<Candidate>,
 }
 
 impl fmt::Display for Description {
-    /// Prints the description with the ends of lines that SDP has, CR LF.
+    /// Prints the description with SDP's line ends, CR LF.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Section 5.2.1 of RFC 9429: browsers name no address and use port 9 where candidates tell.
         write!(f, "v=0\r\no=- {} 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n", self.session)?;

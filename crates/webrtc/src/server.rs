@@ -1,4 +1,4 @@
-//! All peers behind one port: offers in, answers out, or the other way round, and datagrams to the peer that they belong to.
+//! All peers behind one port: answers to offers, offers, and dispatch of datagrams to peers.
 
 mod offers;
 mod options;
@@ -11,6 +11,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use base::{Datagram, DatagramMeta, Duration, Host, Icmp, Instant, Machine, RandomStream};
 use base::{Transmit, TransmitBuffer};
+use sctp::AssociationOptions;
 use secure::{Context, Fingerprint, Identity, Role, Settings, SettingsError, Trust};
 
 use self::offers::Offers;
@@ -27,19 +28,40 @@ use crate::stun::Request;
 /// Time since its last check within which a peer counts as alive at its address: browsers check every few seconds.
 const ALIVE: Duration = Duration::from_secs(10);
 
-/// Bytes of this side's ClientHello, if it begins the handshake.
+/// Bytes of a datagram of this side's handshake as DTLS client, such as its ClientHello.
 const HELLO: usize = 500;
+
+/// What a description of this side says of itself, and the peer behind it is made of.
+struct Own {
+    credentials: Credentials,
+    /// Seed of the peer's tags and TSNs, and of its keys where those are seeded.
+    random: [u8; 32],
+    association: AssociationOptions,
+}
+
+impl Own {
+    fn random(&self) -> RandomStream {
+        RandomStream::from_secret(self.random)
+    }
+}
+
+impl core::fmt::Debug for Own {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Own").field("ufrag", &self.credentials.ufrag).finish_non_exhaustive()
+    }
+}
 
 /// A server of data channels for browsers.
 ///
-/// The owner drives it as any [`Machine`] and drains [`Server::poll_event`] after each input. Every peer has the credentials
-/// of its own answer, by which its first datagram is known (RFC 8445), and later datagrams by their address.
+/// The owner drives it like any [`Machine`] and drains [`Server::poll_event`] after each input.
+/// Each peer has its own credentials, which identify its first datagram (RFC 8445); the address
+/// identifies later ones.
 #[derive(Debug)]
 pub struct Server {
     options: ServerOptions,
     identity: Identity,
     context: Context,
-    /// As `context`, for the end of DTLS that begins.
+    /// Like `context`, for the DTLS client.
     beginning: Context,
     random: RandomStream,
     peers: Peers,
@@ -49,8 +71,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that proves the key of `identity` in DTLS, with a certificate for browsers ([`Identity::for_browsers`]). `random` decides credentials, tags and TSNs: seed it from the system unless the
-    /// run is to be repeated.
+    /// A server that proves the key of `identity` in DTLS, with a certificate for browsers
+    /// ([`Identity::for_browsers`]). `random` determines credentials, tags and TSNs: seed it from
+    /// the system unless the run has to be reproducible.
     ///
     /// # Errors
     /// The settings of DTLS are wrong; the text says which.
@@ -77,8 +100,8 @@ impl Server {
         })
     }
 
-    /// Takes the offer of a peer and makes the answer to return to it. `signalled_from` is the host that the offer came
-    /// from, for the bound on peers that do not connect; none where that is not known.
+    /// Accepts the offer of a peer and returns the answer to it. `signalled_from` is the host that
+    /// sent the offer, for the bound on peers that do not connect; none if unknown.
     ///
     /// # Errors
     /// The offer cannot be used, and the error names its line; or there are as many peers as there may be.
@@ -92,8 +115,8 @@ impl Server {
         self.accept_at(now, offer, signalled_from, &addresses)
     }
 
-    /// As [`Server::accept`], with the addresses at which this peer reaches the server, the best first, instead of
-    /// [`ServerOptions::addresses`].
+    /// Like [`Server::accept`], with the addresses at which this peer reaches the server, the best
+    /// first, instead of [`ServerOptions::addresses`].
     ///
     /// # Errors
     /// As [`Server::accept`].
@@ -111,48 +134,46 @@ impl Server {
         }
         let host = signalled_from.map(Host::from);
         self.peers.admit(host, &self.options.limits, self.offers.hosts())?;
-        let own = self.fresh_credentials();
+        let own = self.fresh();
         let role = offer.setup.answer(self.options.role);
         let mut answer = self.describe(&own, role.into(), addresses);
         (answer.mid, answer.bundled) = (offer.mid.clone(), offer.bundled);
-        let mut peer = self.begin(now, own.clone(), role, (&offer, bytes))?;
+        let mut peer = self.begin(now, &own, role, (&offer, bytes))?;
         // An answer has an INIT of its own, or none: one that repeated the offer's would promise what is not there.
         if let Some(theirs) = offer.sctp_init.filter(|_| self.options.signalled_init) {
-            let own = peer.signal_init(now);
-            answer.sctp_init = own.filter(|_| peer.take_init(&theirs) == Ok(true));
+            let init = peer.signal_init(now);
+            answer.sctp_init = init.filter(|_| peer.take_init(&theirs) == Ok(true));
         }
         let id = self.peers.reserve();
-        self.admit(id, peer, own.ufrag, host);
+        self.admit(id, peer, own.credentials.ufrag, host);
         Ok((id, answer))
     }
 
-    /// Credentials whose username fragment is no peer's.
-    fn fresh_credentials(&mut self) -> Credentials {
-        loop {
-            let own = Credentials::generate(&mut self.random);
-            if self.routes.by_name(&own.ufrag).is_none() {
-                return own;
+    /// What a new peer is made of, with a username fragment that is no other's.
+    fn fresh(&mut self) -> Own {
+        let credentials = loop {
+            let drawn = Credentials::generate(&mut self.random);
+            if self.routes.by_name(&drawn.ufrag).is_none() {
+                break drawn;
             }
-        }
+        };
+        let mut seed = [0; 32];
+        self.random.fill(&mut seed);
+        Own { credentials, random: seed, association: self.options.association.clone() }
     }
 
     /// This side, in its one section.
-    fn describe(
-        &mut self,
-        own: &Credentials,
-        setup: Setup,
-        addresses: &[SocketAddr],
-    ) -> Description {
+    fn describe(&mut self, own: &Own, setup: Setup, addresses: &[SocketAddr]) -> Description {
         Description {
             session: self.random.next_u64() >> 1,
             mid: Some("0".to_owned()),
             bundled: true,
             lite: true,
-            credentials: own.clone(),
+            credentials: own.credentials.clone(),
             fingerprints: [self.fingerprint()].into(),
             setup,
             sctp_port: self.options.port,
-            max_message: Some(self.options.association.max_message_size as u64),
+            max_message: Some(own.association.max_message_size as u64),
             sctp_init: None,
             candidates: addresses
                 .iter()
@@ -162,28 +183,31 @@ impl Server {
         }
     }
 
-    /// The peer that a description of this many bytes is of.
+    /// Creates the peer of a description of this many bytes.
     fn begin(
-        &mut self,
+        &self,
         now: Instant,
-        own: Credentials,
+        own: &Own,
         role: Role,
         (theirs, bytes): (&Description, usize),
     ) -> Result<Peer<IceLite>, AcceptError> {
-        let ice = IceLite::new(own, theirs.credentials.ufrag.clone(), now);
-        let mut seed = [0; 32];
-        self.random.fill(&mut seed);
-        let peer = Peer::new(
-            now,
-            ice,
-            (role, Trust::Listed(theirs.fingerprints.clone())),
-            PeerOptions { description: bytes, ..self.peer_options(theirs, role) },
-            RandomStream::from_secret(seed),
-        );
-        peer.map_err(AcceptError::Settings)
+        let ice = IceLite::new(own.credentials.clone(), theirs.credentials.ufrag.clone(), now);
+        let context = match role {
+            Role::Client => &self.beginning,
+            Role::Server => &self.context,
+        };
+        let options = PeerOptions {
+            context: context.clone(),
+            peer_port: theirs.sctp_port,
+            peer_max_message: theirs.max_message,
+            description: bytes,
+            ..self.peer_options(own)
+        };
+        let trust = Trust::Listed(theirs.fingerprints.clone());
+        Peer::new(now, ice, (role, trust), options, own.random()).map_err(AcceptError::Settings)
     }
 
-    /// Takes a peer in under this name.
+    /// Adds a peer with this id.
     fn admit(&mut self, id: PeerId, peer: Peer<IceLite>, ufrag: String, host: Option<Host>) {
         self.peers.insert(id, peer, host);
         self.routes.add_name(ufrag, id);
@@ -191,31 +215,26 @@ impl Server {
         self.stats.accepted += 1;
     }
 
-    fn peer_options(&self, theirs: &Description, role: Role) -> PeerOptions {
-        let context = match role {
-            Role::Client => &self.beginning,
-            Role::Server => &self.context,
-        };
+    /// Options of a peer of whose description nothing is known yet.
+    fn peer_options(&self, own: &Own) -> PeerOptions {
         PeerOptions {
             secrets: self.options.secrets,
             port: self.options.port,
-            peer_port: theirs.sctp_port,
-            association: self.options.association.clone(),
+            association: own.association.clone(),
             acknowledge_at_once: self.options.acknowledge_at_once,
             memory: self.options.memory,
             max_channels: self.options.max_channels,
-            peer_max_message: theirs.max_message,
             unread: self.options.unread,
-            ..PeerOptions::new(context.clone())
+            ..PeerOptions::new(self.context.clone())
         }
     }
 
-    /// A peer, to ask; none if there is no such peer (any more).
+    /// The peer with this id; none if it does not exist (any more).
     pub fn peer(&self, id: PeerId) -> Option<&Peer<IceLite>> {
         self.peers.get(id)
     }
 
-    /// Calls `act` with a peer; none if there is no such peer (any more). The driver drains
+    /// Calls `act` with a peer; none if it does not exist (any more). The driver drains
     /// [`poll_transmit`](Machine::poll_transmit) afterwards.
     pub fn with_peer<R>(
         &mut self,
@@ -227,8 +246,8 @@ impl Server {
         Some(result)
     }
 
-    /// Output: the next event of any peer. After [`PeerEvent::Ended`] the peer is gone. The driver drains
-    /// [`poll_transmit`](Machine::poll_transmit) afterwards, and asks once more.
+    /// Output: the next event of any peer. After [`PeerEvent::Ended`] the peer no longer exists.
+    /// The driver drains [`poll_transmit`](Machine::poll_transmit) afterwards, and calls again.
     pub fn poll_event(&mut self) -> Option<(PeerId, PeerEvent)> {
         while let Some(id) = self.poll_eventful() {
             if let Some(event) = self.peer_event(id) {
@@ -239,32 +258,33 @@ impl Server {
         None
     }
 
-    /// Output, for an application that reads peers apart: the next peer that may have events for [`Server::peer_event`].
+    /// Output, for an application that reads peers separately: the next peer that may have events
+    /// for [`Server::peer_event`].
     pub fn poll_eventful(&mut self) -> Option<PeerId> {
         self.peers.poll_eventful()
     }
 
-    /// Output: the next event of one peer. What an application leaves unread of one peer holds only that peer up.
+    /// Output: the next event of one peer. Unread messages of one peer delay only that peer.
     pub fn peer_event(&mut self, id: PeerId) -> Option<PeerEvent> {
         self.peers.peer_event(id)
     }
 
-    /// Replaces the options of associations, such as the recovery policy, for peers that come from now on.
-    pub fn set_association(&mut self, options: sctp::AssociationOptions) {
+    /// Replaces the options of associations, such as the recovery policy, for offers that come or are made from now on.
+    pub fn set_association(&mut self, options: AssociationOptions) {
         self.options.association = options;
     }
 
-    /// What the server was made with, and was set since.
+    /// The server's present options.
     pub fn options(&self) -> &ServerOptions {
         &self.options
     }
 
-    /// Fingerprint of the certificate, which offers and answers tell.
+    /// Fingerprint of the certificate, as in offers and answers.
     pub fn fingerprint(&self) -> Fingerprint {
         self.identity.fingerprint()
     }
 
-    /// Peers that exist, those that have not connected included.
+    /// Number of peers, including those that have not connected.
     pub fn len(&self) -> usize {
         self.peers.len()
     }
@@ -291,7 +311,7 @@ impl Server {
         }
     }
 
-    /// Whether the address belongs to another peer that is alive there: a check in the name of that address must not take it
+    /// Whether the address belongs to another live peer: a check from that address must not take it
     /// over.
     fn is_of_another(&self, now: Instant, id: PeerId, remote: SocketAddr) -> bool {
         let holder = self.routes.by_address(remote).filter(|holder| *holder != id);

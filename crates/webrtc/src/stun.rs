@@ -1,5 +1,5 @@
-//! Binding requests of connectivity checks and their answers (RFC 8489; RFC 8445, section 7), over the codec of the crate
-//! `is`, which docs/webrtc.md judges. Nothing else here knows that crate.
+//! Binding requests of connectivity checks and their answers (RFC 8489; RFC 8445, section 7), over
+//! the codec of the crate `is`, which docs/webrtc.md judges. No other module uses that crate.
 
 use core::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use sha1::Sha1;
 /// Bytes of the longest answer: header, mapped address or error, integrity, fingerprint.
 const ANSWER: usize = 128;
 
-/// Bytes of the longest request that is read; real ones have some 100.
+/// Longest accepted request, in bytes; real ones have about 100.
 const REQUEST: usize = 1024;
 
 /// A well-formed binding request of a connectivity check, not yet authentic.
@@ -27,22 +27,23 @@ impl<'a> Request<'a> {
         message.is_binding_request().then_some(Request(message))
     }
 
-    /// Username fragments of its receiver and of its sender.
+    /// Username fragments of the request's receiver and sender.
     pub fn usernames(&self) -> Option<(&str, &str)> {
         self.0.split_username()
     }
 
-    /// Whether its sender knows the password of its receiver.
+    /// Whether the request's sender knows the receiver's password.
     pub fn is_authentic(&self, password: &str) -> bool {
         self.0.verify(password.as_bytes(), hmac_sha1)
     }
 
-    /// Whether its sender nominates the pair that it came on (USE-CANDIDATE).
+    /// Whether the request nominates its pair of addresses (USE-CANDIDATE).
     pub fn nominates(&self) -> bool {
         self.0.use_candidate()
     }
 
-    /// Whether its sender believes to be the controlled agent, as a lite agent always is.
+    /// Whether the request's sender takes itself for the controlled agent, which a lite agent
+    /// always is.
     pub fn is_of_controlled(&self) -> bool {
         self.0.ice_controlled().is_some()
     }
@@ -65,7 +66,7 @@ fn emit(message: StunMessage<'_>, password: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// HMAC-SHA1 of the payloads, one behind the other (RFC 8489, section 14.5).
+/// HMAC-SHA1 of the concatenated payloads (RFC 8489, section 14.5).
 fn hmac_sha1(key: &[u8], payloads: &[&[u8]]) -> [u8; 20] {
     // A key may have any length: the error never occurs.
     let Ok(mut mac) = Hmac::<Sha1>::new_from_slice(key) else { return [0; 20] };

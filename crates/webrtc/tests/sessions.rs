@@ -12,7 +12,7 @@ use webrtc::{
     AcceptError, ChannelOptions, Ended, MessageKind, PeerEvent, ServerLimits, ServerOptions,
     StreamId,
 };
-use world::{End, Setting, World, address, messages, offer};
+use world::{End, Setting, World, address, check, messages, offer};
 
 /// Time until the page's first message, sent at once, arrives.
 fn first_message(setting: Setting) -> Instant {
@@ -65,6 +65,64 @@ fn a_peer_that_answers_connects_as_soon_as_one_that_offers_and_carries_everythin
     }
 }
 
+/// A setting in which the server offers.
+fn offered(role: Role) -> Setting {
+    Setting { role, server_offers: true, ..Setting::new(0) }
+}
+
+#[test]
+fn an_init_in_the_servers_offer_saves_a_round_trip_where_the_peer_answers_with_its_own() {
+    for role in [Role::Server, Role::Client] {
+        let by_packets = first_message(offered(role));
+        let signalled = first_message(Setting { signals_init: true, ..offered(role) });
+        assert_eq!(by_packets.since(signalled), Duration::from_millis(100), "{role:?}");
+        let without: fn(&mut ServerOptions) = |options| options.signalled_init = false;
+        let setting = Setting { signals_init: true, server: without, ..offered(role) };
+        assert_eq!(first_message(setting), by_packets, "{role:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_only_returns_the_init_of_the_servers_offer_makes_no_association() {
+    // As it was; with other words behind its tag; with its tag behind another window; with another first TSN.
+    let returned: [fn(Vec<u8>) -> Vec<u8>; 3] = [
+        |init| init,
+        |mut init| {
+            init[8..12].copy_from_slice(&[0, 2, 0, 0]);
+            init[16..20].fill(7);
+            init
+        },
+        |init| [&[1, 0, 0, 20][..], &init[4..20]].concat(),
+    ];
+    for (case, returns) in returned.into_iter().enumerate() {
+        for role in [Role::Server, Role::Client] {
+            let at = first_message(Setting { returns: Some(returns), ..offered(role) });
+            assert_eq!(at, first_message(offered(role)), "{case} {role:?}");
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_answers_with_an_init_that_it_does_not_mean_is_served_by_packets() {
+    // Its tag is not that of any association of the peer, which begins with packets as if nothing had been said.
+    for role in [Role::Server, Role::Client] {
+        let returns: fn(Vec<u8>) -> Vec<u8> = |mut init| {
+            init[4] ^= 1;
+            init
+        };
+        let (mut world, id) = connected(Setting { returns: Some(returns), ..offered(role) });
+        for _ in 0..20 {
+            send(&mut world, id, "there and back");
+            world.run_for(Duration::from_millis(20));
+        }
+        world.run_for(Duration::from_secs(20));
+        assert_eq!(messages(&world.told_server(), id).len(), 20, "{role:?}");
+        assert_eq!(messages(world.told_browser(), id).len(), 20, "{role:?}");
+        let told = world.told_server();
+        assert_eq!(told.iter().filter(|event| **event == PeerEvent::Connected).count(), 1);
+    }
+}
+
 #[test]
 fn a_peer_that_answers_with_another_key_is_refused() {
     let mut world = World::new(Setting { server_offers: true, wrong_key: true, ..Setting::new(0) });
@@ -75,10 +133,16 @@ fn a_peer_that_answers_with_another_key_is_refused() {
 
 #[test]
 fn associations_of_descriptions_carry_everything_over_loss() {
-    for seed in 0..6 {
+    for seed in 0..8 {
         let role = if seed % 2 == 0 { Role::Server } else { Role::Client };
-        let (mut world, id) =
-            connected(Setting { role, seed, signals_init: true, ..Setting::new(10) });
+        let server_offers = seed % 4 >= 2;
+        let (mut world, id) = connected(Setting {
+            role,
+            seed,
+            signals_init: true,
+            server_offers,
+            ..Setting::new(10)
+        });
         for _ in 0..50 {
             send(&mut world, id, "there and back");
             world.run_for(Duration::from_millis(20));
@@ -214,19 +278,6 @@ fn a_browser_behind_a_nat_that_rebinds_goes_on_without_a_new_handshake() {
     assert_eq!(messages(world.told_browser(), id).len(), 20);
     let ended = |event: &PeerEvent| matches!(event, PeerEvent::Ended(_));
     assert!(!world.told_server().iter().any(ended));
-}
-
-/// A binding request of the browser with these names and password, from the crate's other side.
-fn check(local: &str, remote: &str, password: &str) -> Vec<u8> {
-    let name = format!("{local}:{remote}");
-    let id = is::stun::TransId::new();
-    let message = is::stun::StunMessage::binding_request(&name, id, true, 1, 1, true);
-    let mut bytes = vec![0; 500];
-    let provider = is::DefaultSha1HmacProvider;
-    let sha1 = |key: &[u8], parts: &[&[u8]]| is::Sha1HmacProvider::sha1_hmac(&provider, key, parts);
-    let length = message.to_bytes(Some(password.as_bytes()), &mut bytes, sha1).unwrap();
-    bytes.truncate(length);
-    bytes
 }
 
 /// Bytes that a server sends within a time, all to one address that sends nothing more.

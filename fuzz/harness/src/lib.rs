@@ -19,11 +19,13 @@
 //! - [`flow`]: what an edge carries between a client and a service, judged by a model, with a model for a client or the
 //!   TCP stack.
 //! - [`tcp_policy`]: the recovery policies of both, by numbers.
+//! - [`advice`]: advice to recovery, by numbers.
 //! - [`air`]: the hostile network of both pairs.
 //! - [`corpus`]: the inputs of usrsctp's fuzzers in the shapes that they are made for.
 
 #![allow(clippy::panic, reason = "a harness fails by panicking")]
 
+pub mod advice;
 pub mod air;
 pub mod association;
 pub mod corpus;

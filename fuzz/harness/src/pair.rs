@@ -17,6 +17,7 @@ use self::layers::{Channels, Orders};
 use self::options::{discovers, is_protected, mtu, options, policy, shared_key};
 use self::streams::Resets;
 use crate::PORT;
+use crate::advice::{Number, UNITS};
 use crate::air::{self, Air, Carried, Fate};
 use crate::network::{events, give, home, next_timeout, run_timers, transmits};
 
@@ -352,6 +353,7 @@ impl World {
             Step::Policy { at, preset } => {
                 self.with(end(at), |mut own, _| own.set_policy(policy(preset)));
             }
+            Step::Advise { at, what } => self.advise(end(at), &what),
             Step::Key { at, key } => {
                 self.with(end(at), |mut own, _| {
                     let _ = own.activate_key(shared_key(key));
@@ -402,6 +404,15 @@ impl World {
                 call(own, self.now);
             }
             self.drain();
+        }
+    }
+
+    fn advise(&mut self, at: usize, what: &Number) {
+        let own = self.ids[at].and_then(|id| self.ends[at].association(id));
+        if let Some(view) = own.and_then(|own| own.path_view(what.path(), UNITS)) {
+            self.with(at, |mut own, now| {
+                let _ = own.advise(now, what.advice(&view));
+            });
         }
     }
 

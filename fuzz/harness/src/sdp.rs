@@ -4,7 +4,7 @@
 use webrtc::sdp::{Description, SdpError};
 
 /// An offer that the input changes, a line at a time.
-const OFFER: [&str; 13] = [
+const OFFER: [&str; 14] = [
     "v=0",
     "o=- 1 2 IN IP4 127.0.0.1",
     "s=-",
@@ -17,6 +17,8 @@ const OFFER: [&str; 13] = [
     "a=fingerprint:sha-256 BA:78:16:BF:8F:01:CF:EA:41:41:40:DE:5D:AE:22:23:B0:03:61:A3:96:17:7A:9C:B4:10:FF:61:F2:00:15:AD",
     "a=setup:actpass",
     "a=sctp-port:5000",
+    // The example of draft-hancke-tsvwg-snap, section 4.1.
+    "a=sctp-init:AQAAHols3R0AUAAA/////+B5ZR3AAAAEgAgABoLA",
     "a=candidate:1 1 udp 1677729535 10.80.0.1 50013 typ srflx raddr 0.0.0.0 rport 0",
 ];
 

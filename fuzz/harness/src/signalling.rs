@@ -131,14 +131,28 @@ pub fn run(input: &Input) -> Outcome {
     outcome
 }
 
-/// Lets the server offer, and brings this answer; whether it was taken.
+/// Lets the server offer, and brings this answer, with SCTP's set-up as it is and then as the offer has it; whether it was taken.
 fn answer(behind: &Behind, answer: &[u8]) -> bool {
+    // What an answer has instead of the usual offer's choice.
+    let answer = String::from_utf8_lossy(answer).replace("actpass", "active");
+    let taken = take(behind, |_| answer.clone());
+    let of_answer = answer.lines().find(|line| line.starts_with("a=sctp-init:"));
+    if let Some(of_answer) = of_answer.filter(|_| taken) {
+        let returned = |own: &str| answer.replace(of_answer, own);
+        assert!(take(behind, returned), "{answer}");
+    }
+    taken
+}
+
+/// Lets the server offer, and brings the answer to the line of SCTP's set-up in the offer; whether it was taken.
+fn take(behind: &Behind, answer: impl FnOnce(&str) -> String) -> bool {
     let mut server = lock(&behind.server);
     let peers = server.len();
     let Ok((id, offer)) = server.offer_at(Instant::ZERO, None, &[]) else { return false };
-    assert_eq!(offer.to_string().parse(), Ok(offer));
-    // What an answer has instead of the usual offer's choice.
-    let answer = String::from_utf8_lossy(answer).replace("actpass", "active");
+    let text = offer.to_string();
+    assert_eq!(text.parse(), Ok(offer));
+    let own = text.lines().find(|line| line.starts_with("a=sctp-init:"));
+    let answer = answer(own.unwrap_or_default());
     let taken = server.take_answer(Instant::ZERO, id, &answer);
     assert_eq!(server.len(), peers + usize::from(taken.is_ok()), "{taken:?}: {answer}");
     assert_eq!(server.peer(id).is_some(), taken.is_ok());

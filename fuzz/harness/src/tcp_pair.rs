@@ -15,6 +15,7 @@ use tcp::{
 mod input;
 
 pub use self::input::{End, Input, Step};
+use crate::advice::{Number, UNITS};
 use crate::air::Air;
 use crate::tcp_network::{Flying, give, host, transmits};
 use crate::tcp_policy;
@@ -299,6 +300,7 @@ impl World {
             Step::Policy { at, preset, field, value } => {
                 self.set_policy(end(at), *preset, *field, *value);
             }
+            Step::Advise { at, what } => self.advise(end(at), what),
             Step::Shutdown { at, sure } if sure % 8 == 0 => self.shut(end(at)),
             Step::Close { at, sure } if sure % 32 == 0 => self.close(end(at)),
             Step::Abort { at, sure } if sure % 64 == 0 => {
@@ -319,6 +321,16 @@ impl World {
         tcp_policy::change(&mut policy, field, value);
         own.set_policy(self.now, Arc::new(policy));
         drop(own);
+        self.settle(at);
+    }
+
+    fn advise(&mut self, at: usize, what: &Number) {
+        let side = &mut self.sides[at];
+        let own = side.id.and_then(|id| side.endpoint.connection(id));
+        let Some(view) = own.and_then(|own| own.path_view(what.path(), UNITS)) else { return };
+        if let Some(mut own) = side.own() {
+            let _ = own.advise(self.now, what.advice(&view));
+        }
         self.settle(at);
     }
 

@@ -162,6 +162,7 @@ fn config(plan: &FlowsPlan) -> Outcome<FlowConfig> {
         group: Rc::new(RefCell::new(GroupMeter::none(window))),
         extra_rtt: Duration::ZERO,
         hint: None,
+        advice: None,
     })
 }
 

@@ -162,6 +162,7 @@ fn source_folders() -> Vec<String> {
         "bindings/python",
         "fuzz/harness",
         "interop",
+        "interop/bevy",
         "interop/programs",
         "interop/rules",
         "interop/virtual",

@@ -50,6 +50,24 @@ fn every_document_with_rust_code_is_compiled_and_names_the_language_of_each_bloc
 }
 
 #[test]
+fn the_front_page_of_each_library_has_an_example_that_is_run() {
+    let entries = std::fs::read_dir(root().join("crates")).unwrap();
+    let pages = entries.map(|entry| entry.unwrap().path().join("src/lib.rs"));
+    let mut read = 0;
+    // The transports of others are no part of what ships.
+    for page in pages.filter(|page| page.exists() && !page.ends_with("peers/src/lib.rs")) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let head = text.lines().take_while(|line| line.starts_with("//!"));
+        let fences: Vec<&str> = head.filter_map(|line| line.strip_prefix("//! ```")).collect();
+        // A fence with other words, such as `no_run`, would not be run.
+        let mut openings = fences.iter().step_by(2);
+        assert!(openings.any(|words| words.is_empty()), "{}: no example", page.display());
+        read += 1;
+    }
+    assert!(read >= 20, "only {read} libraries");
+}
+
+#[test]
 fn the_game_server_of_the_page_on_browsers_is_the_example() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let (page, example) =
@@ -58,6 +76,18 @@ fn the_game_server_of_the_page_on_browsers_is_the_example() {
     let (uses, server) = block.split_once("\n\n///").unwrap();
     assert!(example.ends_with(server), "docs/webrtc.md and the example differ");
     assert!(server.lines().count() + uses.lines().count() < 70);
+}
+
+#[test]
+fn the_bevy_of_the_page_on_the_library_is_the_program_that_is_tested() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (page, program) = (read("docs/library.md"), read("interop/bevy/src/main.rs"));
+    let section = page.split("## In Bevy").nth(1).expect("a section on Bevy");
+    let block = section.split("```rust,ignore\n").nth(1).and_then(|rest| rest.split("```").next());
+    let block = block.expect("a program");
+    let (_, shown) = program.split_once("\n\n").expect("a head");
+    assert_eq!(shown.strip_suffix("\n#[cfg(test)]\nmod tests;\n"), Some(block));
+    assert!(program.lines().count() < 100, "it cannot be read at once");
 }
 
 /// A document without its code, by lines.
@@ -113,6 +143,26 @@ fn every_page_has_its_place_in_the_site() {
         .filter(|page| !listed.contains(page))
         .collect();
     assert!(missing.is_empty(), "docs/SUMMARY.md does not list {missing:?}");
+}
+
+#[test]
+fn what_copies_gain_and_cost_stands_in_the_readme_as_it_was_measured() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (readme, table) = (read("README.md"), read("docs/tcp.md"));
+    // Of BZFlag's gaps: the share within a millisecond, and the megabytes.
+    let numbers = |row: &str| {
+        let row = table.lines().find(|line| line.starts_with(row)).expect(row).replace("**", "");
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        (cells[8].trim_end_matches(" %").parse::<f64>().unwrap(), cells[13].to_owned())
+    };
+    let (copies, kernel) = (numbers("| **edge `thin-rdb-paper`**"), numbers("| kernel |"));
+    let gain = format!("{} % of a game's small messages", copies.0);
+    let beside = format!("{:.0} % do", kernel.0);
+    let price = format!("{} MB where the kernel sends {}", copies.1, kernel.1);
+    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [gain, beside, price] {
+        assert!(readme.contains(&said), "README.md does not say \"{said}\"");
+    }
 }
 
 /// Rows of README's table of transports, and their names in docs/comparison.md.

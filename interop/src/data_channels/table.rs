@@ -222,7 +222,7 @@ answers and chooses its end of DTLS. DTLS is 1.3 where the peer has it. Each pee
 opens channels of all kinds (ordered, unordered, `maxRetransmits`, `maxPacketLifeTime`), sends messages of 1 B to 64 KiB (browsers to
 256 KiB, text, and nothing) and compares what comes back, sends 30 messages on each channel, takes a channel that our side opens, and lets
 our side close one; browsers do the exercises of [webrtc.md](webrtc.md#with-a-real-browser), the others those of `interop/peers`, over a link
-of 10 ms one way. With the flag `WebRtcSctpSnap` Chromium's offer carries SCTP's set-up.
+of 10 ms one way. Our offers carry SCTP's set-up; with the flag `WebRtcSctpSnap` Chromium's offers and answers do, too.
 `cargo run -p interop --bin matrix -- --data-channels --markdown docs/interop.md` writes this section alone.
 
 ";

@@ -55,7 +55,7 @@ pub const EXERCISES: &[Exercise] = &[
     Exercise {
         name: "shutdown by the server",
         quick: false,
-        about: "The same, and the server closes.",
+        about: "As above, but the server closes.",
         plan: || EchoPlan { end: End::ServerShutdown, ..SIMPLE_PLAN() },
         evidence: &[SHUTDOWN],
         ..SIMPLE
@@ -63,21 +63,21 @@ pub const EXERCISES: &[Exercise] = &[
     Exercise {
         name: "abort by the client",
         quick: false,
-        about: "Ten messages there and back, then the client aborts, and the server learns it.",
+        about: "Ten messages there and back, then the client aborts, and the server is notified.",
         plan: || EchoPlan { end: End::ClientAbort, ..EchoPlan::of(10, 100) },
         evidence: &[ABORT],
         ..SIMPLE
     },
     Exercise {
         name: "abort by the server",
-        about: "The same, and the server aborts.",
+        about: "As above, but the server aborts.",
         plan: || EchoPlan { end: End::ServerAbort, ..EchoPlan::of(10, 100) },
         evidence: &[ABORT],
         ..SIMPLE
     },
     Exercise {
         name: "messages of 1 B to 1 MB",
-        about: "60 messages, small ones as often as large ones, each back before the next leaves.",
+        about: "60 messages, small ones as often as large ones, each echoed before the next one is sent.",
         plan: || EchoPlan::graded(60, 1 << 20),
         ..SIMPLE
     },
@@ -91,7 +91,7 @@ pub const EXERCISES: &[Exercise] = &[
     Exercise {
         name: "unordered, 10 % loss",
         quick: false,
-        about: "200 unordered messages, one each 5 ms, each back exactly once in whatever order.",
+        about: "200 unordered messages, one every 5 ms, each echoed exactly once, in any order.",
         loss_percent: 10,
         plan: || {
             let plan = EchoPlan { unordered: true, streams: 1, ..EchoPlan::of(200, 300) };
@@ -101,8 +101,8 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "partial reliability, retransmissions",
-        about: "200 messages, one each 5 ms, none retransmitted but the last: what is lost is skipped by \
-                FORWARD-TSN, and what comes later arrives. 10 % loss.",
+        about: "200 messages, one every 5 ms, none retransmitted but the last: FORWARD-TSN skips lost \
+                ones, and later ones arrive. 10 % loss.",
         loss_percent: 10,
         evidence: &[FORWARD_TSN],
         plan: || partially_reliable(200, 5, Reliability::Retransmissions(0)),
@@ -111,7 +111,7 @@ pub const EXERCISES: &[Exercise] = &[
     Exercise {
         name: "partial reliability, lifetime",
         quick: false,
-        about: "100 messages, one each 20 ms, that live 15 ms, except for the last. 10 % loss.",
+        about: "100 messages, one every 20 ms, with a lifetime of 15 ms, except for the last. 10 % loss.",
         loss_percent: 10,
         evidence: &[FORWARD_TSN],
         plan: || {
@@ -142,8 +142,9 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "two paths, the primary cut",
-        about: "200 messages, one each 20 ms, between two addresses on each side. After the fiftieth the network \
-                swallows all packets between the first addresses; the rest goes by the second path.",
+        about: "200 messages, one every 20 ms, between two addresses on each side. After the fiftieth \
+                the network drops all packets between the first addresses; the rest takes the second \
+                path.",
         network: Network::FirstPathCut,
         evidence: &[HEARTBEAT, HEARTBEAT_ACK],
         plan: || EchoPlan {
@@ -158,9 +159,10 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "addresses added, made primary, deleted",
-        about: "200 messages, one each 20 ms. The client, which announced one address, adds its second one after 50 \
-                messages, after 100 has the server send there, and after 150 deletes the first. Both sides \
-                authenticate what they say of addresses; data goes where it should at each point.",
+        about: "200 messages, one every 20 ms. The client, which announced one address, adds its \
+                second one after 50 messages, makes it the server's destination after 100, and deletes \
+                the first after 150. Both sides authenticate their requests; at each point data goes \
+                to the right address.",
         network: Network::ClientMoves,
         evidence: &[ASCONF, ASCONF_ACK, AUTH],
         plan: || EchoPlan {
@@ -184,7 +186,7 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "stream reset, asked for",
-        about: "The same, but the client asks the server to reset the server's streams, and keeps its own.",
+        about: "As above, but the client asks the server to reset the server's streams, and keeps its own.",
         evidence: &[RE_CONFIG],
         plan: || EchoPlan { reset: Some((20, Reset::AskedFor)), ..EchoPlan::of(40, 100) },
         lacks: |column| match column {
@@ -197,7 +199,8 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "association reset",
-        about: "The same, but the client has all streams and the TSNs of both sides begin again.",
+        about: "As above, but the client resets the association: all streams and the TSNs of both \
+                sides begin again.",
         evidence: &[RE_CONFIG],
         plan: || EchoPlan { reset: Some((20, Reset::Association)), ..EchoPlan::of(40, 100) },
         lacks: |column| match column {
@@ -208,7 +211,7 @@ pub const EXERCISES: &[Exercise] = &[
     },
     Exercise {
         name: "stream reset under traffic, 10 % loss",
-        about: "200 messages, one each 10 ms, while after the hundredth both sides reset their streams.",
+        about: "200 messages, one every 10 ms; after the hundredth both sides reset their streams.",
         loss_percent: 10,
         quick: false,
         evidence: &[RE_CONFIG],
@@ -301,12 +304,12 @@ pub(super) fn lacks(column: Column, plan: &EchoPlan, peer_is_client: bool) -> Op
     let resets_under_traffic = plan.reset.is_some() && plan.pace.is_some() && peer_is_client;
     match column {
         _ if is_usrsctp && resets_association && peer_is_client => {
-            Some("now and then sends no SHUTDOWN afterwards, though all is acknowledged")
+            Some("sometimes sends no SHUTDOWN afterwards, though all data is acknowledged")
         }
         // It skips a TSN, names the next one to the client, and has forgotten the skip when that is acknowledged.
-        _ if is_usrsctp && resets_association => {
-            Some("aborts when its new TSNs are acknowledged before its last data of before")
-        }
+        _ if is_usrsctp && resets_association => Some(
+            "aborts when its new TSNs are acknowledged before its last data from before the reset",
+        ),
         Column::SctpProto if resets_under_traffic => {
             Some("delivers nothing more of a stream that it resets, though it acknowledges it")
         }

@@ -88,11 +88,16 @@ fn all_exercises_over_loss_and_again_after_a_reload(found: Result<Browser, Missi
     }
 }
 
-fn all_exercises_where_our_side_offers_over_loss(found: Result<Browser, Missing>) {
+fn all_exercises_where_our_side_offers_over_loss(
+    found: Result<Browser, Missing>,
+    signals_init: bool,
+) {
     let Some(browser) = available(found) else { return };
     let (results, _) = run(&browser, ServerOptions::new(Vec::new()), (5, "&answers"), (1, 0));
     println!("{}", results[0]);
     judge_page(&results[0], 5).unwrap();
+    // The offer has SCTP's set-up, and only a browser that knows it answers with its own.
+    assert_eq!(results[0]["init_signalled"], serde_json::json!([true, signals_init]));
 }
 
 /// One browser at two of our servers, one after the other.
@@ -189,12 +194,17 @@ fn firefox_does_all_exercises_over_five_percent_loss_and_again_after_a_reload() 
 
 #[test]
 fn chromium_does_all_exercises_over_loss_where_our_side_offers() {
-    all_exercises_where_our_side_offers_over_loss(Browser::chromium());
+    all_exercises_where_our_side_offers_over_loss(Browser::chromium(), false);
+}
+
+#[test]
+fn chromium_does_all_exercises_over_loss_where_our_offer_and_its_answer_make_the_association() {
+    all_exercises_where_our_side_offers_over_loss(Browser::chromium_signalling_init(), true);
 }
 
 #[test]
 fn firefox_does_all_exercises_over_loss_where_our_side_offers() {
-    all_exercises_where_our_side_offers_over_loss(Browser::firefox());
+    all_exercises_where_our_side_offers_over_loss(Browser::firefox(), false);
 }
 
 #[test]

@@ -5,11 +5,11 @@
 >>> results.finished > 0
 True
 
-`thinstream.lab` runs plans in virtual time, `thinstream.trace` reads captures. Results are Arrow tables, which pyarrow,
+`thinstream.lab` runs plans in virtual time, `thinstream.advice` is for policies in Python, `thinstream.trace` reads captures. Results are Arrow tables, which pyarrow,
 pandas and polars take without a copy.
 """
 
-from thinstream import lab, trace
+from thinstream import advice, lab, trace
 from thinstream._errors import (
     FolderError,
     PlanError,
@@ -27,6 +27,7 @@ __all__ = [
     "ThinstreamError",
     "TraceError",
     "__version__",
+    "advice",
     "lab",
     "trace",
 ]

@@ -17,7 +17,7 @@ __all__ = ["Choice", "Summary", "latency", "summary"]
 _Path = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """What a capture tells."""
 
@@ -35,6 +35,10 @@ class Summary:
         """Where and why the capture ends early; what came before counts."""
         damage: str | None = self.report["capture"]["damage"]
         return damage
+
+    def __repr__(self) -> str:
+        packets, streams = self.report["capture"]["packets"], len(self.streams)
+        return f"<thinstream.trace.Summary of {packets} packets, {streams} stream{'' if streams == 1 else 's'}>"
 
 
 def summary(

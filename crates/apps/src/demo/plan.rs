@@ -14,6 +14,9 @@ use super::{Contender, DemoError, DemoOptions, Length};
 /// Largest message that fits one DATA chunk of a packet of 1500 bytes over IPv4 and UDP, in bytes.
 pub const MAX_SIZE: usize = 1444;
 
+/// Longest round trip: twice of it, for the handshake, is a minute, and attempts are given up soon after.
+pub(super) const MAX_RTT: Duration = Duration::from_secs(30);
+
 /// Name of the flows in the plan.
 pub(super) const STREAM: &str = "stream";
 
@@ -45,6 +48,9 @@ impl DemoOptions {
         Workload::new(self.workload(), self.seed, 0, Instant::ZERO)?;
         if self.arrivals.is_greedy() {
             return Err(DemoError::Endless);
+        }
+        if self.rtt > MAX_RTT {
+            return Err(DemoError::Rtt(self.rtt));
         }
         if !(Probe::MIN_SIZE..=MAX_SIZE).contains(&self.size) {
             return Err(DemoError::Size(self.size));
@@ -275,6 +281,10 @@ mod tests {
         let size = refused(|options| options.size = MAX_SIZE + 1);
         assert!(size.contains("1445") && size.contains("1444"), "{size}");
         assert!(refused(|options| options.flows = 0).contains("1 to 65535"));
+        let far = refused(|options| options.rtt = Duration::from_secs(3_600_000_000));
+        assert!(far.contains("3600000000s") && far.contains("at most 30s"), "{far}");
+        let long = refused(|options| options.length = Length::Messages(u64::MAX));
+        assert!(long.contains("366 days"), "{long}");
         let endless = refused(|options| options.arrivals = Arrivals::Greedy);
         assert!(endless.contains("250ms"), "{endless}");
     }

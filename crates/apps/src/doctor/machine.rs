@@ -13,6 +13,7 @@ pub(super) fn findings(place: &Place) -> Vec<Finding> {
     all.push(raw_ip(place));
     all.extend(tun(place));
     all.extend(descriptors(place));
+    all.push(time_stamps());
     all.push(sleeping());
     all.extend(clock_source(place));
     all.extend(interfaces(place));
@@ -138,6 +139,21 @@ fn raw_ip(place: &Place) -> Finding {
             "setcap cap_net_raw+ep $(command -v thinstream)",
         ),
     }
+}
+
+/// Times of arrival that the kernel notes.
+fn time_stamps() -> Finding {
+    let (state, found) = match ::io::try_time_stamps() {
+        Ok(()) => (State::Good, "the kernel notes when a datagram came".to_owned()),
+        Err(error) => (State::Limited, format!("none ({error})")),
+    };
+    finding(
+        "Time stamps of UDP",
+        state,
+        found,
+        "Captures need them. serve and send take the time when they read, so that a busy machine's wait is part of \
+         their latencies",
+    )
 }
 
 /// Requirements of `edge`.

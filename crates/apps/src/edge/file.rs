@@ -1,12 +1,11 @@
 //! An edge's description in TOML.
 
-mod place;
-
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use base::{ByteCount, Duration};
+use lab::toml_text::describe;
 use recovery::policy::Changes;
 use serde::{Deserialize, Deserializer};
 
@@ -97,7 +96,7 @@ impl EdgeFile {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| EdgeFileError::Read(path.to_owned(), error))?;
         toml::from_str(&text)
-            .map_err(|error| EdgeFileError::Parse(path.to_owned(), place::describe(&text, &error)))
+            .map_err(|error| EdgeFileError::Parse(path.to_owned(), describe(&text, &error)))
     }
 }
 

@@ -147,6 +147,26 @@ fn a_file_describes_an_edge_with_several_services() {
     assert!(wrong(&format!("{service}recovery = {{ backoff = 3 }}")).contains("linear:6"));
 }
 
+#[test]
+fn mistakes_in_a_file_are_told_with_line_column_and_what_was_meant() {
+    let path = std::env::temp_dir().join(format!("thinstream-edge-{}.toml", std::process::id()));
+    let told = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let error = EdgeFile::read(&path).unwrap_err().to_string();
+        error.strip_prefix(&format!("{}:", path.display())).expect("the file's name").to_owned()
+    };
+    let misspelt =
+        "address = \"10.78.0.2/24\"\n\n[[service]]\nlisten = 22\n  fordward = \"127.0.0.1:22\"\n";
+    assert_eq!(told(misspelt), "5:3: unknown key \"fordward\"; did you mean \"forward\"?");
+    let far = told("zebra = 1\n");
+    assert!(far.starts_with("1:1: unknown key \"zebra\"; expected one of \"address\", "), "{far}");
+    let value = told("mtu = 1500\nmemory = \"lots\"\n");
+    assert!(value.starts_with("2:10: ") && value.contains("lots"), "{value}");
+    let broken = told("mtu = 1500\nmemory = = 3\n");
+    assert!(broken.starts_with("2:10: ") && !broken.contains('\n'), "{broken}");
+    std::fs::remove_file(&path).unwrap();
+}
+
 fn status() -> EdgeStatus {
     let service = Service { name: "a \"b\"".into(), ..options().services[0].clone() };
     let mut tally = ServiceCounters {

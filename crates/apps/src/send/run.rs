@@ -185,9 +185,11 @@ impl<'a> Run<'a> {
                 reliability,
                 ..thinstream::SendOptions::default()
             };
+            let sent = self.association.send_with(stream, message.payload.clone(), options).await;
+            // One that still waited for room when the process was asked to end was never sent.
             self.meter.on_sent(stream, &message);
             self.sent.update(|sent| sent + 1);
-            match self.association.send_with(stream, message.payload, options).await {
+            match sent {
                 Ok(()) => {}
                 Err(SendError::Ended(error)) => return Err(Ended::Association(error)),
                 Err(error) => return Err(Ended::Input(error.to_string())),

@@ -172,12 +172,33 @@ fn a_server_that_was_cut_off_is_not_said_to_answer_no_messages() {
     assert!(report.to_string().contains("no answer came"), "{report}");
 }
 
+/// Sends until the progress says that messages were sent; what the report says then.
+async fn stopped_once_it_sends(options: &SendOptions) -> SendReport {
+    let is_sending = tokio::sync::Notify::new();
+    let mut notice = |notice| match notice {
+        Notice::Progress(text) if !text.starts_with("0 sent") => is_sending.notify_one(),
+        _ => {}
+    };
+    send_until(options, &mut notice, is_sending.notified()).await.unwrap()
+}
+
 #[tokio::test]
 async fn a_client_that_is_stopped_closes_and_reports_what_it_has() {
     let (address, _stop, _serving) = server(|_| ()).await;
-    let stop = tokio::time::sleep(std::time::Duration::from_millis(150));
-    let report = send_until(&quickly(address, 1_000_000), &mut |_| (), stop).await.unwrap();
-    assert!(report.messages > 5 && report.messages < 1_000, "{report}");
+    let report = stopped_once_it_sends(&quickly(address, 1_000_000)).await;
+    assert!(report.interrupted && (1..1_000_000).contains(&report.messages), "{report}");
+    assert_eq!((report.answers, report.failure), (report.messages, None));
+}
+
+#[tokio::test]
+async fn a_message_that_still_waits_for_room_when_its_client_is_stopped_was_not_sent() {
+    let (address, _stop, _serving) = server(|_| ()).await;
+    let mut options = quickly(address, 0);
+    let Messages::Workload { plan, .. } = &mut options.messages else { unreachable!() };
+    (plan.arrivals, plan.limit) = (Arrivals::Greedy, Limit::Unlimited);
+    plan.size = lab::Sizes::Constant(10_000);
+    options.patience = Duration::from_secs(60);
+    let report = stopped_once_it_sends(&options).await;
     assert_eq!((report.answers, report.failure), (report.messages, None));
 }
 

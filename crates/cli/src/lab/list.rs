@@ -28,6 +28,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(folder) => in_folder(folder)?,
         None => built_in(),
     };
+    if let (true, Some(folder)) = (plans.is_empty(), &arguments.folder) {
+        let folder = folder.display();
+        return Err(Failure::usage(format!("no plan, a file that ends in .toml, in {folder}")));
+    }
     match arguments.json {
         true => {
             let list: Vec<Value> = plans.iter().map(to_json).collect();

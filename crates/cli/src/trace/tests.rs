@@ -151,6 +151,30 @@ fn lists_of_before_are_replaced_only_if_that_is_asked_for() {
 }
 
 #[test]
+fn packets_of_which_acknowledgements_say_nothing_are_counted_and_told() {
+    let folder = Folder::new("trace-left-out");
+    let path = folder.path("demo.pcapng");
+    demo(&path, &["rfc"]);
+    // At any moment a packet of one of the streams is on its way.
+    let told = (0..10).map(|step| {
+        let end = format!("{}ms", 20_000 + step * 25);
+        let selection = selection(&["summary", &path, "--end", &end]);
+        let (report, ()) = selection.analyse(()).unwrap();
+        for stream in &report.streams {
+            let fates = stream.totals.fates;
+            let known = fates.arrived + fates.lost + fates.repaired + fates.doubtful + fates.silent;
+            assert_eq!(known + fates.left_out, stream.totals.packets.data, "{}", stream.id);
+        }
+        let left_out = report.streams.iter().map(|stream| stream.totals.fates.left_out).max();
+        let text = tables::summary(&report, true, tables::Width::Wide);
+        let line = format!("of {} packets acknowledgements say nothing", left_out.unwrap());
+        assert_eq!(text.contains(&line), left_out > Some(0), "{text}");
+        left_out
+    });
+    assert!(told.max().flatten() > Some(0));
+}
+
+#[test]
 fn tables_name_every_stream_and_lists_have_every_packet() {
     let folder = Folder::new("trace-tables");
     let path = folder.path("demo.pcapng");

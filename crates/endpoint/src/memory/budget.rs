@@ -1,4 +1,4 @@
-//! What all members hold together, and which of them hold the most.
+//! The bytes that all members hold together, and the members that hold most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,33 +6,36 @@ use base::Host;
 
 use super::{LEAST, MemoryLimits, MemoryState};
 
-/// Bytes in which what a host holds is counted: what is less costs no look at its count.
+/// Unit, in bytes, in which a host's memory is counted: smaller changes need no access to its
+/// count.
 const GRANULE: usize = 16 << 10;
 
-/// The part of the limit that one host may hold under pressure, and by which newcomers may exceed it unless told
-/// otherwise.
+/// Divisor of the limit: the share that one host may hold under pressure, and by which new members
+/// may exceed the limit by default.
 const PART: usize = 8;
 
-/// What a member holds, in bytes.
+/// Memory of a member, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Limit of all memory, in bytes.
+    /// All bytes that the member holds.
     pub total: usize,
-    /// The part that it can give up without a loss: what came out of order, which the peer sends again.
+    /// Bytes that can be discarded without loss: data received out of order, which the peer
+    /// retransmits.
     pub revocable: usize,
-    /// What it has to send although the application let go of it.
+    /// Bytes still to send after the application has released the member.
     pub orphaned: usize,
-    /// What it holds in a direction in which, since it began, less has left it than that.
+    /// Bytes held in a direction in which fewer bytes than these have left the member since its
+    /// beginning.
     pub stuck: usize,
 }
 
-/// What a member was last seen to hold; kept beside the member.
+/// The last known memory of a member; kept beside the member.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
     total: usize,
     /// Load of the member when `total` was computed.
     load: usize,
-    /// Magnitudes of what can be given up, of what an orphan has to send, and of what is stuck.
+    /// Magnitudes of the revocable, orphaned and stuck bytes.
     revocable: u8,
     orphan: u8,
     stuck: u8,
@@ -43,33 +46,33 @@ pub struct Account {
 }
 
 impl Account {
-    /// All bytes that the member was last seen to hold, moved on with its load.
+    /// The last known bytes of the member, adjusted by later changes of its load.
     pub fn total(&self) -> usize {
         self.total
     }
 }
 
-/// Rows of members by the magnitude of what they hold, as far as it is more than [`LEAST`]: the order of those within
-/// a factor of two is that of their rows, and costs nothing as long as the magnitude stays.
+/// Rows of members by the magnitude of their bytes beyond [`LEAST`]. Members within a factor of two
+/// are in the order of their rows, so that small changes cost nothing.
 type ByMagnitude = BTreeSet<(u8, u32)>;
 
-/// The sum of all accounts, and the order of those from which something can be taken back.
+/// The sum of all accounts, and the order in which memory is reclaimed.
 #[derive(Debug)]
 pub struct Budget {
     limits: MemoryLimits,
-    /// Bytes beyond the limit up to which members may come to be.
+    /// Bytes beyond the limit up to which new members are admitted.
     reserve: usize,
     held: usize,
     revocable: ByMagnitude,
     /// Members that the application closed, by what they still have to send.
     orphans: ByMagnitude,
-    /// Members that never moved as much as they hold.
+    /// Members that have moved fewer bytes than they hold.
     stuck: ByMagnitude,
-    /// Granules that hosts hold, of those that hold some.
+    /// Granules by host, for hosts that hold any.
     hosts: BTreeMap<Host, u32>,
 }
 
-/// 0 for what every member may hold.
+/// Magnitude of `bytes`; 0 up to [`LEAST`].
 fn magnitude(bytes: usize) -> u8 {
     if bytes <= LEAST { 0 } else { bytes.ilog2() as u8 }
 }
@@ -88,7 +91,7 @@ fn move_to(set: &mut ByMagnitude, row: u32, known: &mut u8, magnitude: u8) {
 }
 
 impl Budget {
-    /// A budget of which nothing is used.
+    /// An unused budget.
     pub fn new(limits: MemoryLimits) -> Budget {
         Budget {
             limits,
@@ -101,7 +104,8 @@ impl Budget {
         }
     }
 
-    /// Limits from now on; members may come to be up to `reserve` bytes beyond the limit, an eighth of it otherwise.
+    /// Sets the limits; new members are admitted up to `reserve` bytes beyond the limit instead of
+    /// an eighth of it.
     pub fn set_limits(&mut self, limits: MemoryLimits, reserve: usize) {
         (self.limits, self.reserve) = (limits, reserve);
     }
@@ -116,12 +120,12 @@ impl Budget {
         self.limits.limit
     }
 
-    /// Bytes that may still be taken.
+    /// Bytes left up to the limit.
     pub fn left(&self) -> usize {
         self.limits.limit.saturating_sub(self.held)
     }
 
-    /// How much is left.
+    /// How scarce memory is now.
     pub fn state(&self) -> MemoryState {
         if self.held >= self.limits.limit {
             MemoryState::Full
@@ -138,19 +142,20 @@ impl Budget {
         self.held < self.limits.pressure
     }
 
-    /// Whether one more member, of which little is expected, may come to be: the limit is not exceeded by the reserve.
+    /// Whether one more member may be admitted: the bytes held exceed the limit by less than the
+    /// reserve.
     pub fn has_room_for_one(&self) -> bool {
         self.held < self.limits.limit.saturating_add(self.reserve)
     }
 
-    /// The row with the most that is stuck, while there is no room for one more member.
+    /// The row with the most stuck bytes, while there is no room for one more member.
     pub fn worst_stuck(&self) -> Option<u32> {
         let crowded = !self.has_room_for_one();
         self.stuck.last().filter(|_| crowded).map(|(_, row)| *row)
     }
 
-    /// Bytes that one of `members`, with a peer at this host, may have for what it sends: [`usize::MAX`] while
-    /// there is enough.
+    /// Bytes that one of `members`, with a peer at this host, may queue to send: [`usize::MAX`]
+    /// while there is enough memory.
     pub fn share(&self, members: usize, peer: impl FnOnce() -> Host) -> usize {
         let limit = self.limits.limit;
         match self.state() {
@@ -164,8 +169,8 @@ impl Budget {
         }
     }
 
-    /// The load of a member is `load` now (see [`Glance`](super::Glance)): what it holds has changed by as much, until
-    /// [`Budget::note`] tells it exactly.
+    /// Adjusts an account to a member's present load (see [`Glance`](super::Glance)): its bytes
+    /// have changed by the same amount, until [`Budget::note`] sets the exact value.
     #[inline]
     pub fn follow(&mut self, account: &mut Account, load: usize) {
         let before = core::mem::replace(&mut account.load, load);
@@ -174,7 +179,7 @@ impl Budget {
         account.total = total;
     }
 
-    /// The member in `row`, with a peer at this host, holds `now`.
+    /// Records that the member in `row`, with a peer at this host, holds `now`.
     pub fn note(
         &mut self,
         row: u32,
@@ -185,8 +190,8 @@ impl Budget {
         self.note_parts(row, account, now.total, || now, peer);
     }
 
-    /// As [`Budget::note`]: the member holds `total` bytes, and `parts` is asked only where they matter, as for one that holds
-    /// more than little.
+    /// Like [`Budget::note`], for a member that holds `total` bytes; `parts` is called only if the
+    /// parts matter, as for a member that holds more than [`LEAST`].
     pub fn note_parts(
         &mut self,
         row: u32,
@@ -220,25 +225,25 @@ impl Budget {
         }
     }
 
-    /// Whether no member holds what could be taken back.
+    /// Whether no memory can be reclaimed from any member.
     pub fn is_empty_handed(&self) -> bool {
         self.revocable.is_empty() && self.orphans.is_empty() && self.stuck.is_empty()
     }
 
-    /// The row with the most to give up, while there is too little memory.
+    /// The row with the most revocable bytes, under pressure.
     pub fn worst_revocable(&self) -> Option<u32> {
         let scarce = self.held >= self.limits.pressure;
         self.revocable.last().filter(|_| scarce).map(|(_, row)| *row)
     }
 
-    /// The orphan with the most to send, while there is no memory.
+    /// The orphan with the most to send, while no memory is left.
     pub fn worst_orphan(&self) -> Option<u32> {
         let full = self.held >= self.limits.limit;
         self.orphans.last().filter(|_| full).map(|(_, row)| *row)
     }
 
-    /// Whether half of what lies between pressure and limit is free: so that not each byte that becomes free wakes
-    /// a member that waits for memory.
+    /// Whether half of the bytes between pressure and limit are free: this hysteresis avoids waking
+    /// a waiting member for each freed byte.
     pub fn is_eased(&self) -> bool {
         let MemoryLimits { pressure, limit } = self.limits;
         self.held < limit - limit.saturating_sub(pressure) / 2

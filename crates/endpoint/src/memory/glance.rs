@@ -1,31 +1,33 @@
-//! When an account is taken again: not after each input, since to add up all that a member holds costs more than many an
-//! input does.
+//! When a member's account is updated: not after each input, since adding up all of its memory
+//! often costs more than the input.
 
 use super::LEAST;
 
-/// The part of its load by which a member's load may have changed since its account was taken.
+/// Divisor of the load: the share by which it may change before the account is updated.
 const PART: usize = 4;
 
-/// Inputs after each of which the account of a new member is taken: much of what it keeps comes to be then.
+/// Number of first inputs of a new member that each update its account, since it allocates most of
+/// its memory then.
 const EAGER: u8 = 8;
 
 /// The most inputs between two accounts of a member.
 const EVERY: u8 = 64;
 
-/// What decides whether a member's account is taken again after an input; kept beside the account.
+/// Decides whether a member's account is updated after an input; kept beside the account.
 ///
-/// A member's *load* is a figure that is had with a few additions and moves with what the member holds. In between the
-/// account [follows](super::Budget::follow) the load. It is taken again when the load has changed by a quarter, or by 4 KiB
-/// where that is more, and after 64 inputs for what does not show in the load. Once memory is scarce, the caller takes
-/// every account.
+/// A member's *load* is a figure that takes a few additions to compute and changes with the
+/// member's memory. In between the account [follows](super::Budget::follow) the load. It is updated
+/// when the load has changed by a quarter, or by 4 KiB if that is more, and after 64 inputs for
+/// memory that does not show in the load. Once memory is scarce, the caller takes every account.
 #[derive(Clone, Copy, Debug)]
 pub struct Glance {
-    /// The load when the account was last taken, and by how much it may differ now; neither counts beyond 32 bits.
+    /// The load at the last update of the account, and the permitted change; both saturate at 32
+    /// bits.
     load: u32,
     lag: u32,
-    /// Inputs until the account is taken whatever the load is.
+    /// Inputs until the account is updated regardless of the load.
     left: u8,
-    /// Accounts that are taken without such a wait.
+    /// Remaining inputs that each update the account.
     eager: u8,
 }
 
@@ -36,14 +38,15 @@ impl Default for Glance {
 }
 
 impl Glance {
-    /// Whether the account of a member with this load is to be taken after an input; [`Glance::on_account`] follows then.
+    /// Whether the account of a member with this load must be updated after an input; if so, call
+    /// [`Glance::on_account`].
     #[inline]
     pub fn is_due(&mut self, load: usize) -> bool {
         self.left = self.left.saturating_sub(1);
         self.left == 0 || load.abs_diff(self.load as usize) > self.lag as usize
     }
 
-    /// The account of a member with this load is taken.
+    /// Notes an update of the account at this load.
     pub fn on_account(&mut self, load: usize) {
         let bits_32 = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
         (self.load, self.lag) = (bits_32(load), bits_32(LEAST.max(load / PART)));

@@ -1,4 +1,4 @@
-//! Memory that members give back as it becomes scarce, in which order, and which of the waiting members are told of some.
+//! Reclaims memory from members as it becomes scarce, and notifies waiting members of free memory.
 
 use base::Instant;
 
@@ -8,14 +8,14 @@ use super::{Account, Budget, Holder, MemoryLimits, MemoryState, StallDetector, W
 #[derive(Debug)]
 pub struct Pool<Id> {
     budget: Budget,
-    /// Members that hold much while nothing comes of it.
+    /// Detects members that hold much without progress.
     stall_detector: StallDetector<Id>,
-    /// Members whose applications were refused for want of memory.
+    /// Members whose applications could not send for lack of memory.
     writers: Waiters<Id>,
 }
 
 impl<Id: Copy + Ord> Pool<Id> {
-    /// A pool of which nothing is used; `part` is that of [`StallDetector::new`].
+    /// An unused pool; `part` as in [`StallDetector::new`].
     pub fn new(limits: MemoryLimits, part: Option<usize>) -> Pool<Id> {
         Pool {
             budget: Budget::new(limits),
@@ -36,12 +36,12 @@ impl<Id: Copy + Ord> Pool<Id> {
         &mut self.budget
     }
 
-    /// When those that hold much are to be looked at, or some that wait for memory are told that there is some.
+    /// When holders of much memory are next checked, or waiting members notified.
     pub fn next_timeout(&self) -> Option<Instant> {
         Instant::earliest(&[self.stall_detector.next_at(), self.writers.next_at()])
     }
 
-    /// Whether there is nothing to take back, and no member to look at or to notify of memory.
+    /// Whether no memory can be reclaimed, and no member has to be checked or notified.
     #[inline]
     pub fn is_at_rest(&self) -> bool {
         self.budget.is_at_ease()
@@ -49,7 +49,8 @@ impl<Id: Copy + Ord> Pool<Id> {
             && self.writers.is_empty()
     }
 
-    /// The member with this account was refused what it wanted to send: it is told when there is memory.
+    /// Queues the member with this account, which could not send for lack of memory, to be notified
+    /// of free memory.
     pub fn await_memory(&mut self, id: Id, account: &mut Account) {
         if !core::mem::replace(&mut account.waits, true) {
             self.writers.push(id);
@@ -57,19 +58,19 @@ impl<Id: Copy + Ord> Pool<Id> {
     }
 }
 
-/// Why a member ends for want of memory.
+/// Why a member is ended for lack of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// There is no room for one more member, and this one holds more than it ever moved.
+    /// There is no room for one more member, and this one holds more bytes than it ever moved.
     Stuck,
-    /// The application let go of the member, which has much left to send.
+    /// The application has released the member, which has much left to send.
     Orphaned,
-    /// The member held much and made no progress between two looks.
+    /// The member held much and made no progress between two checks.
     Stalled,
 }
 
-/// An endpoint that takes memory back from its members. [`Reclaim::balance`] decides from which and when; the other calls
-/// say how each protocol does it.
+/// An endpoint that reclaims memory from its members. [`Reclaim::balance`] decides from which and
+/// when; each protocol implements the other calls.
 pub trait Reclaim {
     /// The name of a member.
     type Id: Copy + Ord;
@@ -90,16 +91,18 @@ pub trait Reclaim {
     /// Notes in the budget exactly what a member holds.
     fn note_exactly(&mut self, id: Self::Id);
 
-    /// Gives up what a member received out of order, which the peer sends again, and notes what it holds then.
+    /// Discards the data that a member received out of order, which the peer retransmits, and notes
+    /// the member's remaining memory.
     fn prune(&mut self, now: Instant, id: Self::Id);
 
-    /// Ends a member at once, counts it, and notes what it holds then.
+    /// Ends a member at once, counts it, and notes its remaining memory.
     fn end(&mut self, now: Instant, id: Self::Id, reason: Reason);
 
-    /// Tells a member that waited for memory that there is some, and marks it as not waiting. False if it is gone.
+    /// Notifies a member that waited for memory, and marks it as not waiting. False if the member
+    /// no longer exists.
     fn tell_of_memory(&mut self, now: Instant, id: Self::Id) -> bool;
 
-    /// Takes back what is too much, from those that hold the most, and tells those that waited for it.
+    /// Reclaims excess memory from the members that hold most, and notifies waiting members.
     #[inline]
     fn balance(&mut self, now: Instant) {
         if !self.pool().is_at_rest() {
@@ -125,8 +128,8 @@ fn take_back<E: Reclaim + ?Sized>(endpoint: &mut E, now: Instant) {
     tell_writers(endpoint, now);
 }
 
-/// The member that is the worst of all in an order of the budget. Accounts may lag behind while there is enough memory: the
-/// one that seems to be is looked at again, which may show another.
+/// The first member in an order of the budget. Accounts may lag while there is enough memory, so
+/// that the first one is updated, which may bring another to the front.
 fn worst<E: Reclaim + ?Sized>(
     endpoint: &mut E,
     order: impl Fn(&Budget) -> Option<u32>,
@@ -141,8 +144,8 @@ fn worst<E: Reclaim + ?Sized>(
     }
 }
 
-/// From the pressure on, notes once in a minute how far those got that hold much. At the limit, those that got nowhere since
-/// the last look are ended, from those that hold the most on, until there is some memory again.
+/// Under pressure, records once a minute the progress of members that hold much. At the limit, ends
+/// those without progress since the last check, the largest first, until memory is free again.
 fn look_at_holders<E: Reclaim + ?Sized>(endpoint: &mut E, now: Instant) {
     let Pool { budget, stall_detector, .. } = endpoint.pool();
     let state = budget.state();
@@ -161,7 +164,7 @@ fn look_at_holders<E: Reclaim + ?Sized>(endpoint: &mut E, now: Instant) {
     }
 }
 
-/// Tells some of those that wait that they may send.
+/// Notifies some of the waiting members that they may send.
 fn tell_writers<E: Reclaim + ?Sized>(endpoint: &mut E, now: Instant) {
     let members = endpoint.members();
     let Pool { budget, writers, .. } = endpoint.pool();

@@ -1,5 +1,5 @@
-//! Members that hold much of what all share while nothing comes of it. A peer that keeps its window closed and answers
-//! probes is never timed out otherwise (RFC 6429).
+//! Detects members that hold much of the shared memory without progress. A peer that keeps its
+//! window closed and answers probes is never timed out otherwise (RFC 6429).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use base::{Duration, Instant};
 
 use super::{LEAST, MUCH, MemoryState};
 
-/// Between two looks. A look at all members costs little once a minute.
+/// Interval between two checks of all members, so long that their cost is negligible.
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// One of the two directions of a member.
@@ -20,7 +20,8 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Bytes held, if they are many, where never as many have left: what is stuck for the [budget](super::Held).
+    /// Bytes held, if they are many and more than have ever left: the stuck bytes of the
+    /// [budget](super::Held).
     #[inline]
     pub fn stuck(self) -> usize {
         if self.held > MUCH && self.gone < self.held as u64 { self.held } else { 0 }
@@ -34,35 +35,35 @@ pub struct Holder<Id> {
     pub id: Id,
     /// All bytes that it holds.
     pub total: usize,
-    /// What it has to send, and what waits to be read.
+    /// Data to send, and data that waits to be read.
     pub directions: [Direction; 2],
 }
 
-/// Looks once in a minute, from the pressure on, at how far those got that hold much.
+/// Checks the progress of members that hold much, once a minute under pressure.
 #[derive(Debug)]
 pub struct StallDetector<Id> {
-    /// When the next look is due; none while there is enough.
+    /// When the next check is due; none while there is enough memory.
     look_at: Option<Instant>,
-    /// How far each had got at the last look.
+    /// Progress of each member at the last check.
     marks: BTreeMap<Id, [u64; 2]>,
-    /// The part of what is held in a direction that has to leave it between two looks, where that is more than
-    /// [`LEAST`]; none asks for [`LEAST`] alone.
+    /// Divisor: the share of the bytes held in a direction that has to leave between two checks, if
+    /// that is more than [`LEAST`]; none requires only [`LEAST`].
     part: Option<usize>,
 }
 
 impl<Id: Copy + Ord> StallDetector<Id> {
-    /// A detector for which a direction stands still in which less than [`LEAST`] bytes left between two looks, and, where
-    /// that is more, less than the `part`-th part of what it holds.
+    /// A detector that counts a direction as stalled if fewer bytes left between two checks than
+    /// [`LEAST`], or than the `part`-th part of the bytes held, if that is more.
     pub fn new(part: Option<usize>) -> StallDetector<Id> {
         StallDetector { look_at: None, marks: BTreeMap::new(), part }
     }
 
-    /// When the next look is due.
+    /// When the next check is due.
     pub fn next_at(&self) -> Option<Instant> {
         self.look_at
     }
 
-    /// Whether a look is due now, in this state of memory; if so, [`StallDetector::look`] has to follow.
+    /// Whether a check is due now, in this state of memory; if so, call [`StallDetector::look`].
     pub fn is_due(&mut self, now: Instant, state: MemoryState) -> bool {
         if state == MemoryState::Ease {
             if self.look_at.take().is_some() {
@@ -77,8 +78,8 @@ impl<Id: Copy + Ord> StallDetector<Id> {
         true
     }
 
-    /// Notes how far those got that hold much, and answers those that got nowhere since the last look, ascending by what
-    /// they hold.
+    /// Records the progress of members that hold much, and returns those without progress since the
+    /// last check, in ascending order of the bytes held.
     pub fn look(&mut self, holders: impl Iterator<Item = Holder<Id>>) -> Vec<(usize, Id)> {
         let before = core::mem::take(&mut self.marks);
         let mut stalled = Vec::new();
@@ -92,7 +93,7 @@ impl<Id: Copy + Ord> StallDetector<Id> {
         stalled
     }
 
-    /// Whether a member holds much in a direction in which hardly anything went on since `mark`.
+    /// Whether a member holds much in a direction with hardly any progress since `mark`.
     fn is_stalled(&self, directions: [Direction; 2], mark: [u64; 2]) -> bool {
         directions.into_iter().zip(mark).any(|(direction, before)| {
             let wanted = LEAST.max(self.part.map_or(0, |part| direction.held / part));

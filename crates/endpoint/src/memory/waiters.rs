@@ -1,4 +1,5 @@
-//! Members whose applications were refused for want of memory: each is told when there is some again, a few at a time.
+//! Members whose applications could not send for lack of memory, and are notified when memory is
+//! free, a few at a time.
 
 use std::collections::VecDeque;
 
@@ -6,14 +7,14 @@ use base::{Duration, Instant};
 
 use super::{Budget, LEAST};
 
-/// How long those that were told have to take what they want before others are told.
+/// Time that notified members have to take memory before others are notified.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Members that wait for memory, the longest first.
 #[derive(Debug)]
 pub struct Waiters<Id> {
     waiting: VecDeque<Id>,
-    /// When the next are told, if there is memory then.
+    /// When the next members are notified, if memory is free then.
     next_at: Option<Instant>,
 }
 
@@ -29,12 +30,12 @@ impl<Id> Waiters<Id> {
         self.waiting.is_empty()
     }
 
-    /// When the next are to be told.
+    /// When the next members are notified.
     pub fn next_at(&self) -> Option<Instant> {
         self.next_at
     }
 
-    /// A member waits; the caller sees to it that it is in here once.
+    /// Adds a waiting member; the caller ensures that it is added only once.
     pub fn push(&mut self, id: Id) {
         self.waiting.push_back(id);
     }
@@ -44,8 +45,9 @@ impl<Id> Waiters<Id> {
         self.waiting.pop_front()
     }
 
-    /// How many of those that wait may be told now, of `members`: as many as there is room for if each takes its
-    /// share. All at once would fill it many times over, and most would be refused again.
+    /// How many waiting members may be notified now, of `members`: as many as find room if each
+    /// takes its share. All at once would exceed the memory many times over, and most would be
+    /// refused again.
     pub fn due(&mut self, now: Instant, budget: &Budget, members: usize) -> usize {
         if self.next_at.is_some_and(|at| now < at) {
             return 0;
@@ -58,7 +60,7 @@ impl<Id> Waiters<Id> {
         (budget.limit().saturating_sub(budget.held()) / share).max(1)
     }
 
-    /// Some were told: whether others find room shows once these had time to take it.
+    /// Starts the pause after a notification, in which the notified members may take memory.
     pub fn pause(&mut self, now: Instant) {
         self.next_at = (!self.is_empty()).then(|| now + PAUSE);
     }

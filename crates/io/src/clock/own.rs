@@ -1,8 +1,8 @@
 //! A timer of the kernel for one alarm alone (timerfd).
 //!
-//! Moving its deadline takes a system call, and nothing else runs until it is due: the thread of all alarms has to be woken to
-//! learn of an earlier deadline, and wakes in vain for one that moved. Each takes a descriptor, so that only the first alarms of
-//! a process have one.
+//! Moving its deadline takes one system call and wakes no thread, whereas the shared thread has to
+//! be woken for an earlier deadline, and wakes needlessly for one that moved. Each timer takes a
+//! descriptor, so that only the first alarms of a process have one.
 
 use std::io;
 use std::pin::Pin;
@@ -17,12 +17,12 @@ use rustix::time::{
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::unix::pipe;
 
-/// Alarms of a process that have a timer of their own, at most.
+/// Most alarms of a process with a kernel timer each.
 const MOST: usize = 16;
 
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-/// One of the timers that a process may have.
+/// A slot of the limited number of timers.
 #[derive(Debug)]
 struct Share;
 
@@ -40,18 +40,18 @@ impl Drop for Share {
     }
 }
 
-/// A timer, and when it is due.
+/// A kernel timer and its deadline.
 #[derive(Debug)]
 pub(super) struct OwnTimer {
-    /// Read as a pipe is: it has eight bytes once it was due.
+    /// The timer's descriptor, read like a pipe: it has eight bytes after expiry.
     timer: pipe::Receiver,
     set: Option<Instant>,
     _share: Share,
 }
 
 impl OwnTimer {
-    /// A timer without a deadline; none where the process has enough of them, or the system has none left. Needs a tokio
-    /// runtime with I/O enabled.
+    /// A timer without a deadline; none if the process has used all slots, or the system has no
+    /// timer left. Needs a tokio runtime with I/O enabled.
     pub(super) fn take() -> Option<OwnTimer> {
         let share = Share::take()?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -60,7 +60,7 @@ impl OwnTimer {
         Some(OwnTimer { timer, set: None, _share: share })
     }
 
-    /// Has `waker` woken at `at`; none: not any more. `until` says how long it is until then.
+    /// Wakes `waker` at `at`, which is `until` from now; none cancels.
     pub(super) fn set(
         &mut self,
         at: Option<Instant>,
@@ -93,7 +93,7 @@ impl OwnTimer {
         Ok(())
     }
 
-    /// Forgets the deadline, which has passed: a timer that runs all the same wakes its task once in vain.
+    /// Clears a deadline that has passed; a timer that still runs causes one needless wake-up.
     pub(super) fn forget(&mut self) {
         self.set = None;
     }

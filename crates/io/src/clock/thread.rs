@@ -1,7 +1,7 @@
 //! The thread that wakes the tasks of all alarms: it sleeps until the earliest deadline.
 //!
-//! A timer of the kernel (timerfd) for each alarm would take a file descriptor, and a system call each time that a
-//! deadline moves forward; here the thread is woken only when a deadline becomes the earliest of all.
+//! A kernel timer (timerfd) for each alarm would take a file descriptor, and a system call for each
+//! later deadline; here the thread is woken only when a deadline becomes the earliest of all.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,11 +9,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 
-/// Tasks that wait for their time.
+/// Tasks that wait for their deadlines.
 struct Board {
-    /// By deadline, and by the number of the alarm.
+    /// Wakers by deadline and by the number of the alarm.
     tasks: BTreeMap<(Instant, u64), Waker>,
-    /// When the thread looks by itself; none while it has nothing to wait for.
+    /// When the thread wakes next; none while no deadline is set.
     looks_at: Option<Instant>,
     is_running: bool,
     numbers: u64,
@@ -28,16 +28,16 @@ fn board() -> MutexGuard<'static, Board> {
     BOARD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Place of one alarm among the tasks.
+/// The entry of one alarm.
 #[derive(Debug)]
 pub(super) struct Place {
     number: u64,
-    /// What the board has of this alarm, unless its time has come.
+    /// The alarm's deadline and waker on the board, until the deadline passes.
     set: Option<(Instant, Waker)>,
 }
 
 impl Place {
-    /// A place without a deadline.
+    /// An entry without a deadline.
     pub(super) fn take() -> io::Result<Place> {
         let mut board = board();
         if !board.is_running {
@@ -48,7 +48,7 @@ impl Place {
         Ok(Place { number: board.numbers, set: None })
     }
 
-    /// Has the task woken at `at`, and at no other time.
+    /// Sets the only deadline of the alarm to `at`.
     pub(super) fn set(&mut self, at: Instant, waker: &Waker) {
         if let Some((before, known)) = &self.set
             && *before == at
@@ -84,7 +84,7 @@ impl Drop for Place {
     }
 }
 
-/// Wakes tasks for ever.
+/// Wakes tasks, until the process ends.
 fn run() {
     // A wish: the system would otherwise sleep up to 50 us longer, to join wake-ups.
     #[cfg(target_os = "linux")]

@@ -2,16 +2,18 @@
 
 use base::Instant;
 
-/// What the owner of a machine does beside the driver: takes its events.
+/// Work of a machine's owner within the driver: handling events.
 ///
 /// Called with the machine locked: it must be short, and must not call [`Shared`](super::Shared).
 pub trait Hook<M>: Send {
-    /// After inputs, after calls of the application, and after the sending that followed from them: the place to take
-    /// events out of the machine. What it gives the machine to send leaves with the rest.
+    /// After inputs, after calls of the application, and after the sending that followed from them:
+    /// the place to take events from the machine. Data that it gives the machine leaves with the
+    /// rest.
     fn after_input(&mut self, machine: &mut M, now: Instant);
 
-    /// Hands the machine one input that came by another way than the driver's socket; false if there is none. Asked whenever the
-    /// driver was woken, with the machine drained before each: who leaves an input wakes the driver by the [`Notify`] of
+    /// Passes the machine one input that did not come from the driver's socket; false if there is
+    /// none. Called whenever the driver was woken, with the machine drained before each call. The
+    /// source of an input wakes the driver by the [`Notify`] of
     /// [`Shared::woken_by`](super::Shared::woken_by).
     ///
     /// [`Notify`]: tokio::sync::Notify

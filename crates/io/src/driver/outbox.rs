@@ -2,7 +2,7 @@
 
 use base::{Instant, Machine, Transmit};
 
-/// Datagrams that lie one after the other, as the machine put them there.
+/// Consecutive datagrams, as written by the machine.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pub(super) buffer: Vec<u8>,
@@ -13,7 +13,7 @@ impl Outbox {
     /// Bytes after which the outbox is sent before the machine is asked for more.
     const FULL: usize = 256 * 1024;
 
-    /// Takes what the machine has to send; false when the outbox became full first.
+    /// Takes the machine's datagrams; false if the outbox became full first.
     pub(super) fn drain<M: Machine>(&mut self, machine: &mut M, now: Instant) -> bool {
         while self.buffer.len() < Self::FULL {
             let Some(transmit) = machine.poll_transmit(now, &mut self.buffer) else { return true };

@@ -16,11 +16,11 @@ use super::outbox::Outbox;
 use crate::carrier::{Carrier, RecvBatch};
 use crate::clock::{Alarm, Clock};
 
-/// A call that follows another that sent within this time leaves its own to the driver: in a burst of calls, packets are
-/// filled and system calls shared.
+/// If a call sent datagrams within this time before, the next call leaves sending to the driver: in
+/// a burst of calls, packets are filled and system calls shared.
 const BURST: Duration = Duration::from_micros(20);
 
-/// Datagrams of different peers that the machine gets before it is drained.
+/// Datagrams of different peers passed to the machine before it is drained.
 const UNDRAINED: usize = 64;
 
 /// A machine between its driver and its application.
@@ -33,23 +33,23 @@ pub struct Shared<M> {
 
 struct State<M> {
     machine: M,
-    /// Only while the driver runs.
+    /// Present while the driver runs.
     driven: Option<Driven<M>>,
     outbox: Outbox,
-    /// The driver is at work, or was woken: it will drain the machine before it waits.
+    /// Whether the driver is running, or was woken: it will drain the machine before it waits.
     is_driver_awake: bool,
     /// The machine's next deadline, while the driver waits.
     deadline: Option<Instant>,
-    /// When a call sent something by itself for the last time.
+    /// When a call last sent datagrams itself.
     sent_at: Instant,
 }
 
-/// The driver's means, for calls that need no driver.
+/// The driver's carrier and alarm, for calls that send without the driver.
 struct Driven<M> {
     hook: Box<dyn Hook<M>>,
     sender: Arc<dyn TrySend>,
     alarm: Alarm,
-    /// Of the driver's task; none before it waits for the first time.
+    /// The waker of the driver's task; none before it waits for the first time.
     waker: Option<Waker>,
 }
 
@@ -67,13 +67,13 @@ impl<T: Carrier> TrySend for T {
 /// What the driver does next.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// There is something to send.
+    /// The outbox has datagrams to send.
     Send,
     /// The driver waits for input, a call, or the machine's deadline.
     Wait,
 }
 
-/// The time during which a driver runs; its end takes back what calls need to send by themselves.
+/// Marks the time in which a driver runs; dropping it removes what calls need to send themselves.
 pub(super) struct Running<'a, M>(&'a Shared<M>);
 
 impl<M> Drop for Running<'_, M> {
@@ -85,12 +85,12 @@ impl<M> Drop for Running<'_, M> {
 }
 
 impl<M: Machine> Shared<M> {
-    /// Shares `machine`, whose time is that of `clock`.
+    /// Shares `machine`, which uses the time of `clock`.
     pub fn new(machine: M, clock: Clock) -> Arc<Shared<M>> {
         Shared::woken_by(machine, clock, Arc::default())
     }
 
-    /// As [`Shared::new`], with a driver that asks its hook for input once `wake` was notified
+    /// Like [`Shared::new`], with a driver that asks its hook for input when `wake` is notified
     /// ([`Hook::take_input`]).
     pub fn woken_by(machine: M, clock: Clock, wake: Arc<Notify>) -> Arc<Shared<M>> {
         Arc::new(Shared {
@@ -108,16 +108,19 @@ impl<M: Machine> Shared<M> {
         })
     }
 
-    /// Makes a call of the application on the machine, with the present time, and sees to it that what it queued leaves.
+    /// Makes a call of the application on the machine, with the current time, and ensures that
+    /// queued datagrams are sent.
     ///
-    /// If the driver waits, and the call is not one of a burst, that is done within the call. Else the driver does it soon
-    /// after: what calls in quick succession queue may leave in one packet and one system call.
+    /// If the driver waits, and the call is not part of a burst, they are sent within the call.
+    /// Otherwise the driver sends them soon after, so that data of calls in quick succession may
+    /// share a packet and a system call.
     pub fn call<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
         self.make(call, |_| true)
     }
 
-    /// As [`Shared::call`]; after a call that failed the driver does what is due. Its caller may try again as soon as it is told to,
-    /// and what tells it must not run within its own call, or the two would keep everything else waiting.
+    /// Like [`Shared::call`], but after a failed call the driver does the work that is due. The
+    /// caller may try again as soon as it is notified, and the notification must not run within the
+    /// call itself, or the two would block everything else.
     pub fn attempt<R, E>(
         &self,
         call: impl FnOnce(&mut M, Instant) -> Result<R, E>,
@@ -125,12 +128,14 @@ impl<M: Machine> Shared<M> {
         self.make(call, Result::is_ok)
     }
 
-    /// As [`Shared::call`], but the driver sends what the call queued, if it still runs: for calls in destructors.
+    /// Like [`Shared::call`], but the driver sends the queued datagrams, if it still runs: for
+    /// calls in destructors.
     pub fn post<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
         self.make(call, |_| false)
     }
 
-    /// Makes a call, and sees to what it queued within the call if its result lets it, and the driver waits.
+    /// Makes a call, and sends queued datagrams within the call if its result permits and the
+    /// driver waits.
     fn make<R>(
         &self,
         call: impl FnOnce(&mut M, Instant) -> R,
@@ -148,29 +153,29 @@ impl<M: Machine> Shared<M> {
         result
     }
 
-    /// Makes a call that gives the machine nothing to do, and does not wake the driver.
+    /// Makes a call that causes no work for the machine, without waking the driver.
     pub fn look<R>(&self, call: impl FnOnce(&mut M) -> R) -> R {
         call(&mut self.lock().machine)
     }
 
-    /// Looks at the machine without waking the driver.
+    /// Reads the machine without waking the driver.
     pub fn inspect<R>(&self, look: impl FnOnce(&M) -> R) -> R {
         look(&self.lock().machine)
     }
 
-    /// The clock that the machine lives by.
+    /// The machine's clock.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// Ends [`run`](super::run) once it has sent what the machine has to send now.
+    /// Ends [`run`](super::run) once it has sent the machine's present datagrams.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.lock().is_driver_awake = true;
         self.wake.notify_one();
     }
 
-    /// A driver begins.
+    /// Registers a driver that begins.
     pub(super) fn begin<T: Carrier>(
         &self,
         hook: impl Hook<M> + 'static,
@@ -185,7 +190,7 @@ impl<M: Machine> Shared<M> {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Whether the driver is at work, or about to.
+    /// Whether the driver is running, or was woken.
     #[cfg(test)]
     pub(super) fn is_driver_awake(&self) -> bool {
         self.lock().is_driver_awake
@@ -196,8 +201,8 @@ impl<M: Machine> Shared<M> {
         self.wake.notified().await;
     }
 
-    /// Hands the inbox to the machine, as far as the outbox has room, and the time if it is due. Returns whether there was any
-    /// input.
+    /// Passes the inbox to the machine, as far as the outbox has room, and the time if a deadline
+    /// has passed. Returns whether there was any input.
     pub(super) fn feed(&self, inbox: &mut RecvBatch) -> bool {
         let mut state = self.lock();
         let state = &mut *state;
@@ -221,7 +226,7 @@ impl<M: Machine> Shared<M> {
         any
     }
 
-    /// Waits until the machine is due, though calls change when that is.
+    /// Waits until the machine's deadline, which calls may change meanwhile.
     pub(super) async fn due(&self) {
         poll_fn(|context| {
             let mut state = self.lock();
@@ -254,7 +259,7 @@ impl<M: Machine> Shared<M> {
 }
 
 impl<M> Shared<M> {
-    /// A panic in a hook or a call leaves the machine as it was; its driver goes on.
+    /// Locks the state, also after a panic in a hook or a call, so that the driver goes on.
     fn lock(&self) -> MutexGuard<'_, State<M>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -271,8 +276,8 @@ impl<M: Machine> State<M> {
         }
     }
 
-    /// Takes input that came by another way; whether there was any, and whether more may be left. The machine is drained
-    /// before each.
+    /// Takes input from the hook; returns whether there was any, and whether more may be left. The
+    /// machine is drained before each.
     fn take_inputs(&mut self, now: Instant) -> (bool, bool) {
         let Some(driven) = &mut self.driven else { return (false, false) };
         for taken in 0..UNDRAINED {
@@ -313,7 +318,8 @@ impl<M: Machine> State<M> {
         any
     }
 
-    /// After a call while the driver waits: sends what it queued. False if the driver is needed.
+    /// Sends the datagrams that a call queued while the driver waits. False if the driver is
+    /// needed.
     fn finish_call(&mut self, now: Instant) -> bool {
         if self.driven.is_none() || now < self.sent_at + BURST {
             return false;

@@ -1,4 +1,4 @@
-//! The side of the relay that sends: what the links deliver, when they deliver it.
+//! The sending side of the relay: sends packets when the links deliver them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::clock::Alarm;
 
 /// Sends until the process ends.
 pub(super) async fn pump(relay: Arc<Relay>, mut alarm: Alarm) -> io::Error {
-    /// How often idle clients are looked for.
+    /// Interval between searches for idle clients.
     const SWEEP: Duration = Duration::from_secs(1);
     let mut arrivals = Vec::new();
     let mut outbox = Outbox::default();
@@ -39,7 +39,7 @@ pub(super) async fn pump(relay: Arc<Relay>, mut alarm: Alarm) -> io::Error {
     }
 }
 
-/// Memory for sending, used again each time.
+/// Buffers for sending, reused each time.
 #[derive(Default)]
 struct Outbox {
     buffer: Vec<u8>,
@@ -96,7 +96,7 @@ impl Outbox {
 }
 
 impl Relay {
-    /// Takes the packets that are due from both links, and says when to look again.
+    /// Takes the packets that are due from both links, and returns when the next are due.
     fn collect(&self, arrivals: &mut Vec<Arrival>, now: Instant) -> Option<Instant> {
         /// Packets taken before they are sent, so that the first do not wait for the last.
         const BURST: usize = 64;

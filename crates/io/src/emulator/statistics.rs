@@ -1,13 +1,14 @@
-//! What a relay counts.
+//! Statistics of a relay.
 
 use base::Duration;
 use netsim::LinkStatistics;
 use results::{Histogram, Precision};
 
-/// Datagrams that are later count as this late in quantiles, which bounds the memory.
+/// Upper bound of recorded lateness, which bounds the memory; later datagrams count as this late in
+/// quantiles.
 const LATEST: Duration = Duration::from_secs(60);
 
-/// What a relay did so far.
+/// Statistics of a relay so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EmulatorStatistics {
@@ -17,45 +18,45 @@ pub struct EmulatorStatistics {
     pub down: DirectionStatistics,
     /// Clients that have a socket now.
     pub clients: usize,
-    /// Clients that got one since the start.
+    /// Clients that got a socket since the start.
     pub clients_accepted: u64,
     /// Clients whose socket was closed after a time without datagrams.
     pub clients_expired: u64,
-    /// Datagrams dropped since their client found no room or no socket.
+    /// Datagrams dropped because there was no room or no socket for their client.
     pub clients_refused: u64,
-    /// Datagrams dropped since they came to a client's socket from others than the server.
+    /// Datagrams dropped because they came to a client's socket from a host other than the server.
     pub strangers: u64,
 }
 
-/// What a relay did in one direction.
+/// Statistics of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DirectionStatistics {
-    /// What the link did. Bytes are those of IP packets.
+    /// The link's statistics. Bytes are those of IP packets.
     pub link: LinkStatistics,
-    /// Datagrams dropped to spare memory.
+    /// Datagrams dropped at the memory limit.
     pub overflows: u64,
     /// Datagrams that the system refused to send.
     pub send_errors: u64,
-    /// How late datagrams left: the error of the emulated delay.
+    /// Lateness of datagrams: the error of the emulated delay.
     pub lateness: Lateness,
 }
 
-/// How long after their time datagrams had been given to the system.
+/// Time between a datagram's due time and its hand-over to the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Lateness {
     /// The median.
     pub p50: Duration,
-    /// 99 of 100 were not later.
+    /// The 99th percentile.
     pub p99: Duration,
-    /// The latest.
+    /// The maximum.
     pub max: Duration,
 }
 
 /// Counts for one direction.
 pub(super) struct Recorder {
-    /// Nanoseconds.
+    /// Lateness in nanoseconds.
     lateness: Histogram,
     pub(super) overflows: u64,
     pub(super) send_errors: u64,

@@ -10,18 +10,18 @@ use super::Sum;
 const V4_SIZE: usize = 20;
 const V6_SIZE: usize = 40;
 
-/// What a packet's IP header says, and what it carries.
+/// Fields of a packet's IP header, and its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpPacket<'a> {
     /// The sender.
     pub source: IpAddr,
-    /// The receiver.
+    /// Destination address.
     pub destination: IpAddr,
-    /// What it carries: the protocol of IPv4, the last next header of IPv6.
+    /// Protocol of the payload: the protocol field of IPv4, the last next header of IPv6.
     pub protocol: u8,
     /// Codepoint of explicit congestion notification.
     pub ecn: Ecn,
-    /// What comes behind the headers.
+    /// Bytes behind the headers.
     pub payload: &'a [u8],
 }
 
@@ -34,7 +34,8 @@ pub enum Refusal {
     Checksum,
     /// Fragment of a packet.
     Fragment,
-    /// IPv6 headers of which this host understands nothing, and which ask to be discarded then, or too many.
+    /// Unknown IPv6 extension headers or options that require the packet to be discarded, or too
+    /// many of them.
     Extension,
 }
 
@@ -53,7 +54,7 @@ impl<'a> IpPacket<'a> {
     /// Reads a whole packet; bytes behind its stated length are padding.
     ///
     /// # Errors
-    /// Where it is not accepted.
+    /// The packet is not accepted.
     pub fn parse(bytes: &'a [u8]) -> Result<IpPacket<'a>, Refusal> {
         IpPacket::parse_as(bytes, Completeness::Whole)
     }
@@ -62,7 +63,7 @@ impl<'a> IpPacket<'a> {
     /// may be that of an earlier hop.
     ///
     /// # Errors
-    /// Where not even the headers are whole.
+    /// The headers are incomplete.
     pub fn parse_quoted(bytes: &'a [u8]) -> Result<IpPacket<'a>, Refusal> {
         IpPacket::parse_as(bytes, Completeness::Quoted)
     }
@@ -76,7 +77,7 @@ impl<'a> IpPacket<'a> {
     }
 }
 
-/// How much of a packet must be there.
+/// Required completeness of a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Completeness {
     Whole,
@@ -164,8 +165,8 @@ fn skip_extensions(mut next: u8, mut rest: &[u8]) -> Result<(u8, &[u8]), Refusal
     Err(Refusal::Extension)
 }
 
-/// Options that say by their two highest bits that who does not know them must discard the packet (RFC 8200,
-/// section 4.2). Padding is skipped, and so is whatever may be.
+/// Rejects unknown options whose two highest bits require the packet to be discarded (RFC 8200,
+/// section 4.2). Skips padding and all other options.
 fn check_options(mut options: &[u8]) -> Result<(), Refusal> {
     const PAD1: u8 = 0;
     while let Some((kind, after)) = options.split_first() {
@@ -182,23 +183,24 @@ fn check_options(mut options: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What the header of a packet to send says.
+/// Fields of the header of a packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
     /// The sender.
     pub source: IpAddr,
-    /// The receiver, of the same family.
+    /// Destination address, of the same family.
     pub destination: IpAddr,
-    /// What it carries.
+    /// Protocol of the payload.
     pub protocol: u8,
     /// Codepoint of explicit congestion notification.
     pub ecn: Ecn,
     /// Differentiated services codepoint and TTL or hop limit.
     pub service: IpService,
-    /// Whether routers must drop it rather than fragment it. IPv6 packets are never fragmented by routers.
+    /// Whether routers must drop the packet rather than fragment it. IPv6 packets are never
+    /// fragmented by routers.
     pub dont_fragment: bool,
-    /// Tells the fragments of one IPv4 packet from those of another (RFC 6864); of no meaning with
-    /// `dont_fragment`, and in IPv6.
+    /// Identification, which distinguishes fragments of different IPv4 packets (RFC 6864); ignored
+    /// with `dont_fragment`, and in IPv6.
     pub identification: u16,
 }
 
@@ -216,8 +218,8 @@ impl IpHeader {
         self.service.dscp << 2 | to_bits(self.ecn)
     }
 
-    /// Appends the header of a packet with `payload` bytes behind it; none, and nothing appended, where no IP
-    /// packet can be that long or source and destination are of different families.
+    /// Appends the header of a packet with `payload` bytes behind it; none, and nothing appended,
+    /// if the packet would be too long, or source and destination are of different families.
     pub fn emit(&self, payload: usize, out: &mut Vec<u8>) -> Option<()> {
         match (self.source, self.destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {
@@ -274,7 +276,7 @@ pub(crate) fn from_bits(bits: u8) -> Ecn {
     }
 }
 
-/// The codepoint of a packet; none of what is no IP packet.
+/// The codepoint of a packet; none if `packet` is not an IP packet.
 #[cfg(any(all(target_os = "linux", feature = "emulator"), test))]
 pub(crate) fn codepoint(packet: &[u8]) -> Option<Ecn> {
     match packet.first()? >> 4 {

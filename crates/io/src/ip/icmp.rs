@@ -7,38 +7,38 @@ use bytes::Bytes;
 
 use super::{ICMP, ICMPV6, IpPacket, Sum};
 
-/// What an ICMP message wants.
+/// Content of an ICMP message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Something is wrong with a packet that was sent.
+    /// An error about a packet that was sent.
     Error {
         /// The protocol of that packet.
         protocol: u8,
-        /// What is wrong, for the machine of that protocol.
+        /// The error, for the machine of that protocol.
         report: IcmpReport,
     },
-    /// A host asks for an echo: this message, ICMP header included, is the answer.
+    /// An echo request; `reply` is the answer, including the ICMP header.
     EchoRequest {
         /// The answer.
         reply: Vec<u8>,
     },
 }
 
-/// [`Icmp`] that owns what it quotes.
+/// An [`Icmp`] that owns its quotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IcmpReport {
-    /// The address from which the datagram went.
+    /// Source address of the datagram.
     pub local: IpAddr,
-    /// Where it went; its port is that of the UDP encapsulation, 0 directly over IP.
+    /// Destination of the datagram; the port is that of the UDP encapsulation, 0 directly over IP.
     pub remote: SocketAddr,
-    /// What is wrong.
+    /// Kind of the error.
     pub error: IcmpError,
-    /// The beginning of its payload, as far as it is quoted.
+    /// The quoted beginning of its payload.
     pub quoted: Bytes,
 }
 
 impl IcmpReport {
-    /// The message as machines take it.
+    /// The message in the form that machines take.
     pub fn as_icmp(&self) -> Icmp<'_> {
         Icmp {
             local: Some(self.local),
@@ -53,7 +53,8 @@ impl IcmpReport {
 const QUOTE_MAX: usize = 128;
 
 impl Message {
-    /// Reads the message that `packet` carries; none where its checksum is wrong or it is of no interest here.
+    /// Reads the message that `packet` carries; none if its checksum is wrong or it is neither an
+    /// error nor an echo request.
     pub fn parse(packet: &IpPacket<'_>) -> Option<Message> {
         let message = packet.payload;
         let start: &[u8; 8] = message.first_chunk()?;
@@ -94,7 +95,7 @@ impl Message {
         Some(Message::Error { protocol: quoted.protocol, report })
     }
 
-    /// The packet that answers `request` with `reply`, from the address that was asked.
+    /// The packet that answers `request` with `reply`, from the address that was pinged.
     #[cfg(any(target_os = "linux", test))]
     pub(crate) fn emit_reply(
         request: &IpPacket<'_>,
@@ -117,8 +118,8 @@ impl Message {
     }
 }
 
-/// What an ICMP or ICMPv6 error of this type and code says of the datagram that it quotes; none if it says
-/// nothing that a machine could use. `parameter` is the second word of its header.
+/// The meaning of an ICMP or ICMPv6 error of this type and code for the quoted datagram; none if it
+/// has none for a machine. `parameter` is the second word of its header.
 pub(crate) fn icmp_error(is_v4: bool, kind: u8, code: u8, parameter: u32) -> Option<IcmpError> {
     Some(match (is_v4, kind, code) {
         (true, 3, 4) | (false, 2, _) => IcmpError::PacketTooBig { mtu: parameter },
@@ -135,12 +136,12 @@ fn names_port(protocol: u8, kind: u8, code: u8) -> bool {
     matches!((protocol, kind, code), (ICMP, 3, 3) | (ICMPV6, 1, 4))
 }
 
-/// Whether a message says that a header is wrong.
+/// Whether a message reports a faulty header.
 fn is_parameter_problem(protocol: u8, kind: u8) -> bool {
     matches!((protocol, kind), (ICMP, 12) | (ICMPV6, 4))
 }
 
-/// Protocol or port unreachable are hard; the rest may pass (RFC 5461).
+/// Protocol and port unreachable are hard errors; the others may be transient (RFC 5461).
 fn unreachable_v4(code: u8) -> IcmpError {
     match code {
         2 | 3 => IcmpError::NobodyThere,
@@ -148,7 +149,8 @@ fn unreachable_v4(code: u8) -> IcmpError {
     }
 }
 
-/// Old routers state no MTU: then the next plateau below what they refused (RFC 1191, section 7).
+/// The stated MTU, or, from old routers that state none, the next plateau below the size of the
+/// packet (RFC 1191, section 7).
 fn mtu_v4(stated: u32, quoted: &[u8]) -> u32 {
     const PLATEAUS: [u32; 10] = [32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296, 68];
     if stated != 0 {

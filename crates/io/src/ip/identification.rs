@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::{HashKey, RandomStream};
 
-/// Gives numbers that do not come again before all 65,536 were used (RFC 6864, section 4.3), and that tell who sees
-/// some of them nothing of how many others got: a counter would let strangers find out whom this host talks to,
-/// and let it scan ports for them (RFC 6274, section 3.5.1; RFC 7739, section 4).
+/// Generates numbers that do not repeat before all 65,536 were used (RFC 6864, section 4.3), and
+/// that do not reveal to one receiver how many packets others got: a counter would disclose this
+/// host's peers, and permit idle scans through it (RFC 6274, section 3.5.1; RFC 7739, section 4).
 #[derive(Debug)]
 pub(crate) struct Identifications {
     key: HashKey,
@@ -14,13 +14,13 @@ pub(crate) struct Identifications {
 }
 
 impl Identifications {
-    /// Numbers that `seed` chooses, which is to be drawn from the system.
+    /// A sequence determined by `seed`, which must come from the system's randomness.
     pub(crate) fn new(seed: [u8; 32]) -> Identifications {
         let key = HashKey::draw(&mut RandomStream::from_secret(seed));
         Identifications { key, count: AtomicU64::new(0) }
     }
 
-    /// The next one.
+    /// The next number.
     pub(crate) fn next(&self) -> u16 {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         permute(&self.key, count >> 16, count as u16)

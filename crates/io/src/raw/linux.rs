@@ -1,5 +1,5 @@
-//! The raw socket of Linux. The kernel writes the IP header of what is sent, finds the path MTU and puts
-//! fragments together.
+//! The raw socket of Linux. The kernel writes IP headers of sent packets, finds the path MTU and
+//! reassembles fragments.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -26,7 +26,8 @@ use crate::ip::from_bits;
 /// A raw IP socket for SCTP, of one address family. Ports in its addresses are 0.
 #[derive(Debug)]
 pub struct RawCarrier {
-    /// A raw socket in the clothes of a UDP socket, which tokio can wait for: the system calls are the same.
+    /// A raw socket wrapped as a UDP socket, for which tokio can wait; the system calls are the
+    /// same.
     socket: tokio::net::UdpSocket,
     fragmentation: Fragmentation,
     local: SocketAddr,
@@ -34,17 +35,17 @@ pub struct RawCarrier {
 }
 
 impl RawCarrier {
-    /// Opens a socket for the packets that come to the IP address of `address`, or to any of its family when
-    /// that is unspecified. The port does not matter. Needs root or CAP_NET_RAW, and a tokio runtime with I/O
+    /// Opens a socket for packets to the IP address of `address`, or to any of its family if that
+    /// is unspecified. The port is ignored. Needs root or CAP_NET_RAW, and a tokio runtime with I/O
     /// enabled.
     pub fn bind(address: SocketAddr) -> Result<RawCarrier, BindError> {
         let address = without_port(address);
         open(address).map_err(|source| BindError::new("raw IP", address, source))
     }
 
-    /// Takes a burst of packets; `WouldBlock` when there is none.
+    /// Reads a burst of packets; `WouldBlock` if there is none.
     fn receive_burst(&self, batch: &mut RecvBatch) -> io::Result<()> {
-        /// Packets taken before other tasks get their turn.
+        /// Packets read before other tasks get their turn.
         const BURST: usize = 32;
         let mut errors = 0;
         while batch.len() < BURST {
@@ -62,7 +63,7 @@ impl RawCarrier {
         Ok(())
     }
 
-    /// Takes one packet and adds it to `batch` without its IP header.
+    /// Reads one packet and adds it to `batch` without its IP header.
     fn receive_one(&self, batch: &mut RecvBatch) -> io::Result<()> {
         let mut control = nix::cmsg_space!(libc::in6_pktinfo, i32);
         let (length, remote, mut meta) = {
@@ -100,9 +101,9 @@ impl RawCarrier {
         Ok(())
     }
 
-    /// Whether a packet that went to `destination` is this carrier's. The system gives a raw socket what comes to any
-    /// address until it is bound to one: in that moment packets of other endpoints of this host, at other addresses, join
-    /// its queue, and the ABORT with which a machine answers what it does not know would end their associations.
+    /// Whether a packet to `destination` belongs to this carrier. Until a raw socket is bound, the
+    /// system gives it packets to any address: those of other endpoints of this host may enter its
+    /// queue, and a machine that answered them with ABORT would end their associations.
     fn is_for_us(&self, destination: IpAddr) -> bool {
         let own = self.local.ip();
         own.is_unspecified() || own == destination
@@ -178,8 +179,8 @@ fn bound(socket: Socket, address: SocketAddr) -> io::Result<RawCarrier> {
     Ok(RawCarrier { socket, fragmentation, local: address, counters })
 }
 
-/// The length of the IP header before the SCTP packet, after taking from it what the machine wants to know;
-/// none for what is no whole IPv4 packet. IPv6 has no header here.
+/// Length of the IP header before the SCTP packet; copies the fields that the machine needs to
+/// `meta`. None if `packet` is not a whole IPv4 packet. IPv6 has no header here.
 fn strip_header(packet: &[u8], meta: &mut DatagramMeta) -> Option<usize> {
     if meta.remote.is_ipv6() {
         return Some(0);
@@ -190,7 +191,7 @@ fn strip_header(packet: &[u8], meta: &mut DatagramMeta) -> Option<usize> {
     Some(header.slice().len())
 }
 
-/// Takes local address and codepoint of an IPv6 packet from a control message.
+/// Reads local address and codepoint of an IPv6 packet from a control message.
 fn read_control(control: &ControlMessageOwned, meta: &mut DatagramMeta) {
     match control {
         ControlMessageOwned::Ipv6PacketInfo(info) => {
@@ -211,7 +212,7 @@ fn to_socket_addr(address: &SockaddrStorage) -> Option<SocketAddr> {
     Some(SocketAddrV6::new(v6.ip(), 0, 0, v6.scope_id()).into())
 }
 
-/// Raw sockets take the port for the protocol number, and only zero is always right.
+/// Sets the port to zero: raw sockets interpret it as the protocol number.
 fn without_port(mut address: SocketAddr) -> SocketAddr {
     address.set_port(0);
     address

@@ -1,4 +1,4 @@
-//! Raw IP where this project does not have it: it cannot be opened.
+//! Raw IP on unsupported systems: opening it fails.
 
 use std::convert::Infallible;
 use std::io;

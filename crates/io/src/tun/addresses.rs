@@ -20,8 +20,8 @@ impl Addresses {
         self.own.contains(&address)
     }
 
-    /// Whether what is for `address` is for the machine: one that is named, or any outside the device's networks if
-    /// the unspecified address of its family is.
+    /// Whether packets to `address` are for the machine: `address` is one of its own, or it is
+    /// outside the device's networks and the machine has the unspecified address of its family.
     pub(super) fn take(&self, address: IpAddr) -> bool {
         let any = match address {
             IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
@@ -34,13 +34,13 @@ impl Addresses {
         self.has(address) || (self.has(any) && is_elsewhere())
     }
 
-    /// Where the machine sends from to a peer of this family, unless it says otherwise.
+    /// The machine's default source address for a peer of this family.
     pub(super) fn source_for(&self, destination: IpAddr) -> Option<IpAddr> {
         let of_family = |ip: &&IpAddr| ip.is_ipv4() == destination.is_ipv4();
         self.own.iter().find(of_family).copied()
     }
 
-    /// The first that is named.
+    /// The first address.
     pub(super) fn first(&self) -> Option<IpAddr> {
         self.own.first().copied()
     }

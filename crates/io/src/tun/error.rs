@@ -1,4 +1,4 @@
-//! Why there is no TUN device, in words that say what to do.
+//! Errors of opening a TUN device, with advice.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 /// Why a TUN device could not be made.
 #[derive(Debug)]
 pub struct TunError {
-    /// What was being done: `create the device tun0`.
+    /// The step that failed, such as `create the device tun0`.
     pub(crate) step: String,
     pub(crate) source: io::Error,
 }

@@ -18,10 +18,10 @@ use super::{TunError, TunOptions, TunStatistics};
 use crate::carrier::{Carrier, CarrierStatistics, Counters, RecvBatch, SLOT_SIZE};
 use crate::ip::{self, IcmpReport, Identifications, IpHeader, IpPacket, Message, Refusal};
 
-/// How often the kernel is asked for an address, each time a millisecond later, before it is left to do as it likes.
+/// Most checks, a millisecond apart, whether the kernel has enabled an address.
 const ATTEMPTS: u32 = 1000;
 
-/// A TUN device, up, with its addresses. It vanishes with its last queue.
+/// A TUN device that is up and has its addresses. The system removes it with its last queue.
 pub struct Tun {
     name: String,
     mtu: usize,
@@ -38,10 +38,10 @@ impl fmt::Debug for Tun {
 }
 
 impl Tun {
-    /// Makes the device in the network namespace of the calling thread and brings it up.
+    /// Creates the device in the network namespace of the calling thread and brings it up.
     ///
     /// # Errors
-    /// Where /dev/net/tun, the rights or the name are missing, or an address is refused.
+    /// /dev/net/tun or the rights are missing, the name is taken, or an address is refused.
     pub fn open(options: &TunOptions) -> Result<Tun, TunError> {
         let device = match create(options, options.offload) {
             // A kernel without such offloads says so with one of these.
@@ -69,20 +69,21 @@ impl Tun {
         Ok(Tun { name, mtu, offload, networks, queues })
     }
 
-    /// The name that it has now.
+    /// Name of the device.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether large packets pass whole.
+    /// Whether large packets pass unsegmented.
     pub fn offload(&self) -> bool {
         self.offload
     }
 
-    /// A carrier of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine with these
-    /// addresses, of which the first of each family is where it sends from unless it says otherwise. The unspecified
-    /// address stands for all of its family outside the device's own networks: what the system is made to hand over
-    /// for them is the machine's, too, except for pings. Needs a tokio runtime with I/O enabled.
+    /// A carrier of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine
+    /// with these addresses, of which the first of each family is the default source. The
+    /// unspecified address stands for all addresses of its family outside the device's own
+    /// networks: packets that the system passes on for them are the machine's, too, except for
+    /// pings. Needs a tokio runtime with I/O enabled.
     ///
     /// # Errors
     /// Where the runtime does not take the device, or the system has no randomness.
@@ -114,8 +115,8 @@ impl Tun {
     }
 }
 
-/// Waits until a new address of the kernel's can be used: it looks for duplicates first, and a TUN device, on which there
-/// are none, has to wait for its turn, too.
+/// Waits until the kernel's new address can be used: duplicate address detection takes time, on a
+/// TUN device, too.
 fn wait_for(address: Ipv6Addr) {
     for _ in 0..ATTEMPTS {
         if UdpSocket::bind((address, 0)).is_ok() {
@@ -126,11 +127,11 @@ fn wait_for(address: Ipv6Addr) {
 }
 
 impl Tun {
-    /// The device as it is: whole packets in and out, each behind ten bytes of virtio if it has offloads. Of
-    /// several queues only the first is left. Needs a tokio runtime with I/O enabled.
+    /// The device as a port for whole packets, each behind ten bytes of virtio if it has offloads.
+    /// Only the first of several queues is kept. Needs a tokio runtime with I/O enabled.
     ///
     /// # Errors
-    /// Where the runtime does not take the device.
+    /// The runtime cannot register the device.
     pub fn into_port(mut self) -> io::Result<TunPort> {
         self.queues.truncate(1);
         let device = self.queues.pop().ok_or(io::ErrorKind::NotFound)?;
@@ -138,7 +139,7 @@ impl Tun {
     }
 }
 
-/// A TUN device as a port for packets: what the system sends into it comes out here, and the other way round.
+/// A TUN device as a port for packets in both directions.
 pub struct TunPort {
     device: AsyncDevice,
 }
@@ -158,7 +159,7 @@ impl TunPort {
         self.device.readable().await
     }
 
-    /// Takes a packet into `buffer` and says how long it is; `WouldBlock` when there is none.
+    /// Reads a packet into `buffer` and returns its length; `WouldBlock` if there is none.
     ///
     /// # Errors
     /// Where the device is gone.
@@ -166,7 +167,7 @@ impl TunPort {
         self.device.try_recv(buffer)
     }
 
-    /// Hands a packet to the system. One that it does not take is lost, as on any wire.
+    /// Passes a packet to the system. A packet that it refuses is lost, as on any wire.
     ///
     /// # Errors
     /// Where the device is gone.
@@ -249,7 +250,7 @@ fn count(counter: &AtomicU64) {
 }
 
 impl TunCarrier {
-    /// What it did beside carrying datagrams.
+    /// Statistics other than those of datagrams.
     pub fn tun_statistics(&self) -> TunStatistics {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let tally = &self.tally;
@@ -265,7 +266,7 @@ impl TunCarrier {
         }
     }
 
-    /// Takes one packet; `WouldBlock` when there is none.
+    /// Reads one packet; `WouldBlock` if there is none.
     fn receive_one(&self, batch: &mut RecvBatch) -> io::Result<()> {
         let mut header = [0; HEADER_SIZE];
         let length = if self.common.offload {
@@ -296,7 +297,7 @@ impl TunCarrier {
         Ok(())
     }
 
-    /// The machine's datagram in the packet, if that is what it is. ICMP is dealt with here.
+    /// The machine's datagram in the packet, if it has one. ICMP is handled here.
     fn judge(&self, packet: &IpPacket<'_>) -> Option<(DatagramMeta, Bytes)> {
         if !self.common.addresses.take(packet.destination) {
             count(&self.tally.not_ours);
@@ -340,7 +341,7 @@ impl TunCarrier {
         }
     }
 
-    /// What stands before the IP header.
+    /// Bytes before the IP header.
     fn packet_start(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);
         if self.common.offload {
@@ -369,7 +370,7 @@ impl TunCarrier {
         })
     }
 
-    /// Sends one datagram in a packet of its own.
+    /// Sends one datagram in a separate packet.
     async fn send_one(&self, transmit: &Transmit, datagram: &[u8]) {
         let sent = match self.header(transmit) {
             None => Err(io::Error::from(io::ErrorKind::AddrNotAvailable)),
@@ -397,7 +398,7 @@ impl TunCarrier {
         }
     }
 
-    /// Says to the machine what a router would have said.
+    /// Reports to the machine that a packet is too big, as a router would.
     fn report_too_big(&self, header: &IpHeader, datagram: &[u8]) {
         self.common.mailboxes[self.index].leave(IcmpReport {
             local: header.source,
@@ -407,7 +408,7 @@ impl TunCarrier {
         });
     }
 
-    /// Sends segments of one connection as one packet; false where that cannot be.
+    /// Sends segments of one connection as one packet; false if that is impossible.
     async fn send_joined(&self, segments: &[Transmit], buffer: &[u8]) -> bool {
         let first = &segments[0];
         let Some(header) = self.header(first) else { return false };
@@ -470,7 +471,7 @@ impl Carrier for TunCarrier {
     }
 
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
-        /// Packets and bytes taken before the machine gets its turn.
+        /// Packets read before the machine gets its turn.
         const PACKETS: usize = 64;
         const BYTES: u64 = 512 * 1024;
         let limit = self.counters.bytes_received() + BYTES;

@@ -1,4 +1,5 @@
-//! ICMP errors on their way to every machine that may have sent the packet they are about: they come to any queue.
+//! ICMP errors for every machine that may have sent the quoted packet, since they may arrive at any
+//! queue.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +7,7 @@ use std::task::Waker;
 
 use crate::ip::IcmpReport;
 
-/// Reports that wait; what comes when it is full is dropped, as ICMP may be.
+/// Waiting reports; further ones are dropped when it is full, since ICMP is unreliable.
 #[derive(Debug, Default)]
 pub(super) struct Mailbox(Mutex<Content>);
 
@@ -16,11 +17,11 @@ struct Content {
     waker: Option<Waker>,
 }
 
-/// Reports kept for a machine that is busy.
+/// Most reports kept for a busy machine.
 const REPORTS_MAX: usize = 256;
 
 impl Mailbox {
-    /// Leaves a report and wakes the owner.
+    /// Adds a report and wakes the owner.
     pub(super) fn leave(&self, report: IcmpReport) {
         let mut content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if content.reports.len() < REPORTS_MAX {
@@ -44,7 +45,7 @@ impl Mailbox {
         false
     }
 
-    /// Takes what is there.
+    /// Removes and returns all reports.
     pub(super) fn take(&self) -> VecDeque<IcmpReport> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).reports)
     }

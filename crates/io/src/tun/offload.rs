@@ -1,5 +1,6 @@
-//! Large packets through a TUN device: the header of virtio (Virtual I/O Device specification, section 5.1.6) that
-//! stands before each packet, and segments of one connection that leave as one packet for the kernel to cut.
+//! Large packets through a TUN device: the header of virtio (Virtual I/O Device specification,
+//! section 5.1.6) before each packet, and segments of one connection that leave as one packet,
+//! which the kernel segments.
 
 use base::Transmit;
 
@@ -15,15 +16,15 @@ const CHECKSUM_VALID: u8 = 2;
 const SEGMENTS_OF_TCP_V4: u8 = 1;
 const SEGMENTS_OF_TCP_V6: u8 = 4;
 
-/// Where the checksum stands in a TCP header.
+/// Offset of the checksum in a TCP header.
 const TCP_CHECKSUM: usize = 16;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 
-/// Whether the kernel vouches for the checksum of a segment of TCP: the segment never was on a wire, so that no sender
-/// has computed it yet, or it was verified before.
+/// Whether the kernel vouches for the checksum of a segment of TCP: the segment was never on a
+/// wire, so that its checksum is not computed yet, or the checksum was verified.
 pub fn vouches(header: &[u8; HEADER_SIZE]) -> bool {
     let field = u16::from_ne_bytes([header[8], header[9]]);
     let is_left_to_us = header[0] & NEEDS_CHECKSUM != 0;
@@ -51,23 +52,23 @@ pub fn complete_checksum(header: &[u8; HEADER_SIZE], packet: &mut [u8]) -> bool 
     true
 }
 
-/// The header of a packet that is as it is to be on the wire.
+/// The header of a packet that needs no further processing.
 ///
-/// Its checksum was just computed: checking it again where it ends on this machine would be work for nothing.
+/// Its checksum was just computed, so that it need not be verified again on this machine.
 pub fn plain_header() -> [u8; HEADER_SIZE] {
     let mut header = [0; HEADER_SIZE];
     header[0] = CHECKSUM_VALID;
     header
 }
 
-/// How many of `transmits`, from the first, can leave as one packet, and with how many bytes of the TCP header. One
-/// where the first goes alone.
+/// How many of `transmits`, from the first, can leave as one packet, and the length of the TCP
+/// header. One if the first leaves alone.
 ///
-/// What the kernel cuts from it must be, bit for bit, what would have left one by one: consecutive data of one
-/// connection in segments of one size (the last may be shorter) with the same acknowledgement, window and options,
-/// PSH and FIN on the last only.
+/// The kernel's segments must equal, bit for bit, the separate ones: consecutive data of one
+/// connection in segments of one size (the last may be shorter) with the same acknowledgement,
+/// window and options, PSH and FIN on the last only.
 pub fn joinable(transmits: &[Transmit], buffer: &[u8]) -> usize {
-    /// What fits an IP packet beside IPv6's header and leaves room for no surprise.
+    /// Most bytes behind the IP header: less than an IPv6 packet holds.
     const BYTES_MAX: usize = 65_000;
     let Some((first, others)) = transmits.split_first() else { return 0 };
     // The kernel would number the packets that it makes of them one after another.
@@ -109,14 +110,14 @@ fn header_of(segment: &[u8]) -> Option<&[u8]> {
     if size < 20 { None } else { segment.get(..size) }
 }
 
-/// Whether both go the same way.
+/// Whether both have the same addresses and settings.
 fn alike(first: &Transmit, next: &Transmit) -> bool {
     let of = |it: &Transmit| (it.local, it.remote, it.ecn, it.dont_fragment, it.service);
     of(first) == of(next)
 }
 
-/// Whether `next` differs from `first` in nothing but what `distance` bytes more of data, PSH, FIN and the checksum
-/// make of it.
+/// Whether `next` differs from `first` only in its sequence number, by `distance` bytes, in PSH and
+/// FIN, and in the checksum.
 fn follows(first: &[u8], next: &[u8], distance: u32) -> bool {
     let number = |header: &[u8]| u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
     next.len() == first.len()
@@ -128,8 +129,9 @@ fn follows(first: &[u8], next: &[u8], distance: u32) -> bool {
         && next[18..] == first[18..]
 }
 
-/// Writes everything before the data of segments that leave as one: headers of virtio, IP and TCP. `buffer` holds
-/// the segments one after the other. Returns the bytes of the TCP header; none where no IP packet can carry it.
+/// Writes everything before the data of segments that leave as one: headers of virtio, IP and TCP.
+/// `buffer` holds the consecutive segments. Returns the length of the TCP header; none if no IP
+/// packet can carry the result.
 pub fn emit_joined(
     ip: &IpHeader,
     segments: &[Transmit],

@@ -1,4 +1,4 @@
-//! Where there is no TUN device that this library knows: everything says so.
+//! TUN on unsupported systems: every call fails.
 
 use std::convert::Infallible;
 use std::io;

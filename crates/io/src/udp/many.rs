@@ -10,11 +10,12 @@ use tokio::net::UdpSocket;
 
 use crate::controls::Controls;
 
-/// Datagrams of one call at most.
+/// Most datagrams of one call.
 const MOST: usize = 64;
 
-/// How many of `transmits`, from the first, may leave in one call: they differ in destination and size alone. Where two that
-/// follow each other have one destination, the second begins another call, since the system can cut such from one buffer.
+/// How many of `transmits`, from the first, may leave in one call: they differ only in destination
+/// and size. If two consecutive ones have the same destination, the second begins another call,
+/// since the system can segment these from one buffer.
 pub(super) fn count(transmits: &[Transmit]) -> usize {
     let Some(first) = transmits.first() else { return 0 };
     let key = |one: &Transmit| (one.local, one.ecn, one.dont_fragment, one.remote.is_ipv4());
@@ -23,8 +24,8 @@ pub(super) fn count(transmits: &[Transmit]) -> usize {
     1 + transmits.windows(2).take(MOST - 1).take_while(goes_on).count()
 }
 
-/// Sends `transmits`, whose bytes lie one after the other in `contents`, to addresses in the form of the socket; how many the
-/// system took, at least one.
+/// Sends `transmits`, whose bytes are consecutive in `contents`, to addresses in the form of the
+/// socket; returns how many the system accepted, at least one.
 pub(super) fn send(
     socket: &UdpSocket,
     transmits: &[Transmit],

@@ -1,5 +1,5 @@
-//! What each value of the key that a plan varies last changes beside one of them: of a policy and variants that lack one
-//! mechanism each, what the mechanism is good for, and where.
+//! Effect of each value of a plan's last varied key, relative to one of them: for a policy and
+//! variants that each lack one mechanism, what the mechanism gains, and where.
 
 use core::fmt::Write;
 
@@ -9,28 +9,28 @@ use super::{Comparison, Difference, compare};
 use crate::engine::Finished;
 use crate::plan::{Plan, PlanError};
 
-/// All values beside one.
+/// All values compared with a base.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ablation {
-    /// The value beside which the others are.
+    /// The value that the others are compared with.
     pub base: String,
-    /// What else is varied, and its values in each case.
+    /// The other varied keys, with their values in each case.
     pub cases: Vec<Labels>,
-    /// The other values, each with what it changes in each case.
+    /// The other values, each with its changes in each case.
     pub rows: Vec<(String, Vec<Changes>)>,
 }
 
-/// What a value changes in a case.
+/// Numbers that a value changes in a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     /// Numbers that are higher beyond chance, with their difference.
     pub higher: Vec<(String, f64)>,
-    /// Numbers that are lower.
+    /// Numbers that are lower beyond chance, with their difference.
     pub lower: Vec<(String, f64)>,
 }
 
-/// Numbers that count, with their names here and units, the digits that are shown, and the least difference: as a share
-/// of the base's number, and in the number's own unit.
+/// The numbers compared: name, name as shown, unit, digits shown, and the least difference that
+/// counts.
 const NUMBERS: [(&str, &str, &str, usize, f64); 6] = [
     ("latency.mean", "mean", "ms", 1, 0.05),
     ("latency.quantile[quantile=0.99]", "p99", "ms", 0, 1.0),
@@ -41,8 +41,8 @@ const NUMBERS: [(&str, &str, &str, usize, f64); 6] = [
 ];
 const LEAST_SHARE: f64 = 0.01;
 
-/// Compares each value of the last key with `base`. What is higher beyond chance by less than 1 %, or than a digit of what is
-/// shown, counts as alike.
+/// Compares each value of the last key with `base`. A difference below 1 %, or below one digit of
+/// the number as shown, counts as none.
 ///
 /// # Errors
 /// When the plan varies nothing, or `base` is none of the values.
@@ -91,14 +91,16 @@ fn changes(comparison: &Comparison) -> Changes {
 }
 
 impl Ablation {
-    /// The values beside which nothing of the base is lower in any case: what they lack earns nothing here.
+    /// The values to which the base is superior in no number and no case: what they lack gains
+    /// nothing here.
     pub fn idle(&self) -> Vec<&str> {
         let is_idle = |cases: &Vec<Changes>| cases.iter().all(|one| one.higher.is_empty());
         let idle = self.rows.iter().filter(|(_, cases)| is_idle(cases));
         idle.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// As a table in Markdown: what is higher beside the base and what is lower, case by case.
+    /// A table in Markdown: numbers that are higher than the base's and numbers that are lower,
+    /// case by case.
     pub fn markdown(&self) -> String {
         let mut text = format!("| beside {} | higher | lower |\n|---|---|---|\n", self.base);
         for (name, cases) in &self.rows {

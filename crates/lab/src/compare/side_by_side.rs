@@ -1,5 +1,5 @@
-//! All cells of a plan with one group of flows side by side, as a person reads a comparison of transports: latency
-//! above the delay of the network, and the price of a message.
+//! All cells of a plan with one group of flows side by side, for reading: latency in excess of the
+//! network's delay, and the cost of a message.
 
 use core::fmt::Write;
 
@@ -42,8 +42,8 @@ impl Maker {
     }
 }
 
-/// Numbers of one cell, of all seeds together. Times are in milliseconds above the delay of the network from sender
-/// to receiver, without queues and at the least jitter.
+/// Numbers of one cell over all seeds. Times are in milliseconds above the delay of the network
+/// from sender to receiver, without queues and at the least jitter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The cell's value of the key.
@@ -53,25 +53,26 @@ pub struct Row {
     /// Latency of the messages that were delivered.
     #[serde(flatten)]
     pub latency: LatencySummary,
-    /// Share of all messages that came in time, in percent.
+    /// Share of all messages that arrived in time, in percent.
     pub on_time: f64,
-    /// Bytes of the sender for each message, headers included.
+    /// Bytes that the sender transmits for each message, headers included.
     pub bytes: f64,
-    /// Packets of the sender for each message.
+    /// Packets that the sender transmits for each message.
     pub packets: f64,
-    /// Copies for each message that came after another one had.
+    /// Redundant arrivals for each message: copies that came after another one.
     pub needless: f64,
     /// Messages that were not delivered.
     pub undelivered: u64,
-    /// Flows that ended otherwise than by plan.
+    /// Flows whose association or connection failed.
     pub failed: u64,
 }
 
-/// All cells of a plan. In each group the key varies that stands last; a message is in time that takes at most `on_time`
-/// above the delay of the network. The plan's runs have to keep distributions ([`Plan::keep_distributions`]).
+/// All cells of a plan. Within a group only the last key varies; a message is in time if it takes
+/// at most `on_time` longer than the network's delay. The plan's runs have to keep distributions
+/// ([`Plan::keep_distributions`]).
 ///
 /// # Errors
-/// When the plan does not measure what is to be compared.
+/// When the plan lacks a measure that the comparison needs.
 pub fn side_by_side(
     plan: &Plan,
     finished: &Finished,

@@ -1,4 +1,4 @@
-//! The targets of a plan, and what its rows side by side have instead.
+//! The targets of a plan beside the numbers that its runs reach.
 
 use core::fmt::Write;
 
@@ -7,12 +7,12 @@ use crate::engine::Finished;
 use crate::plan::{Cell, Plan, PlanError, Quantity, Stated, Target};
 use base::Duration;
 
-/// A target and what became of it.
+/// A target beside the numbers reached.
 #[derive(Clone, Debug)]
 pub struct Reached<'a> {
-    /// What was to be reached.
+    /// The target that the numbers belong to.
     pub target: &'a Target,
-    /// Each number of it, in the order of [`Quantity`].
+    /// Numbers of the target, in the order of [`Quantity`].
     pub numbers: Vec<Number<'a>>,
 }
 
@@ -23,17 +23,17 @@ pub struct Number<'a> {
     pub quantity: Quantity,
     /// The upper bound that the target states.
     pub most: &'a Stated,
-    /// In how many cells it is known to miss.
+    /// Number of cells that are known to miss it.
     pub known: usize,
     /// The number of each cell that has to reach the target, with the cell's name.
     pub here: Vec<(String, f64)>,
 }
 
-/// Judges all targets of a plan by what its runs gave, which have to keep distributions ([`Plan::keep_distributions`]). Cells
-/// that were not run have no numbers.
+/// Judges all targets of a plan by its runs, which have to keep distributions
+/// ([`Plan::keep_distributions`]). Cells that were not run have no numbers.
 ///
 /// # Errors
-/// When the plan does not measure what is to be compared.
+/// When the plan lacks a measure that the comparison needs.
 pub fn reached<'a>(plan: &'a Plan, finished: &Finished) -> Result<Vec<Reached<'a>>, PlanError> {
     // No target is about the share in time.
     let tables = super::side_by_side(plan, finished, Duration::ZERO)?;
@@ -60,14 +60,15 @@ fn with_table(table: &SideBySide) -> impl Iterator<Item = (&SideBySide, &Row)> {
     table.rows.iter().map(move |row| (table, row))
 }
 
-/// What sets a cell apart from the others that the target is for.
+/// Name of a cell: the keys that tell it from the target's other cells.
 fn name(target: &Target, cell: &Cell) -> String {
     let texts = cell.texts();
     let others = texts.iter().filter(|(key, _)| !target.cells.contains_key(key));
     others.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The number of a row, or how far it is beyond the lowest of those that the target names; none where nothing was measured.
+/// The number of a row, or its distance from the lowest of the rows that the target names; none
+/// where nothing was measured.
 fn value(target: &Target, (table, row): (&SideBySide, &Row), quantity: Quantity) -> Option<f64> {
     let here = number(row, quantity);
     let others = table.rows.iter().filter(|row| target.ahead_of.contains(&row.name));
@@ -91,7 +92,7 @@ fn number(row: &Row, quantity: Quantity) -> f64 {
 }
 
 impl Number<'_> {
-    /// Digits behind the point that the target states.
+    /// Digits after the decimal point in the target.
     fn digits(&self) -> usize {
         self.most.text.split_once('.').map_or(0, |(_, digits)| digits.len())
     }
@@ -109,7 +110,7 @@ impl Number<'_> {
         !self.rounded(here).parse::<f64>().is_ok_and(|rounded| rounded <= self.most.number)
     }
 
-    /// The cells that miss it, with their numbers; the farthest first.
+    /// The cells that miss it, with their numbers; farthest first.
     pub fn missed(&self) -> Vec<(&str, f64)> {
         let missed = self.here.iter().filter(|(_, here)| self.misses(*here));
         let mut missed: Vec<_> = missed.map(|(name, here)| (name.as_str(), *here)).collect();
@@ -117,8 +118,8 @@ impl Number<'_> {
         missed
     }
 
-    /// What the plan says otherwise of how many cells miss the number: a sentence for its author, if there is anything to
-    /// mend. Cells that were not run say nothing.
+    /// A sentence for the plan's author if the plan names another number of cells that miss than
+    /// its runs show. Cells that were not run do not count.
     pub fn not_as_known(&self) -> Option<String> {
         let missed = self.missed().len();
         let is_known = self.here.is_empty() || missed == self.known;

@@ -1,4 +1,4 @@
-//! What is finished: one line for each run, with a checksum.
+//! The journal of finished runs: one line for each, with a checksum.
 //!
 //! A line that was cut short, by a kill or a full disk, does not count, and its run is done again. The first line
 //! names the plan.
@@ -31,7 +31,7 @@ pub enum JournalError {
     /// Another version of the laboratory wrote it.
     #[error("the journal of finished runs is of another version")]
     OtherVersion,
-    /// The laboratory that wrote it was built from other sources: its numbers may be others.
+    /// The laboratory that wrote it was built from other sources: its numbers may differ.
     #[error(
         "the journal of finished runs was written by a laboratory that was built from other sources"
     )]
@@ -41,7 +41,7 @@ pub enum JournalError {
     NoJournal,
 }
 
-/// Writes finished runs down.
+/// Writer of a journal.
 #[derive(Debug)]
 pub struct Journal<W> {
     out: W,
@@ -49,7 +49,7 @@ pub struct Journal<W> {
 
 #[derive(Serialize, Deserialize)]
 struct Head {
-    /// Version of the form.
+    /// Version of the format.
     journal: u32,
     /// Fingerprint of the plan's text and sizes.
     plan: String,
@@ -72,13 +72,13 @@ struct LineOf<'a> {
     results: &'a Results,
 }
 
-/// Keys of a plan that say how its results are shown and judged, or what a search may vary: another word there asks for no
-/// other run.
+/// Keys of a plan that say how its results are shown and judged, or what a search may vary: changes
+/// there do not change any run.
 const SHOWN: [&str; 9] =
     ["title", "paper", "reproduces", "about", "open", "expect", "target", "figure", "fit"];
 
-/// Distinguishes plans by everything that their runs depend on: the subject, the size, keys that are varied otherwise
-/// than in the text, and the seeds.
+/// Distinguishes plans by everything that their runs depend on: the subject, the size, keys whose
+/// variation replaces the text's, and the seeds.
 pub fn fingerprint(plan: &Plan) -> String {
     let mut hash = match plan.text.parse::<toml::Table>() {
         Ok(mut keys) => {
@@ -112,7 +112,8 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 impl<W: Write> Journal<W> {
-    /// Begins one. `build` names the sources of the laboratory: what others made does not mix with it.
+    /// Begins a journal. `build` names the sources of the laboratory: runs of other builds are not
+    /// mixed with these.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -152,7 +153,7 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> Result<(), Journal
 /// Contents of a journal.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// Which plan it is of; none if not even that was written.
+    /// Fingerprint of the plan; none if not even that line is whole.
     pub plan: Option<String>,
     /// Name of the sources of the laboratory that wrote it.
     pub build: String,
@@ -166,7 +167,7 @@ impl Contents {
     /// Whether its runs are of this plan and of this build.
     ///
     /// # Errors
-    /// When they are not, or when there is no journal.
+    /// When they are of another plan or build, or when this is no journal.
     pub fn check(&self, plan: &Plan, build: &str) -> Result<(), JournalError> {
         match &self.plan {
             None => Err(JournalError::NoJournal),
@@ -177,10 +178,10 @@ impl Contents {
     }
 }
 
-/// Reads a journal up to the first line that is not whole.
+/// Reads a journal up to the first incomplete line.
 ///
 /// # Errors
-/// When it cannot be read, or is none.
+/// When it cannot be read, or is no journal.
 pub fn read(mut from: impl BufRead) -> Result<Contents, JournalError> {
     let mut contents = Contents::default();
     let mut line = Vec::new();

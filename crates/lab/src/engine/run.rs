@@ -10,7 +10,7 @@ use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
 use crate::study;
 use crate::watch::{watch_ladders, watch_traces};
 
-/// Runs one cell with one seed; the same gives the same.
+/// Runs one cell with one seed; the same cell and seed give the same results.
 ///
 /// # Errors
 /// See [`EngineError`].
@@ -49,7 +49,11 @@ fn run_flows(
     let traced =
         names().filter(|name| plan.measure.trace.as_ref().is_some_and(|one| one.includes(name)));
     let traces = watch_traces(&mut built, traced);
-    if !built.run(stopped).map_err(at)? {
+    let whole = built.run(stopped).map_err(at)?;
+    if let Some(failure) = built.take_advice_failure() {
+        return Err(EngineError::Advice { place: place(), failure });
+    }
+    if !whole {
         return Err(EngineError::Stopped);
     }
     let mut results = Results::default();
@@ -75,7 +79,7 @@ fn run_flows(
     Ok(results)
 }
 
-/// The mean goodput of each other group of flows over that of `over`.
+/// Adds the ratio of each other group's mean goodput to that of the group `over`.
 fn goodput_over(over: &str, results: &mut Results) {
     let means: Vec<(String, f64)> = results
         .rows
@@ -89,7 +93,7 @@ fn goodput_over(over: &str, results: &mut Results) {
     }
 }
 
-/// Flows that ended otherwise than by plan: associations given up, connections reset.
+/// Adds the number of failed flows: associations given up, connections reset.
 fn failures(built: &CellWorld, results: &mut Results) {
     for group in &built.groups {
         let flows = &built.world.flows[group.flows.clone()];

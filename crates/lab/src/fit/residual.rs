@@ -1,4 +1,4 @@
-//! How far the numbers of a setting are from the paper's.
+//! Distances between the numbers of a setting and the paper's.
 
 use crate::engine::Finished;
 use crate::plan::{Plan, Stated};
@@ -7,7 +7,7 @@ use crate::verdict;
 /// A number of the paper beside that of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residual {
-    /// The measure, with the cells that it is of.
+    /// The measure, with its cells.
     pub what: String,
     /// Unit of the number; empty for a plain one.
     pub unit: String,
@@ -17,12 +17,12 @@ pub struct Residual {
     pub here: Option<f64>,
     /// Half of the last digit that the paper prints, or the row's tolerance if that is less.
     pub rounding: f64,
-    /// The distance that the plan's row still takes for the same number.
+    /// The distance that the plan's row tolerates.
     pub room: f64,
 }
 
-/// The largest weight of one number, so that one that cannot be met does not hide the others; also the weight of one that
-/// was not measured.
+/// The largest cost of one number, so that a number that cannot be met does not hide the others;
+/// also the cost of a number that was not measured.
 const MOST: f64 = 100.0;
 
 impl Residual {
@@ -37,7 +37,7 @@ impl Residual {
         self.distance().is_some_and(|distance| distance <= self.rounding * (1.0 + 1e-9))
     }
 
-    /// Whether the plan's row takes the number for the paper's.
+    /// Whether the number is within the tolerance of the plan's row.
     pub fn is_within_room(&self) -> bool {
         self.distance().is_some_and(|distance| distance <= self.room.max(self.rounding))
     }

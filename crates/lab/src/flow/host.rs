@@ -20,17 +20,17 @@ pub enum FlowHost {
     TcpSource(Box<SourceEnd<TcpSender>>),
     /// Receives over TCP.
     TcpSink(Box<TcpSink>),
-    /// Sends over a transport of others.
+    /// Sends over another implementation's transport.
     PeerSource(Box<SourceEnd<PeerSender>>),
-    /// Receives over a transport of others, or over SCTP with their stack.
+    /// Receives over another implementation's transport, or over SCTP with its stack.
     PeerSink(Box<PeerSink>),
-    /// Sends over a TCP connection for each message.
+    /// Sends each message over a separate TCP connection.
     TransferSource(Box<TransferSource>),
     /// The receiver of such transfers.
     TransferSink(Box<TransferSink>),
 }
 
-/// Calls the same on the endpoint of every kind of host.
+/// Calls a method on the endpoint of a host of any kind.
 macro_rules! on_endpoint {
     ($host:expr, $endpoint:ident => $call:expr) => {
         match $host {
@@ -70,6 +70,17 @@ macro_rules! on_endpoint {
     };
 }
 
+impl FlowHost {
+    /// Asks for advice, where there is any.
+    fn consult(&mut self, now: Instant) {
+        match self {
+            FlowHost::SctpSource(end) => end.consult(now),
+            FlowHost::TcpSource(end) => end.consult(now),
+            _ => {}
+        }
+    }
+}
+
 impl Machine for FlowHost {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: base::Datagram) {
         // The network vouches for undamaged datagrams: these have arrived.
@@ -83,6 +94,7 @@ impl Machine for FlowHost {
             }
         }
         on_endpoint!(self, endpoint => endpoint.handle_datagram(now, meta, datagram));
+        self.consult(now);
     }
 
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>) {
@@ -91,6 +103,7 @@ impl Machine for FlowHost {
 
     fn handle_timeout(&mut self, now: Instant) {
         on_endpoint!(self, endpoint => endpoint.handle_timeout(now));
+        self.consult(now);
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {

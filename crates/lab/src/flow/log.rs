@@ -28,7 +28,7 @@ pub enum Detail {
 #[derive(Debug)]
 pub struct FlowLog {
     protocol: Protocol,
-    /// Bytes of headers before each datagram; none: those that its addresses ask for.
+    /// Bytes of headers before each datagram; `None`: those that its addresses imply.
     headers: Option<u64>,
     notes: Option<Box<Notes>>,
     /// Unit that recovery's events call the flow's first.
@@ -46,7 +46,7 @@ pub struct FlowLog {
     number: usize,
     /// Whether the packet under construction carries retransmissions.
     resends: bool,
-    /// The flow ended otherwise than by its plan.
+    /// The association or connection failed before the flow's end.
     pub failed: bool,
     /// Messages that reached the application, in that order, if they are kept.
     pub deliveries: Option<Vec<Delivery>>,
@@ -105,7 +105,7 @@ impl FlowLog {
         self.notes.is_some() || self.steps.is_some()
     }
 
-    /// Protocol by which its packets are read.
+    /// Protocol of its packets.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
@@ -142,7 +142,7 @@ impl FlowLog {
         self.observe(&Seen::Due(message));
     }
 
-    /// The transport took a whole message.
+    /// The transport accepted a whole message.
     pub fn on_accepted(&mut self, now: Instant, message: DueMessage, stream: u16) {
         let Some(notes) = &mut self.notes else { return };
         match self.protocol {
@@ -216,7 +216,7 @@ impl FlowLog {
         }
     }
 
-    /// A packet of the flow reached the receiver's host undamaged; its last `tail` bytes lie elsewhere.
+    /// A packet of the flow reached the receiver's host undamaged; its last bytes are in `tail`.
     pub fn on_arrived(&mut self, now: Instant, packet: &Bytes, tail: &Bytes) {
         let Some(notes) = &mut self.notes else { return };
         let (group, number, near) = (&self.group, self.number, notes.sent_to());
@@ -234,7 +234,7 @@ impl FlowLog {
         }
     }
 
-    /// The receiver's application read the next SCTP message, of which the order is the sender's.
+    /// The receiver's application read the next SCTP message in the sender's order.
     pub fn on_next_message_read(&mut self, now: Instant, size: usize) {
         self.on_read(now, size);
         if let Some(notes) = &mut self.notes
@@ -276,12 +276,12 @@ impl FlowLog {
         self.observe(&Seen::Read { at: now, bytes: size as u64 });
     }
 
-    /// A transfer over a connection of its own is complete.
+    /// A transfer over a separate connection is complete.
     pub fn on_transfer(&mut self, now: Instant, message: &DueMessage) {
         self.observe(&Seen::Transferred { at: now, message });
     }
 
-    /// Ends the run: messages that were not delivered count as such.
+    /// Ends the run: messages not delivered by then count as undelivered.
     pub fn finish(&mut self, now: Instant) {
         self.observe(&Seen::Finished { at: now });
         for due in self.notes.iter().flat_map(|notes| notes.undelivered()) {

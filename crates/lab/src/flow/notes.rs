@@ -1,4 +1,4 @@
-//! Times of each message between its being due and its delivery.
+//! Times of each message, from due to delivered.
 
 mod resends;
 
@@ -18,13 +18,13 @@ pub struct Notes {
     /// Index of the first message in `messages`.
     base: u64,
     messages: VecDeque<Note>,
-    /// Messages that have not begun to leave, per stream.
+    /// Messages of which no part was sent, per stream.
     unsent: BTreeMap<u16, VecDeque<u64>>,
     /// First unit of each message that has begun to leave (TCP: that was accepted), in order.
     begins: VecDeque<(u64, u64)>,
     /// The unit after the highest that left.
     sent_to: u64,
-    /// The unit after the last that was accepted; of TCP.
+    /// The unit after the last accepted one; TCP only.
     accepted_to: u64,
     arrived: Coverage,
     resends: Resends,
@@ -51,7 +51,7 @@ impl Notes {
         self.messages.len()
     }
 
-    /// Whether none is on its way.
+    /// Whether no message is on its way.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
@@ -61,7 +61,8 @@ impl Notes {
         self.sent_to
     }
 
-    /// The transport took a whole message, to go on `stream`. Messages come in order of their index.
+    /// The transport accepted a whole message, to be sent on `stream`. Messages come in order of
+    /// their index.
     pub fn on_accepted(&mut self, now: Instant, message: DueMessage, stream: u16) {
         if self.messages.is_empty() {
             self.base = message.index;
@@ -70,7 +71,7 @@ impl Notes {
         self.push(now, message, 0, 0);
     }
 
-    /// A transport of bytes took a whole message: its units are known at once.
+    /// A byte-stream transport accepted a whole message: its units are known at once.
     pub fn on_accepted_bytes(&mut self, now: Instant, message: DueMessage) {
         if self.messages.is_empty() {
             self.base = message.index;
@@ -142,7 +143,7 @@ impl Notes {
         self.for_each_overlapping(start, end, |note| note.retransmissions += 1);
     }
 
-    /// Data arrived; answers whether it was sent again although it had arrived before.
+    /// Data arrived. Returns the retransmission if it was needless.
     pub fn on_arrived(&mut self, now: Instant, span: Span) -> Option<Needless> {
         if self.arrived.contains(span.start, span.end) {
             return self.resends.on_again(now, span.start);
@@ -183,7 +184,7 @@ impl Notes {
         self.arrived.count(span.start, span.end)
     }
 
-    /// All bytes before `end` were delivered: the next message that is complete by that.
+    /// The next message that is complete now that all bytes before `end` were delivered.
     pub fn poll_delivered(&mut self, now: Instant, end: u64) -> Option<Delivery> {
         let first = self.messages.front().filter(|note| note.end <= end && note.end > 0)?;
         debug_assert!(!first.done);
@@ -235,7 +236,7 @@ impl Notes {
     }
 }
 
-/// Calls `act` with the messages of which units lie in `start..end`.
+/// Calls `act` with each message that has units in `start..end`.
 fn for_each_overlapping(
     messages: &mut VecDeque<Note>,
     begins: &VecDeque<(u64, u64)>,
@@ -273,7 +274,7 @@ impl Coverage {
         end <= self.through || range.is_some_and(|(_, range_end)| *range_end >= end)
     }
 
-    /// How many units of a span it has.
+    /// Number of units of a span that have arrived.
     fn count(&self, start: u64, end: u64) -> u64 {
         let overlap = |from: u64, to: u64| to.min(end).saturating_sub(from.max(start));
         let first = self.beyond.range(..=start).next_back();

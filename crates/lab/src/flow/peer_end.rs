@@ -1,4 +1,4 @@
-//! The two ends of a flow over a transport of others.
+//! The two ends of a flow over another implementation's transport.
 
 use core::fmt;
 
@@ -6,7 +6,8 @@ use base::Instant;
 use recovery::Event;
 
 use super::source::{Pending, Source};
-use super::source_end::{Notice, PathHint, Sent, SourceEnd, SourceTransport};
+use super::source_end::SourceEnd;
+use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 use super::{Addresses, FlowConfig, LogHandle};
 use crate::peers::mark::{MARK, Mark};
 use crate::peers::{Pair, PeerChoice, PeerEnd, Place};
@@ -60,7 +61,7 @@ pub(super) fn make(
     (source, Box::new(sink))
 }
 
-/// The receiving end of an association of which the sender is ours.
+/// The receiving end of an association whose sender is ours.
 pub(super) fn sctp_sink(pair: Pair, log: &LogHandle) -> Box<PeerSink> {
     let reading = Reading::Messages;
     Box::new(PeerSink { endpoint: pair.receiver, log: log.clone(), reading })

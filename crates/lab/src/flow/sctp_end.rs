@@ -4,13 +4,15 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 
 use base::{Instant, Purpose, RandomStream};
+use recovery::{Advice, AdviceError, PathId, PathView};
 use sctp::{
     AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, PathChange, Ppid,
     SendError, SendOptions, StreamId,
 };
 
 use super::source::{Pending, Source};
-use super::source_end::{Notice, PathHint, Sent, SourceEnd, SourceTransport};
+use super::source_end::SourceEnd;
+use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 use super::spans::INITIAL_TSN;
 use super::{Addresses, FlowConfig, LogHandle, PORT, filler};
 
@@ -61,6 +63,7 @@ pub(super) fn source(
     let endpoint = endpoint(sender, &addresses.sender, place, false);
     let transport = SctpSender { endpoint, peer: addresses.receiver.clone() };
     SourceEnd::new(transport, source, config.start, config.hint, log)
+        .advised(config.advice.as_ref())
 }
 
 /// The receiving end of a flow.
@@ -99,7 +102,7 @@ impl SourceTransport for SctpSender {
         }
     }
 
-    /// Messages have their bounds.
+    /// SCTP keeps message boundaries: nothing is poured.
     fn pour(&mut self, _: Instant, _: AssociationId) -> Option<Sent> {
         None
     }
@@ -115,6 +118,20 @@ impl SourceTransport for SctpSender {
 
     fn poll_recovery_event(&mut self, id: AssociationId) -> Option<(Instant, recovery::Event)> {
         self.endpoint.association_mut(id).and_then(|mut own| own.poll_recovery_event())
+    }
+
+    fn advise(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        advice: Advice,
+    ) -> Result<(), AdviceError> {
+        let own = self.endpoint.association_mut(id);
+        own.map_or(Err(AdviceError::Gone), |mut own| own.advise(now, advice))
+    }
+
+    fn view(&self, id: AssociationId, path: PathId, units: usize) -> Option<PathView> {
+        self.endpoint.association(id)?.path_view(path, units)
     }
 
     fn hint(&mut self, now: Instant, id: AssociationId, hint: PathHint) {

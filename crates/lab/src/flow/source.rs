@@ -1,4 +1,5 @@
-//! The messages of a sending application, and the one for which its transport had no room.
+//! The messages of a sending application, and the one that waits for room in the transport's
+//! buffer.
 
 use base::Instant;
 
@@ -13,29 +14,29 @@ pub(super) struct Source {
     messages: MessageSource,
     pending: Option<Pending>,
     streams: u16,
-    /// Bytes may flow without regard to messages: no measure follows single messages.
+    /// The sender may ignore message boundaries: no measure follows single messages.
     pub(super) pours: bool,
     /// End of a flow that fills its buffer.
     pub(super) until: Instant,
-    /// Each message is a write of its own: it leaves, where it may, before the next one is written, as those of an
-    /// application that turned Nagle's algorithm off do, even where two are due at the same instant.
+    /// Each message is a separate write, sent if possible before the next one is written, even if
+    /// two are due at the same instant: as by an application that disables Nagle's algorithm.
     pub(super) apart: bool,
 }
 
-/// A message of which a part was taken.
+/// A message that is partly accepted.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
     pub(super) message: DueMessage,
-    /// Bytes of the message that the transport has taken.
+    /// Bytes of the message that the transport has accepted.
     pub(super) taken: usize,
-    /// The stream it goes on.
+    /// Stream of the message.
     pub(super) stream: u16,
 }
 
 /// The messages of flow number `number`, as its source draws them; each call draws the same.
 ///
 /// # Errors
-/// When the workload contradicts itself, or each message has a connection of its own.
+/// When the workload contradicts itself, or each message has a separate connection.
 pub fn messages(
     config: &FlowConfig,
     seed: u64,
@@ -95,12 +96,13 @@ impl Source {
         Some(Pending { message, taken: 0, stream })
     }
 
-    /// Keeps the rest of a message for which there was no room.
+    /// Keeps the rest of a message that did not fit the buffer.
     pub(super) fn put_back(&mut self, pending: Pending) {
         self.pending = Some(pending);
     }
 
-    /// When the next message is due; none while one waits for room, or where room is all that counts.
+    /// When the next message is due; none while a message waits for room, or where the flow always
+    /// has something to send.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         if self.pours || self.pending.is_some() {
             return None;
@@ -109,7 +111,7 @@ impl Source {
     }
 }
 
-/// Whether there is always something to send, and no number of messages.
+/// Whether there is always something to send, without a limit on the number of messages.
 fn pours(plan: &WorkloadPlan) -> bool {
     plan.arrivals == Arrivals::Greedy && !matches!(plan.limit, Limit::Count(_))
 }

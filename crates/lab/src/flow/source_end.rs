@@ -1,71 +1,12 @@
 //! The sending end of a flow, over any transport.
 
-use core::fmt::Debug;
-
 use base::Instant;
 use netsim::AddressedDatagram;
 
 use super::LogHandle;
+use super::advised::{AdvicePlan, Advised};
 use super::source::{Pending, Source};
-
-/// Knowledge about a flow's first path from outside, for transports that have several paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathHint {
-    /// The path does not work.
-    Down,
-    /// The path may soon fail: its signal is weak.
-    Weak,
-    /// The path works again.
-    Up,
-}
-
-/// Calls of a sending end to its transport.
-pub trait SourceTransport: Debug {
-    /// Names an association or a connection.
-    type Id: Copy + Debug;
-
-    /// Sets an association or a connection up; with it comes its first unit in recovery's events.
-    fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(Self::Id, u64)>;
-
-    /// Passes the rest of a message to the transport.
-    fn send(&mut self, now: Instant, id: Self::Id, pending: &mut Pending) -> Sent;
-
-    /// Fills the send buffer without regard to messages, where the transport can.
-    fn pour(&mut self, now: Instant, id: Self::Id) -> Option<Sent>;
-
-    /// The next event of the endpoint, if any.
-    fn poll_notice(&mut self) -> Option<Notice>;
-
-    /// The next event of recovery, if any.
-    fn poll_recovery_event(&mut self, id: Self::Id) -> Option<(Instant, recovery::Event)>;
-
-    /// Something is known about the first path.
-    fn hint(&mut self, now: Instant, id: Self::Id, hint: PathHint);
-}
-
-/// How much of a message the transport took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// The whole message.
-    All,
-    /// A part: the buffer is full.
-    Full,
-    /// The association or connection is gone.
-    Failed,
-}
-
-/// Events of an endpoint that matter to a sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// There is room again.
-    Writable,
-    /// The association or connection ended.
-    Ended,
-    /// Data takes this path from now on.
-    Path(u8),
-    /// Any other event.
-    Other,
-}
+use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 
 /// The sending end.
 #[derive(Debug)]
@@ -73,11 +14,13 @@ pub struct SourceEnd<C: SourceTransport> {
     pub(super) transport: C,
     log: LogHandle,
     source: Source,
-    /// When to open the association or connection, until then.
+    /// When to open the association or connection; `None` afterwards.
     connects_at: Option<Instant>,
-    /// The hint about the first path, until it was given.
+    /// The hint about the first path; `None` once it was given.
     hint: Option<(Instant, PathHint)>,
     id: Option<C::Id>,
+    /// The advisor of its recovery, if there is one.
+    advised: Option<Box<Advised>>,
 }
 
 impl<C: SourceTransport> SourceEnd<C> {
@@ -89,19 +32,34 @@ impl<C: SourceTransport> SourceEnd<C> {
         log: &LogHandle,
     ) -> Box<SourceEnd<C>> {
         let (log, connects_at) = (log.clone(), Some(start));
-        Box::new(SourceEnd { transport, log, source, connects_at, hint, id: None })
+        let (id, advised) = (None, None);
+        Box::new(SourceEnd { transport, log, source, connects_at, hint, id, advised })
+    }
+
+    /// Lets recovery be advised as planned.
+    pub(super) fn advised(mut self: Box<Self>, plan: Option<&AdvicePlan>) -> Box<Self> {
+        self.advised = plan.map(|plan| Box::new(Advised::new(plan)));
+        self
+    }
+
+    /// The transport has handled an input: advice comes before packets leave.
+    pub(super) fn consult(&mut self, now: Instant) {
+        if let Some((advised, id)) = self.advised.as_mut().zip(self.id) {
+            advised.hear(now, (&mut self.transport, id));
+        }
     }
 
     /// Notes a datagram that has just left, after recovery's events before it.
     pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
-        self.take_recovery_events();
+        self.take_recovery_events(now);
         self.log.borrow_mut().on_sent(now, datagram);
     }
 
     pub(super) fn poll_wake(&self) -> Option<Instant> {
         let message = || self.id.and_then(|_| self.source.poll_timeout());
         let next = self.connects_at.or_else(message);
-        self.hint.map(|(at, _)| at).into_iter().chain(next).min()
+        let advice = self.advised.as_ref().and_then(|advised| advised.wakes_at);
+        self.hint.map(|(at, _)| at).into_iter().chain(next).chain(advice).min()
     }
 
     pub(super) fn on_wake(&mut self, now: Instant) {
@@ -113,12 +71,15 @@ impl<C: SourceTransport> SourceEnd<C> {
         {
             self.transport.hint(now, id, hint);
         }
+        if let Some((advised, id)) = self.advised.as_mut().zip(self.id) {
+            advised.wake(now, (&mut self.transport, id));
+        }
         self.send_due(now);
     }
 
     fn connect(&mut self, now: Instant) {
         let mut log = self.log.borrow_mut();
-        match self.transport.open(now, log.hears_recovery()) {
+        match self.transport.open(now, log.hears_recovery() || self.advised.is_some()) {
             Some((id, first_unit)) => {
                 self.id = Some(id);
                 log.on_start(first_unit);
@@ -175,11 +136,15 @@ impl<C: SourceTransport> SourceEnd<C> {
         if writable {
             self.send_due(now);
         }
-        self.take_recovery_events();
+        self.take_recovery_events(now);
     }
 
-    fn take_recovery_events(&mut self) {
+    fn take_recovery_events(&mut self, now: Instant) {
         let Some(id) = self.id else { return };
+        if let Some(advised) = &mut self.advised {
+            advised.hear(now, (&mut self.transport, id));
+            return advised.note(&self.log);
+        }
         let mut log = self.log.borrow_mut();
         if log.hears_recovery() {
             while let Some(event) = self.transport.poll_recovery_event(id) {

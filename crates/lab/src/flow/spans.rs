@@ -1,5 +1,5 @@
-//! The part of a flow's data that a packet carries, read from the packet itself: first transmissions, arrivals and
-//! losses are distinguished without a mark in the payload.
+//! The part of a flow's data that a packet carries, read from the headers of SCTP or TCP, or from
+//! the marks of other transports.
 
 use bytes::Bytes;
 use sctp::wire::chunk::DataFlags;
@@ -21,7 +21,7 @@ pub enum Protocol {
     Sctp,
     /// A unit is a byte.
     Tcp,
-    /// A unit is a message, known by its mark: a transport of others.
+    /// A unit is a message, identified by its mark: another implementation's transport.
     Marked,
 }
 
@@ -32,15 +32,15 @@ pub struct Span {
     pub start: u64,
     /// The unit after the last.
     pub end: u64,
-    /// Whether a message begins with it; TCP does not say.
+    /// Whether a message begins at the first unit; always false for TCP.
     pub begins: bool,
     /// Stream of the message; 0 for TCP.
     pub stream: u16,
 }
 
-/// Calls `found` with the data in an undamaged packet, whose last bytes are those of `tail`, in its order.
-/// The first unit of the flow has the number `first` on the wire; numbers of 32 bits are taken for those closest to unit
-/// `near`.
+/// Calls `found` with the data in an undamaged packet, whose last bytes are in `tail`, in the
+/// packet's order. The first unit of the flow has the number `first` on the wire; numbers of 32
+/// bits are extended to the unit closest to `near`.
 pub fn for_each_span(
     (protocol, first): (Protocol, u32),
     packet: &Bytes,

@@ -4,13 +4,15 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 
 use base::{Instant, Purpose, RandomStream};
+use recovery::{Advice, AdviceError, PathId, PathView};
 use tcp::{
     ConnectionId, ConnectionOptions, Endpoint, EndpointOptions, Event, ListenOptions, Received,
     SendFlags,
 };
 
 use super::source::{Pending, Source};
-use super::source_end::{Notice, PathHint, Sent, SourceEnd, SourceTransport};
+use super::source_end::SourceEnd;
+use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 use super::spans::INITIAL_SEQUENCE;
 use super::{Addresses, FILLER, FlowConfig, LogHandle, PORT, filler};
 
@@ -40,12 +42,12 @@ pub(super) fn endpoint(seed: u64, number: u32, listens: bool, watched: bool) -> 
     Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", index)))
 }
 
-/// The address with a port.
+/// The address with another port.
 pub(super) fn with_port(address: SocketAddr, port: u16) -> SocketAddr {
     SocketAddr::new(address.ip(), port)
 }
 
-/// Listens with these options.
+/// Listens at an address with these options.
 pub(super) fn listen(endpoint: &mut Endpoint, at: SocketAddr, options: &ConnectionOptions) -> bool {
     let options = ListenOptions { accepted: options.clone(), ..ListenOptions::default() };
     endpoint.listen(with_port(at, PORT), options).is_ok()
@@ -69,7 +71,8 @@ pub(super) fn make(
         local: with_port(addresses.sender[0], PORT),
         remote: with_port(addresses.receiver[0], PORT),
     };
-    let source = SourceEnd::new(transport, source, config.start, None, log);
+    let source =
+        SourceEnd::new(transport, source, config.start, None, log).advised(config.advice.as_ref());
     let sink = TcpSink { endpoint: listening, log: log.clone() };
     (source, Box::new(sink))
 }
@@ -121,6 +124,20 @@ impl SourceTransport for TcpSender {
 
     fn poll_recovery_event(&mut self, id: ConnectionId) -> Option<(Instant, recovery::Event)> {
         self.endpoint.connection_mut(id)?.poll_recovery_event()
+    }
+
+    fn advise(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        advice: Advice,
+    ) -> Result<(), AdviceError> {
+        let own = self.endpoint.connection_mut(id);
+        own.map_or(Err(AdviceError::Gone), |mut own| own.advise(now, advice))
+    }
+
+    fn view(&self, id: ConnectionId, path: PathId, units: usize) -> Option<PathView> {
+        self.endpoint.connection(id)?.path_view(path, units)
     }
 
     /// A connection has one path.

@@ -44,6 +44,7 @@ fn config(
         group: meter(span + SECOND),
         extra_rtt: Duration::ZERO,
         hint: None,
+        advice: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Transfers over a TCP connection each: the web clients of a background.
+//! Transfers, each over a separate TCP connection: web clients as background traffic.
 //!
 //! The side that has the data opens the connection, sends and closes. The request of a real client, one small
 //! segment in the other direction, is not simulated.
@@ -18,12 +18,12 @@ use super::{Addresses, LogHandle, PORT, filler};
 use crate::peers::IP_HEADER;
 use crate::workload::{DueMessage, Workload, WorkloadError, WorkloadPlan};
 
-/// Requests of one client, each answered over a connection of its own.
+/// Requests of one client, each answered over a separate connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransferPlan {
     /// When requests come and how much is sent for each.
     pub workload: WorkloadPlan,
-    /// Connections of the client at once; requests beyond wait. 0: no limit.
+    /// Most simultaneous connections of the client; further requests wait. 0: no limit.
     pub at_once: usize,
 }
 
@@ -40,7 +40,7 @@ pub struct TransferSource {
     options: Arc<ConnectionOptions>,
     local: SocketAddr,
     remote: SocketAddr,
-    /// Bytes that each connection has still to take.
+    /// Bytes that each connection has yet to accept.
     open: BTreeMap<ConnectionId, usize>,
     requests: Requests,
 }
@@ -115,7 +115,7 @@ impl TransferSource {
         }
     }
 
-    /// Fills a connection's buffer, and finishes behind the last byte.
+    /// Fills a connection's send buffer, and closes the connection after the last byte.
     fn feed(&mut self, now: Instant, id: ConnectionId) {
         let Some(left) = self.open.get_mut(&id) else { return };
         if *left == 0 {

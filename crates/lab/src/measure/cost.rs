@@ -1,4 +1,4 @@
-//! Price of a message on the wire, counted in the same way for every transport.
+//! Cost of a message on the wire, counted in the same way for every transport.
 
 use core::ops::Range;
 
@@ -9,7 +9,8 @@ use serde::Deserialize;
 use super::{Ask, FlowMeter, Group, Measure, Seen, Setting};
 use crate::text::Names;
 
-/// Packets and bytes of the sender for each message, headers included, and how much arrived needlessly.
+/// `[measure.cost]`: packets and bytes that the sender transmits for each message, headers
+/// included, and how much arrived more than once.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
@@ -34,7 +35,8 @@ struct Kept {
     window: Range<Instant>,
     /// Messages due in the window and delivered.
     delivered: u64,
-    /// Units (DATA chunks, bytes of TCP, messages of others) that came for the first time.
+    /// Units (DATA chunks, bytes of TCP, messages of other transports) that arrived for the first
+    /// time.
     fresh: u64,
     /// Units that had arrived before.
     again: u64,
@@ -52,8 +54,8 @@ impl Measure for Kept {
         }
     }
 
-    /// Needless are copies that reached the receiver after another one had, for each unit that came first: where a
-    /// message is one chunk or all messages have one size, copies of a message.
+    /// `needless` is the number of redundant arrivals per unit: per message, where a message is one
+    /// chunk or all messages have one size.
     fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>) {
         let sum = |of: fn(&FlowMeter) -> u64| group.flows.iter().map(of).sum::<u64>() as f64;
         let delivered = self.delivered as f64;

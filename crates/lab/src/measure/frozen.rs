@@ -9,15 +9,16 @@ use serde::Deserialize;
 use super::{Ask, Group, Measure, Seen, Setting, of_flow};
 use crate::text::{Names, Several};
 
-/// Session frozen time.
+/// `[measure.frozen]`: session frozen time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frozen {
     /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// A gap between two acknowledgements of new data counts, wholly, when it is longer than this; several are
-    /// told apart. `rto` is the sender's own timeout when the gap begins.
+    /// A gap between two acknowledgements of new data counts in full when it is longer than this;
+    /// with several limits, there is a row for each. `rto` is the sender's own timeout when the gap
+    /// begins.
     #[serde(default = "any_gap")]
     pub longer_than: Several<GapLimit>,
 }
@@ -26,7 +27,7 @@ fn any_gap() -> Several<GapLimit> {
     Several(vec![GapLimit::Span(Duration::ZERO)])
 }
 
-/// Beyond which a gap between two acknowledgements of new data counts as frozen.
+/// Limit beyond which a gap between two acknowledgements of new data counts as frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapLimit {
     /// A fixed length.
@@ -36,7 +37,7 @@ pub enum GapLimit {
 }
 
 impl GapLimit {
-    /// Whether a gap that began with this timeout is longer.
+    /// Whether a gap that began with this timeout exceeds the limit.
     fn is_passed(self, gap: Duration, rto: Duration) -> bool {
         gap > match self {
             GapLimit::Span(span) => span,
@@ -89,7 +90,7 @@ struct Kept {
 struct OfFlow {
     /// The last progress, and the timeout that was armed then.
     progress: Option<(Instant, Duration)>,
-    /// By limit, time without progress in gaps that were longer.
+    /// For each limit, the total of the gaps that exceeded it.
     frozen: Vec<Duration>,
 }
 

@@ -17,16 +17,17 @@ pub struct Goodput {
     /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// The distribution over intervals of this length.
+    /// Length of the intervals over which the distribution is taken; no distribution unless given.
     #[serde(default)]
     pub interval: Option<Text<Duration>>,
-    /// Each flow's own.
+    /// Whether each flow has rows, too.
     #[serde(default)]
     pub per_flow: bool,
-    /// The ratio to the mean of these flows.
+    /// Group of flows to whose mean goodput the ratio is taken.
     #[serde(default)]
     pub over: Option<String>,
-    /// Goodput of the group over time in kbit/s, a point for each interval.
+    /// Whether there is a curve of the group's goodput over time, in kbit/s, with a point for each
+    /// interval.
     #[serde(default)]
     pub over_time: bool,
 }
@@ -72,7 +73,7 @@ struct Kept {
     window: Range<Instant>,
     interval: Option<Duration>,
     per_flow: bool,
-    /// Bytes that all applications of the group read, by interval of the window.
+    /// Bytes that all applications of the group read in each interval of the window.
     over_time: Option<Vec<u64>>,
     flows: Vec<Intervals>,
 }
@@ -164,7 +165,7 @@ impl Kept {
         sheet.add_distribution("goodput.interval", &[], "kbit/s", bins);
     }
 
-    /// What the group's applications read, by the end of each interval; the last one is not drawn unless whole.
+    /// Adds the curve: bytes read by the group's applications in each complete interval.
     fn curve(&self, interval: Duration, bytes: &[u64], sheet: &mut Sheet<'_>) {
         let begin = self.window.start.since(Instant::ZERO);
         let length = self.window.end.since(self.window.start);

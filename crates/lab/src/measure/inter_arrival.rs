@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Ask, Group, Measure, Seen, Setting, of_flow};
 use crate::text::Names;
 
-/// Deviation of the time between deliveries.
+/// `[measure.inter_arrival]`: deviation of the time between deliveries.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterArrival {

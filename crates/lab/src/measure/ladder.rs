@@ -5,21 +5,21 @@ use serde::Deserialize;
 
 use crate::text::{Names, Text};
 
-/// The time from which packets are shown.
+/// Start of the packets that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
     /// A fixed time.
     At(Instant),
-    /// From the first packet of the sender that is lost.
+    /// The first packet of the sender that is lost.
     Loss,
 }
 
-/// The part of a flow that is shown.
+/// The part of a flow to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LadderWish {
     /// Beginning of the part that is shown.
     pub from: Beginning,
-    /// Packets that leave within this time from there.
+    /// Length of the part that is shown.
     pub span: Duration,
 }
 
@@ -47,9 +47,9 @@ pub struct Ladder {
     /// Number of the flow in each group, from 0.
     #[serde(default)]
     pub flow: u32,
-    /// From this time of the run on, or with `loss` from the first packet of the sender that is lost.
+    /// Start: a time of the run, or `loss` for the first packet of the sender that is lost.
     pub from: Text<Beginning>,
-    /// Packets that leave within this time from there.
+    /// Length of the part that is shown.
     pub span: Text<Duration>,
 }
 
@@ -58,7 +58,7 @@ impl Ladder {
         Names::include(self.of.as_ref(), name)
     }
 
-    /// Whether it makes sense for these groups of flows, each with its number of flows.
+    /// Whether the settings make sense for these groups of flows, each with its number of flows.
     pub(super) fn check(&self, groups: &[(&str, u32)]) -> Result<(), String> {
         if self.span.0.is_zero() {
             return Err("measure.ladder.span is 0s; give one such as 2s".to_owned());

@@ -1,4 +1,4 @@
-//! Messages that come too late to be played.
+//! Messages that arrive too late for play-back.
 
 use core::ops::Range;
 
@@ -9,16 +9,17 @@ use serde::Deserialize;
 use super::{Ask, Delivery, Group, Measure, Seen, Setting, of_flow};
 use crate::text::{Names, Text};
 
-/// Late messages: a player begins some time after its first message and then plays each at its time.
+/// `[measure.late]`: messages that miss play-back, by a player that starts some time after its
+/// first message and then plays each at its time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Late {
     /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// From the first delivery to the beginning of play-back.
+    /// Time from the first delivery to the beginning of play-back.
     pub pre_buffer: Text<Duration>,
-    /// Ratios of encoding rate and play-back rate: 2 plays at half of the speed.
+    /// Ratios of encoding rate to play-back rate: 2 plays at half the speed.
     pub ratios: Vec<f64>,
 }
 
@@ -49,13 +50,13 @@ struct Kept {
 /// A player with several speeds at once.
 #[derive(Clone, Debug)]
 struct Player {
-    /// By ratio, messages that came too late for it.
+    /// For each ratio, messages that arrived too late.
     late: Vec<u64>,
     /// The first message's place in the media, and when it was delivered.
     first: Option<(Duration, Instant)>,
-    /// The least ratio at which none would have been late.
+    /// The lowest ratio at which no message would have been late.
     needed: f64,
-    /// Messages that came in the window.
+    /// Messages delivered in the window.
     played: u64,
 }
 

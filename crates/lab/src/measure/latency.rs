@@ -19,23 +19,23 @@ pub struct Latency {
     /// `application`, `transport` or `in-order`: the place of arrival; application unless given.
     #[serde(default)]
     pub at: Option<Names>,
-    /// `retransmission`: apart by how often a message was sent again.
+    /// `retransmission`: separate rows by how often a message was retransmitted.
     #[serde(default)]
     pub by: Option<String>,
-    /// `due` or `sent`: the beginning of the time; due unless given. A packet trace shows the time since the last
-    /// byte left.
+    /// `due` or `sent`: the start of the measured time; due unless given. A packet trace shows the
+    /// time since the last byte was sent.
     #[serde(default)]
     pub since: Option<String>,
-    /// Which quantiles, each from 0 to 1.
+    /// Quantiles to report, each from 0 to 1.
     #[serde(default)]
     pub quantiles: Vec<f64>,
-    /// Shares beyond these times.
+    /// Times beyond which the share of messages is reported.
     #[serde(default)]
     pub limits: Vec<Text<LatencyLimit>>,
-    /// Each flow's maximum, too.
+    /// Whether each flow's maximum is reported.
     #[serde(default)]
     pub per_flow: bool,
-    /// The whole distribution, too.
+    /// Whether the whole distribution is kept.
     #[serde(default)]
     pub distribution: bool,
 }
@@ -102,20 +102,20 @@ impl Ask for Latency {
 #[derive(Debug)]
 struct Kept {
     window: Range<Instant>,
-    /// Until a message was delivered.
+    /// Time until a message was delivered.
     application: Option<Box<LatencyByRetransmissions>>,
-    /// Until all of a message had arrived, in any order.
+    /// Time until all of a message had arrived, in any order.
     transport: Option<Box<LatencyByRetransmissions>>,
-    /// From arrival to delivery: the price of order.
+    /// Time from arrival to delivery: the cost of in-order delivery.
     in_order: Option<Box<LatencyRecorder>>,
     limits: Vec<LatencyLimit>,
-    /// How many took longer than each limit, to the application and to the transport.
+    /// Messages that took longer than each limit, at the application and at the transport.
     beyond: [Vec<u64>; 2],
     by_retransmission: bool,
     since_sent: bool,
     quantiles: Vec<f64>,
     distribution: bool,
-    /// Of each flow, where that is asked for.
+    /// Longest latency of each flow, where that is asked for.
     longest: Option<Vec<Duration>>,
     due: u64,
     delivered: u64,

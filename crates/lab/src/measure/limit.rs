@@ -1,11 +1,11 @@
-//! Latencies beyond which people suffer.
+//! Limits of latency that people notice.
 
 use base::Duration;
 
-/// A latency beyond which people suffer.
+/// A limit of latency: a time, or one found by user studies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyLimit {
-    /// As it was written: a time, or the name of a limit that others have found.
+    /// The limit as written: a time, or one of the names in [`NAMED_LIMITS`].
     pub name: String,
     /// The longest time that counts as in time.
     pub span: Duration,

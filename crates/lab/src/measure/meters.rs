@@ -16,7 +16,7 @@ pub struct FlowMeter {
     pub read: u64,
     /// Packets of the sender in the window.
     pub packets: u64,
-    /// Bytes with IP headers.
+    /// Bytes of these packets, IP headers included.
     pub bytes: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct GroupMeter {
 }
 
 impl GroupMeter {
-    /// A meter with these measures.
+    /// A meter with the measures that a plan asks for.
     pub fn new(
         setting: Setting,
         measures: impl IntoIterator<Item = Box<dyn Measure>>,
@@ -61,22 +61,22 @@ impl GroupMeter {
         GroupMeter { setting, measures, needs_messages, flows: 0, due: 0, delivered: 0 }
     }
 
-    /// A meter without measures.
+    /// A meter that only counts.
     pub fn none(window: Range<Instant>) -> GroupMeter {
         GroupMeter::new(Setting { window, lost: None }, [], false)
     }
 
-    /// Adds a measure of the caller's own, for events from now on.
+    /// Adds a measure, for events from now on.
     pub fn add(&mut self, measure: Box<dyn Measure>) {
         self.measures.push(measure);
     }
 
-    /// Whether a measure needs single messages.
+    /// Whether any measure needs the times of each message.
     pub fn needs_messages(&self) -> bool {
         self.needs_messages
     }
 
-    /// A flow joins the group: its number, and a meter of its own.
+    /// Adds a flow to the group. Returns its number and its meter.
     pub fn join(&mut self) -> (usize, FlowMeter) {
         let number = self.flows;
         self.flows += 1;
@@ -84,7 +84,7 @@ impl GroupMeter {
         (number, FlowMeter { window, read: 0, packets: 0, bytes: 0 })
     }
 
-    /// Something is seen of flow number `flow`.
+    /// Passes an event of flow number `flow` to all measures.
     pub fn observe(&mut self, flow: usize, seen: &Seen<'_>) {
         let counts = |message: &DueMessage| u64::from(self.setting.window.contains(&message.due));
         match seen {

@@ -20,15 +20,15 @@ pub struct Delivery {
     pub sent: Instant,
     /// Time at which all of it had arrived at the receiver's transport, in any order.
     pub arrived: Instant,
-    /// Time at which the receiver's application had it.
+    /// Time at which the receiver's application read it.
     pub delivered: Instant,
-    /// Number of its retransmissions that left before.
+    /// Number of its retransmissions sent before.
     pub retransmissions: u32,
-    /// Place of the message in the media: when it is to be played, from the flow's first message.
+    /// Time at which the message is to be played, from the flow's first message.
     pub media: Duration,
 }
 
-/// A unit was sent again and had arrived before.
+/// A needless retransmission: its unit had already arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needless {
     /// Cause of the retransmission.
@@ -39,7 +39,7 @@ pub struct Needless {
     pub sent: Instant,
 }
 
-/// Something that is seen of a flow.
+/// An event of a flow.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
     /// The application wants to send a message.
@@ -57,7 +57,7 @@ pub enum Seen<'a> {
     DataArrived {
         /// Time of the arrival.
         at: Instant,
-        /// Units that came for the first time.
+        /// Units that arrived for the first time.
         fresh: u64,
         /// Units that had arrived before.
         again: u64,
@@ -78,7 +78,7 @@ pub enum Seen<'a> {
         /// Number of the path, from 0.
         path: u8,
     },
-    /// Something new was acknowledged.
+    /// New data was acknowledged.
     Progress {
         /// Time of the event.
         at: Instant,
@@ -87,7 +87,7 @@ pub enum Seen<'a> {
     },
     /// A message was delivered.
     Delivered(&'a Delivery),
-    /// A message was given to the transport and not delivered when the run ended.
+    /// A message that the transport accepted had not been delivered when the run ended.
     Undelivered {
         /// When the application wanted to send it.
         due: Instant,
@@ -103,13 +103,13 @@ pub enum Seen<'a> {
         /// Number of this retransmission, from 1.
         order: u8,
     },
-    /// A unit that was sent again had arrived before.
+    /// A retransmission turned out to be needless.
     Needless(Needless),
     /// The peer reported that it received units twice.
     Reported {
         /// Time of the event.
         at: Instant,
-        /// How many that had been sent again.
+        /// Number of retransmitted units among them.
         units: u32,
     },
     /// A retransmission timer expired.
@@ -117,7 +117,7 @@ pub enum Seen<'a> {
         /// Time of the event.
         at: Instant,
     },
-    /// A transfer over a connection of its own is complete.
+    /// A transfer over a separate connection is complete.
     Transferred {
         /// Time of the event.
         at: Instant,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Ask, FlowMeter, Group, Measure, Seen, Setting};
 use crate::text::Names;
 
-/// Packets and bytes that it took.
+/// `[measure.overhead]`: packets and bytes sent per delivered byte.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overhead {

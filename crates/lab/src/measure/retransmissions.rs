@@ -37,10 +37,10 @@ impl Ask for Retransmissions {
 /// Causes in the order of their rows.
 const CAUSES: [Cause; 5] =
     [Cause::Timeout, Cause::Fast, Cause::Early, Cause::Bundled, Cause::Probe];
-/// First, second, third, later.
+/// Labels of the orders: first, second, third, later.
 const ORDERS: [&str; 4] = ["1", "2", "3", "4+"];
 
-/// Retransmissions by cause and order.
+/// Number of retransmissions by cause and order.
 type Counts = [[u64; ORDERS.len()]; CAUSES.len()];
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ struct Kept {
     window: Range<Instant>,
     resent: Counts,
     needless: Counts,
-    /// Units that the peer reported as received twice, if that is asked.
+    /// Units that the peer reported as received twice, if the plan asks for them.
     reported: Option<u64>,
     /// Expiries of retransmission timers.
     timeouts: u64,
@@ -78,7 +78,8 @@ impl Measure for Kept {
         }
     }
 
-    /// Of each order: how many, the share of each cause in it, and how many of them had been needless.
+    /// For each order: the number of retransmissions, the share of each cause, and how many were
+    /// needless.
     fn rows(&self, _: &Group<'_>, sheet: &mut Sheet<'_>) {
         sheet.add("timeouts", &[], self.timeouts as f64, "");
         let sum = |counts: &Counts| counts.iter().flatten().sum::<u64>();

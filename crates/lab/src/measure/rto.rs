@@ -1,4 +1,4 @@
-//! The retransmission timeout beside the round-trip times that it follows from.
+//! Retransmission timeouts, and the round-trip times that they are computed from.
 
 use core::ops::Range;
 
@@ -36,7 +36,7 @@ impl Ask for Rto {
 #[derive(Debug)]
 struct Kept {
     window: Range<Instant>,
-    /// Until when all measurements of the first flow are kept.
+    /// End of the time in which all samples of the first flow are kept.
     curve_until: Instant,
     flows: Vec<OfFlow>,
     /// Time, round-trip time and timeout of each sample.
@@ -45,7 +45,7 @@ struct Kept {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct OfFlow {
-    /// Round-trip times, ms.
+    /// Moments of the round-trip times, in milliseconds.
     rtt: Moments,
     /// Moments of the timeouts, in milliseconds.
     rto: Moments,

@@ -1,4 +1,4 @@
-//! Flows as whole streams: how many of them had a bad moment, and how lossy their way was.
+//! Flows as a whole: how many of them had a message beyond a limit, and how many packets they lost.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -10,14 +10,15 @@ use serde::Deserialize;
 use super::{Ask, Group, LatencyLimit, Measure, Seen, Setting, of_flow};
 use crate::text::{Names, Text};
 
-/// `[measure.streams]`: numbers of each stream of a flow.
+/// `[measure.streams]`: worst latency, retransmissions and loss of each flow.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streams {
     /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// Shares of streams that had a message take longer than these times, or than limits that have a name.
+    /// Times, or named limits, for which the share of flows with a message that took longer is
+    /// reported.
     #[serde(default)]
     pub limits: Vec<Text<LatencyLimit>>,
 }
@@ -44,9 +45,9 @@ struct Kept {
 struct Stream {
     /// The longest latency at the application of a message due in the window.
     longest: Duration,
-    /// The most retransmissions that one of them took.
+    /// Largest number of retransmissions of such a message.
     most_resent: u32,
-    /// Packets with data that left, and those that arrived, from the first to the last.
+    /// Packets with data sent, and those that arrived, over the whole run.
     sent: u64,
     arrived: u64,
 }
@@ -103,7 +104,7 @@ impl Measure for Kept {
     }
 }
 
-/// Both in the same order, that of the longest latency: one stream stands at one place of both.
+/// Adds both curves in the order of the longest latency: a flow has the same place in both.
 fn curves(mut streams: Vec<&Stream>, sheet: &mut Sheet<'_>) {
     streams.sort_by_key(|stream| stream.longest);
     let number = || Quantity::new("stream, by its longest latency", "");

@@ -1,4 +1,4 @@
-//! When data leaves the first of several paths, which is lost.
+//! The time at which data leaves the first of several paths after that path is lost.
 
 use core::ops::Range;
 
@@ -9,14 +9,14 @@ use serde::Deserialize;
 use super::{Ask, Group, Measure, Seen, Setting, of_flow};
 use crate::text::{Names, Text};
 
-/// When data leaves a path that is lost.
+/// `[measure.switchover]`: when data leaves a path that is lost.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switchover {
     /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// When the first path is lost; without it, its first blackout.
+    /// Time at which the first path is lost; the start of its first blackout unless given.
     #[serde(default)]
     pub lost: Option<Text<Duration>>,
 }
@@ -62,9 +62,9 @@ impl Measure for Kept {
 pub struct Leaving {
     window: Range<Instant>,
     lost: Instant,
-    /// When data took another path and did not come back before.
+    /// Time at which data moved to another path; a return before the loss resets it.
     at: Option<Instant>,
-    /// How often data took another path than before.
+    /// Number of times that data changed its path.
     moves: u64,
     /// The longest time without a delivery.
     pub gap: Duration,
@@ -74,7 +74,7 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// Of a path that is lost at `lost`.
+    /// The record of a path that is lost at `lost`.
     pub fn new(lost: Instant, window: &Range<Instant>) -> Leaving {
         Leaving {
             window: window.clone(),
@@ -87,7 +87,7 @@ impl Leaving {
         }
     }
 
-    /// Something is seen of the flow.
+    /// Takes an event of the flow.
     pub fn observe(&mut self, seen: &Seen<'_>) {
         match *seen {
             Seen::Path { at, path } => self.on_path(at, path),

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::{Ask, GroupMeter, Ladder, Setting};
 use crate::text::Names;
 
-/// A row for each measure: its meaning, its key in plans, which is also the name of its module, and the type of its settings. The
-/// rows of results are in the order of these.
+/// A row for each measure: its meaning, its key in plans, which is also the name of its module, and
+/// the type of its settings. Results are in the order of this table.
 macro_rules! measures {
     ($($meaning:literal $key:ident: $ask:ident,)+) => {
         $(pub use super::$key::$ask;)+
@@ -21,10 +21,10 @@ macro_rules! measures {
                 #[serde(default)]
                 pub $key: Option<$ask>,
             )+
-            /// Sequence of the packets of a flow.
+            /// Sequence diagram of a flow's packets.
             #[serde(default)]
             pub ladder: Option<Ladder>,
-            /// Numbers from captures at both ends.
+            /// Analysis of captures at both ends.
             #[serde(default)]
             pub trace: Option<Trace>,
             /// Loss and load of the shared links.
@@ -57,7 +57,7 @@ measures! {
     "When data leaves the first of several paths." switchover: Switchover,
 }
 
-/// `[measure.trace]`: numbers from captures at both ends.
+/// `[measure.trace]`: analysis of captures at both ends.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
@@ -67,17 +67,17 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Whether it is of the flows of this name.
+    /// Whether the flows of this name are captured.
     pub fn includes(&self, name: &str) -> bool {
         Names::include(self.of.as_ref(), name)
     }
 }
 
 impl MeasureSection {
-    /// Whether it makes sense for these groups of flows, each with its number of flows.
+    /// Whether the settings make sense for these groups of flows, each with its number of flows.
     ///
     /// # Errors
-    /// What does not, and what would.
+    /// The setting that does not, and what would.
     pub fn check(&self, groups: &[(&str, u32)]) -> Result<(), String> {
         let others = [
             self.ladder.as_ref().and_then(|one| one.of.as_ref()),

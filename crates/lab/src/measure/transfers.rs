@@ -1,4 +1,4 @@
-//! How long transfers over connections of their own take.
+//! Duration of transfers that each have a connection.
 
 use core::ops::Range;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Ask, Group, Measure, Seen, Setting};
 use crate::text::Names;
 
-/// Duration of transfers over connections of their own.
+/// `[measure.transfers]`: duration of transfers that each have a connection.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {

@@ -1,12 +1,13 @@
-//! The mark that a message over a transport of others begins with: which message it is, and how long.
+//! The mark that a message over another implementation's transport begins with: number and size of
+//! the message.
 
-/// Begins a mark: bytes that headers hardly ever have in a row.
+/// First bytes of a mark: a sequence unlikely to occur in headers.
 const MAGIC: [u8; 6] = *b"\xa7thin\xb5";
 /// Bytes of a mark: six of magic, four of the message's size, six of its index, little-endian. No marked message is
 /// shorter.
 pub const MARK: usize = 16;
 
-/// A mark that was read.
+/// The contents of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Which message of its flow, from 0.
@@ -39,7 +40,8 @@ impl Mark {
     }
 }
 
-/// The marks of all messages that begin in a packet, in its order, each with the place where its message begins.
+/// The marks of all messages that begin in a packet, in order, each with the offset at which its
+/// message begins.
 pub fn marks_in(packet: &[u8]) -> impl Iterator<Item = (usize, Mark)> {
     let places = packet.windows(MARK).enumerate().filter(|(_, bytes)| bytes[0] == MAGIC[0]);
     places.filter_map(|(place, bytes)| Some((place, Mark::read(bytes)?)))

@@ -3,12 +3,13 @@
 use base::{Duration, Instant};
 use netsim::LinkConfig;
 
-/// Round trips of a path without queues and at the least jitter, as its links' profiles change them.
+/// Round trips of a path without queues and at the least jitter, over time, as its links' profiles
+/// change them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundTrips(Vec<(Instant, Duration)>);
 
 impl RoundTrips {
-    /// Over these links, there and back, and `extra`.
+    /// The round trips over these links in both directions, plus `extra`.
     pub fn over(links: &[&LinkConfig], extra: Duration) -> RoundTrips {
         let steps = links.iter().flat_map(|link| &link.profile).map(|step| step.at);
         let mut times: Vec<Instant> = core::iter::once(Instant::ZERO).chain(steps).collect();
@@ -18,7 +19,7 @@ impl RoundTrips {
         RoundTrips(times.into_iter().map(|at| (at, sum(at))).collect())
     }
 
-    /// The round trip of a packet that leaves now, if no step falls into it.
+    /// The round trip of a packet sent now, if no step of a profile falls into it.
     pub fn at(&self, now: Instant) -> Duration {
         let begun = self.0.partition_point(|(begin, _)| *begin <= now);
         self.0.get(begun.saturating_sub(1)).map_or(Duration::ZERO, |(_, round_trip)| *round_trip)

@@ -1,4 +1,4 @@
-//! From a cell of a plan to a world with meters.
+//! Builds a world with meters from a cell of a plan.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base::{Duration, Instant, Purpose, RandomStream};
 
 use super::{FlowSection, FlowsPlan, PlanError, Span};
-use crate::flow::{Detail, FlowConfig, messages};
+use crate::advisor::{AdvisedFlow, AdvisorFailure};
+use crate::flow::{AdvicePlan, Detail, FailureSlot, FlowConfig, messages};
 use crate::measure::GroupMeter;
 use crate::workload::MessageSource;
 use crate::world::{Ends, World, WorldError};
 
-/// How often it is looked whether a run is still wanted.
+/// Virtual time between two checks whether the run was stopped.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A group of flows in a world.
@@ -32,17 +33,18 @@ pub struct CellWorld {
     pub world: World,
     /// Groups of flows, as the plan has them.
     pub groups: Vec<Group>,
-    /// When measuring ends, and messages with it.
+    /// When measuring ends, and no more messages are due.
     pub end: Instant,
     /// Time that messages have to arrive after the end.
     pub grace: Duration,
+    advice_failed: FailureSlot,
 }
 
 impl FlowsPlan {
     /// Delay of the network from the sender to the receiver of the first flow, without queues and at the least jitter.
     ///
     /// # Errors
-    /// What the plan's check found.
+    /// [`PlanError`] as of the plan's check.
     pub fn shortest_way(&self) -> Result<Duration, PlanError> {
         let ways: Vec<_> = self.flows.iter().take(1).map(FlowSection::way).collect();
         let extra = self.flows.first().map_or(Duration::ZERO, |flow| flow.extra_rtt.0.from / 2);
@@ -52,22 +54,23 @@ impl FlowsPlan {
     /// The world of this cell for one seed.
     ///
     /// # Errors
-    /// What the plan's check found, and what a world finds.
+    /// [`PlanError`] as of the plan's check, [`WorldError`] as of [`World::new`].
     pub fn build(&self, seed: u64) -> Result<Result<CellWorld, WorldError>, PlanError> {
-        let Flows { groups, configs } = self.flows(seed)?;
+        let Flows { groups, configs, advice_failed } = self.flows(seed)?;
         let of = |(section, group): (&FlowSection, &Group)| vec![section.way(); group.flows.len()];
         let ways: Vec<_> = self.flows.iter().zip(&groups).flat_map(of).collect();
         let network = self.build_network(&ways)?;
         let world = World::new(&network, &configs, self.network.losses_begin(), seed);
         let end = Instant::ZERO + self.duration;
-        Ok(world.map(|world| CellWorld { world, groups, end, grace: self.grace }))
+        let grace = self.grace;
+        Ok(world.map(|world| CellWorld { world, groups, end, grace, advice_failed }))
     }
 
     /// The messages of each flow for one seed, in the order of [`World::flows`]: those that the sources of
     /// [`FlowsPlan::build`] draw.
     ///
     /// # Errors
-    /// What the plan's check found, and workloads without a list of messages.
+    /// [`PlanError`] as of the plan's check, and for workloads without a list of messages.
     pub fn messages(&self, seed: u64) -> Result<Result<Vec<MessageSource>, WorldError>, PlanError> {
         let Flows { configs, .. } = self.flows(seed)?;
         let drawn = (0..).zip(&configs).map(|(number, config)| messages(config, seed, number));
@@ -77,7 +80,7 @@ impl FlowsPlan {
     fn flows(&self, seed: u64) -> Result<Flows, PlanError> {
         let end = Instant::ZERO + self.duration;
         let window = Instant::ZERO + self.warm_up..end;
-        let mut all = Flows { groups: Vec::new(), configs: Vec::new() };
+        let mut all = Flows::default();
         for (index, section) in (0..).zip(&self.flows) {
             let meter = self.measure.meter(&section.name, window.clone(), self.lost());
             let meter = Rc::new(RefCell::new(meter));
@@ -87,19 +90,40 @@ impl FlowsPlan {
                 extra_rtt: RandomStream::new(seed, Purpose("flow round trip", index)),
             };
             for number in 0..section.count as usize {
-                all.configs.push(section.config(number, end, &meter, &mut chance)?);
+                let mut config = section.config(number, end, &meter, &mut chance)?;
+                config.advice = self.advice(section, (number, seed), &all.advice_failed)?;
+                all.configs.push(config);
             }
             let flows = first..all.configs.len();
             all.groups.push(Group { name: section.name.clone(), flows, meter });
         }
         Ok(all)
     }
+
+    /// The advisor of flow `number` of a group.
+    fn advice(
+        &self,
+        section: &FlowSection,
+        (number, seed): (usize, u64),
+        failure: &FailureSlot,
+    ) -> Result<Option<AdvicePlan>, PlanError> {
+        let name = &section.name;
+        let at = |error| PlanError::new(format!("flow \"{name}\": {error}"));
+        let found = section.advice.of(&self.advisors).map_err(at)?.cloned();
+        let plan = |factory| {
+            let flow = AdvisedFlow { name: name.clone(), number, seed };
+            AdvicePlan { factory, flow, failure: failure.clone() }
+        };
+        Ok(found.map(plan))
+    }
 }
 
 /// Groups of a plan with the configurations of their flows.
+#[derive(Default)]
 struct Flows {
     groups: Vec<Group>,
     configs: Vec<FlowConfig>,
+    advice_failed: FailureSlot,
 }
 
 /// Random streams of a group.
@@ -128,11 +152,12 @@ impl FlowSection {
             group: Rc::clone(meter),
             extra_rtt: draw(self.extra_rtt.0, &mut chance.extra_rtt),
             hint: self.paths.hint(),
+            advice: None,
         })
     }
 }
 
-/// A time within the span; the whole of it is one draw, whatever its length.
+/// A time within the span: one draw from the random stream, whatever the span's length.
 fn draw(span: Span, random: &mut RandomStream) -> Duration {
     let width = span.to.saturating_sub(span.from).as_nanos();
     let offset = random.below(width.saturating_add(1));
@@ -146,14 +171,19 @@ impl CellWorld {
         self.world.flows.get(group.flows.clone())?.get(number)
     }
 
+    /// An advisor's failure, which ended the run.
+    pub fn take_advice_failure(&self) -> Option<AdvisorFailure> {
+        self.advice_failed.borrow_mut().take()
+    }
+
     /// Runs to the end of measuring, then until messages of interest have arrived or patience ends. Not to the end,
-    /// and false, where `stopped` is set.
+    /// and false, where `stopped` is set or an advisor has failed.
     ///
     /// # Errors
     /// When a machine under test never comes to rest.
     pub fn run(&mut self, stopped: &AtomicBool) -> Result<bool, WorldError> {
         while self.world.now() < self.end {
-            if stopped.load(Ordering::Relaxed) {
+            if stopped.load(Ordering::Relaxed) || self.advice_failed.borrow().is_some() {
                 return Ok(false);
             }
             self.world.run_until((self.world.now() + LOOK).min(self.end))?;
@@ -162,6 +192,9 @@ impl CellWorld {
         let flows: Vec<usize> =
             self.groups.iter().filter(wanted).flat_map(|group| group.flows.clone()).collect();
         self.world.settle(&flows, self.grace)?;
+        if self.advice_failed.borrow().is_some() {
+            return Ok(false);
+        }
         for ends in &self.world.flows {
             ends.log.borrow_mut().finish(self.world.now());
         }

@@ -1,4 +1,4 @@
-//! `[[expect]]`: numbers of the paper, which stand beside the results.
+//! `[[expect]]`: numbers of the paper, shown beside the results.
 
 mod number;
 mod stated;
@@ -17,16 +17,17 @@ pub use stated::Stated;
 use super::sweep::value_text;
 use super::{PlanError, Size};
 
-/// Something that the paper says.
+/// A number or a claim of the paper.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// In which cells: keys of the sweep and their values. All others are averaged over.
+    /// Cells that the row is about: keys of the sweep and their values. The number is the mean over
+    /// all other keys.
     #[serde(default, rename = "where")]
     pub cells: Cells,
     /// The measure with its labels: `latency.mean[order=1]`.
     pub measure: String,
-    /// Group of flows; unless given, everything that has the measure.
+    /// Group of flows; everything that has the measure unless given.
     #[serde(default)]
     pub of: Option<String>,
     /// The number is the ratio to that of these flows,
@@ -41,7 +42,8 @@ pub struct Expectation {
     /// The number is the difference to these cells; keys that are missing here are equal on both sides.
     #[serde(default)]
     pub minus: Option<Cells>,
-    /// The number is how much more all this is than the same elsewhere: an order of two ratios or differences.
+    /// The number is the excess over another such number: for an order of two ratios or
+    /// differences.
     #[serde(default)]
     pub than: Option<Than>,
     /// The number is that of the worst cell instead of the mean: each cell is compared with the one that differs from
@@ -60,26 +62,27 @@ pub struct Expectation {
     /// Derivation of the number from the paper's text, where the paper does not print it.
     #[serde(default)]
     pub derived: Option<String>,
-    /// Distance from the paper's number that still counts as the same, as a share of it; of a number with a neutral
-    /// value, as a share of the distance from that value, at least 0.02. 0.15 unless given.
+    /// Distance from the paper's number that counts as equal, as a share of the number, or of its
+    /// distance from the neutral value if there is one, at least 0.02. 0.15 unless given.
     #[serde(default)]
     pub tolerance: Option<f64>,
     /// Tolerance in the number's own unit, instead of a share: `within = 6` places of a rank.
     #[serde(default)]
     pub within: Option<f64>,
-    /// The value that means no effect: 1 of a ratio and 0 of a difference, unless given.
+    /// The value that means no effect: 1 for a ratio and 0 for a difference, unless given.
     #[serde(default)]
     pub neutral: Option<f64>,
     /// Whether the paper claims an effect, or none.
     #[serde(default)]
     pub claims: Claims,
-    /// How the row counts.
+    /// Whether the row is a prediction, or how it counts otherwise.
     #[serde(default)]
     pub kind: RowKind,
     /// False where the paper's number is lost or was never given.
     #[serde(default = "yes")]
     pub reported: bool,
-    /// Whether it can be met by the paper's own size only, `[full]`: of other sizes it is listed and not judged.
+    /// Whether only the paper's own size, `[full]`, can meet the row: in other sizes it is listed,
+    /// not judged.
     #[serde(default)]
     pub full: bool,
     /// Unit of the number; empty for a plain one.
@@ -87,7 +90,7 @@ pub struct Expectation {
     pub unit: String,
     /// Section, figure or table of the paper.
     pub source: String,
-    /// Why it differs, where it does; not shown where it is the same.
+    /// Why the result differs; not shown where it agrees.
     #[serde(default)]
     pub note: Option<String>,
 }
@@ -96,14 +99,14 @@ pub struct Expectation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowKind {
-    /// The paper reports it, and none of it was an input.
+    /// A result of the paper, of which nothing was an input.
     #[default]
     Prediction,
-    /// The paper gives it, and it was an input: the result follows by arithmetic.
+    /// A number of the paper that was an input: the result follows by arithmetic.
     Input,
-    /// A model was fitted to it.
+    /// A number of the paper to which a model was fitted.
     Fitted,
-    /// The paper says it in words; the number that holds or fails is ours.
+    /// A claim in words; the bound that decides is ours.
     Bound,
     /// Our own measurement of another implementation.
     Measured,
@@ -141,10 +144,10 @@ pub enum Worst {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claims {
-    /// There is an effect: a result that includes no effect does not agree.
+    /// An effect: an interval that includes "no effect" does not agree.
     #[default]
     Effect,
-    /// The paper claims none, or hardly one.
+    /// No effect, or hardly any.
     NoEffect,
 }
 
@@ -153,20 +156,20 @@ pub enum Claims {
 pub enum ExpectedValue {
     /// A value, or a bound of it.
     Number(f64),
-    /// Within these bounds.
+    /// Lower and upper bound.
     Between(Option<f64>, Option<f64>),
     /// The paper has no number.
     Unreported,
 }
 
-/// The kind of a paper's claim, which decides how much it takes to agree.
+/// The kind of a paper's claim, which decides what counts as agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
-    /// A number, or limits of one.
+    /// A number, or bounds.
     #[default]
     Number,
-    /// A direction alone: more than without, or less.
+    /// A direction only: more, or less.
     Direction,
     /// The paper says that there is no effect.
     NoEffect,
@@ -187,12 +190,12 @@ impl fmt::Display for Claim {
     }
 }
 
-/// Measures whose own values have one that means no effect.
+/// Measures with a value that means no effect, though they compare nothing.
 const NEUTRAL: [(&str, f64); 1] = [("late.needed_ratio", 1.0)];
 
-/// How far from the paper's number is the same, unless the plan says.
+/// Tolerance unless the plan gives one, as a share.
 const TOLERANCE: f64 = 0.15;
-/// How well a number near its neutral value is asked to be met at most.
+/// Smallest tolerance of a number with a neutral value.
 const LEAST_ROOM: f64 = 0.02;
 
 fn yes() -> bool {
@@ -210,7 +213,7 @@ impl Expectation {
         }
     }
 
-    /// The number that it is about.
+    /// The number that the row is about.
     pub fn number(&self) -> Number<'_> {
         Number {
             cells: &self.cells,
@@ -223,7 +226,7 @@ impl Expectation {
         }
     }
 
-    /// The number that it is compared with, where it is an order of two.
+    /// The number that it is compared with, if the row states an order.
     pub fn other_number(&self) -> Option<Number<'_>> {
         self.than.as_ref().map(|than| than.number(self.number()))
     }
@@ -241,17 +244,17 @@ impl Expectation {
         self.neutral.or(compared)
     }
 
-    /// Whether it compares two numbers, so that it can have a direction.
+    /// Whether the row compares two numbers, so that it can have a direction.
     pub fn is_comparison(&self) -> bool {
         self.than.is_some() || self.number().is_comparison()
     }
 
-    /// The value that means no effect, where the paper says that there is one.
+    /// The value that means no effect, if the paper claims an effect.
     pub fn neutral_of_effect(&self) -> Option<f64> {
         self.neutral().filter(|_| self.reported && self.claim() != Claim::NoEffect)
     }
 
-    /// How far from `paper` is still the same.
+    /// Distance from `paper` that counts as equal.
     pub fn room(&self, paper: f64) -> f64 {
         if let Some(within) = self.within {
             return within;
@@ -266,7 +269,7 @@ impl Expectation {
         }
     }
 
-    /// The values with which it agrees.
+    /// The values with which the row agrees.
     fn agreeing(&self) -> (f64, f64) {
         match self.expected() {
             ExpectedValue::Number(paper) => {
@@ -280,7 +283,7 @@ impl Expectation {
         }
     }
 
-    /// What it takes to agree with the paper's claim.
+    /// The kind of the paper's claim.
     pub fn claim(&self) -> Claim {
         let Some(neutral) = self.neutral() else { return Claim::Number };
         let is_none = self.claims == Claims::NoEffect;
@@ -296,8 +299,8 @@ impl Expectation {
         }
     }
 
-    /// The neutral value, if the row claims an effect and its tolerance would accept none: then the row decides
-    /// nothing.
+    /// The neutral value, if the row claims an effect but its tolerance accepts that value: such a
+    /// row decides nothing.
     pub fn takes_no_effect(&self) -> Option<f64> {
         let neutral = self.neutral_of_effect()?;
         let (low, high) = self.agreeing();
@@ -310,7 +313,8 @@ impl Expectation {
         takes.then_some(neutral)
     }
 
-    /// With a size, those of its values that are asked of that size must be there: in another one there is no verdict.
+    /// Checks the row. With the size that the row is for, the sweep must have the values that the
+    /// row names.
     pub(super) fn check(
         &self,
         lists: &BTreeMap<String, Vec<toml::Value>>,

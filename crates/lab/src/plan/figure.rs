@@ -10,7 +10,8 @@ use super::sweep::value_text;
 use super::{Key, Names, PlanError};
 use crate::toml_text::plain;
 
-/// A figure of a plan's report. A swept key that it neither fixes nor draws makes a figure for each of its values.
+/// A figure of a plan's report. There is one figure for each value of a swept key that the section
+/// neither fixes nor draws.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSection {
@@ -21,13 +22,13 @@ pub struct FigureSection {
     /// What the figure shows, in a sentence.
     #[serde(default)]
     pub caption: String,
-    /// Flows or links; unless given, everything that has the measure. Several make a series each.
+    /// Flows or links, each a series; everything that has the measure unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// What is drawn, several as a series each: a row's full name (`latency.mean[order=1]`), of which a label may
-    /// be left out that `x`, `y` or `by` names; a distribution's, a curve's or a picture's.
+    /// Names of what is drawn, each a series: a row with its labels (`latency.mean[order=1]`)
+    /// except those that `x`, `y` or `by` name; a distribution, a curve or a picture.
     pub measure: Names,
-    /// Names of several measures in the figure, in their order; their own unless given.
+    /// Names of the measures as shown, in their order; the measures' own unless given.
     #[serde(default)]
     pub names: Names,
     /// The horizontal axis: a swept key, or a label's name.
@@ -42,20 +43,21 @@ pub struct FigureSection {
     /// Restricts swept keys to these values.
     #[serde(default, rename = "where")]
     pub cells: BTreeMap<Key, Values>,
-    /// Which run a gallery shows: that of the seed whose mean of this number over the cells shown is the median of all
-    /// seeds, the lower one of two, and the first of equals. Without it, the first seed.
+    /// Chooses the run that a gallery shows: the seed whose mean of this number over the cells
+    /// shown is the median of all seeds (the lower of two, the first of equals). The first seed
+    /// unless given.
     #[serde(default)]
     pub median_of: Option<String>,
-    /// Bars upon each other, not beside.
+    /// Whether bars are stacked instead of side by side.
     #[serde(default)]
     pub stacked: bool,
-    /// How lines and curves are drawn, if not as lines.
+    /// How points of lines and curves are joined.
     #[serde(default)]
     pub shape: ShapeName,
     /// Ranges, scales and labels of the axes.
     #[serde(default)]
     pub axes: AxesSection,
-    /// Values with a line across.
+    /// Lines across the figure at a value.
     #[serde(default)]
     pub marks: Vec<MarkSection>,
     /// Points from the paper's text.
@@ -71,9 +73,9 @@ pub enum FigureKind {
     Lines,
     /// Means of rows as bars.
     Bars,
-    /// A distribution: the share that is no greater.
+    /// Cumulative distribution: the share at or below each value.
     Cdf,
-    /// The share that is greater, by its logarithm.
+    /// Complementary distribution: the share above each value, on a logarithmic scale.
     Ccdf,
     /// Means of rows as colours over two keys or labels.
     HeatMap,
@@ -90,7 +92,7 @@ impl FigureKind {
         matches!(self, FigureKind::Lines | FigureKind::Bars | FigureKind::HeatMap)
     }
 
-    /// Whether it has two axes, on which values can be marked.
+    /// Whether the figure has two axes, on which values can be marked.
     fn has_axes(self) -> bool {
         !matches!(self, FigureKind::Gallery | FigureKind::Ladder | FigureKind::HeatMap)
     }
@@ -159,7 +161,7 @@ pub struct AxisSection {
     /// Name as shown.
     #[serde(default)]
     pub label: Option<String>,
-    /// The unit that values are shown in; they are converted.
+    /// Unit to which values are converted.
     #[serde(default)]
     pub unit: Option<String>,
     /// Scale of the axis.
@@ -181,11 +183,11 @@ pub enum ScaleName {
     Linear,
     /// Equal ratios at equal distances.
     Log,
-    /// Shares: 0.9, 0.99, 0.999 at equal steps.
+    /// Shares: 0.9, 0.99, 0.999 at equal distances.
     Tail,
 }
 
-/// A value with a line across.
+/// A line across the figure at a value.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkSection {
@@ -213,7 +215,7 @@ pub enum MarkAxis {
 pub struct PaperSeries {
     /// Name as shown.
     pub name: String,
-    /// Places across and values, in the units of the axes.
+    /// Horizontal places and values, in the units of the axes.
     pub points: Vec<(Place, f64)>,
 }
 
@@ -222,7 +224,7 @@ pub struct PaperSeries {
 pub enum Place {
     /// On an axis of numbers.
     Number(f64),
-    /// One of the values of the key.
+    /// One of the key's values.
     Name(String),
 }
 
@@ -251,7 +253,7 @@ impl<'de> Deserialize<'de> for Place {
 }
 
 impl FigureSection {
-    /// Checks it against the varied keys.
+    /// Checks the section against the varied keys.
     pub(super) fn check(&self, lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<(), PlanError> {
         self.check_kind()
             .and_then(|()| self.check_keys(lists))

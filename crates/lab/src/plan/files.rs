@@ -1,5 +1,5 @@
-//! `[files]`: contents of other files that a plan names, so that its text is complete by itself: for shards, for the
-//! manifest, and for other people.
+//! `[files]`: contents of the files that a plan names, which make its text complete: for shards,
+//! for the manifest, and for other people.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use serde::Deserialize;
 use super::PlanError;
 use crate::workload::{ArrivalsText, Recording, ReplayText, recording_of_file};
 
-/// Contents of files by the names that the plan has for them.
+/// Contents of files by their names in the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Files(BTreeMap<String, String>);
 
 impl Files {
-    /// A profile given by its lines, or by the name of a file that has them.
+    /// A profile given as text, or by the name of a file.
     pub(super) fn profile(&self, text: &str) -> Result<Vec<ProfileStep>, PlanError> {
         if !is_name(text) {
             let refused = |error| PlanError::new(format!("network.profile: {error}"));
@@ -29,7 +29,7 @@ impl Files {
         parse_profile(lines).map_err(|error| PlanError::new(format!("{text}: {error}")))
     }
 
-    /// The recording in a file that a link plays.
+    /// The recording, in a file, that a link plays.
     pub(super) fn played(&self, name: &str) -> Result<link::Recording, PlanError> {
         let Some(lines) = self.0.get(name) else {
             return Err(PlanError::new(format!(
@@ -39,7 +39,7 @@ impl Files {
         parse_recording(lines).map_err(|error| PlanError::new(format!("{name}: {error}")))
     }
 
-    /// The recording in a file that a flow replays.
+    /// The recording, in a file, that a flow replays.
     pub(super) fn recording(&self, name: &str) -> Result<Recording, PlanError> {
         let Some(table) = self.0.get(name) else {
             return Err(PlanError::new(format!(
@@ -50,13 +50,13 @@ impl Files {
     }
 }
 
-/// A profile has a time and a value apart on each line; a name has no blanks.
+/// Whether the text is a file's name: a name has no blanks, but each line of a profile has.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace)
 }
 
-/// Files that a plan names: profiles, recordings that links play, and those that flows replay with the streams that are
-/// used, or all.
+/// Files that a plan names: profiles, recordings that links play, and recordings that flows replay,
+/// with the streams used (or all).
 #[derive(Debug, Default)]
 struct Wanted {
     profiles: BTreeSet<String>,
@@ -111,7 +111,7 @@ pub fn with_files(
     Ok(text)
 }
 
-/// A file as a line of `[files]`, with its line breaks.
+/// A file as an entry of `[files]`.
 pub fn entry(name: &str, lines: &str) -> String {
     let lines = lines.replace("\r\n", "\n");
     let plain =

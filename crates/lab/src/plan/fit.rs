@@ -1,4 +1,4 @@
-//! `[fit]`: settings that are unknown, with the ranges in which a search looks for them.
+//! `[fit]`: unknown settings, with the ranges to search.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::expect::Cells;
 use super::{Key, PlanError};
 use crate::toml_text::plain;
 
-/// What is unknown, and which rows of the paper are to be met ([`crate::fit`]).
+/// The unknown settings, and the rows of the paper that they have to meet ([`crate::fit`]).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FitSection {
     /// Keys of the sweep that keep one value: the rows of other cells are left out.
     #[serde(default, rename = "where")]
     pub cells: Cells,
-    /// The range of each unknown, by the key of the plan that it is of: `"network.rtt"`, as in `[sweep]`.
+    /// The range of each unknown, by its key in the plan: `"network.rtt"`, as in `[sweep]`.
     pub unknown: BTreeMap<Key, Unknown>,
 }
 
@@ -39,26 +39,26 @@ impl FitSection {
 /// The values that an unknown may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unknown {
-    /// Any between two.
+    /// Any value of a range.
     Range(Range),
     /// One of these.
     OneOf(Vec<toml::Value>),
 }
 
-/// Numbers between two, both included.
+/// A range of numbers, both ends included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     from: f64,
     to: f64,
     form: Form,
-    /// Equal steps of the search are equal factors.
+    /// Whether equal steps of the search are equal factors.
     is_logarithmic: bool,
 }
 
 /// How a value of a range is written in a plan.
 #[derive(Clone, Debug, PartialEq)]
 enum Form {
-    /// Whole numbers alone.
+    /// Whole numbers only.
     Integer,
     Number,
     /// A text of a number and this unit: `ms`.
@@ -175,7 +175,7 @@ impl Unknown {
         }
     }
 
-    /// Whether the values are a list, in which no two are near each other.
+    /// Whether the values are a list, which has no order.
     pub fn is_list(&self) -> bool {
         matches!(self, Unknown::OneOf(_))
     }

@@ -3,14 +3,18 @@
 use base::Duration;
 
 use super::{Files, FlowSection, HopsText, MeasureSection, NetworkSection, PlanError};
+use crate::advisor::Advisors;
 use crate::world::Network;
+
+/// The longest run: 366 days. An association sends heartbeats as long as it lasts, so that a run's work grows with its time.
+pub(crate) const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Flows over a network, and their measures.
 #[derive(Clone, Debug)]
 pub struct FlowsPlan {
     /// Virtual time in which messages are due.
     pub duration: Duration,
-    /// How much of its beginning is not measured.
+    /// Part of the duration, at its beginning, that is not measured.
     pub warm_up: Duration,
     /// How long to wait at the end for messages that are still on their way.
     pub grace: Duration,
@@ -22,6 +26,8 @@ pub struct FlowsPlan {
     pub files: Files,
     /// Measures of the flows.
     pub measure: MeasureSection,
+    /// Advisors that flows may name.
+    pub advisors: Advisors,
 }
 
 impl FlowsPlan {
@@ -32,6 +38,13 @@ impl FlowsPlan {
 
     pub(super) fn check(&self) -> Result<(), PlanError> {
         let refuse = |what: String| Err(PlanError::new(what));
+        for (key, time) in [("duration", self.duration), ("grace", self.grace)] {
+            if time > LONGEST {
+                return refuse(format!(
+                    "run.{key} is {time}; expected at most {LONGEST}, 366 days"
+                ));
+            }
+        }
         if self.warm_up >= self.duration {
             return refuse(format!(
                 "run.warm_up is {} and run.duration {}: nothing would be measured; give a shorter warm-up",
@@ -64,7 +77,7 @@ impl FlowsPlan {
         self.build_network(&ways).map(drop)
     }
 
-    /// The network, on which each flow takes `ways` where it is a chain.
+    /// The network; on a chain, each flow takes its links of `ways`.
     pub(super) fn build_network(&self, ways: &[Option<HopsText>]) -> Result<Network, PlanError> {
         self.network.build(&self.files, ways)
     }

@@ -1,4 +1,4 @@
-//! Networks that are part of the laboratory: recorded ones, and models after published numbers.
+//! The laboratory's library of networks: recorded ones, and models of published numbers.
 
 #[cfg(test)]
 mod tests;
@@ -15,20 +15,20 @@ use super::{LinkSection, NetworkName, PlanError};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedNetwork {
-    /// What it is, in a line.
+    /// Description, in a line.
     pub about: String,
-    /// The publication or the data that its numbers come from.
+    /// Source of the numbers: a publication or data.
     pub source: String,
-    /// Terms under which the project has these.
+    /// Licence of the source.
     pub licence: String,
-    /// What the source does not say.
+    /// Values that the source does not give.
     pub assumed: String,
-    /// Keys of its link, as a plan has them.
+    /// Settings of the link.
     #[serde(rename = "link")]
     pub(super) section: LinkSection,
 }
 
-/// Recordings, by the names that descriptions have for them.
+/// Recordings, by their names in descriptions.
 const RECORDINGS: [(&str, &str); 1] =
     [("5g-drive.csv", include_str!("../../networks/5g-drive.csv"))];
 
@@ -36,7 +36,7 @@ impl NetworkName {
     /// The network of this name.
     ///
     /// # Errors
-    /// None that the laboratory's tests let pass.
+    /// None: the laboratory's tests build all networks.
     pub fn network(self) -> Result<&'static NamedNetwork, PlanError> {
         static READ: [OnceLock<Result<NamedNetwork, PlanError>>; NETWORKS.len()] =
             [const { OnceLock::new() }; NETWORKS.len()];

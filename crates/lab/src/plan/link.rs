@@ -1,4 +1,5 @@
-//! Keys of a link in a plan; they exist once, for `[network]`, directions, paths, hops, access lines and the library.
+//! Keys of a link in a plan, the same for `[network]`, directions, paths, hops, access lines and
+//! the library.
 
 use base::{Duration, Probability, Rate};
 use netsim::Jitter;
@@ -41,7 +42,7 @@ macro_rules! link_keys {
 }
 
 link_keys! {
-    /// A network of the library, whose values hold where there are no others.
+    /// A network of the library, whose values hold unless others are given.
     like: Text<NetworkName>,
     /// Round-trip time without queueing, half of it each way.
     rtt: Text<Duration>,
@@ -59,15 +60,15 @@ link_keys! {
     mtu: u64,
     /// Losses: a text of [`netsim::LossModel`], or a table.
     loss: LossText,
-    /// A queue on the way that foreign traffic fills: see [`CrossTraffic`].
+    /// A queue filled by other traffic: see [`CrossTraffic`].
     cross: Text<CrossTraffic>,
-    /// Packets held back, how often and how long.
+    /// How often and how long packets are held back.
     reorder: Text<Reorder>,
     /// Whether jitter and changes of the delay may reorder packets.
     allow_reordering: bool,
     /// Probability that a packet arrives twice.
     duplicate: Text<Probability>,
-    /// How likely bits of a packet are flipped.
+    /// Probability that a packet arrives with flipped bits.
     corrupt: Text<Probability>,
     /// Spans in which no packet passes.
     blackouts: Vec<Text<Span>>,
@@ -81,7 +82,7 @@ link_keys! {
     backward: Box<LinkSection>,
 }
 
-/// A key that is one of these.
+/// Reads a key that is one of these.
 pub(super) struct Known<'a>(pub(super) &'a [&'a [&'a str]]);
 
 impl<'de> DeserializeSeed<'de> for Known<'_> {

@@ -1,4 +1,4 @@
-//! From what a plan says of a link to its configuration.
+//! Builds the configuration of a link from a plan's sections.
 
 use base::{Duration, Instant};
 use netsim::LinkConfig;
@@ -9,18 +9,18 @@ use super::library;
 use super::link::{Direction, LinkSection};
 use super::{Files, NetworkName, PlanError};
 
-/// A section that says something of a link.
+/// A section with settings of a link.
 #[derive(Clone, Copy)]
 struct Speaker<'a> {
     section: &'a LinkSection,
     /// Links over which its round trip is spread.
     hops: u64,
-    /// The files that it names; none for those of the library.
+    /// The files that the section names; none for the library's.
     files: Option<&'a Files>,
 }
 
-/// Both directions of a link of which `levels` speak, the most particular first. The last is that of the whole network,
-/// whose delay is spread over `hops` links.
+/// Both directions of a link with the settings of `levels`, the most specific first. The last level
+/// is the whole network, whose delay is spread over `hops` links.
 pub(super) fn both(
     levels: &[&LinkSection],
     hops: u64,
@@ -39,7 +39,7 @@ pub(super) fn both(
 /// The links of a network of the library, from senders to receivers and back.
 ///
 /// # Errors
-/// None that the laboratory's tests let pass.
+/// None: the laboratory's tests build all networks.
 pub fn links_of(name: NetworkName) -> Result<Directions<LinkConfig>, PlanError> {
     directions(&[Speaker { section: &name.network()?.section, hops: 1, files: None }])
 }
@@ -51,8 +51,8 @@ fn directions(speakers: &[Speaker<'_>]) -> Result<Directions<LinkConfig>, PlanEr
     })
 }
 
-/// What the sections say of a direction, the most particular first: of each its own section for the direction, itself, and
-/// the network of the library that either is like.
+/// Sections with settings of a direction, the most specific first: for each level, its section for
+/// the direction, the section itself, and the library's network that either names as `like`.
 fn in_order<'a>(
     speakers: &[Speaker<'a>],
     direction: Direction,
@@ -119,7 +119,7 @@ fn build(speakers: &[Speaker<'_>], direction: Direction) -> Result<LinkConfig, P
     Ok(config)
 }
 
-/// The recording of the most particular section that has one.
+/// The recording of the most specific section that has one.
 fn recording(speakers: &[Speaker<'_>]) -> Result<Recording, PlanError> {
     let first = speakers.iter().find_map(|one| Some((one.section.recording.as_ref()?, one.files)));
     let Some((text, files)) = first else { return Ok(Recording::default()) };

@@ -10,7 +10,7 @@ use crate::toml_text::plain;
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct LossText(pub LossModel);
 
-/// Tables, by their keys in the order of the text's words, and the first word of that.
+/// First word of each text form, with the table's keys in the order of the text's words.
 const TABLES: [(&str, &[&str]); 4] = [
     ("", &["share"]),
     ("bursts", &["share", "burst"]),
@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for LossText {
     }
 }
 
-/// The text that says what a table does.
+/// The text form of a table.
 fn text_of(table: &toml::Table) -> Result<String, String> {
     let keys: Vec<&str> = table.keys().map(String::as_str).filter(|key| *key != "name").collect();
     let is_it = |known: &&(&str, &[&str])| {

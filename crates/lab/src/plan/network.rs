@@ -1,4 +1,4 @@
-//! `[network]`: where flows go.
+//! `[network]`: the network between senders and receivers.
 
 use core::ops::Range;
 use core::str::FromStr;
@@ -25,18 +25,19 @@ pub enum Kind {
     Dumbbell,
     /// Routers in a row; flows may enter and leave at any.
     Chain,
-    /// A shared core, and a line of its own for each host before it.
+    /// A shared core, and an access line for each host.
     Access,
 }
 
-/// `[network]`: settings of links, which hold for both directions of all links unless these have their own.
+/// `[network]`: settings of links, which hold for both directions of all links unless a more
+/// specific section differs.
 #[derive(Clone, Debug)]
 pub struct NetworkSection {
     /// Shape of the network.
     pub kind: Kind,
-    /// Whether independent losses strike the same first transmissions under every policy.
+    /// Whether independent losses hit the same first transmissions under every policy.
     pub paired: bool,
-    /// Until when these losses spare all packets, so that flows may be set up.
+    /// Time until which these losses hit no packet, so that flows can be set up.
     pub spared: Duration,
     /// The paths of `two-path`.
     pub paths: Vec<LinkSection>,
@@ -128,7 +129,7 @@ impl FromStr for HopsText {
 }
 
 impl NetworkSection {
-    /// A link each way as in a network of the library.
+    /// A `pair` with the links of a network of the library.
     fn like(name: NetworkName) -> NetworkSection {
         NetworkSection {
             kind: Kind::Pair,
@@ -142,10 +143,10 @@ impl NetworkSection {
         }
     }
 
-    /// The network, on which each flow takes `ways` where it is a chain.
+    /// The network; on a chain, each flow takes its links of `ways`.
     ///
     /// # Errors
-    /// What contradicts itself.
+    /// The settings that contradict each other.
     pub fn build(&self, files: &Files, ways: &[Option<HopsText>]) -> Result<Network, PlanError> {
         self.check_keys()?;
         let common = |own: &LinkSection| self.both(&[own, &self.link], files);
@@ -213,7 +214,7 @@ impl NetworkSection {
         }
     }
 
-    /// Places of the links that a flow takes; all if it does not say.
+    /// Places of the links that a flow takes; all unless given.
     fn way(&self, hops: Option<HopsText>) -> Result<Range<usize>, PlanError> {
         let count = self.hops.len();
         match hops {

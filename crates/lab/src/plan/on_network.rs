@@ -1,14 +1,15 @@
-//! A plan on another network than its own.
+//! Puts a plan on a network of the library.
 
 use toml::{Table, Value};
 
 use super::{NetworkName, PlanError};
 
-/// Sections that are about the plan's own network: numbers of papers, bounds, and figures over what it varies.
+/// Sections that hold for the plan's own network only: numbers of papers, bounds, and figures over
+/// varied keys.
 const LEFT_OUT: [&str; 4] = ["expect", "target", "figure", "reproduces"];
 
-/// The text of a plan whose flows go over a network of the library instead of the plan's own. Its kind stays, and whatever
-/// varied the network, or was expected of it, is left out.
+/// The text of a plan with its network replaced by one of the library. The kind of network stays;
+/// variations of the network and expected numbers are left out.
 ///
 /// # Errors
 /// When the plan's text cannot be read, or it has no network of kind `pair` or `dumbbell`.
@@ -42,7 +43,7 @@ pub fn on_network(text: &str, name: NetworkName) -> Result<String, PlanError> {
     Ok(plan.to_string())
 }
 
-/// Leaves the network out of what a section varies.
+/// Removes keys of the network from a section's sweep.
 fn fix_network(section: &mut Table) {
     let Some(sweep) = section.get_mut("sweep").and_then(Value::as_table_mut) else { return };
     sweep.retain(|key, _| !is_of_network(key));

@@ -1,4 +1,4 @@
-//! `paths` of a flow: SCTP's settings of several paths.
+//! `paths` of a flow: SCTP's settings for several paths.
 
 use core::str::FromStr;
 
@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::Text;
 use crate::flow::PathHint;
 
-/// SCTP's settings of several paths; defaults apply, except that there are no heartbeats: they would be measured as
-/// traffic of a thin stream.
+/// SCTP's settings for several paths. Defaults apply, except that heartbeats are off: they would be
+/// measured as traffic of a thin stream.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathsSection {
@@ -20,10 +20,10 @@ pub struct PathsSection {
     /// When data leaves a path: `timeouts`, `pf` or `evidence`.
     #[serde(default)]
     pub switchover: Option<Text<SwitchoverText>>,
-    /// Whether it leaves one whose round-trip time rises and rises.
+    /// Whether data leaves a path whose round-trip time keeps rising.
     #[serde(default)]
     pub rising_rtt: bool,
-    /// When it goes on two paths at once: `never`, `while-thin`, `always`.
+    /// When data is sent on two paths at once: `never`, `while-thin`, `always`.
     #[serde(default)]
     pub redundant: Option<Text<RedundantText>>,
     /// Path.Max.Retrans: errors in a row after which a path is inactive.

@@ -15,22 +15,22 @@ pub struct ReceiverSection {
     /// Longest delay of an acknowledgement, or `off`.
     #[serde(default)]
     pub delayed_ack: Option<String>,
-    /// Packets after which one is not delayed any more.
+    /// Number of packets after which an acknowledgement is sent at once.
     #[serde(default)]
     pub every: Option<u8>,
     /// Size of the receive buffer.
     #[serde(default)]
     pub buffer: Option<Text<ByteCount>>,
-    /// A stack of others that receives from our SCTP.
+    /// Another implementation that receives from our SCTP.
     #[serde(default)]
     pub stack: Option<PeerName>,
-    /// Whether that stack is tuned.
+    /// Whether that implementation is tuned.
     #[serde(default)]
     pub tuned: bool,
 }
 
 impl ReceiverSection {
-    /// The receiving end: ours, or the stack of that name.
+    /// The receiving end: ours, or the implementation named by `stack`.
     pub(super) fn received_by(&self, transport: TransportOptions) -> TransportOptions {
         match (transport, self.stack) {
             (TransportOptions::Sctp { sender, .. }, Some(name)) => {
@@ -44,7 +44,7 @@ impl ReceiverSection {
     /// The receiver's policy: the sender's with other acknowledgements.
     ///
     /// # Errors
-    /// When the delay is none.
+    /// When the delay cannot be read.
     pub fn policy(&self, sender: &RecoveryPolicy) -> Result<RecoveryPolicy, PlanError> {
         let mut policy = sender.clone();
         if let Some(text) = &self.delayed_ack {

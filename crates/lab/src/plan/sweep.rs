@@ -14,7 +14,7 @@ pub type Key = String;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Cell(pub Vec<(Key, toml::Value)>);
 
-/// Combinations at most: each is a plan of some 13 kB.
+/// Largest number of combinations; each takes about 13 kB.
 const LIMIT: usize = 100_000;
 
 /// All combinations; the last key varies fastest.
@@ -44,7 +44,7 @@ pub(super) fn expand(lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<Vec<Cell
 }
 
 impl Cell {
-    /// Puts its values where they belong.
+    /// Sets the cell's values in a plan.
     pub(crate) fn apply(&self, plan: &mut toml::Table) -> Result<(), PlanError> {
         self.0.iter().try_for_each(|(key, value)| set(plan, key, value))
     }
@@ -63,7 +63,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// The value with this text in rows: a known one, or the text read as TOML.
+/// The value that rows write like this: a known one, or the text read as TOML.
 pub(super) fn value(text: &str, known: &[toml::Value]) -> toml::Value {
     let is_it = |value: &&toml::Value| value_text(value) == text;
     let read = || toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value");
@@ -71,7 +71,7 @@ pub(super) fn value(text: &str, known: &[toml::Value]) -> toml::Value {
     known.iter().find(is_it).cloned().or_else(read).unwrap_or_else(plain)
 }
 
-/// A value from a command line, as rows write it.
+/// A value on a command line in the form of rows.
 pub fn text_of(written: &str) -> String {
     value_text(&value(written, &[]))
 }
@@ -89,9 +89,10 @@ pub fn value_text(value: &toml::Value) -> String {
     }
 }
 
-/// Puts a value at a key; a key may name several of a list at once: `flow.NAME,NAME.workload.arrivals`.
+/// Sets the value of a key; a key may name several flows at once:
+/// `flow.NAME,NAME.workload.arrivals`.
 ///
-/// A table at a key that is no path and names no section has such keys itself: they change together.
+/// If the key is no path and names no section, the value is a table of keys, all set together.
 fn set(plan: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), PlanError> {
     if let toml::Value::Table(values) = value
         && !key.contains(['.', ','])
@@ -116,7 +117,7 @@ fn set_path(plan: &mut toml::Table, key: &str, value: &toml::Value) -> Result<()
     })
 }
 
-/// The section that a key names as a whole, `network` or `flow.NAME`, if it does.
+/// The section that a key names as a whole, `network` or `flow.NAME`; `None` for other keys.
 fn section<'a>(plan: &'a mut toml::Table, path: &str) -> Option<&'a mut toml::Table> {
     match (path.split_once('.'), plan) {
         (None, plan) => plan.get_mut(path)?.as_table_mut(),

@@ -1,4 +1,4 @@
-//! `[[target]]`: what rows of `lab compare` are to reach with the plan's own seeds.
+//! `[[target]]`: numbers that rows of `lab compare` have to reach with the plan's own seeds.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::{Lists, PlanError, Size};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Mean of the latency.
+    /// Mean of the latency, above the network's delay.
     Mean,
     /// The median of the latency.
     P50,
@@ -26,11 +26,11 @@ pub enum Quantity {
     P999,
     /// The longest latency.
     Max,
-    /// Bytes of the sender for each message.
+    /// Bytes that the sender transmits for each message.
     Bytes,
-    /// Packets of the sender for each message.
+    /// Packets that the sender transmits for each message.
     Packets,
-    /// Copies for each message that came after another one had.
+    /// Redundant arrivals for each message.
     Needless,
 }
 
@@ -61,23 +61,23 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Numbers that rows are to stay within. The numbers of the plan's own seeds count, rounded to the digits of the target: a
-/// target is for these seeds, as the table of a comparison is.
+/// Upper bounds of the numbers of rows. The numbers of the plan's own seeds count, rounded to the
+/// digits of the bound: a target is for these seeds, as the table of a comparison is.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// In which cells: keys of the sweep and their values. Each of them has to reach the target.
+    /// Cells that the target is for: keys of the sweep and their values. Each cell has to reach it.
     #[serde(rename = "where")]
     pub cells: Cells,
-    /// Values of the key that the sweep varies last: each number is the difference to the lowest of these rows.
+    /// Values of the sweep's last key: each number is the difference from the lowest of these rows.
     #[serde(default)]
     pub ahead_of: Vec<String>,
-    /// The numbers, at most.
+    /// Upper bound of each number.
     pub most: BTreeMap<Quantity, Stated>,
-    /// In how many cells a number is known to miss; those that are not named miss in none.
+    /// Number of cells in which a number is known to exceed its bound; 0 if not named.
     #[serde(default)]
     pub missed: BTreeMap<Quantity, usize>,
-    /// What was tried where a number misses, and what stands in the way.
+    /// For numbers that miss: what was tried, and what prevents success.
     #[serde(default)]
     pub tried: Option<String>,
 }
@@ -88,8 +88,8 @@ impl Target {
         matches(&self.cells, &cell.texts())
     }
 
-    /// Whether the verdict takes the cell's numbers: those of cells that have to reach the target, and those of the rows beside
-    /// them.
+    /// Whether the verdict needs the cell's numbers: the cell has to reach the target, or is a row
+    /// that others are compared with.
     pub fn takes(&self, cell: &Cell) -> bool {
         let mut texts = cell.texts();
         let Some((key, value)) = texts.pop() else { return self.asks(cell) };
@@ -98,7 +98,8 @@ impl Target {
         self.asks(cell) || (self.ahead_of.contains(&value) && matches(&others, &texts))
     }
 
-    /// Whether the plan varies what the target names, and in a size that the target is for has the values.
+    /// Checks that the plan varies the keys that the target names and, in the size that the target
+    /// is for, has their values.
     pub(super) fn check(&self, lists: &Lists, size: Option<Size>) -> Result<(), PlanError> {
         for (key, value) in &self.cells {
             let Some(values) = lists.get(key) else {

@@ -130,6 +130,16 @@ fn what_makes_no_sense_is_named_with_what_would() {
         ("[run]", "study = \"tank\"\n[run]", &["[network]", "tank", "[parameters]"]),
         ("duration = \"60s\"\n", "", &["run.duration"]),
         (
+            "duration = \"60s\"\n",
+            "duration = \"1000000h\"\n",
+            &["run.duration", "3600000000s", "366 days"],
+        ),
+        (
+            "duration = \"60s\"\n",
+            "duration = \"60s\"\ngrace = \"9000h\"\n",
+            &["run.grace", "366 days"],
+        ),
+        (
             "where = { \"flow.thin.policy\" = \"thin\" }",
             "where = {}\nover = \"x\"\nminus = { \"flow.thin.policy\" = \"thin\" }",
             &["minus", "over"],

@@ -10,7 +10,7 @@ use tcp::EcnMode;
 
 use super::receiver::ReceiverSection;
 use super::transport::TransportText;
-use super::{Files, HopsText, PathsSection, PlanError, Span, Text};
+use super::{AdviceSection, Files, HopsText, PathsSection, PlanError, Span, Text};
 use crate::flow::{FILLER, SourcePlan, TransferPlan, TransportOptions};
 use crate::peers::PeerChoice;
 use crate::policy_text::{PolicySection, TransportName};
@@ -30,6 +30,9 @@ pub struct FlowSection {
     /// Recovery of the sender.
     #[serde(default)]
     pub policy: PolicySection,
+    /// The advisor of the sender's recovery.
+    #[serde(default)]
+    pub advice: AdviceSection,
     /// Whether a transport of others is tuned, as far as its interface allows.
     #[serde(default)]
     pub tuned: bool,
@@ -38,16 +41,16 @@ pub struct FlowSection {
     pub receiver: ReceiverSection,
     /// Messages or transfers of each flow.
     pub workload: WorkloadSection,
-    /// When each begins, uniformly within the span.
+    /// Start of each flow, uniform within the span.
     #[serde(default)]
     pub start: Text<Span>,
-    /// From then until its first message may be due.
+    /// Time from the start until the first message may be due.
     #[serde(default = "default_set_up")]
     pub set_up: Text<Duration>,
-    /// Extra round-trip time of each, uniformly within the span.
+    /// Additional round-trip time of each flow, uniform within the span.
     #[serde(default)]
     pub extra_rtt: Text<Span>,
-    /// Which links of a chain they take.
+    /// Links of a chain that the flows take.
     #[serde(default)]
     pub hops: Option<Text<HopsText>>,
     /// Whether senders of TCP ask for explicit congestion notification (RFC 3168).
@@ -56,7 +59,7 @@ pub struct FlowSection {
     /// Largest TCP segment.
     #[serde(default)]
     pub mss: Option<u16>,
-    /// Bytes that the sender's buffer takes; the transport's default unless given.
+    /// Size of the send buffer; the transport's default unless given.
     #[serde(default)]
     pub send_buffer: Option<Text<ByteCount>>,
     /// Settings of SCTP with several paths.
@@ -84,14 +87,15 @@ pub struct WorkloadSection {
     /// Sizes of the messages.
     #[serde(default)]
     pub size: Option<Text<Sizes>>,
-    /// Number of messages of each flow, or the time in which they are due: `800 messages`, `20s`. Until the run ends
-    /// unless given.
+    /// Number of messages of each flow, or the time in which they are due: `800 messages`, `20s`.
+    /// Until the end of the run unless given.
     #[serde(default)]
     pub limit: Option<Text<Limit>>,
-    /// SCTP streams on which they take turns.
+    /// SCTP streams, used in turn.
     #[serde(default = "one_stream")]
     pub streams: u16,
-    /// Whether each message has a TCP connection of its own, at most this many at once; 0: no limit.
+    /// If given, each message has a separate TCP connection, at most this many at once; 0: no
+    /// limit.
     #[serde(default)]
     pub connections: Option<usize>,
     /// The recording to replay, once it is read.
@@ -100,7 +104,7 @@ pub struct WorkloadSection {
 }
 
 impl WorkloadSection {
-    /// When messages come, if by a rule.
+    /// The rule by which messages are due; none for a replay.
     pub fn drawn(&self) -> Option<Arrivals> {
         match &self.arrivals.0 {
             ArrivalsText::Drawn(arrivals) => Some(*arrivals),
@@ -122,7 +126,7 @@ fn one_stream() -> u16 {
 }
 
 impl FlowSection {
-    /// The links of a chain that they take.
+    /// Links of a chain that the flows take.
     pub(super) fn way(&self) -> Option<HopsText> {
         self.hops.map(|hops| hops.0)
     }
@@ -141,6 +145,12 @@ impl FlowSection {
         }
         if self.paths != PathsSection::default() && !self.transport.is(TransportName::Sctp) {
             return refuse("paths is for transport = \"sctp\" only".to_owned());
+        }
+        if self.advice.name().is_some() && self.workload.connections.is_some() {
+            return refuse(
+                "advice is for one association or connection, not for workload.connections"
+                    .to_owned(),
+            );
         }
         self.check_peers().or_else(refuse)?;
         let second = (Instant::ZERO, Instant::ZERO + Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! `transport` of a flow: one of ours, or one of others.
+//! `transport` of a flow: ours, or another implementation's.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer};
@@ -11,7 +11,7 @@ use crate::policy_text::TransportName;
 pub enum TransportText {
     /// SCTP or TCP of this project.
     Own(TransportName),
-    /// A registered transport of others.
+    /// Another implementation's registered transport.
     Peer(PeerName),
 }
 
@@ -27,7 +27,7 @@ impl<'de> Deserialize<'de> for TransportText {
 }
 
 impl TransportText {
-    /// Whether it is this one of ours.
+    /// Whether this is our transport of that name.
     pub fn is(self, name: TransportName) -> bool {
         self == TransportText::Own(name)
     }

@@ -9,6 +9,7 @@ use super::{
     CellPlan, Expectation, FigureSection, Files, FitSection, FlowSection, FlowsPlan, Lists,
     MeasureSection, NetworkSection, Subject, Target, Text,
 };
+use crate::advisor::Advisors;
 use crate::study;
 
 /// All sections and keys of a plan.
@@ -67,7 +68,7 @@ struct Run {
     grace: Option<Text<Duration>>,
 }
 
-/// Values of `[run]` that another size of the plan changes; put there before a cell is read.
+/// Values of another size that replace those of `[run]` before a cell is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read to be checked")]
@@ -153,6 +154,7 @@ impl Written {
             flows: core::mem::take(&mut self.flows),
             files: core::mem::take(&mut self.files),
             measure: self.measure.take().ok_or_else(|| missing("[measure]"))?,
+            advisors: Advisors::default(),
         })))
     }
 }

@@ -1,4 +1,4 @@
-//! Policies and networks as they are given to a replay.
+//! Text forms of a replay's policies and networks.
 
 use core::fmt;
 use core::str::FromStr;
@@ -11,7 +11,7 @@ use super::Conditions;
 use crate::plan::LinkSection;
 use crate::policy_text::TransportName;
 
-/// A preset of a transport: `lksctp`, or `tcp:thin` where both have one of the name.
+/// A preset of a transport: `lksctp`, or `tcp:thin` if both transports have one of that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyText {
     /// The transport, if given.
@@ -20,7 +20,7 @@ pub struct PolicyText {
 }
 
 impl PolicyText {
-    /// The transport; `usual` where both have such a preset and none is given.
+    /// The transport; `usual` if both have such a preset and none is given.
     pub fn transport(&self, usual: TransportName) -> TransportName {
         let has = |transport| has_preset(transport, &self.preset);
         self.transport.unwrap_or(match usual {
@@ -35,7 +35,7 @@ impl PolicyText {
         &self.preset
     }
 
-    /// A policy with its transport.
+    /// The policy with its transport made explicit.
     pub fn settled(&self, usual: TransportName) -> PolicyText {
         PolicyText { transport: Some(self.transport(usual)), preset: self.preset.clone() }
     }
@@ -72,7 +72,7 @@ impl FromStr for PolicyText {
     }
 }
 
-/// With its transport only where that is not clear.
+/// The transport is written only where it is ambiguous.
 impl fmt::Display for PolicyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_clear = |other| !has_preset(other, &self.preset);
@@ -95,8 +95,9 @@ fn no_file(name: &str) -> Result<String, String> {
     Err(format!("{name}: no files are read here"))
 }
 
-/// A link as a plan's `[network]` has it, on one line: `rtt=100ms loss=bursts 5% 4 forward.jitter=5ms`. A word that
-/// begins with no key belongs to the value before it.
+/// A link with the keys of a plan's `[network]`, on one line:
+/// `rtt=100ms loss=bursts 5% 4 forward.jitter=5ms`. A word that does not begin with a key belongs
+/// to the value before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkText {
     text: String,
@@ -104,8 +105,8 @@ pub struct NetworkText {
 }
 
 impl NetworkText {
-    /// The network of a capture. Delays beyond the least are skewed to the right: exponential ones, in the order of
-    /// the packets.
+    /// The network of a capture. Delays beyond the least are drawn from an exponential distribution
+    /// and do not reorder packets.
     pub fn measured(conditions: &Conditions) -> NetworkText {
         let Conditions { rtt, loss, jitter, .. } = conditions;
         let mut said = vec![(None, "rtt", rtt.to_string())];
@@ -141,7 +142,7 @@ fn key(word: &str) -> Option<(Option<&str>, &str, &str)> {
     (is_own && LinkSection::KEYS.contains(&name)).then_some((side, name, value))
 }
 
-/// A value as TOML would have it.
+/// A value in TOML.
 fn value(name: &str, text: &str, read: ReadText<'_>) -> Result<Value, String> {
     let string = |text: &str| Value::String(text.to_owned());
     Ok(match name {
@@ -156,7 +157,7 @@ fn value(name: &str, text: &str, read: ReadText<'_>) -> Result<Value, String> {
     })
 }
 
-/// Entries of a plan: those of a direction in a table of its own.
+/// Entries of a plan: those of a direction in a separate table.
 fn table(said: &[(Option<&str>, &str, String)], read: ReadText<'_>) -> Result<Table, String> {
     let mut keys = Table::new();
     for (side, name, text) in said {
@@ -174,7 +175,7 @@ fn table(said: &[(Option<&str>, &str, String)], read: ReadText<'_>) -> Result<Ta
 }
 
 impl NetworkText {
-    /// Reads a network; `read` returns the text of a file that it names: that of `profile`.
+    /// Reads a network; `read` returns the text of a file that `profile` names.
     ///
     /// # Errors
     /// The word that is no key of a link, or a value that cannot be read.

@@ -1,4 +1,4 @@
-//! Results of a replay, cell by cell, to stand beside the capture.
+//! Results of a replay, cell by cell, for comparison with the capture.
 
 use results::Series;
 
@@ -6,7 +6,7 @@ use crate::engine::Finished;
 use crate::plan::Plan;
 use crate::statistics;
 
-/// A mean over seeds, and how far its 95 % interval goes to either side.
+/// A mean over seeds with its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
     /// Mean over the seeds.
@@ -18,9 +18,9 @@ pub struct Interval {
 /// Numbers of the traffic under a policy over a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The policy, as it was given.
+    /// The policy, as written by the caller.
     pub policy: String,
-    /// The network, as it was given.
+    /// The network, as written by the caller.
     pub network: String,
     numbers: Vec<Series>,
 }
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// All that is finished of a replay's plan, network by network.
+/// The finished runs of a replay's plan, network by network.
 pub fn outcomes(plan: &Plan, finished: &Finished) -> Vec<Outcome> {
     let cells = plan.cells.iter().enumerate().map(|(place, (cell, _))| {
         let texts = cell.texts();

@@ -89,6 +89,27 @@ fn assert_alike_but(
 }
 
 #[test]
+fn a_recording_whose_clock_jumped_by_years_is_refused_with_what_would_be_right() {
+    let replayed = |seconds: &str| {
+        let text = format!("time_s,size\n0,100\n0.5,100\n{seconds},100\n");
+        let recording = Recording::parse(&text).unwrap();
+        let replay = Replay {
+            of: "a capture",
+            recording: &recording,
+            measured: None,
+            policies: &["linux".parse().unwrap()],
+            networks: &["rtt=50ms".parse().unwrap()],
+            delayed_ack: None,
+            seeds: 1,
+        };
+        replay.plan().map(drop).map_err(|error| error.to_string())
+    };
+    let refused = replayed("1200000000").unwrap_err();
+    assert!(refused.contains("clock of the capture") && refused.contains("--start"), "{refused}");
+    assert_eq!(replayed("30000000"), Ok(()), "most of a year");
+}
+
+#[test]
 fn a_capture_of_the_laboratory_gives_the_messages_that_were_sent() {
     for (number, flow) in ["sctp", "tcp"].into_iter().enumerate() {
         let [sender, _] = captured(PLAN, flow);

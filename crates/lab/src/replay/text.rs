@@ -1,4 +1,4 @@
-//! The plan of a replay, as text: it can be kept, changed and run like any other.
+//! The plan of a replay, as text that can be saved, changed and run like any other.
 
 use core::fmt::Write;
 
@@ -7,20 +7,27 @@ use recovery::policy::SCTP_DEFAULT;
 use toml::{Table, Value};
 
 use super::{FLOWS, NetworkText, PolicyText, Replay};
-use crate::plan::{Plan, PlanError, Size, file_entry};
+use crate::plan::{LONGEST, Plan, PlanError, Size, file_entry};
 use crate::policy_text::TransportName;
 
 /// Name of the recording among the plan's files.
 const FILE: &str = "recorded.csv";
-/// From the beginning to the first message.
+/// Time from the start to the first message.
 const SET_UP: Duration = Duration::from_secs(1);
 
 impl Replay<'_> {
     /// The plan.
     ///
     /// # Errors
-    /// What makes no sense together.
+    /// The settings that contradict each other.
     pub fn plan(&self) -> Result<Plan, PlanError> {
+        let span = self.recording.duration();
+        if span + SET_UP * 2 >= LONGEST {
+            return Err(PlanError::new(format!(
+                "the messages are {span} apart, and a run takes at most {LONGEST}: did the clock of the capture jump? \
+                 take a part without the jump (--start, --end)"
+            )));
+        }
         Plan::parse(&self.to_toml(), Size::Normal, None)
     }
 

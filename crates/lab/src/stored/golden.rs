@@ -7,9 +7,10 @@ use results::{Curve, Ladder, full_name};
 use crate::engine::Finished;
 use crate::plan::Plan;
 
-/// A line for each number, in the order of the plan: `flows: measure[labels] = value unit` under `# cell; seed`.
-/// Numbers have six significant digits. A curve is a line with its number of points, its last one and their
-/// mean; a picture one with its caption; a ladder one for each packet and note.
+/// A line for each number, in the order of the plan: `flows: measure[labels] = value unit` under
+/// `# cell; seed`. Numbers have six significant digits. A curve is one line with its number of
+/// points, its last point and their mean; a picture is one line with its caption; a ladder has a
+/// line for each packet and note.
 pub fn text(plan: &Plan, finished: &Finished) -> String {
     let mut text = String::new();
     for (job, results) in finished {
@@ -63,7 +64,7 @@ pub(super) fn side(number: u8) -> &'static str {
     if number == 0 { "sender" } else { "receiver" }
 }
 
-/// Six significant digits, without the zeros behind.
+/// Six significant digits, without trailing zeros.
 pub fn six_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();

@@ -1,4 +1,4 @@
-//! The manifest: everything that is needed to make the results again.
+//! The manifest: everything needed to reproduce the results.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::plan::{Key, Plan};
 pub struct Manifest {
     /// Version of the laboratory.
     pub version: String,
-    /// Commit it was built from, if known; with `-dirty` if the sources were not quite those.
+    /// Commit it was built from, if known; with `-dirty` if the sources had been changed.
     pub commit: Option<String>,
     /// Names the sources that it was built from; empty where that was not known yet.
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct Manifest {
     pub seed_offset: u64,
     /// Shard of the jobs.
     pub shard: String,
-    /// Runs that are finished, and those that there are in all shards.
+    /// Finished runs.
     pub finished: u64,
     /// Runs of all shards.
     pub jobs: u64,
@@ -42,9 +42,9 @@ pub struct Manifest {
     pub processors: Option<u64>,
     /// When it was finished, seconds after 1970, if known.
     pub time_s: Option<u64>,
-    /// How long this took on the wall, if known.
+    /// Elapsed real time in seconds, if known.
     pub wall_s: Option<f64>,
-    /// The command that did it, if known.
+    /// Command line that made the results, if known.
     #[serde(default)]
     pub command: Option<String>,
 }
@@ -62,7 +62,7 @@ pub struct Surroundings {
     pub processors: Option<u64>,
     /// Seconds after 1970.
     pub time_s: Option<u64>,
-    /// Time on the wall, in seconds.
+    /// Elapsed real time, in seconds.
     pub wall_s: Option<f64>,
     /// Command line that made the results, if known.
     pub command: Option<String>,
@@ -81,7 +81,7 @@ fn is_zero(offset: &u64) -> bool {
 }
 
 impl Manifest {
-    /// The manifest of a plan of which `finished` runs are done.
+    /// The manifest of a plan with this number of finished runs.
     pub fn new(plan: &Plan, shard: Shard, finished: u64, around: Surroundings) -> Manifest {
         Manifest {
             version: env!("CARGO_PKG_VERSION").to_owned(),

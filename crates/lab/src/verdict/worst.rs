@@ -10,14 +10,15 @@ use crate::plan::{Cells, Number, Plan, Worst, value_text};
 pub(super) struct Found {
     /// The numbers by seed.
     pub(super) values: BySeed,
-    /// The interval of that cell. All cells together lie within theirs with the usual confidence: each has a part of the doubt
-    /// (Bonferroni), so that the worst of many is not found wanting by chance alone.
+    /// The interval of that cell. The confidence holds for all cells together: each interval is
+    /// wider (Bonferroni correction), so that the worst of many cells does not fail by chance
+    /// alone.
     pub(super) interval: MeanInterval,
     /// Description of the cell, and the number of cells.
     pub(super) told: String,
 }
 
-/// Looks for it among the cells that are meant; none unless all of them have an interval.
+/// Finds the worst of the selected cells; `None` unless all of them have an interval.
 pub(super) fn find(
     plan: &Plan,
     finished: &Finished,
@@ -48,7 +49,7 @@ pub(super) fn find(
     found.into_iter().max_by(|one, other| reach(one).total_cmp(&reach(other)))
 }
 
-/// The cell that differs from another in these keys alone.
+/// The cell that differs from `cell` in these keys only.
 fn beside(cell: &[(String, String)], others: Option<&Cells>) -> Vec<(String, String)> {
     let text = |key: &String, own: &String| {
         others.and_then(|others| others.get(key)).map_or_else(|| own.clone(), value_text)

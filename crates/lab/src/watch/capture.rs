@@ -1,7 +1,7 @@
 //! A flow's packets as captures on both of its hosts would show them.
 //!
-//! Time zero of the run is 1 January 1970. A packet that the network loses says so in a comment where it left,
-//! and is missing where it should have arrived.
+//! Time zero of the run is 1 January 1970. A packet that the network loses has a comment in the
+//! sender's capture, and is missing in the receiver's.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -19,7 +19,8 @@ use crate::world::Ends;
 /// Numbers of the protocols in IP headers.
 const TCP: u8 = 6;
 const SCTP: u8 = 132;
-/// For experiments (RFC 3692): packets of others are written without the UDP header that they would have.
+/// Protocol number for experiments (RFC 3692): packets of other transports are written without
+/// their UDP header.
 const EXPERIMENT: u8 = 253;
 
 /// Writes the captures of a flow, or of flows that are alike, in pcapng: that of the senders and that of the
@@ -31,15 +32,15 @@ pub struct FlowCapture<W: Write> {
     failure: Option<io::Error>,
 }
 
-/// A capture on one host. It is written in order, each packet when its fate is known.
+/// A capture on one host, in order: each packet is written when its fate is known.
 struct Tap<W: Write> {
     file: PcapWriter<W>,
     interface: InterfaceId,
     protocol: u8,
     waiting: VecDeque<CapturedPacket>,
-    /// Packets before those that wait.
+    /// Packets already written.
     written: u64,
-    /// Which of all packets here has this number of the simulation and no known fate.
+    /// Packets whose fate is unknown: place in this capture, by number in the simulation.
     open: BTreeMap<u64, u64>,
 }
 
@@ -51,7 +52,7 @@ struct CapturedPacket {
 }
 
 impl<W: Write> FlowCapture<W> {
-    /// Of these flows of one transport, which have not begun.
+    /// A capture of these flows, all of one transport, which have not begun.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -64,10 +65,10 @@ impl<W: Write> FlowCapture<W> {
         Ok(FlowCapture { sides: sides.collect(), taps, failure: None })
     }
 
-    /// Writes what is still on its way, and hands all on.
+    /// Writes the packets that are still on their way, and flushes the files.
     ///
     /// # Errors
-    /// The first that a file met; it ends before it.
+    /// The first error of a file, whose capture ends before it.
     pub fn finish(&mut self) -> io::Result<()> {
         for tap in &mut self.taps {
             for seen in &mut tap.waiting {
@@ -164,7 +165,7 @@ impl<W: Write> Checker for FlowCapture<W> {
     }
 }
 
-/// The remark on a packet that does not arrive.
+/// The comment on a packet that does not arrive.
 fn word(cause: DropCause) -> &'static str {
     match cause {
         DropCause::Loss => "lost",

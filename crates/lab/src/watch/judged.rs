@@ -1,5 +1,5 @@
-//! `measure.trace`: the analysis of captures applied to flows, so that simulated traffic is judged as traffic
-//! captured on a real network is.
+//! `measure.trace`: applies the analysis of captures to flows, so that simulated traffic is
+//! measured like traffic captured on a real network.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use super::FlowCapture;
 use crate::plan::CellWorld;
 use crate::world::Ends;
 
-/// A file in memory, of which the writer keeps a handle.
+/// A file in memory, shared with its writer.
 #[derive(Clone, Debug, Default)]
 struct Memory(Rc<RefCell<Vec<u8>>>);
 
@@ -28,7 +28,7 @@ impl Write for Memory {
     }
 }
 
-/// A group of flows that is captured at all of its senders and at all of its receivers.
+/// A group of flows, captured at all senders and all receivers.
 pub struct Judged {
     /// Name of the group of flows.
     pub of: String,
@@ -37,7 +37,7 @@ pub struct Judged {
     files: [Memory; 2],
 }
 
-/// Begins to capture the groups with these names; to be called before the run.
+/// Captures the groups with these names; call it before the run.
 pub fn watch_traces<'a>(
     built: &mut CellWorld,
     groups: impl Iterator<Item = &'a str>,
@@ -57,7 +57,7 @@ pub fn watch_traces<'a>(
 }
 
 impl Judged {
-    /// The analysis of both captures, once the run is over.
+    /// The analysis of both captures; call it after the run.
     pub fn report(&self) -> Option<Report> {
         self.capture.borrow_mut().finish().ok()?;
         let [sender, receiver] = &self.files;

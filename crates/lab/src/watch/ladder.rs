@@ -1,4 +1,4 @@
-//! The ladder of a flow: its packets between two lines of life, and events at either side.
+//! The ladder of a flow: its packets between two lifelines, and events at either side.
 
 use core::ops::RangeInclusive;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use crate::flow::Protocol;
 use crate::measure::{Beginning, Delivery, LadderWish};
 use crate::world::Ends;
 
-/// Packets of a ladder at most: more cannot be read.
+/// Largest number of packets in a ladder: more would not be legible.
 pub const MOST_PACKETS: usize = 400;
 
 /// Sees the packets of a flow.
@@ -25,7 +25,7 @@ pub struct LadderWatch {
     teller: Teller,
     span: Duration,
     begin: Option<Instant>,
-    /// By the number of the packet. Before the beginning is known, those that it may yet include.
+    /// Packets by number; until the beginning is known, those that may have to be shown.
     trips: VecDeque<Trip>,
 }
 
@@ -47,7 +47,7 @@ enum Fate {
 }
 
 impl LadderWatch {
-    /// Of this flow, which has not begun.
+    /// A watch of this flow, which has not begun.
     pub fn new(ends: &Ends, wish: LadderWish) -> LadderWatch {
         let protocol = ends.log.borrow().protocol();
         LadderWatch {
@@ -62,7 +62,7 @@ impl LadderWatch {
         }
     }
 
-    /// Whether a packet that leaves now is shown, as far as is known by then.
+    /// Whether a packet that leaves now is shown, as far as is known now.
     fn shows(&self, now: Instant) -> bool {
         match self.begin {
             Some(begin) => {
@@ -131,7 +131,7 @@ impl LadderWatch {
     }
 }
 
-/// The label of a step of recovery.
+/// The label of an event of recovery.
 fn label(event: &Event, protocol: Protocol) -> Option<String> {
     Some(match event {
         Event::Timeout { linear, .. } => {
@@ -145,7 +145,7 @@ fn label(event: &Event, protocol: Protocol) -> Option<String> {
     })
 }
 
-/// When messages that were sent again, or waited for one that was, reached the application.
+/// Notes when messages reached the application that were retransmitted, or waited for one that was.
 fn delivered<'a>(
     all: impl Iterator<Item = &'a Delivery>,
     within: RangeInclusive<Instant>,

@@ -55,7 +55,7 @@ impl Teller {
         })
     }
 
-    /// A packet of others shows its messages and nothing else.
+    /// Describes a packet of another transport: its messages only.
     fn tell_marked(&mut self, packet: &Bytes) -> Option<(Role, String)> {
         let mut messages = Vec::new();
         let found = &mut |span: Span| messages.push(span.start);
@@ -102,7 +102,7 @@ impl Teller {
         Some((Role::Ack, format!("ACK {}{sack}{}", byte(segment.ack.0), blocks.join(", "))))
     }
 
-    /// Of a packet of the sender with units from `first` to before `end`.
+    /// The role of a packet of the sender with the units `first..end`.
     fn role(&mut self, first: u64, end: u64) -> Role {
         let role = match (first < self.sent_to, end <= self.sent_to) {
             (_, true) => Role::Again,

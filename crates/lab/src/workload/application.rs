@@ -1,4 +1,4 @@
-//! Applications of the papers' tables of thin streams: when they send, and how much.
+//! Applications in the papers' tables of thin streams: times and sizes of their packets.
 
 use core::str::FromStr;
 
@@ -17,7 +17,7 @@ pub struct ApplicationRow {
     pub name: &'static str,
     /// Name in the papers.
     pub title: &'static str,
-    /// Whether the numbers stand in a paper as we have it. What is from memory alone is never shown as a
+    /// Whether the numbers were checked against the paper. Those that were not are never shown as a
     /// paper's.
     pub verified: bool,
     /// Payload, bytes: mean, smallest, largest.
@@ -40,7 +40,7 @@ const fn row(
     ApplicationRow { name, title, verified, payload, interval_ms, rates }
 }
 
-/// The rows: first those that a paper has, then those that are remembered only.
+/// The rows: first those checked against a paper, then the others.
 pub const APPLICATIONS: [ApplicationRow; 16] = [
     row(
         "anarchy-online",

@@ -1,4 +1,4 @@
-//! Media: streams that are played while they come, and images that come side by side.
+//! Media: streams that are played while they arrive, and images that load in parallel.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use base::{ByteCount, Rate};
 
 use super::Arrivals;
 
-/// Images that are fetched at once, all of one size.
+/// Images that are fetched at the same time, all of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Images {
     /// Number of messages.
@@ -20,13 +20,13 @@ impl Images {
         self.count == 0 || self.bytes == 0
     }
 
-    /// Parts of `part` bytes that all of them together have.
+    /// Number of parts of `part` bytes in all images.
     pub(super) fn parts(&self, part: u64) -> u64 {
         u64::from(self.count).saturating_mul(self.bytes.div_ceil(part.max(1)))
     }
 
-    /// Bytes of part number `index`; the first parts of all come before the second ones, the last ones are what is
-    /// left.
+    /// Bytes of part number `index`: the first parts of all images come before the second ones, and
+    /// the last part of an image has the remainder.
     pub(super) fn part(&self, index: u64, part: u64) -> usize {
         let before = index / u64::from(self.count.max(1));
         self.bytes.saturating_sub(before.saturating_mul(part)).min(part) as usize
@@ -39,7 +39,7 @@ impl fmt::Display for Images {
     }
 }
 
-/// Arrivals of media; none if the text begins otherwise, none within if it makes no sense.
+/// Arrivals of media; `None` if the text begins otherwise, `Some(None)` if it is invalid.
 pub(super) fn parse(text: &str) -> Option<Option<Arrivals>> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let rate = |text: &str| text.parse::<Rate>().ok();

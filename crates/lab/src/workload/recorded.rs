@@ -1,4 +1,4 @@
-//! Messages that were recorded: when an application sent something, and how much, from a capture or a table.
+//! Recorded messages: times and sizes from a capture or a table.
 
 use core::fmt::{self, Write};
 use core::str::FromStr;
@@ -7,7 +7,7 @@ use base::{ByteCount, Duration, Instant, ParseQuantityError};
 
 use super::{Arrivals, DueMessage, FORM};
 
-/// Messages of a recording at most.
+/// Largest number of messages in a recording.
 pub const MOST_MESSAGES: usize = 1_000_000;
 
 /// Messages of applications, stream by stream.
@@ -21,7 +21,7 @@ pub struct Recording {
 pub struct RecordedStream {
     /// Name of the stream; empty where there is only one.
     pub name: String,
-    /// Times and sizes, in order; times of all streams count from the same moment.
+    /// Times and sizes, in order; times of all streams count from the same instant.
     pub messages: Vec<(Duration, usize)>,
 }
 
@@ -35,7 +35,7 @@ impl RecordingError {
         RecordingError(what.into())
     }
 
-    /// There are only streams with these names.
+    /// The error of an unknown stream, with the known ones.
     pub(crate) fn no_stream(name: &str, known: &[&str]) -> RecordingError {
         const SHOWN: usize = 10;
         RecordingError(match known {
@@ -52,7 +52,7 @@ impl RecordingError {
 }
 
 impl Recording {
-    /// Of these streams; those without messages are left out.
+    /// A recording of these streams; streams without messages are left out.
     ///
     /// # Errors
     /// When there is no message at all, there are more than [`MOST_MESSAGES`], or one is empty.
@@ -104,7 +104,8 @@ impl Recording {
         Recording::new(streams)
     }
 
-    /// As [`Recording::parse`] reads it; times count from the first message.
+    /// The recording in the form that [`Recording::parse`] reads; times count from the first
+    /// message.
     pub fn to_csv(&self) -> String {
         let has_names = self.streams.iter().any(|stream| !stream.name.is_empty());
         let begin = self.begin();
@@ -128,12 +129,12 @@ impl Recording {
         &self.streams
     }
 
-    /// Messages in all.
+    /// Number of messages.
     pub fn count(&self) -> usize {
         self.streams.iter().map(|stream| stream.messages.len()).sum()
     }
 
-    /// From the first message of all to the last.
+    /// Time from the first message of all streams to the last.
     pub fn duration(&self) -> Duration {
         let last = self.all().map(|(at, _)| at).max().unwrap_or_default();
         last.saturating_sub(self.begin())
@@ -147,9 +148,9 @@ impl Recording {
         self.all().map(|(at, _)| at).min().unwrap_or_default()
     }
 
-    /// What flow number `flow` sends from `begin` on, until `end`: the stream of that name, whose first message is
-    /// due at `begin`; without a name, flow by flow the streams in turn, of which the earliest begins then. What is
-    /// longer than `longest` goes in parts.
+    /// The messages that flow number `flow` sends from `begin` until `end`: the named stream, whose
+    /// first message is due at `begin`; without a name, each flow takes one of the streams in turn,
+    /// and the earliest stream begins at `begin`. Messages longer than `longest` are sent in parts.
     ///
     /// # Errors
     /// When there is no such stream.
@@ -254,12 +255,12 @@ fn parse_message(columns: &[Column], line: &str) -> Result<(String, (Duration, u
 pub struct ReplayText {
     /// The file: a capture, or a table as [`Recording::parse`] reads it.
     pub file: String,
-    /// One of its streams; without it, all of them, one after the other for each flow.
+    /// One of its streams; without it, each flow takes one of the streams in turn.
     pub stream: Option<String>,
 }
 
 impl ReplayText {
-    /// None if the text is about something else, none within if it makes no sense.
+    /// `None` if the text begins otherwise, `Some(None)` if it is invalid.
     fn parse(text: &str) -> Option<Option<ReplayText>> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let replay = |file: &str, stream: Option<&str>| {
@@ -281,12 +282,12 @@ impl fmt::Display for ReplayText {
     }
 }
 
-/// When messages come, as people write it: by a rule, or as they were recorded.
+/// Text form of arrivals: by a rule, or as recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrivalsText {
     /// Drawn by a rule.
     Drawn(Arrivals),
-    /// As they were recorded, and with the sizes that they had.
+    /// Recorded times and sizes.
     Replay(ReplayText),
 }
 

@@ -12,7 +12,7 @@ use super::fit::Fit;
 pub enum Sizes {
     /// All messages have this size.
     Constant(usize),
-    /// Heavy-tailed (Pareto), cut at `most`: all beyond are of that size. The shape is the one that gives the mean.
+    /// Heavy-tailed (Pareto), clipped to `most`. The shape is the one that gives the mean.
     Pareto {
         /// Least size, bytes.
         least: u64,
@@ -32,7 +32,7 @@ impl From<usize> for Sizes {
 }
 
 impl Sizes {
-    /// The largest that may come.
+    /// The largest size that can occur.
     pub fn largest(&self) -> u64 {
         match self {
             Sizes::Constant(size) => *size as u64,
@@ -41,7 +41,7 @@ impl Sizes {
         }
     }
 
-    /// The least number of bytes that a message may have.
+    /// The smallest size that can occur.
     pub fn smallest(&self) -> u64 {
         match self {
             Sizes::Constant(size) => *size as u64,
@@ -97,7 +97,8 @@ fn shape(least: f64, mean: f64, most: f64) -> f64 {
     libm::sqrt(low * high)
 }
 
-/// Mean of what is `least` at least and falls off with this shape, cut at `most`: the integral of the tail.
+/// Mean of a Pareto distribution from `least` on with this shape, clipped to `most`: the integral
+/// of the tail.
 fn cut_mean(least: f64, shape: f64, most: f64) -> f64 {
     let excess = shape - 1.0;
     let ratio = least / most;
@@ -107,7 +108,7 @@ fn cut_mean(least: f64, shape: f64, most: f64) -> f64 {
     least * (1.0 + (1.0 - libm::pow(ratio, excess)) / excess)
 }
 
-/// A size, `pareto LEAST MEAN MOST`, or the name of an application.
+/// Reads a size, `pareto LEAST MEAN MOST`, or the name of an application.
 impl FromStr for Sizes {
     type Err = ParseQuantityError;
 

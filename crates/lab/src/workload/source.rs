@@ -6,12 +6,12 @@ use base::Instant;
 
 use super::{DueMessage, Workload};
 
-/// Messages that are drawn as a plan says, or listed.
+/// Messages drawn from a plan's workload, or listed.
 #[derive(Clone, Debug)]
 pub enum MessageSource {
     /// Messages drawn from a random stream.
     Drawn(Box<Workload>),
-    /// Listed, in order of when they are due.
+    /// A list, in the order in which the messages are due.
     Listed {
         /// The whole list.
         all: Arc<[DueMessage]>,

@@ -1,4 +1,4 @@
-//! Independent losses that strike the same first transmissions whatever the policy.
+//! Independent losses that hit the same first transmissions whatever the policy.
 
 use base::{Instant, Probability};
 use bytes::Bytes;
@@ -9,8 +9,8 @@ use super::flow_of;
 use crate::fate::FlowFate;
 use crate::flow::{FIRST, Protocol, for_each_span};
 
-/// Decides for a link which packets are lost. Of packets with new data, seed, flow and place of the data in the
-/// flow decide; of the others a random stream of the flow's own.
+/// Decides which packets a link loses: for packets with new data by seed, flow and position of the
+/// data in the flow; for others by a random stream of the flow.
 #[derive(Clone, Debug)]
 pub struct PairedLoss {
     probability: Probability,
@@ -19,7 +19,7 @@ pub struct PairedLoss {
     from: Instant,
     forward: bool,
     protocols: Vec<Protocol>,
-    /// Made when a flow's first packet comes.
+    /// Losses of each flow, created with its first packet.
     flows: Vec<Option<FlowLosses>>,
 }
 
@@ -32,7 +32,7 @@ pub struct FlowLosses {
     next: u64,
 }
 
-/// Seed of the losses on path number `path`, from 0, of a run with this seed: what [`FlowFate`] of a flow takes.
+/// Seed, for [`FlowFate`], of the losses on path number `path`, from 0, of a run with this seed.
 pub fn path_seed(seed: u64, path: u32) -> u64 {
     crate::hash::mix_all(&[seed, u64::from(path)])
 }
@@ -51,7 +51,7 @@ impl PairedLoss {
         PairedLoss { probability, seed, from, forward, protocols, flows }
     }
 
-    /// The losses as a link asks for them.
+    /// The losses as a link's oracle.
     pub fn into_oracle(mut self) -> LossOracle<Packet> {
         Box::new(move |now, packet| now >= self.from && self.is_lost(packet))
     }
@@ -79,8 +79,8 @@ impl FlowLosses {
         FlowLosses { fate, forward, next: 0 }
     }
 
-    /// Whether the next packet is lost: of a flow of this protocol, whose first unit has this number on the wire. The
-    /// last `tail` bytes of the packet need not be there.
+    /// Whether the next packet of a flow is lost, which has this protocol and this number of its
+    /// first unit on the wire. The packet's last bytes are in `tail`.
     pub fn is_lost(&mut self, numbers: (Protocol, u32), packet: &Bytes, tail: &Bytes) -> bool {
         if !self.forward {
             return self.fate.is_lost([]);

@@ -49,6 +49,7 @@ fn greedy(ecn: bool) -> FlowConfig {
         group: Rc::new(RefCell::new(group)),
         extra_rtt: Duration::ZERO,
         hint: None,
+        advice: None,
     }
 }
 

@@ -1,27 +1,26 @@
-//! What a link must know of a packet besides its size.
+//! Properties of packets that a link uses, in addition to their size.
 
 use base::{Ecn, HashKey};
 
-/// A packet that a link carries. Without more said, it cannot bear marks.
+/// A packet that a link carries. By default it is not ECN-capable.
 pub trait Carried {
     /// Whether its sender understands marks (RFC 3168: ECT(0), ECT(1) or already CE).
     fn is_ecn_capable(&self) -> bool {
         false
     }
 
-    /// A queue marks it instead of dropping it (RFC 3168: congestion experienced). Asked only of one that
-    /// can bear it.
+    /// Marks the packet (RFC 3168: congestion experienced). Called only if it is ECN-capable.
     fn mark_congestion(&mut self) {}
 
-    /// A hash under this key of what packets of one flow have in common, such as addresses and ports. Without more said,
-    /// all packets are of one flow.
+    /// A keyed hash of the properties that packets of one flow share, such as addresses and ports.
+    /// By default all packets belong to one flow.
     fn flow(&self, key: &HashKey) -> u64 {
         let _ = key;
         0
     }
 }
 
-/// A codepoint by itself, for packets that hold one.
+/// A codepoint alone, for packets that contain one.
 impl Carried for Ecn {
     fn is_ecn_capable(&self) -> bool {
         *self != Ecn::NotEct

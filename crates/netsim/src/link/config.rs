@@ -1,4 +1,4 @@
-//! What a link is like, as plain data.
+//! Configuration of a link, as plain data.
 
 use core::ops::Range;
 use core::str::FromStr;
@@ -10,20 +10,20 @@ use super::{
     RateChange, Recording,
 };
 
-/// What a link is like. The default is perfect: no delay, no limit, no loss.
+/// Configuration of a link. The default is perfect: no delay, no limit, no loss.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct LinkConfig {
     /// Propagation: from the end of serialisation at the sender to arrival.
     pub delay: Duration,
-    /// What varies the delay from packet to packet.
+    /// Variation of the delay from packet to packet.
     pub jitter: Jitter,
-    /// Serialisation rate; none serialises in no time.
+    /// Serialisation rate; none: packets take no time.
     pub rate: Option<Rate>,
-    /// What serialisation adds to each packet.
+    /// Bits that serialisation adds to each packet.
     pub framing: Framing,
-    /// How much may wait for serialisation; without rate nothing ever waits.
+    /// Limit of the queue for serialisation; without rate no packet ever waits.
     pub queue: QueueLimit,
-    /// Which packets the queue drops or marks besides.
+    /// Which packets the queue drops or marks in addition.
     pub discipline: Discipline,
     /// Queue of cross traffic behind it.
     pub cross: Option<CrossTraffic>,

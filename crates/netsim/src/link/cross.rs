@@ -35,7 +35,7 @@ impl CrossTraffic {
         busy && self.burst >= Duration::from_micros(1)
     }
 
-    /// Mean of what a packet finds if it finds anything.
+    /// Mean backlog that a packet finds if there is any.
     fn mean_backlog(&self) -> Duration {
         let scale = 1.0 / (1.0 - self.load.as_f64());
         Duration::from_nanos((self.burst.as_nanos() as f64 * scale) as u64)

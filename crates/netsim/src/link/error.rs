@@ -1,4 +1,4 @@
-//! What is wrong with the configuration of a link.
+//! Errors of a link's configuration.
 
 use core::fmt;
 use core::ops::Range;

@@ -1,12 +1,13 @@
-//! What a link layer adds to a packet before it is serialised.
+//! Overhead of a link layer on serialisation.
 
 use core::fmt;
 use core::str::FromStr;
 
 use base::ParseQuantityError;
 
-/// What a link layer adds to each packet, and how many bit times an octet takes. It makes serialisation and
-/// queues in bytes longer; a link's MTU and its statistics are still those of the packets.
+/// Octets that a link layer adds to each packet, and bit times that an octet takes. It makes
+/// serialisation and queues in bytes longer; a link's MTU and its statistics are still those of the
+/// packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     /// Octets for each packet.

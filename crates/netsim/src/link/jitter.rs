@@ -26,7 +26,7 @@ pub enum Jitter {
     },
     /// Delay plus an exponentially distributed time: a skew to the right, as queues make it.
     Exponential {
-        /// Mean of what is added.
+        /// Mean of the added delay.
         mean: Duration,
     },
     /// Delay plus a Pareto-distributed time (Lomax form): rare but very long ones.

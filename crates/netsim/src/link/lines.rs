@@ -32,7 +32,7 @@ pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(plain).filter(|(_, line)| !line.is_empty())
 }
 
-/// The value that `text` stands for, or the reason why it stands for none.
+/// The value of `text`, or why it has none.
 pub(super) fn parse<T: core::str::FromStr>(text: &str) -> Result<T, String>
 where
     T::Err: fmt::Display,

@@ -78,12 +78,12 @@ pub struct TimedGilbert {
     /// How likely a packet is lost in the bad state.
     pub loss_in_bad: Probability,
     /// Links with the same seed and process are bad at the same times, such as both directions of a
-    /// radio link; none gives the link a process of its own.
+    /// radio link; none gives the link a separate process.
     pub process: Option<u64>,
 }
 
 impl TimedGilbert {
-    /// Everything is lost for `mean_bad` at a time, nothing for `mean_good` between.
+    /// All packets are lost for `mean_bad` on average, none for `mean_good` in between.
     pub const fn new(mean_good: Duration, mean_bad: Duration) -> TimedGilbert {
         TimedGilbert {
             mean_good,
@@ -159,12 +159,12 @@ impl LossModel {
     }
 }
 
-/// The loss model of a link and those that its profile puts in its place.
+/// The loss model of a link and its replacements from the profile.
 #[derive(Debug)]
 pub(super) struct LossSchedule {
     random: LazyStream,
     current: LossProcess,
-    /// Latest first.
+    /// Coming models, the latest first.
     coming: Vec<(Instant, LossProcess)>,
 }
 
@@ -203,7 +203,7 @@ enum LossProcess {
         is_bad: Option<bool>,
     },
     TimedGilbert(Box<TimedState>),
-    /// In order, and how many are past.
+    /// Packet numbers in order, and how many of them have passed.
     List {
         numbers: Vec<u64>,
         past: usize,
@@ -264,17 +264,17 @@ impl LossProcess {
 
 /// Cycles of good and bad after which the states are drawn afresh.
 ///
-/// So the state at any time is found without walking there from the beginning, and two links that
-/// are asked at different times still agree. It cuts one stay short in a thousand cycles.
+/// The state at any time is therefore computed without starting from the beginning, and two links
+/// that are queried at different times agree. This shortens one stay in a thousand cycles.
 const CYCLES_PER_EPOCH: u64 = 1_000;
 
-/// Where a [`TimedGilbert`] stands.
+/// State of a [`TimedGilbert`].
 #[derive(Debug)]
 struct TimedState {
     model: TimedGilbert,
     seed: u64,
     process: u64,
-    /// The epoch that `random` belongs to; none before the first question.
+    /// The epoch that `random` belongs to; none before the first query.
     epoch: Option<u64>,
     random: RandomStream,
     is_bad: bool,

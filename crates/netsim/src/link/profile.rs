@@ -5,10 +5,11 @@ use base::{Duration, Instant, Rate};
 use super::lines::{ParseLinesError, numbered, parse};
 use super::{Jitter, LossModel};
 
-/// A change of a link's conditions at a point in time; what it does not name stays.
+/// A change of a link's conditions at a point in time; conditions that it does not name stay.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ProfileStep {
-    /// When it takes effect, for packets whose serialisation begins (rate) or ends (the rest) then or later.
+    /// When it takes effect: the rate for packets whose serialisation begins then or later, the
+    /// others for packets whose serialisation ends then or later.
     pub at: Instant,
     /// New one-way delay; none keeps the present one.
     pub delay: Option<Duration>,
@@ -16,14 +17,14 @@ pub struct ProfileStep {
     pub jitter: Option<Jitter>,
     /// New rate.
     pub rate: RateChange,
-    /// New loss model, which starts afresh; packets of a list still count from the link's first.
+    /// New loss model, in its initial state; lists still count packets from the link's first.
     pub loss: Option<LossModel>,
 }
 
-/// What a profile step does to the rate.
+/// Effect of a profile step on the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RateChange {
-    /// Nothing.
+    /// No change.
     #[default]
     Keep,
     /// Packets serialise in no time from now on.
@@ -40,7 +41,7 @@ pub(super) struct Condition {
     pub(super) rate: Option<Rate>,
 }
 
-/// Delay, jitter and rate over time, the changes added up.
+/// Delay, jitter and rate over time, with all changes applied.
 #[derive(Debug)]
 pub(super) struct Conditions {
     initial: Condition,
@@ -130,7 +131,7 @@ pub fn parse_profile(text: &str) -> Result<Vec<ProfileStep>, ParseLinesError> {
     Ok(steps)
 }
 
-/// What a value changes.
+/// The condition that a value changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Time,

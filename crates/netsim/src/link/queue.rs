@@ -1,4 +1,4 @@
-//! What waits for the serialiser, and what becomes of it there.
+//! Queues in front of the serialiser, and their disciplines.
 
 mod codel;
 mod fq_codel;
@@ -28,8 +28,8 @@ pub use red::{Red, RedUnit};
 pub(super) use serialiser::Serialiser;
 pub use text::{QueueLength, QueueText};
 
-/// How much may wait for serialisation; the packet being serialised does not count. None is no
-/// limit: set one wherever the senders are not trusted.
+/// Limit of the queue for serialisation, without the packet being serialised. None means no limit:
+/// set one if the senders are not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct QueueLimit {
     /// Limit in packets; none for no limit.
@@ -49,27 +49,27 @@ impl QueueLimit {
         QueueLimit { packets: None, bytes: Some(bytes) }
     }
 
-    /// Whether a packet of `size` bytes may join what waits.
+    /// Whether a packet of `size` bytes may join the waiting packets.
     fn admits(self, waiting: Traffic, size: u64) -> bool {
         self.packets.is_none_or(|limit| waiting.packets < limit as u64)
             && self.bytes.is_none_or(|limit| waiting.bytes.saturating_add(size) <= limit)
     }
 }
 
-/// Which packets a queue drops or marks besides those that it has no room for, and which is next: the first that came,
-/// but with [`Discipline::FqCodel`].
+/// Which packets a queue drops or marks, in addition to those for which it has no room. The order
+/// is first come, first served, except with [`Discipline::FqCodel`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Discipline {
-    /// None.
+    /// No packets.
     #[default]
     DropTail,
-    /// Random early detection, when they come.
+    /// Random early detection, on arrival.
     Red(Red),
-    /// Controlled delay, when their turn comes.
+    /// Controlled delay, at their turn.
     Codel(Codel),
     /// A queue for each flow, each under controlled delay.
     FqCodel(FqCodel),
-    /// By the wait and its change, when they come.
+    /// By the wait and its change, on arrival.
     Pie(Pie),
 }
 
@@ -85,7 +85,7 @@ impl Discipline {
         }
     }
 
-    /// Whether its numbers do not contradict each other.
+    /// Whether its parameters are consistent.
     pub(super) fn is_possible(&self) -> bool {
         match self {
             Discipline::DropTail => true,
@@ -97,7 +97,7 @@ impl Discipline {
     }
 }
 
-/// What drops or marks packets early, as they come.
+/// Disciplines that drop or mark packets on arrival.
 #[derive(Debug)]
 pub(super) enum Early {
     Red(RedState),
@@ -113,7 +113,7 @@ impl Early {
     }
 }
 
-/// A queue in which the fate of a packet is known only when its turn comes.
+/// A queue that decides on a packet at its turn.
 #[derive(Debug)]
 pub(super) enum TurnQueue<P> {
     Codel(CodelQueue<P>),
@@ -125,13 +125,13 @@ impl<P> TurnQueue<P> {
         TurnQueue::Codel(CodelQueue::new(config, limit))
     }
 
-    /// Flows are hashed under `key`.
+    /// A queue under FQ-CoDel that hashes flows under `key`.
     pub(super) fn fq_codel(config: FqCodel, limit: QueueLimit, key: HashKey) -> TurnQueue<P> {
         TurnQueue::Fq(FqQueue::new(config, limit, key))
     }
 
-    /// A packet comes, before which all turns were taken; given back if there is no room for it. `flow` hashes it, and
-    /// `dropped` gets others that make room for it.
+    /// Adds an arriving packet, after all due turns; returns it if there is no room. `flow` hashes
+    /// it, and `dropped` gets other packets that make room for it.
     pub(super) fn push(
         &mut self,
         packet: Waiting<P>,
@@ -164,8 +164,8 @@ impl<P> TurnQueue<P> {
         }
     }
 
-    /// Takes the packets whose turn comes by `now` one by one, and those that are dropped in their place; `markable`
-    /// tells whether a packet can bear a mark.
+    /// Returns the packets whose turn comes by `now` one by one, and those that are dropped
+    /// instead; `markable` says whether a packet is ECN-capable.
     pub(super) fn pop(
         &mut self,
         now: Instant,
@@ -180,7 +180,7 @@ impl<P> TurnQueue<P> {
     }
 }
 
-/// What becomes of a packet that comes to a [`TailQueue`].
+/// Result of a packet's arrival at a [`TailQueue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// The packet has been serialised at `departure`.
@@ -189,8 +189,8 @@ pub(super) enum Arrival {
     Refused,
 }
 
-/// First come, first served, and what is dropped is dropped as it comes; since nothing overtakes, each
-/// packet's turn is known then, too.
+/// A first-come, first-served queue that drops on arrival; since no packet overtakes, each packet's
+/// turn is known on arrival, too.
 #[derive(Debug)]
 pub(super) struct TailQueue {
     limit: QueueLimit,
@@ -207,7 +207,8 @@ impl TailQueue {
         TailQueue { limit, early, turns: VecDeque::new(), bytes: 0, busy_until: Instant::ZERO }
     }
 
-    /// A packet comes at `now`, which may be marked instead of being dropped early.
+    /// Processes a packet that arrives at `now`, which may be marked instead of being dropped
+    /// early.
     pub(super) fn admit(
         &mut self,
         now: Instant,
@@ -261,7 +262,7 @@ impl TailQueue {
         }
     }
 
-    /// What waits at `now`.
+    /// Packets that wait at `now`.
     pub(super) fn waiting(&mut self, now: Instant) -> Traffic {
         self.forget_started(now);
         self.waiting_now()

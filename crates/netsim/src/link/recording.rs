@@ -24,14 +24,15 @@ pub use text::RecordingText;
 pub struct Recording {
     /// When packets may leave, instead of a rate.
     pub opportunities: Option<Arc<Opportunities>>,
-    /// One-way delays, which are added to the link's own.
+    /// One-way delays, in addition to the link's own.
     pub delays: Option<Arc<DelaySeries>>,
-    /// Losses besides those of the link's loss model.
+    /// Losses in addition to those of the link's loss model.
     pub losses: Option<Arc<LossSeries>>,
-    /// Whether delays between two recorded ones lie on the line between them; if not, each holds until the next.
+    /// Whether delays are interpolated linearly between recorded ones; otherwise each holds until
+    /// the next.
     pub interpolated: bool,
-    /// Whether it begins at a place that the seed chooses. Links 2n and 2n + 1, the two directions of a path, begin at
-    /// the same share of their recordings.
+    /// Whether it begins at a position that the seed determines. Links 2n and 2n + 1, the two
+    /// directions of a path, begin at the same share of their recordings.
     pub shifted: bool,
 }
 
@@ -41,7 +42,7 @@ impl Recording {
         self.opportunities.is_none() && self.delays.is_none() && self.losses.is_none()
     }
 
-    /// Both at once; the settings of `self` hold.
+    /// Combines two recordings; the settings of `self` apply.
     ///
     /// # Errors
     /// When both have opportunities, delays or losses.
@@ -65,20 +66,20 @@ impl Recording {
         self.delays.as_ref().map_or(Duration::ZERO, |delays| delays.least())
     }
 
-    /// The share of it that link `index` skips at first.
+    /// The share of the recording that link `index` skips at first.
     fn skipped(&self, seed: u64, index: u64) -> f64 {
         let draw = || RandomStream::new(seed, Purpose("link recording", index >> 1)).unit_f64();
         if self.shifted { draw() } else { 0.0 }
     }
 
-    /// The opportunities as link `index` takes them.
+    /// The opportunities of link `index`.
     pub(super) fn line(&self, seed: u64, index: u64) -> Option<NextOpportunity> {
         let skipped = self.skipped(seed, index);
         let recorded = self.opportunities.as_ref()?;
         Some(NextOpportunity::new(Arc::clone(recorded), skipped))
     }
 
-    /// Delays and losses as link `index` plays them; none if it has neither.
+    /// Delays and losses of link `index`; none if the recording has neither.
     pub(super) fn playback(&self, seed: u64, index: u64) -> Option<Playback> {
         let is_used = self.delays.is_some() || self.losses.is_some();
         is_used.then(|| Playback { recording: self.clone(), skipped: self.skipped(seed, index) })
@@ -94,7 +95,7 @@ pub(super) struct Playback {
 }
 
 impl Playback {
-    /// The delay of a packet that leaves at `at`, besides the link's own.
+    /// The delay of a packet that leaves at `at`, in addition to the link's own.
     pub(super) fn delay(&self, at: Instant) -> Duration {
         let Recording { delays, interpolated, .. } = &self.recording;
         delays.as_ref().map_or(Duration::ZERO, |delays| {

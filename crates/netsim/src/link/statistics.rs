@@ -29,9 +29,9 @@ pub enum DropCause {
     Blackout,
     /// The packet was larger than the link's MTU and not to be fragmented.
     TooLarge,
-    /// The simulation knows no route from its source to its destination; no link says this.
+    /// The simulation has no route from its source to its destination; links never report this.
     NoRoute,
-    /// No host has the destination's address; no link says this.
+    /// No host has the destination's address; links never report this.
     NoHost,
 }
 

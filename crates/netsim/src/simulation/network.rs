@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use crate::link::{Link, LinkConfigError};
 use crate::packet::{AddressedDatagram, HostId, LinkId, Packet, Receiver};
 
-/// What a datagram's headers cost on the wire.
+/// Size of a datagram's headers on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Overhead {
-    /// What [`AddressedDatagram::header_size`] says: the size of the IP header, and of UDP's where there is one.
+    /// [`AddressedDatagram::header_size`]: the size of the IP header, and of the UDP header, if
+    /// any.
     #[default]
     Headers,
     /// The IP and UDP headers, and a number of bytes for the layers below.
@@ -30,7 +31,7 @@ pub(super) struct Network {
     /// Owners of the addresses that the network sees, with their names on the host.
     owners: BTreeMap<SocketAddr, (HostId, SocketAddr)>,
     addresses: Vec<Vec<Address>>,
-    /// The latest route looked up per host: the next datagram mostly takes it too.
+    /// The latest route looked up per host: the next datagram usually takes the same.
     latest: Vec<Option<Latest>>,
     /// Counts the changes of routes and addresses, after which `latest` no longer holds.
     version: u32,
@@ -50,7 +51,7 @@ struct Latest {
     version: u32,
 }
 
-/// Where a datagram leaves, how it goes and who gets it.
+/// Source address, route and receiver of a datagram.
 #[derive(Clone)]
 pub(super) struct Way {
     /// The datagram's source address, as the network sees it.

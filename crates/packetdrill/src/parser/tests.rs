@@ -159,6 +159,19 @@ fn what_is_unknown_is_skipped_over_and_said() {
 }
 
 #[test]
+fn what_was_found_instead_is_said_as_the_script_has_it() {
+    for (text, found) in [
+        ("hello", "found \"hello\""),
+        ("+0 f( = 0", "found '='"),
+        ("+0 f() = 0 1", "found 1"),
+        ("+0 f(", "found the end of the script"),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.ends_with(found), "{error}");
+    }
+}
+
+#[test]
 fn what_is_malformed_is_an_error_with_its_line() {
     for (text, line) in [
         ("+0 f() = 0\n+x f() = 0", 2),

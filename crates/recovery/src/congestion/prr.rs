@@ -17,7 +17,7 @@ pub struct Prr {
 pub struct PrrAck {
     /// DeliveredData: newly acknowledged, by gap reports or cumulatively.
     pub delivered: u64,
-    /// Bytes in flight after the acknowledgement, without data taken for lost.
+    /// Bytes in flight after the acknowledgement, without data declared lost.
     pub in_flight: u64,
     /// SafeACK: the cumulative point advanced, and no further loss was found.
     pub safe: bool,

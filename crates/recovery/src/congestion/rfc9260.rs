@@ -55,8 +55,13 @@ impl Rfc9260 {
             }
         }
         if acked.flight_after == 0 {
-            self.partial_bytes_acked = 0;
+            self.on_nothing_in_flight();
         }
+    }
+
+    /// All data is acknowledged or abandoned: the count of acknowledged bytes begins again (section 7.2.2).
+    pub fn on_nothing_in_flight(&mut self) {
+        self.partial_bytes_acked = 0;
     }
 
     /// Halves the window in response to a loss found by acknowledgements (sections 7.2.3 and 7.2.4).

@@ -46,7 +46,7 @@ impl Episode {
         }
     }
 
-    /// Records the retransmission of a unit that was taken for lost.
+    /// Records the retransmission of a unit that was declared lost.
     pub(crate) fn on_resent(&mut self, now: Instant, unit: u64) {
         if let Some(undo) = self.undo_mut() {
             undo.on_resent(now, unit);

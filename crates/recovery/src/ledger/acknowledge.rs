@@ -30,9 +30,9 @@ pub struct PathAck {
     /// Whether newly acknowledged data had travelled on this path only: then the path works, or worked when the
     /// data was first sent.
     pub proven: bool,
-    /// Latest transmission of such data that was neither retransmitted nor taken for lost.
+    /// Latest transmission of such data that was neither retransmitted nor declared lost.
     pub certain_sent_at: Option<Instant>,
-    /// Units taken for lost on this path that had arrived: acknowledged before their retransmission, or
+    /// Units declared lost on this path that had arrived: acknowledged before their retransmission, or
     /// retransmitted needlessly.
     pub spurious: u32,
     /// Transmission of the latest packet found delivered.
@@ -58,7 +58,7 @@ pub struct PathAck {
     pub reordered: Option<Instant>,
     /// Whether data was newly reported beyond the cumulative point.
     pub by_gap: bool,
-    /// Units taken for lost on this path and retransmitted that the peer reports as duplicates.
+    /// Units declared lost on this path and retransmitted that the peer reports as duplicates.
     pub needless: u32,
     /// Round trip of retransmitted data from its first transmission, which is proven to have arrived.
     pub proven_rtt: Option<Trip>,
@@ -88,23 +88,33 @@ pub struct AckReport {
 impl Ledger {
     /// Applies an acknowledgement. One beyond the data sent has no effect, and neither has a complete one that a
     /// later one overtook; where reports add up, an older one may still bring news.
+    #[inline]
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) -> AckReport {
-        let mut report = self.new_report();
+        // A report is large, and not moved.
+        let mut report = AckReport::default();
+        self.report(now, feedback, &mut report);
+        report
+    }
+
+    fn report(&mut self, now: Instant, feedback: &Feedback<'_>, report: &mut AckReport) {
+        for (path, list) in self.paths.iter() {
+            report.paths.get_or_default(path).flight_before = list.flight;
+        }
         let overtaken = feedback.cumulative < self.cumulative;
         if feedback.cumulative > self.next_unit
             || (overtaken && feedback.silence == Silence::Missing)
         {
-            return report;
+            return;
         }
         if feedback.cumulative > self.cumulative {
             report.advanced = true;
-            self.advance(now, feedback, &mut report);
+            self.advance(now, feedback, report);
         }
         match (feedback.ranges, feedback.silence) {
             (None, _) => {}
-            (Some(ranges), Silence::Missing) => self.replace_reports(now, ranges, &mut report),
+            (Some(ranges), Silence::Missing) => self.replace_reports(now, ranges, report),
             (Some(ranges), Silence::Nothing) => {
-                ranges.iter().for_each(|range| self.add_report(range.clone(), &mut report));
+                ranges.iter().for_each(|range| self.add_report(range.clone(), report));
             }
         }
         let (cumulative, reports) = (self.cumulative, &self.reports);
@@ -112,16 +122,15 @@ impl Ledger {
         report.again = self.repeated.on_ack(now, has);
         self.resent.forget(now);
         for range in feedback.needless {
-            self.count_needless(now, range.clone(), &mut report);
+            self.count_needless(now, range.clone(), report);
         }
         let needless = |unit: u64| feedback.needless.iter().any(|range| range.contains(&unit));
         self.judge_bundles(needless, feedback.ranges.is_some(), &mut report.bundles);
-        self.settle_timing(&mut report);
+        self.settle_timing(report);
         if self.reports.is_empty() {
             self.reported_packets = 0;
         }
         self.forget_settled_packets();
-        report
     }
 
     /// The cumulative point advances.
@@ -138,14 +147,6 @@ impl Ledger {
             self.judged_below = self.cumulative;
             self.renege_range(now, self.cumulative..end);
         }
-    }
-
-    fn new_report(&self) -> AckReport {
-        let mut report = AckReport::default();
-        for (path, list) in self.paths.iter() {
-            report.paths.get_or_default(path).flight_before = list.flight;
-        }
-        report
     }
 
     /// Handles a timed packet that was copied into later packets and is acknowledged together with one of them:
@@ -213,7 +214,8 @@ impl Ledger {
         news.proven |= !mixed;
         news.highest_unit = news.highest_unit.max(Some(start));
         if state == UnitState::Outstanding {
-            let sent_at = self.packet(number).map(|packet| packet.sent_at);
+            let at = self.locate_packet(number);
+            let sent_at = at.map(|at| self.packets[at].sent_at);
             if !mixed && clean {
                 news.certain_sent_at = news.certain_sent_at.max(sent_at);
             }
@@ -222,7 +224,8 @@ impl Ledger {
                 news.reordered = news.reordered.into_iter().chain(sent_at).min();
             }
             list.forward = list.forward.max(end);
-            let settled = self.deliver_unit(number, fresh, bundled, news, &mut report.bundles);
+            let settled = at
+                .is_none_or(|at| self.deliver_unit(at, fresh, bundled, news, &mut report.bundles));
             if news.largest_packet == Some(number) {
                 news.largest_partly = !(cumulative || settled);
                 news.largest_resent |= !clean;
@@ -231,18 +234,18 @@ impl Ledger {
         }
     }
 
-    /// A unit of the packet arrived. A retransmitted unit may have arrived by an earlier packet, so a packet is
-    /// settled only when none of its units is in flight. Returns whether it is.
+    /// A unit of the packet at `at` arrived. A retransmitted unit may have arrived by an earlier packet, so a packet
+    /// is settled only when none of its units is in flight. Returns whether it is.
     fn deliver_unit(
         &mut self,
-        number: PacketNumber,
+        at: usize,
         fresh: bool,
         bundled: bool,
         news: &mut PathAck,
         bundles: &mut BundleReport,
     ) -> bool {
-        let Some(packet) = self.packet_mut(number) else { return true };
-        let (path, sent_at) = (packet.path, packet.sent_at);
+        let packet = &mut self.packets[at];
+        let (number, path, sent_at) = (packet.number, packet.path, packet.sent_at);
         let (bytes, asked) = (packet.along.carried, packet.asked);
         packet.live = packet.live.saturating_sub(1);
         let settled = packet.live == 0;
@@ -266,7 +269,7 @@ impl Ledger {
         if settled {
             news.delivered += 1;
             self.reported_packets = self.reported_packets.saturating_add(1);
-            self.settle(number, PacketState::Delivered);
+            self.settle_at(at, PacketState::Delivered);
         }
         settled
     }

@@ -18,7 +18,7 @@ pub struct Overdue {
 }
 
 impl Ledger {
-    /// Takes for lost the packets in flight on `path` whose `deadline` has come. `deadline` is called in sending
+    /// Declares lost the packets in flight on `path` whose `deadline` has come. `deadline` is called in sending
     /// order, until a packet has none or a later one. Lost units wait for retransmission on `target`.
     pub fn lose_overdue(
         &mut self,
@@ -61,7 +61,7 @@ impl Ledger {
         self.units.front().filter(again).map(|unit| unit.packet)
     }
 
-    /// Takes the last packet sent on `path` for lost: its units wait for retransmission on `target`. Returns
+    /// Declares the last packet sent on `path` lost: its units wait for retransmission on `target`. Returns
     /// whether any was lost.
     pub fn lose_last(&mut self, path: PathId, target: PathId, cause: Cause) -> bool {
         let tail = self.paths.get(path).and_then(|list| list.tail());
@@ -79,7 +79,7 @@ impl Ledger {
         copied
     }
 
-    /// Returns to flight the units of `path` that an expired timer took for lost and that still wait for
+    /// Returns to flight the units of `path` that an expired timer declared lost and that still wait for
     /// retransmission, on whatever path. They count as sent now, so that later evidence or the timer decides.
     pub fn revive(&mut self, now: Instant, path: PathId) {
         for target in self.paths.ids() {
@@ -105,7 +105,7 @@ impl Ledger {
         }
     }
 
-    /// The path on which the retransmitted unit that starts at `start` had been taken for lost.
+    /// The path on which the retransmitted unit that starts at `start` had been declared lost.
     pub fn lost_on(&self, start: u64) -> Option<PathId> {
         self.locate(start).map(|index| self.units[index].other_path)
     }

@@ -23,7 +23,7 @@ impl Ledger {
     }
 
     /// Counts a miss indication for every packet in flight on `path` that was sent before packet `before` and
-    /// carries a unit below `below`, and takes for lost those that reach `threshold`. Units that were
+    /// carries a unit below `below`, and declares lost those that reach `threshold`. Units that were
     /// fast-retransmitted before are lost again only if `repeat`. Lost units wait for retransmission on `target`.
     #[expect(clippy::too_many_arguments, reason = "a verdict needs all of its terms")]
     pub fn indicate_misses(
@@ -57,7 +57,7 @@ impl Ledger {
         misses
     }
 
-    /// Takes for lost the packets in flight on `path` that were sent at or before `sent_by`, and always the oldest
+    /// Declares lost the packets in flight on `path` that were sent at or before `sent_by`, and always the oldest
     /// packet: its units with `cause`, the others as bundled. They wait for retransmission on `target`. Returns the
     /// number of packets lost.
     pub fn lose_sent_by(
@@ -83,7 +83,7 @@ impl Ledger {
         lost
     }
 
-    /// Takes the units of a packet for lost; returns whether there was any.
+    /// Declares the units of a packet lost; returns whether there was any.
     pub(super) fn lose_packet(
         &mut self,
         number: PacketNumber,
@@ -118,7 +118,7 @@ impl Ledger {
         lost > 0
     }
 
-    /// Takes an outstanding unit for lost, which is to be retransmitted on `target`. The caller updates its packet.
+    /// Declares an outstanding unit lost, which is to be retransmitted on `target`. The caller updates its packet.
     pub(super) fn lose_unit(&mut self, index: usize, target: PathId, cause: Cause) {
         let unit = &self.units[index];
         // With copies, nothing shows whether the first transmission or a copy arrived.

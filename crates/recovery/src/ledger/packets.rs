@@ -6,6 +6,7 @@ use base::Instant;
 use smallvec::SmallVec;
 
 use super::bundles::Along;
+use super::in_flight::InFlight;
 use super::{Ledger, PacketNumber};
 use crate::path_id::PathId;
 
@@ -130,11 +131,17 @@ impl Ledger {
     }
 
     /// Index of a packet: its distance from the first, unless settled packets before it were removed.
+    #[inline]
     pub(super) fn locate_packet(&self, number: PacketNumber) -> Option<usize> {
         let guess = number.checked_sub(self.packets.front()?.number)? as usize;
         if self.packets.get(guess).is_some_and(|packet| packet.number == number) {
             return Some(guess);
         }
+        self.search_packet(number)
+    }
+
+    #[cold]
+    fn search_packet(&self, number: PacketNumber) -> Option<usize> {
         self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
     }
 
@@ -155,18 +162,25 @@ impl Ledger {
 
     /// The fate of a packet is known: takes it out of flight.
     pub(super) fn settle(&mut self, number: PacketNumber, state: PacketState) {
-        if let Some(packet) = self.packet_mut(number)
-            && packet.state == PacketState::InFlight
-        {
-            packet.state = state;
-            self.unlink(number);
+        if let Some(index) = self.locate_packet(number) {
+            self.settle_at(index, state);
         }
     }
 
-    /// Takes a packet out of its path's list of packets in flight.
-    pub(super) fn unlink(&mut self, number: PacketNumber) {
-        let Some(packet) = self.packet(number) else { return };
-        let (previous, next, path) = (packet.previous, packet.next, packet.path);
+    /// As [`Ledger::settle`], for the packet at `index`.
+    pub(super) fn settle_at(&mut self, index: usize, state: PacketState) {
+        let packet = &mut self.packets[index];
+        if packet.state == PacketState::InFlight {
+            packet.state = state;
+            self.unlink(index);
+        }
+    }
+
+    /// Takes the packet at `index` out of its path's list of packets in flight.
+    fn unlink(&mut self, index: usize) {
+        let packet = &self.packets[index];
+        let (number, path) = (packet.number, packet.path);
+        let (previous, next) = (packet.previous, packet.next);
         let (along, resends) = (u64::from(packet.along.bytes), packet.resends);
         let list = &mut self.paths[path];
         let (before, after) = list.unlink(number, previous, next);
@@ -190,9 +204,12 @@ impl Ledger {
         }
         // A packet that stays in flight keeps all later ones. A peer that reports gaps and revokes the reports
         // could let them pile up without end: once they outnumber those in flight, they are removed.
-        let in_flight = self.paths.values().map(|path| path.flight.packets as usize).sum::<usize>();
-        if self.packets.len() > 2 * in_flight + SETTLED_SPARE {
-            self.packets.retain(|packet| packet.state == PacketState::InFlight);
+        if self.packets.len() > SETTLED_SPARE {
+            let in_flight = |path: &InFlight| path.flight.packets as usize;
+            let in_flight: usize = self.paths.values().map(in_flight).sum();
+            if self.packets.len() > 2 * in_flight + SETTLED_SPARE {
+                self.packets.retain(|packet| packet.state == PacketState::InFlight);
+            }
         }
         if self.units.is_empty() {
             self.reports.clear();

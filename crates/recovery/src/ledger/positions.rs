@@ -12,8 +12,8 @@ impl Ledger {
         self.reports.lost_below(threshold, mss)
     }
 
-    /// Takes for lost the units below `limit` that were sent once, are in flight and were not judged before; they
-    /// wait for retransmission on `target`. For a unit sent twice without being taken for lost, the first
+    /// Declares lost the units below `limit` that were sent once, are in flight and were not judged before; they
+    /// wait for retransmission on `target`. For a unit sent twice without being declared lost, the first
     /// transmission leaves the flight. Returns the number of packets that lost data.
     pub fn lose_below(&mut self, limit: u64, target: PathId, cause: Cause) -> u32 {
         let mut index = self.first_at_or_after(self.judged_below.max(self.cumulative));
@@ -34,7 +34,7 @@ impl Ledger {
         lost
     }
 
-    /// Takes the unit at the cumulative point for lost, if it is in flight, and, unless `repeat`, was sent only
+    /// Declares the unit at the cumulative point lost, if it is in flight, and, unless `repeat`, was sent only
     /// once: it waits for retransmission on `target`. Returns whether it was lost.
     pub fn lose_first(&mut self, target: PathId, repeat: bool, cause: Cause) -> bool {
         let in_flight = self.units.front().is_some_and(|unit| {
@@ -48,7 +48,7 @@ impl Ledger {
     }
 
     /// Takes one unit for lost; returns whether its packet has no unit in flight any more.
-    fn lose_one(&mut self, index: usize, target: PathId, cause: Cause) -> bool {
+    pub(super) fn lose_one(&mut self, index: usize, target: PathId, cause: Cause) -> bool {
         let number = self.units[index].packet;
         self.lose_unit(index, target, cause);
         self.leave_packet(number);
@@ -96,7 +96,7 @@ impl Ledger {
         self.units.back().filter(once).map(|unit| (unit.start, unit.weight))
     }
 
-    /// Adds a unit in flight to the packet being built for `path` without taking it for lost: both transmissions
+    /// Adds a unit in flight to the packet being built for `path` without declaring it lost: both transmissions
     /// count as in flight. Returns the number of its retransmission.
     pub fn draft_double(&mut self, path: PathId, start: u64) -> Option<u8> {
         let index = self.locate(start)?;

@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use base::{Duration, Instant};
 
-use super::remembered::Remembered;
+use super::remembered::{Passing, Remembered};
 use crate::path_id::PathId;
 
 /// Number of units remembered.
@@ -74,10 +74,13 @@ impl Repeated {
     fn is_copy(&self) -> bool {
         self.ahead && self.again == 1
     }
+}
 
-    /// Whether a report about it may still come at `now`.
-    fn is_remembered(&self, now: Instant) -> bool {
-        self.acked_at.is_none_or(|acked_at| now <= reported_until(self.first_at, acked_at))
+impl Passing for Repeated {
+    /// The last instant at which a report about it may come.
+    fn until(&self) -> Instant {
+        let until = self.acked_at.map(|acked_at| reported_until(self.first_at, acked_at));
+        until.unwrap_or(Instant::FAR_FUTURE)
     }
 }
 
@@ -93,16 +96,18 @@ pub struct AgainAcked {
     pub ahead: Option<Repetition>,
 }
 
-/// Units taken for lost, in that order, while the peer may report duplicates of them.
+/// Units declared lost, in that order, while the peer may report duplicates of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RepeatedUnits {
     known: Remembered<Repeated, MEMORY>,
+    /// Number of them that are not acknowledged.
+    waiting: u8,
     /// Whether some of them are in the packet being built.
     drafted: bool,
 }
 
 impl RepeatedUnits {
-    /// Records that a unit first sent at `first_at` on `path` is taken for lost, or is sent again `ahead` of any
+    /// Records that a unit first sent at `first_at` on `path` is declared lost, or is sent again `ahead` of any
     /// evidence of that; `copied`: copies of it left.
     pub(super) fn on_lost(
         &mut self,
@@ -116,7 +121,9 @@ impl RepeatedUnits {
         let (again, reported) = (0, 0);
         let one =
             Repeated { unit, path, first_at, again_at, acked_at, again, reported, copied, ahead };
-        self.known.push(one);
+        let oldest = self.known.push(one);
+        self.waiting += 1;
+        self.waiting -= u8::from(oldest.is_some_and(|oldest| oldest.acked_at.is_none()));
     }
 
     /// Records the retransmission of a unit in the packet being built.
@@ -139,11 +146,15 @@ impl RepeatedUnits {
         if !core::mem::take(&mut self.drafted) {
             return;
         }
-        for one in self.known.iter_mut() {
-            if one.again > 0 {
-                one.again_at.get_or_insert(now);
-            }
+        for one in self.waiting().filter(|one| one.again > 0) {
+            one.again_at.get_or_insert(now);
         }
+    }
+
+    /// Units that are not acknowledged, the latest first: these are mostly the latest, and the others are not read.
+    fn waiting(&mut self) -> impl Iterator<Item = &mut Repeated> {
+        let waiting = self.known.iter_mut().rev().filter(|one| one.acked_at.is_none());
+        waiting.take(self.waiting.into())
     }
 
     /// First transmission of a remembered unit.
@@ -154,24 +165,35 @@ impl RepeatedUnits {
     /// Processes an acknowledgement; `acked` tells whether a unit is acknowledged. Units that no report can concern any
     /// more are forgotten.
     pub(super) fn on_ack(&mut self, now: Instant, acked: impl Fn(u64) -> bool) -> AgainAcked {
+        self.known.forget(now);
+        if self.waiting == 0 { AgainAcked::default() } else { self.find_acked(now, acked) }
+    }
+
+    fn find_acked(&mut self, now: Instant, acked: impl Fn(u64) -> bool) -> AgainAcked {
         let mut told = AgainAcked::default();
-        self.known.retain(|one| {
-            if one.acked_at.is_some() || !acked(one.unit) {
-                return one.is_remembered(now);
-            }
+        let (mut until, mut unsent) = (Instant::FAR_FUTURE, false);
+        let mut found = 0;
+        for one in self.waiting().filter(|one| acked(one.unit)) {
             one.acked_at = Some(now);
+            found += 1;
+            until = until.min(one.until());
+            unsent |= one.again == 0;
             if let Some(again_at) = one.again_at {
                 let again = Repetition { first_at: one.first_at, again_at };
                 let told_here = if one.is_copy() { &mut told.ahead } else { &mut told.latest };
-                if told_here.is_none_or(|latest| latest.again_at < again_at) {
+                if told_here.is_none_or(|latest| latest.again_at <= again_at) {
                     *told_here = Some(again);
                 }
                 if one.again == 1 && !one.copied {
-                    told.once = Some(again);
+                    told.once.get_or_insert(again);
                 }
             }
-            one.again > 0
-        });
+        }
+        self.waiting -= found;
+        self.known.on_until(until);
+        if unsent {
+            self.known.retain(|one| one.again > 0 || one.acked_at.is_none());
+        }
         told
     }
 
@@ -208,7 +230,7 @@ impl RepeatedUnits {
 
     /// Forgets units that no report can concern any more.
     pub(super) fn forget(&mut self, now: Instant) {
-        self.known.retain(|one| one.is_remembered(now));
+        self.known.forget(now);
     }
 
     fn find(&mut self, unit: u64) -> Option<&mut Repeated> {

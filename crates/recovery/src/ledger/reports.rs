@@ -149,7 +149,7 @@ impl Ledger {
     // ---- needless copies -----------------------------------------------------------------------
 
     /// Applies a report that a range arrived more than once: its retransmissions were needless, and the path on
-    /// which it had been taken for lost had delivered it.
+    /// which it had been declared lost had delivered it.
     pub(super) fn count_needless(
         &mut self,
         now: Instant,
@@ -189,7 +189,7 @@ impl Ledger {
     }
 
     /// Counts one needless copy: forgets the transmission that a duplicate report refers to, and returns the path
-    /// on which the unit had been taken for lost.
+    /// on which the unit had been declared lost.
     fn accuse(&mut self, duplicate: u64) -> Option<PathId> {
         let index = self.locate(duplicate)?;
         let unit = &mut self.units[index];

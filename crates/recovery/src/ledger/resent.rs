@@ -1,11 +1,11 @@
 //! Acknowledged units that were sent more than once: a duplicate report of one accuses the path on which it had been
-//! taken for lost.
+//! declared lost.
 
 use core::ops::Range;
 
 use base::Instant;
 
-use super::remembered::Remembered;
+use super::remembered::{Passing, Remembered};
 use crate::path_id::PathId;
 
 /// Number of units remembered.
@@ -16,8 +16,14 @@ struct Resent {
     unit: u64,
     /// Until when the peer may report duplicates of it.
     until: Instant,
-    /// The path on which it had been taken for lost.
+    /// The path on which it had been declared lost.
     path: PathId,
+}
+
+impl Passing for Resent {
+    fn until(&self) -> Instant {
+        self.until
+    }
 }
 
 /// The latest acknowledged units that were sent more than once, while the peer may report duplicates of them.
@@ -25,7 +31,7 @@ struct Resent {
 pub(super) struct ResentUnits(Remembered<Resent, MEMORY>);
 
 impl ResentUnits {
-    /// A unit is acknowledged that had been taken for lost on `path`; duplicates of it may be reported until `until`.
+    /// A unit is acknowledged that had been declared lost on `path`; duplicates of it may be reported until `until`.
     pub(super) fn push(&mut self, unit: u64, path: PathId, until: Instant) {
         self.0.push(Resent { unit, until, path });
     }
@@ -42,8 +48,9 @@ impl ResentUnits {
     }
 
     /// Forgets units that no report can concern any more.
+    #[inline]
     pub(super) fn forget(&mut self, now: Instant) {
-        self.0.retain(|resent| now <= resent.until);
+        self.0.forget(now);
     }
 }
 

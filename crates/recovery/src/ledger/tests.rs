@@ -204,7 +204,7 @@ fn a_copy_is_in_no_flight_gives_no_sample_and_is_forgotten_with_its_unit() {
         (None, false)
     );
     assert_eq!(ledger.redundant_bytes(PathId::at(1)), 100);
-    // The other copy is lost: it is taken for lost too, and another copy may ride.
+    // The other copy is lost: it is declared lost too, and another copy may ride.
     ledger.lose_sent_by(
         PathId::FIRST,
         PathId::FIRST,

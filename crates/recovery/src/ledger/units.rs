@@ -10,7 +10,7 @@ pub(super) enum UnitState {
     Outstanding,
     /// Reported by a gap range, which may be revoked until the cumulative point passes it.
     GapAcked,
-    /// Taken for lost, waiting for retransmission.
+    /// Declared lost, waiting for retransmission.
     Lost(Cause),
     /// Abandoned: not retransmitted, whatever the peer reports.
     Abandoned,
@@ -26,7 +26,7 @@ pub(super) struct Unit {
     /// Path of its latest packet.
     pub(super) path: PathId,
     /// While it is lost: the path of its retransmission. After the retransmission: the path on which it had been
-    /// taken for lost.
+    /// declared lost.
     pub(super) other_path: PathId,
     pub(super) transmissions: u8,
     /// Paths with an unacknowledged copy of it.
@@ -47,7 +47,7 @@ impl Traits {
     pub(super) const COPIED: u8 = 4;
     /// Sent on more than one path: its acknowledgement proves none of them.
     pub(super) const MIXED: u8 = 8;
-    /// Retransmitted without being taken for lost: both transmissions are in flight.
+    /// Retransmitted without being declared lost: both transmissions are in flight.
     pub(super) const DOUBLED: u8 = 16;
     /// Copied on its own path: as with other copies, a duplicate is not needless, but acknowledgements may show
     /// which transmission arrived.

@@ -1,7 +1,8 @@
-//! RTT samples from retransmitted data that duplicate reports prove. A doubtful sample counts if the one before it
-//! was doubtful too, with no clean one in between. A sample without doubt counts unless later data had a clean
-//! round trip within the timeout. The timer retransmits late data only, so these samples are the longest ones, and
-//! where acknowledgements are lost they include the wait for the next one.
+//! RTT samples from retransmitted data, proven by duplicate reports. A doubtful sample counts if
+//! the one before it was doubtful too, with no clean one in between. A sample without doubt counts
+//! unless later data had a clean round trip within the timeout. The timer retransmits late data
+//! only, so these samples are the longest ones, and where acknowledgements are lost they include
+//! the wait for the next one.
 //!
 //! A packet that was sent once and is acknowledged together with a later one leaves the same doubt: its own
 //! acknowledgement may have been lost.

@@ -74,7 +74,7 @@ impl Undo {
         self.first.is_some_and(|(unit, at)| cumulative > unit && echoed + tick <= at)
     }
 
-    /// Whether everything is acknowledged without a retransmission: data taken for lost arrived before it could be
+    /// Whether everything is acknowledged without a retransmission: data declared lost arrived before it could be
     /// retransmitted.
     pub fn is_idle(&self, cumulative: u64) -> bool {
         self.first.is_none() && cumulative >= self.end

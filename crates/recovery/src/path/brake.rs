@@ -33,8 +33,8 @@ const SHARED: [u64; 3] = [8, 4, 2];
 const EACH: u8 = SHARED.len() as u8 + 1;
 /// The last step: as far back as the ledger looks for copies.
 const LAST: u8 = EACH + 63;
-/// Least and longest time until one more packet is tried. Each queue multiplies it, more so if the first copy
-/// already filled the queue: trials in vain must cost the path's other users little.
+/// Least and longest time until one more packet is tried. Each queue multiplies it, more so if the
+/// first copy already filled the queue: fruitless trials must cost the path's other users little.
 const LEAST_HOLD: Duration = Duration::from_secs(1);
 const LONGEST_HOLD: Duration = Duration::from_secs(960);
 const LONGER_HOLD: u64 = 8;

@@ -77,7 +77,7 @@ impl Worth {
         self.losses.on_fate(lost);
     }
 
-    /// A packet that was taken for lost had arrived.
+    /// A packet that was declared lost had arrived.
     pub(crate) fn on_spurious(&mut self) {
         self.losses.share = (self.losses.share - ONE / i64::from(self.losses.known)).max(0);
     }

@@ -14,6 +14,7 @@ impl Recovery {
             if self.ledger.flight(path).packets == 0 {
                 state.t3_rtx = None;
                 state.early_timer = None;
+                state.congestion.on_flight_abandoned();
                 if let Some(mechanisms) = &mut state.mechanisms {
                     mechanisms.stop();
                 }

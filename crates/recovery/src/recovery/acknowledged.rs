@@ -99,8 +99,8 @@ impl Recovery {
         repairs
     }
 
-    /// Whether an acknowledgement cannot change anything: such acknowledgements accompany all data that arrives at
-    /// a side which has sent none recently.
+    /// Whether an acknowledgement cannot change anything. All data that arrives at a side which has
+    /// sent none recently carries such acknowledgements.
     fn has_nothing_to_hear(&self, feedback: &Feedback<'_>) -> bool {
         self.ledger.is_empty()
             && feedback.needless.is_empty()
@@ -234,7 +234,7 @@ impl Recovery {
         self.record_window(now, path);
     }
 
-    /// Takes the unit at the cumulative point for lost: it is the next hole.
+    /// Declares the unit at the cumulative point lost: it is the next hole.
     fn lose_next_hole(&mut self, now: Instant, path: PathId) {
         let state = &mut self.paths[path];
         if self.ledger.lose_first(state.routes.fast, true, Cause::Fast) {

@@ -60,7 +60,8 @@ impl Recovery {
         self.policy.loss.rack && self.reports_gaps()
     }
 
-    /// Takes for lost what RACK finds lost (RFC 8985, section 6.2, step 5), and sets its timer for the next packet.
+    /// Declares the packets lost that RACK finds lost (RFC 8985, section 6.2, step 5), and sets its
+    /// timer for the next packet.
     ///
     /// The RFC sets the timer for the last of the waiting packets, so that it expires once; here it is set for the
     /// first, and each is retransmitted at its own time. `flight_before`: flight before the input. Returns whether

@@ -1,5 +1,4 @@
-//! Copies in packets of their own, before any evidence of a loss: their deadlines, and the news of their
-//! acknowledgements.
+//! Copies in separate packets, before any evidence of a loss: their deadlines and acknowledgements.
 
 use base::{Duration, Instant};
 

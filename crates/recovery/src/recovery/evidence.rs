@@ -125,7 +125,7 @@ impl Recovery {
         (packets > 0).then_some((packets, cause))
     }
 
-    /// Whether early retransmit takes the first unit for lost (RFC 5827).
+    /// Whether early retransmit declares the first unit lost (RFC 5827).
     fn is_early(&self, path: PathId, can_send_new: bool) -> bool {
         let policy = self.policy.loss;
         if !policy.early_retransmit_by_bytes {
@@ -149,8 +149,8 @@ impl Recovery {
         limit.filter(|limit| *limit > self.ledger.cumulative())
     }
 
-    /// Takes for lost what is missing below `limit`, and the first unit if `first`. Returns the number of lost
-    /// packets.
+    /// Declares lost the units that are missing below `limit`, and the first unit if `first`.
+    /// Returns the number of lost packets.
     fn lose_by_position(
         &mut self,
         path: PathId,

@@ -27,7 +27,7 @@ impl Recovery {
         self.ledger.last_in_flight().filter(|_| episode.lacks_rescue())
     }
 
-    /// Adds a unit in flight to the packet being built, without taking it for lost.
+    /// Adds a unit in flight to the packet being built, without declaring it lost.
     pub fn draft_double(
         &mut self,
         now: Instant,

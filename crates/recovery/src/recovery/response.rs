@@ -108,7 +108,7 @@ impl Recovery {
     fn undo(&mut self, now: Instant, path: PathId) {
         let state = &mut self.paths[path];
         let Some(before) = state.episode.take_back() else { return };
-        // Data that a timer took for lost is in flight after all, and is not retransmitted any further.
+        // Data that a timer declared lost is in flight after all, and is not retransmitted any further.
         self.ledger.revive(now, path);
         state.backoff.on_sample();
         state.congestion.undo(before);

@@ -21,6 +21,7 @@ impl Recovery {
     }
 
     /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
+    #[inline]
     pub fn next_again(&self, path: PathId, from: u64) -> Option<(u64, u32)> {
         self.ledger.next_lost(path, from).filter(|_| !self.holds_back(path))
     }
@@ -234,7 +235,15 @@ impl Recovery {
         let beyond_window = self.window_taken(path) >= self.paths[path].window();
         let number = self.ledger.commit(now, path);
         self.paths[path].congestion.on_sent(now);
-        self.events.record(now, || Event::Sent { packet: number, path, new, again, bytes });
+        let next_unit = self.ledger.next_unit();
+        self.events.record(now, || Event::Sent {
+            packet: number,
+            path,
+            new,
+            again,
+            bytes,
+            next_unit,
+        });
         let state = &mut self.paths[path];
         if beyond_window && again == 0 {
             state.episode.use_extra();

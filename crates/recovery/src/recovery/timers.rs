@@ -35,7 +35,7 @@ impl Recovery {
     }
 
     /// Sets the retransmission timer of `path` to `due`, or to the next tick.
-    fn set_timer(&mut self, now: Instant, path: PathId, due: Instant) {
+    pub(super) fn set_timer(&mut self, now: Instant, path: PathId, due: Instant) {
         let due = due.round_up(self.policy.rto.tick);
         self.paths[path].t3_rtx = Some(RunningTimer { started_at: now, due });
         self.events.record(now, || Event::TimerSet { path, due });
@@ -204,7 +204,7 @@ impl Recovery {
     ) -> Option<TimeoutOutcome> {
         for path in self.paths.ids() {
             let expires = |state: &PathRecovery| state.t3_rtx.is_some_and(|timer| timer.due <= now);
-            // Before any timer takes it for lost.
+            // Before any timer declares it lost.
             let smallest_missing =
                 if expires(&self.paths[path]) { self.smallest_missing(now, path) } else { None };
             self.on_mechanism_timers(now, path, probing, unsent_packets);
@@ -272,7 +272,8 @@ impl Recovery {
         self.stats.timeouts += 1;
         let next_rto = self.paths[path].rto(&policy.rto, thin);
         let linear = expiry.linear;
-        self.events.record(now, || Event::Timeout { path, next_rto, thin, linear });
+        let doublings = self.paths[path].backoff.doublings();
+        self.events.record(now, || Event::Timeout { path, next_rto, thin, linear, doublings });
         self.events.record(now, || Event::Lost { path, packets, cause: Cause::Timeout });
         self.record_window(now, path);
         // Data that was too young for retransmission still needs a timer.
@@ -378,7 +379,8 @@ impl Recovery {
         self.reduced = true;
     }
 
-    /// Takes for lost what the policy says, and returns the number of packets. `rto`: the timeout without back-off.
+    /// Declares the packets lost that the policy's rule for timeouts names, and returns their
+    /// number. `rto`: the timeout without back-off.
     fn lose_by_timeout(&mut self, now: Instant, path: PathId, rto: Duration) -> u32 {
         let state = &self.paths[path];
         let target = state.routes.timeout;

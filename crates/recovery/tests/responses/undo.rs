@@ -38,7 +38,7 @@ fn a_duplicate_report_of_half_of_it_gives_nothing_back() {
     line.send(0, 10);
     line.ack(101, 0, &[2..3]);
     line.ack(102, 0, &[2..4]);
-    // Two are taken for lost; five may be in flight, and five are: one leaves exempt from the window.
+    // Two are declared lost; five may be in flight, and five are: one leaves exempt from the window.
     line.ack(103, 0, &[2..5]);
     line.ack(104, 0, &[2..6]);
     line.ack(105, 0, &[2..7]);
@@ -97,7 +97,7 @@ fn a_needless_retransmission_of_later_says_nothing_about_an_earlier_loss() {
     assert!(line.windows().0 < 10);
 }
 
-/// Ten segments, of which the first is needlessly taken for lost; then the fifth is lost.
+/// Ten segments, of which the first is needlessly declared lost; then the fifth is lost.
 fn lost_behind_a_false_alarm() -> Line {
     let mut line = retransmitted(true);
     line.ack(110, 4, &[]);
@@ -186,7 +186,7 @@ fn nor_one_that_came_behind_a_needless_timeout() {
     line.wait(1000);
     assert!(!line.recovery.on_ecn_echo(base::Instant::from_millis(1005), PathId::FIRST));
     assert_eq!(line.echo(0).ack(1010, 1, &[]), []);
-    // The segments that the timer took for lost are in flight, and the window opens again.
+    // The segments that the timer declared lost are in flight, and the window opens again.
     assert_eq!((line.flight(), line.recovery.next_again(PathId::FIRST, 0)), (9, None));
     assert!(line.windows().0 <= 2);
     assert_eq!(line.windows().1, 5);

@@ -32,6 +32,10 @@ impl Places {
         let mut order: Vec<usize> = (0..texts.len()).collect();
         if let Some((values, _)) = &numbers {
             order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
+        } else if let Some(counts) =
+            texts.iter().map(|text| count(text)).collect::<Option<Vec<_>>>()
+        {
+            order.sort_by_key(|place| counts[*place]);
         }
         let names: Vec<String> = order.iter().map(|place| texts[*place].clone()).collect();
         let places = (0..).map(f64::from);
@@ -59,6 +63,12 @@ impl Places {
     pub(super) fn least(&self) -> f64 {
         self.places.iter().map(|(_, place)| *place).fold(f64::INFINITY, f64::min)
     }
+}
+
+/// A count such as `1`, or `1+`, which stands for it and those above and comes behind it.
+fn count(text: &str) -> Option<(u64, bool)> {
+    let number = text.strip_suffix('+').unwrap_or(text);
+    Some((number.parse().ok()?, number != text))
 }
 
 /// The values as numbers of one unit.

@@ -3,7 +3,7 @@ use results::{Picture, Results, Row};
 use super::*;
 use crate::document::{Axis, Point, Scale, Series as Drawn, Shape};
 use crate::section::tests::study;
-use lab::plan::Size;
+use lab::plan::{AxisSection, Size};
 
 /// The figures of the plan of two transports, with these sections.
 fn drawn(sections: &str) -> Figures {
@@ -53,6 +53,18 @@ paper = [{ name = "paper", points = [["timeout", 20]] }]
     // The shares of all causes are all there is.
     let sum: f64 = series[0].points.iter().map(|point| point.y()).sum();
     assert!((sum - 100.0).abs() < 1e-3, "{sum}");
+}
+
+#[test]
+fn names_that_are_counts_stand_in_their_order_whatever_came_first() {
+    let wished = AxisSection::default();
+    let stand = |texts: &[&str]| {
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        places::Places::new(&texts, "order", &wished, true).axis.categories.unwrap()
+    };
+    assert_eq!(stand(&["0", "1", "2", "1+", "3", "4+"]), ["0", "1", "1+", "2", "3", "4+"]);
+    assert_eq!(stand(&["10", "9"]), ["9", "10"]);
+    assert_eq!(stand(&["timeout", "fast", "1+"]), ["timeout", "fast", "1+"]);
 }
 
 #[test]

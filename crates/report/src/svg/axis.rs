@@ -250,6 +250,19 @@ mod tests {
     }
 
     #[test]
+    fn an_axis_of_amounts_begins_at_zero_and_goes_below_it_only_for_values_that_do() {
+        let first = |values: &[f64], from_zero| {
+            let of = document::Axis::default();
+            let axis = Axis::new(&of, values.iter().copied(), (0.0, 600.0), from_zero);
+            axis.ticks(60.0)[0].1.clone()
+        };
+        assert_eq!(first(&[300.0, 500.0], true), "0");
+        assert_eq!(first(&[0.0, 3000.0], true), "0");
+        assert!(first(&[300.0, 500.0], false) != "0");
+        assert!(first(&[-40.0, 500.0], true).starts_with(['-', '\u{2212}']));
+    }
+
+    #[test]
     fn each_nine_of_a_tail_takes_as_much_room_as_the_others() {
         let places: Vec<f64> =
             axis(Scale::Tail, &[0.9999]).iter().map(|(place, _)| place.round()).collect();

@@ -37,6 +37,7 @@ impl Folder {
         existing: Existing,
         build: &str,
     ) -> Result<Folder, FolderError> {
+        plan.check_versions().map_err(|error| FolderError::new(path, error))?;
         let before = existing.check(path, plan, build)?;
         fs::create_dir_all(path).map_err(|error| FolderError::new(path, error))?;
         if existing == Existing::Replace {

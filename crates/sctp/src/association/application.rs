@@ -11,6 +11,8 @@ pub(super) struct Application {
     readable_announced: bool,
     /// Whether the send buffer was found full, so that room must be announced.
     wants_writable: bool,
+    /// Whether the application was refused for lack of memory and not notified since.
+    wants_memory: bool,
     /// Messages that had not arrived when the association failed.
     left_behind: Option<Box<LeftBehind>>,
 }
@@ -19,6 +21,12 @@ impl Application {
     /// Events that the application was not told yet.
     pub(super) fn events(&mut self) -> &mut Events {
         &mut self.events
+    }
+
+    /// Whether the application has an event to be told of.
+    #[inline]
+    pub(super) fn has_event(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// Received data can be read.
@@ -47,6 +55,23 @@ impl Application {
     pub(super) fn on_writable(&mut self) {
         self.wants_writable = false;
         self.events.announce(Event::Writable);
+    }
+
+    /// The application could not send for lack of memory.
+    pub(super) fn want_memory(&mut self) {
+        self.wants_memory = true;
+    }
+
+    /// Whether the application was refused for lack of memory and not notified since.
+    pub(super) fn waits_for_memory(&self) -> bool {
+        self.wants_memory
+    }
+
+    /// There is memory again.
+    pub(super) fn tell_of_memory(&mut self) {
+        if core::mem::take(&mut self.wants_memory) {
+            self.events.announce(Event::Writable);
+        }
     }
 
     /// Records the messages that had not arrived when the association failed.

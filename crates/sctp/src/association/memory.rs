@@ -5,7 +5,7 @@ use base::Instant;
 
 use super::Association;
 use crate::control::OwnedCause;
-use crate::event::{Event, Failure};
+use crate::event::Failure;
 use crate::rx::receiver::{Received, Receiver};
 
 /// Bytes of an association in the endpoint's tables: its row, and entries by tag, peer, deadline and host.
@@ -28,8 +28,6 @@ pub(crate) struct Standing {
     share: Bound,
     /// Bytes that all associations together may still use.
     left: Bound,
-    /// Whether the application was refused for lack of memory and not notified since.
-    refused: bool,
     /// Bytes that the peer acknowledged, and that the application received.
     acknowledged: u64,
     read: u64,
@@ -58,7 +56,7 @@ impl Default for Standing {
     fn default() -> Self {
         let (acknowledged, read, last_use) = (0, 0, None);
         let (share, left) = (Bound::NONE, Bound::NONE);
-        Standing { share, left, refused: false, acknowledged, read, last_use }
+        Standing { share, left, acknowledged, read, last_use }
     }
 }
 
@@ -79,11 +77,6 @@ impl Standing {
         self.read += bytes as u64;
     }
 
-    /// The application was refused for lack of memory.
-    pub(super) fn note_refused(&mut self) {
-        self.refused = true;
-    }
-
     /// Bytes that the peer has acknowledged.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged
@@ -97,11 +90,6 @@ impl Standing {
     /// Instant at which user data last arrived or was last acknowledged.
     pub(crate) fn last_use(&self) -> Option<Instant> {
         self.last_use
-    }
-
-    /// Whether the application was refused for lack of memory and not notified since.
-    pub(crate) fn is_refused(&self) -> bool {
-        self.refused
     }
 }
 
@@ -197,11 +185,14 @@ impl Association {
         self.tx.queue().crumbs() > self.send_limit().max(least).saturating_mul(WAITING_COST)
     }
 
+    /// Whether the application was refused for lack of memory and not notified since.
+    pub(crate) fn waits_for_memory(&self) -> bool {
+        self.application.waits_for_memory()
+    }
+
     /// Notifies an application that was refused for lack of memory, if there is some now.
     pub(crate) fn tell_of_memory(&mut self) {
-        if core::mem::take(&mut self.standing.refused) {
-            self.announce(Event::Writable);
-        }
+        self.application.tell_of_memory();
     }
 
     /// Drops data beyond a missing TSN, which the peer sends again, and returns its bytes.

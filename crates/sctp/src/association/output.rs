@@ -53,6 +53,10 @@ impl Association {
         if let Some(copies) = self.poll_copies(outlet) {
             return Some(copies);
         }
+        // Asked after every packet, and after most acknowledgements in vain.
+        if self.has_nothing_to_send(now) {
+            return None;
+        }
         let (path_id, filling) = self.next_packet(now, echoes_cookie);
         if filling.is_none() && self.control.is_empty() && !self.may_acknowledge(now, path_id) {
             return None;
@@ -101,6 +105,14 @@ impl Association {
             service: base::IpService::default(),
             size,
         })
+    }
+
+    /// Whether no chunk waits to be sent: then nothing else is asked.
+    #[inline]
+    fn has_nothing_to_send(&self, now: Instant) -> bool {
+        self.control.is_empty()
+            && self.tx.has_nothing_to_send()
+            && !self.rx.as_ref().is_some_and(|rx| rx.sack_due(now))
     }
 
     /// The path of the next packet, if there is anything to send, and its data: the path of the first control

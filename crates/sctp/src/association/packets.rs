@@ -245,7 +245,7 @@ impl Association {
         let skipped = outcome.advanced && outcome.acked_bytes == 0;
         let (paths, mut context) = self.paths_in_context();
         for path in paths.ids() {
-            // Section 8.2. Data taken for lost may have arrived before the path failed, and be acknowledged on
+            // Section 8.2. Data declared lost may have arrived before the path failed, and be acknowledged on
             // another path.
             let proofs = if paths.was_heard(path) { outcome.paths } else { outcome.certain };
             let answered = (window_closed || skipped) && path == paths.data();

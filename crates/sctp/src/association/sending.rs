@@ -128,7 +128,7 @@ impl Association {
         self.tx.queue().check(stream, payload)?;
         if self.lacks_memory(length) {
             // None of its own data has to leave first: it is notified when others have freed memory.
-            self.standing.note_refused();
+            self.application.want_memory();
             return Err(SendError::BufferFull);
         }
         if self.waits_in_crumbs() {
@@ -143,7 +143,7 @@ impl Association {
         let held = held.map_or(0, |own| own.evictable(priority, lacking));
         let waiting = self.tx.queue().evictable(priority, lacking) + held;
         if waiting + self.tx.evictable(priority, lacking - waiting.min(lacking)) < lacking {
-            // Nothing is abandoned in vain.
+            // Nothing is abandoned unless that makes enough room.
             self.application.want_writable();
             return Err(SendError::BufferFull);
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base::{Instant, Origin, RandomStream};
 use bytes::Bytes;
-use recovery::{RecoveryPolicy, TimedEvent};
+use recovery::{Advice, AdviceError, RecoveryPolicy, TimedEvent};
 
 use super::memory::{inform, note};
 use super::{AssociationId, Endpoint};
@@ -95,6 +95,14 @@ impl<'a> AssociationMut<'a> {
     /// Removes and returns the oldest recovery event.
     pub fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.endpoint.table.get_mut(self.id)?.poll_recovery_event()
+    }
+
+    /// Applies one advice of a policy outside. What leaves because of it leaves as after any other call.
+    ///
+    /// # Errors
+    /// [`AdviceError`] where the advice makes no sense; nothing changed then.
+    pub fn advise(&mut self, now: Instant, advice: Advice) -> Result<(), AdviceError> {
+        self.run(|association, _| association.advise(now, advice)).unwrap_or(Err(AdviceError::Gone))
     }
 
     /// Sets the bytes of received messages that the application, or a library between it and the endpoint, keeps:

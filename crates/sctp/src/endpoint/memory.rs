@@ -133,7 +133,7 @@ impl Endpoint {
     /// The application could not send for lack of memory: it is notified when memory is free again.
     pub(super) fn await_memory(&mut self, id: AssociationId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
-        if slot.association.standing().is_refused() {
+        if slot.association.waits_for_memory() {
             self.memory.await_memory(id, &mut slot.account);
         }
     }

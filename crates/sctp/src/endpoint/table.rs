@@ -90,7 +90,7 @@ impl Slot {
 /// only.
 type Peer = (IpAddr, u16, u16);
 
-/// What the lookups have of an association with several paths, beside its first address.
+/// Entries in the lookups of an association with several paths, apart from its first address.
 #[derive(Debug, Default)]
 struct Further {
     /// Confirmed addresses of the peer.

@@ -176,7 +176,7 @@ impl Path {
         self.confirmed
     }
 
-    /// Whether it works, by the present evidence.
+    /// State of the path, by the present evidence.
     pub(crate) fn state(&self) -> PathState {
         self.state
     }
@@ -211,7 +211,7 @@ impl Path {
         }
     }
 
-    /// Whether it leads to this IP address.
+    /// Whether the path leads to this IP address.
     pub(crate) fn leads_to(&self, address: IpAddr) -> bool {
         !self.removed && self.remote.ip == address
     }

@@ -35,7 +35,7 @@ enum Waiting {
 }
 
 impl Waiting {
-    /// Whether it resets this stream.
+    /// Whether the entry resets this stream.
     fn resets(&self, stream: StreamId) -> bool {
         match self {
             Waiting::Message(_) => false,

@@ -15,7 +15,7 @@ fn is_sparse(payload: &Bytes, packet_len: usize) -> bool {
     payload.len() < packet_len - packet_len / 4
 }
 
-/// Most bytes of a packet that may be kept in vain until the application could read.
+/// Most bytes of a packet that may be retained needlessly until the application can read.
 const SPARE: usize = 2048;
 
 /// A DATA or I-DATA chunk.
@@ -163,5 +163,26 @@ impl From<chunk::Skip> for Skipped {
 impl From<chunk::ISkip> for Skipped {
     fn from(skip: chunk::ISkip) -> Skipped {
         Skipped { stream: skip.stream, unordered: skip.unordered, mid: skip.mid }
+    }
+}
+
+#[cfg(test)]
+impl Data {
+    /// The first chunk of message `mid` of a stream for a test; `flags` are letters of B, E and U.
+    pub(crate) fn sample(stream: u16, mid: u32, flags: &str, payload: Bytes) -> Data {
+        Data {
+            tsn: Tsn(0),
+            stream: StreamId(stream),
+            mid: Mid(mid),
+            fsn: Fsn(0),
+            ppid: Ppid(0),
+            beginning: flags.contains('B'),
+            ending: flags.contains('E'),
+            unordered: flags.contains('U'),
+            immediate: false,
+            sparse: false,
+            wasteful: false,
+            payload,
+        }
     }
 }

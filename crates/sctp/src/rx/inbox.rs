@@ -114,11 +114,12 @@ impl Inbox {
     }
 
     /// Removes and returns the next message.
+    #[inline]
     pub(crate) fn receive(&mut self) -> Option<Message> {
         let message = self.ready.pop_front()?;
         self.spilled -= message.payload.memory() as u32;
         self.release_all(&message.payload);
-        if self.ready.is_empty() {
+        if self.ready.is_empty() && self.ready.capacity() > IDLE_CAPACITY {
             self.ready.shrink_to(IDLE_CAPACITY);
         }
         Some(message)

@@ -90,7 +90,7 @@ pub struct Message {
     pub stream: StreamId,
     /// Payload protocol identifier set by its sender (in the first fragment, if they differ).
     pub ppid: Ppid,
-    /// Whether it was sent unordered.
+    /// Whether the message was sent unordered.
     pub unordered: bool,
     /// Number of the message in the stream: with interleaving its message identifier, numbered separately for
     /// ordered and unordered messages (RFC 8260, section 2.1); otherwise its SSN, which is meaningless if it is

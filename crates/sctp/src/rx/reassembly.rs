@@ -62,6 +62,7 @@ impl Reassembly {
     }
 
     /// Removes and returns the next message.
+    #[inline]
     pub(crate) fn receive(&mut self) -> Option<Message> {
         self.inbox.receive()
     }

@@ -237,6 +237,7 @@ impl Receiver {
     }
 
     /// Removes and returns the next message. That may make a SACK due that reports the window.
+    #[inline]
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Message> {
         let message = self.reassembly.receive()?;
         let window = self.a_rwnd();

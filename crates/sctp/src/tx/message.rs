@@ -262,7 +262,12 @@ impl MessageQueue {
         if self.dead > 0 {
             self.clear_front();
         }
-        if self.queue.is_empty() {
+        self.shrink();
+    }
+
+    /// Frees memory that a burst needed, once the queue is empty.
+    fn shrink(&mut self) {
+        if self.queue.is_empty() && self.queue.capacity() > IDLE_CAPACITY {
             self.queue.shrink_to(IDLE_CAPACITY);
         }
     }
@@ -305,9 +310,7 @@ impl MessageQueue {
             self.queue.retain(|message| !message.is_dead());
             self.dead = 0;
         }
-        if self.queue.is_empty() {
-            self.queue.shrink_to(IDLE_CAPACITY);
-        }
+        self.shrink();
         Some(message)
     }
 

@@ -172,7 +172,7 @@ impl Outstanding {
         let chunk = self.chunks.pop_front()?;
         self.bytes -= chunk.payload.len();
         self.kept_along = if chunk.is_end() { 0 } else { self.kept_along + chunk.payload.len() };
-        if self.chunks.is_empty() {
+        if self.chunks.is_empty() && self.chunks.capacity() > IDLE_CAPACITY {
             self.chunks.shrink_to(IDLE_CAPACITY);
         }
         Some(chunk)

@@ -236,6 +236,14 @@ impl Sender {
         self.outstanding.is_empty()
     }
 
+    /// Whether no data waits to be sent or retransmitted, and no partly sent message may be abandoned.
+    #[inline]
+    pub(crate) fn has_nothing_to_send(&self) -> bool {
+        self.queue.peek_len().is_none()
+            && self.partial.is_none()
+            && !self.recovery.ledger().has_lost()
+    }
+
     /// Whether no message is queued, and all sent data was acknowledged.
     pub(crate) fn is_settled(&self) -> bool {
         self.queue.is_empty() && self.is_acknowledged()

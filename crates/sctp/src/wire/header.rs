@@ -17,7 +17,7 @@ impl CommonHeader {
     /// Bytes of the header on the wire.
     pub const LENGTH: usize = 12;
 
-    /// The header of a packet, whatever it says; `None` if the packet is shorter.
+    /// The header of a packet, unchecked; `None` if the packet is shorter.
     #[inline]
     pub(crate) fn of(packet: &[u8]) -> Option<CommonHeader> {
         let &[s0, s1, d0, d1, t0, t1, t2, t3, ..] = packet.first_chunk::<{ Self::LENGTH }>()?;

@@ -24,7 +24,8 @@ use super::tlv::{self, Tlv, TlvIter};
 /// A parameter on the wire, without its padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawParameter<'a> {
-    /// The first two bytes: what the parameter is, and what to do if it is unknown.
+    /// Type of the parameter, the first two bytes, whose two highest bits say what to do if it is
+    /// unknown.
     pub parameter_type: ParameterType,
     /// Header and value, as repeated in a report to the sender.
     pub bytes: &'a [u8],

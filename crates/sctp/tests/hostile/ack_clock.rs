@@ -104,7 +104,7 @@ fn the_same_sack_again_and_again_moves_nothing() {
 #[test]
 fn gap_blocks_split_as_finely_as_can_be_open_no_window() {
     // Every second TSN, one block more in each SACK: the cumulative point never moves, so that the window
-    // must not grow, and the missing data is soon taken for lost, once.
+    // must not grow, and the missing data is soon declared lost, once.
     let (mut foe, mut sent) = loaded_in(100);
     let before = cwnd(&foe);
     let mut blocks = Vec::new();

@@ -7,7 +7,7 @@ use base::{DatagramMeta, Duration, Ecn, Machine};
 use bytes::Bytes;
 use sctp::wire::chunk::{CookieEcho, Init};
 use sctp::wire::{Parameter, VerificationTag};
-use sctp::{Ppid, SendOptions, StreamId};
+use sctp::{AssociationId, Ppid, SendOptions, StreamId};
 
 use crate::foe::{a_stranger_is_served, opened};
 use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, PEER_TSN, packet};
@@ -45,16 +45,12 @@ fn give(bench: &mut Bench, sent: &mut Sent, bytes: Vec<u8>) -> Vec<Vec<u8>> {
     drain(bench, sent)
 }
 
-#[test]
-fn a_thousand_listed_addresses_see_next_to_nothing_and_never_data() {
-    let mut bench = Bench::listening();
-    let mut sent = Sent::new();
-    let victims: Vec<IpAddr> =
-        (0..1_000u32).map(|n| IpAddr::from((0x0a09_0000 + n).to_be_bytes())).collect();
-    let listed = victims.iter().map(|victim| match victim {
-        IpAddr::V4(victim) => Parameter::Ipv4Address(*victim),
-        IpAddr::V6(victim) => Parameter::Ipv6Address(*victim),
-    });
+/// Opens an association whose peer lists these addresses as its own.
+fn open_listing<'a>(
+    bench: &mut Bench,
+    sent: &mut Sent,
+    listed: impl IntoIterator<Item = Parameter<'a>>,
+) -> AssociationId {
     let init = packet(PEER_PORT, PORT, VerificationTag(0), |packet| {
         let init = Init {
             initiate_tag: PEER_TAG,
@@ -66,18 +62,26 @@ fn a_thousand_listed_addresses_see_next_to_nothing_and_never_data() {
         };
         packet.append(init).unwrap();
     });
-    let answers = give(&mut bench, &mut sent, init);
-    let parsed = sctp::wire::Packet::parse(Bytes::from(answers[0].clone())).unwrap();
-    let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() else {
-        panic!("no INIT ACK")
-    };
-    bench.tag = answer.0.initiate_tag;
-    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
+    let answers = give(bench, sent, init);
+    let cookie = bench.take_init_ack(&answers[0]);
     let echo = packet(PEER_PORT, PORT, bench.tag, |packet| {
         packet.append(CookieEcho { cookie: &cookie }).unwrap();
     });
-    give(&mut bench, &mut sent, echo);
-    let id = opened(&bench, 0);
+    give(bench, sent, echo);
+    opened(bench, 0)
+}
+
+#[test]
+fn a_thousand_listed_addresses_see_next_to_nothing_and_never_data() {
+    let mut bench = Bench::listening();
+    let mut sent = Sent::new();
+    let victims: Vec<IpAddr> =
+        (0..1_000u32).map(|n| IpAddr::from((0x0a09_0000 + n).to_be_bytes())).collect();
+    let listed = victims.iter().map(|victim| match victim {
+        IpAddr::V4(victim) => Parameter::Ipv4Address(*victim),
+        IpAddr::V6(victim) => Parameter::Ipv6Address(*victim),
+    });
+    let id = open_listing(&mut bench, &mut sent, listed);
     // A peer that falls silent while much data waits: the endpoint retransmits to its own address only.
     let (payload, options) = (Bytes::from(vec![1; 100_000]), SendOptions::default());
     bench
@@ -196,29 +200,7 @@ fn a_listed_address_is_not_vouched_for_by_heartbeat_acks_without_its_nonce() {
     let mut bench = Bench::listening();
     let home = bench.remote;
     let mut sent = Sent::new();
-    let init = packet(PEER_PORT, PORT, VerificationTag(0), |packet| {
-        let init = Init {
-            initiate_tag: PEER_TAG,
-            a_rwnd: 1 << 20,
-            outbound_streams: 10,
-            inbound_streams: 10,
-            initial_tsn: PEER_TSN,
-            parameters: [Parameter::Ipv4Address(victim)],
-        };
-        packet.append(init).unwrap();
-    });
-    let answers = give(&mut bench, &mut sent, init);
-    let parsed = sctp::wire::Packet::parse(Bytes::from(answers[0].clone())).unwrap();
-    let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() else {
-        panic!("no INIT ACK")
-    };
-    bench.tag = answer.0.initiate_tag;
-    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
-    let echo = packet(PEER_PORT, PORT, bench.tag, |packet| {
-        packet.append(CookieEcho { cookie: &cookie }).unwrap();
-    });
-    give(&mut bench, &mut sent, echo);
-    let id = opened(&bench, 0);
+    let id = open_listing(&mut bench, &mut sent, [Parameter::Ipv4Address(victim)]);
     let mut forged = 0;
     let end = bench.now + Duration::from_secs(3_600);
     let (mut data_at_home, mut data_to_victim) = (0, 0);

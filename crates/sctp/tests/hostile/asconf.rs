@@ -2,13 +2,12 @@
 //! section 4.1.1; RFC 4895), whatever the number of requests.
 
 use base::Duration;
-use sctp::wire::chunk::CookieEcho;
-use sctp::wire::{Chunk, Packet, VerificationTag};
+use sctp::wire::VerificationTag;
 use sctp::{AssociationOptions, EndpointOptions, Extensions};
 
 use crate::foe::{Foe, a_stranger_is_served, bytes, memory};
 use crate::support::PORT;
-use crate::support::wire::{Any, Bench, PEER_PORT, PEER_TAG, PEER_TSN, names, packet};
+use crate::support::wire::{Any, Bench, PEER_PORT, PEER_TAG, PEER_TSN, packet};
 
 const AUTH: u8 = 0x0f;
 const ASCONF: u8 = 0xc1;
@@ -37,13 +36,7 @@ fn foe() -> Foe {
         packet.append(Any(1, 0, &value)).unwrap();
     });
     let answers = bench.give_bytes(init);
-    let parsed = Packet::parse(bytes::Bytes::from(answers[0].clone())).unwrap();
-    let Some(Ok(Chunk::InitAck(answer))) = parsed.chunks().next() else {
-        panic!("{:?}", names(&answers[0]))
-    };
-    (bench.tag, bench.tsn) = (answer.0.initiate_tag, answer.0.initial_tsn);
-    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
-    bench.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
+    bench.answer_init_ack(&answers[0]);
     let agreed = bench.endpoint.association(bench.id()).unwrap().extensions();
     assert_eq!(agreed, Extensions::ADDRESS_RECONFIGURATION);
     Foe::with(bench)

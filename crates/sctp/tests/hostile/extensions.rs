@@ -2,7 +2,7 @@
 //! are negotiated.
 
 use base::Duration;
-use sctp::wire::chunk::{CookieEcho, Init, ReconfigParameter};
+use sctp::wire::chunk::{Init, ReconfigParameter};
 use sctp::wire::{Chunk, Packet, Parameter, VerificationTag};
 use sctp::{AssociationOptions, EndpointOptions, Extensions, ResetDirection};
 
@@ -44,13 +44,7 @@ fn foe(announced: &'static [u8]) -> Foe {
         parameters: [Parameter::ForwardTsnSupported, Parameter::SupportedExtensions(announced)],
     };
     let answers = bench.give(VerificationTag(0), |packet| packet.append(init).unwrap());
-    let parsed = Packet::parse(bytes::Bytes::from(answers[0].clone())).unwrap();
-    let Some(Ok(Chunk::InitAck(answer))) = parsed.chunks().next() else {
-        panic!("{:?}", names(&answers[0]))
-    };
-    (bench.tag, bench.tsn) = (answer.0.initiate_tag, answer.0.initial_tsn);
-    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
-    bench.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
+    bench.answer_init_ack(&answers[0]);
     Foe::with(bench)
 }
 

@@ -2,7 +2,7 @@
 //! bounded by the receive buffer, and the association continues or ends as the RFC demands.
 
 use base::Duration;
-use sctp::wire::chunk::{CookieEcho, DataFlags};
+use sctp::wire::chunk::DataFlags;
 use sctp::{AssociationOptions, EndpointOptions};
 
 use crate::foe::{Foe, a_stranger_is_served, bytes, memory};
@@ -28,13 +28,7 @@ fn foe(max_message_size: usize) -> Foe {
     let mut wide = crate::support::wire::init(PEER_TAG);
     wide.outbound_streams = u16::MAX;
     let answers = bench.give(sctp::VerificationTag(0), |packet| packet.append(wide).unwrap());
-    let parsed = sctp::wire::Packet::parse(bytes::Bytes::from(answers[0].clone())).unwrap();
-    let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() else {
-        panic!("no INIT ACK")
-    };
-    bench.tag = answer.0.initiate_tag;
-    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
-    bench.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
+    bench.answer_init_ack(&answers[0]);
     Foe::with(bench)
 }
 

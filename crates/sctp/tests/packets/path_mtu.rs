@@ -3,11 +3,13 @@
 use base::{Duration, Instant};
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{HostId, LinkConfig, LinkId, Simulation};
-use sctp::wire::ChunkType;
+use sctp::wire::chunk::{CookieEcho, Heartbeat, HeartbeatAck};
+use sctp::wire::{Chunk, ChunkType, Packet, Parameter};
 use sctp::{
     AssociationId, AssociationOptions, EndpointOptions, PathMtuState, Ppid, SendOptions, StreamId,
 };
 
+use crate::support::wire::{Any, Bench, PEER_TAG, names};
 use crate::support::{
     CLIENT, PORT, Peer, RTT, SERVER, SentChunk, Trace, address, half, options, plain,
 };
@@ -246,26 +248,44 @@ fn an_outage_in_which_small_packets_are_missing_too_is_no_black_hole() {
     assert_eq!(path.received(), 80);
 }
 
-#[test]
-fn a_probe_leaves_while_the_peers_window_is_closed() {
-    use crate::support::wire::{Any, Bench, names};
-    use sctp::wire::chunk::{CookieEcho, Heartbeat, HeartbeatAck};
-    use sctp::wire::{Chunk, Packet, Parameter};
+/// An association with a peer that the test plays and that takes PAD, and the information in its first probe.
+fn probed() -> (Bench, Vec<u8>) {
     let endpoint =
         EndpointOptions { listen: true, accepted: discovering(), ..EndpointOptions::default() };
     let mut bench = Bench::new(endpoint);
     let pad = [Parameter::SupportedExtensions(&[ChunkType::PAD.0])];
-    let cookie = bench.init_with(crate::support::wire::PEER_TAG, &pad);
+    let cookie = bench.init_with(PEER_TAG, &pad);
     let mut sent = bench.give_right(|p| p.append(CookieEcho { cookie: &cookie }).unwrap());
     sent.extend(bench.pass(Duration::ZERO));
+    let probe = sent.iter().find(|packet| packet.len() == 1200 - HEADERS).expect("the base size");
+    let probe = Packet::parse(probe.clone().into()).unwrap();
+    let Some(Ok(Chunk::Heartbeat(Heartbeat { info }))) = probe.chunks().next() else { panic!() };
+    (bench, info.to_vec())
+}
+
+/// Packets that follow the answer to a probe.
+fn answered(bench: &mut Bench, info: &[u8]) -> Vec<Vec<u8>> {
+    let mut next = bench.give_right(|p| p.append(HeartbeatAck { info }).unwrap());
+    next.extend(bench.pass(Duration::ZERO));
+    next
+}
+
+#[test]
+fn an_answer_with_another_nonce_answers_no_probe() {
+    let (mut bench, mut info) = probed();
+    *info.last_mut().unwrap() ^= 1;
+    assert_eq!(answered(&mut bench, &info).len(), 0);
+    *info.last_mut().unwrap() ^= 1;
+    assert_eq!(answered(&mut bench, &info)[0].len(), 1500 - HEADERS);
+}
+
+#[test]
+fn a_probe_leaves_while_the_peers_window_is_closed() {
+    let (mut bench, info) = probed();
     // SACK of nothing, with a window of 0.
     let mut sack = bench.tsn.0.wrapping_sub(1).to_be_bytes().to_vec();
     sack.extend([0; 8]);
     bench.give_right(|p| p.append(Any(3, 0, &sack)).unwrap());
-    let probe = sent.iter().find(|packet| packet.len() == 1200 - HEADERS).expect("the base size");
-    let probe = Packet::parse(probe.clone().into()).unwrap();
-    let Some(Ok(Chunk::Heartbeat(Heartbeat { info }))) = probe.chunks().next() else { panic!() };
-    let mut next = bench.give_right(|p| p.append(HeartbeatAck { info }).unwrap());
-    next.extend(bench.pass(Duration::ZERO));
+    let next = answered(&mut bench, &info);
     assert_eq!((next[0].len(), names(&next[0])[0].as_str()), (1500 - HEADERS, "HEARTBEAT"));
 }

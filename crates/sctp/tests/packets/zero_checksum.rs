@@ -44,11 +44,7 @@ fn established(accepted: AssociationOptions, offer: Option<Parameter<'static>>) 
             .unwrap();
     });
     assert!(!Packet::is_without_checksum(&answers[0]));
-    let parsed = Packet::parse(Bytes::from(answers[0].clone())).unwrap();
-    let Some(Ok(sctp::wire::Chunk::InitAck(answer))) = parsed.chunks().next() else { panic!() };
-    (bench.tag, bench.tsn) = (answer.0.initiate_tag, answer.0.initial_tsn);
-    let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
-    bench.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
+    bench.answer_init_ack(&answers[0]);
     assert_eq!(bench.state(), "ESTABLISHED");
     bench
 }

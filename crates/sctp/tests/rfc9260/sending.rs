@@ -2,16 +2,17 @@
 
 use base::Duration;
 use bytes::Bytes;
-use sctp::wire::chunk::{Data, DataFlags, GapAckBlock, Heartbeat, OutgoingSack};
+use sctp::wire::chunk::{Data, DataFlags, GapAckBlock, Heartbeat, OutgoingSack, Shutdown};
 use sctp::wire::{Chunk, Packet, Tsn};
 use sctp::{AssociationOptions, EndpointOptions, Ppid, SendOptions, StreamId};
 
 use crate::support::plain;
-use crate::support::wire::{Bench, data, names};
+use crate::support::wire::{Bench, PEER_TAG, data, names};
 
 /// DATA of a packet, with the TSN counted from the first.
 fn data_of(bench: &Bench, packet: &[u8]) -> Vec<(u32, Data<Bytes>)> {
     let packet = Packet::parse(Bytes::copy_from_slice(packet)).unwrap();
+    assert_eq!(packet.header().verification_tag, PEER_TAG);
     let chunks = packet.chunks().filter_map(|chunk| match chunk.unwrap() {
         Chunk::Data(data) => Some((data.tsn.0.wrapping_sub(bench.tsn.0), data)),
         _ => None,
@@ -73,6 +74,27 @@ fn fragments_have_consecutive_tsns_one_ssn_and_each_the_payload_protocol_and_the
         }
         assert_eq!(sent.iter().map(|(_, data)| data.payload.len()).sum::<usize>(), 4000);
     }
+}
+
+#[test]
+fn before_any_data_the_tsn_before_the_first_is_acknowledged_and_the_first_was_never_sent() {
+    let mut bench = established(Some(Tsn(0)));
+    let (before, first) = (Tsn(bench.tsn.0.wrapping_sub(1)), bench.tsn);
+    assert_eq!(sack(&mut bench, before, None, 10_000).len(), 0);
+    assert_eq!(bench.state(), "ESTABLISHED");
+    assert_eq!(names(&sack(&mut bench, first, None, 10_000)[0]), ["ABORT"]);
+}
+
+#[test]
+fn in_shutdown_received_a_sack_acknowledges_the_last_data() {
+    let mut bench = established(None);
+    send(&mut bench, 0, 100, false);
+    assert_eq!(bench.drain().len(), 1);
+    let (before, first) = (Tsn(bench.tsn.0.wrapping_sub(1)), bench.tsn);
+    let shutdown = Shutdown { cumulative_tsn_ack: before };
+    assert_eq!(bench.give_right(|packet| packet.append(shutdown).unwrap()).len(), 0);
+    assert_eq!(bench.state(), "SHUTDOWN-RECEIVED");
+    assert_eq!(names(&sack(&mut bench, first, None, 10_000)[0]), ["SHUTDOWN ACK"]);
 }
 
 #[test]

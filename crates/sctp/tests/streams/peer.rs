@@ -2,7 +2,7 @@
 
 use base::{Duration, Instant, Machine};
 use bytes::Bytes;
-use sctp::wire::chunk::{CookieEcho, DataFlags, GapAckBlock, Init, OutgoingSack, Shutdown};
+use sctp::wire::chunk::{DataFlags, GapAckBlock, Init, OutgoingSack, Shutdown};
 use sctp::wire::{Chunk, ChunkType, Packet, Parameter, Tsn};
 use sctp::{
     Abandoned, AssociationOptions, EndpointOptions, Event, Extensions, Ppid, Reliability,
@@ -88,11 +88,7 @@ impl Peer {
             };
             packet.append(init).unwrap();
         });
-        let parsed = Packet::parse(Bytes::from(answers[0].clone())).unwrap();
-        let Some(Ok(Chunk::InitAck(answer))) = parsed.chunks().next() else { panic!() };
-        (bench.tag, bench.tsn) = (answer.0.initiate_tag, answer.0.initial_tsn);
-        let cookie = answer.0.parameters.state_cookie().unwrap().to_vec();
-        bench.give(bench.tag, |packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
+        bench.answer_init_ack(&answers[0]);
         bench.pass(Duration::from_secs(1));
         let start = bench.now;
         Peer { bench, start }

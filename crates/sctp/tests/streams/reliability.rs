@@ -147,6 +147,32 @@ fn the_window_does_not_grow_by_what_was_given_up() {
 }
 
 #[test]
+fn what_was_given_up_is_not_credited_and_ends_the_count_of_acknowledged_bytes() {
+    let mut peer = Peer::partial();
+    let state = |peer: &Peer| peer.stats().paths[0].recovery;
+    // A loss, and a full window that arrives: congestion avoidance, in which acknowledged bytes are counted.
+    (0..5).for_each(|_| drop(peer.send(1, 1000, Reliability::Full)));
+    (2..=4).for_each(|last| drop(peer.sack(0, &[(2, last)])));
+    peer.sack(4, &[]);
+    (0..6).for_each(|_| drop(peer.send(1, 1000, Reliability::Full)));
+    peer.sack(10, &[]);
+    assert!(state(&peer).cwnd > state(&peer).ssthresh, "{:?}", state(&peer));
+    peer.send(1, 1000, Reliability::Full);
+    peer.send(1, 1000, HALF_A_SECOND);
+    peer.send(1, 1000, Reliability::Full);
+    peer.sack(11, &[]);
+    assert_eq!(state(&peer).partial_bytes_acked, 1000);
+    // The second is reported missing after its lifetime: nothing is in flight any more.
+    peer.pass(600);
+    assert_eq!(peer.sack(11, &[(2, 2)]), [[Sent::Forward(12, vec![(1, 12)])]]);
+    assert_eq!((state(&peer).flight.bytes, state(&peer).partial_bytes_acked), (0, 0));
+    let cwnd = state(&peer).cwnd;
+    peer.send(1, 1000, Reliability::Full);
+    peer.sack(13, &[]);
+    assert_eq!((state(&peer).cwnd, state(&peer).partial_bytes_acked), (cwnd, 0));
+}
+
+#[test]
 fn with_a_full_buffer_the_least_important_makes_room_waiting_ones_first() {
     let mut peer = Peer::partial_with(|options| options.send_buffer = 7000);
     let send = |peer: &mut Peer, context, reliability| {

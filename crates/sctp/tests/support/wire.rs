@@ -163,14 +163,25 @@ impl Bench {
     ) -> Vec<u8> {
         let init = init_with(tag, parameters.iter().copied());
         let answers = self.give(VerificationTag(0), |packet| packet.append(init).unwrap());
-        let parsed = Packet::parse(Bytes::from(answers[0].clone())).unwrap();
-        assert_eq!(parsed.header().verification_tag, tag);
+        assert_eq!(tag_of(&answers[0]), tag);
+        self.take_init_ack(&answers[0])
+    }
+
+    /// Takes the endpoint's tag and TSN out of its INIT ACK, for the packets that follow, and returns the cookie.
+    pub(crate) fn take_init_ack(&mut self, init_ack: &[u8]) -> Vec<u8> {
+        let parsed = Packet::parse(Bytes::copy_from_slice(init_ack)).unwrap();
         let Some(Ok(Chunk::InitAck(answer))) = parsed.chunks().next() else {
-            panic!("{:?}", names(&answers[0]))
+            panic!("{:?}", names(init_ack))
         };
         (self.tag, self.tsn) = (answer.0.initiate_tag, answer.0.initial_tsn);
         let parameters: Parameters<'_> = answer.0.parameters;
         parameters.state_cookie().unwrap().to_vec()
+    }
+
+    /// Answers the endpoint's INIT ACK with COOKIE ECHO.
+    pub(crate) fn answer_init_ack(&mut self, init_ack: &[u8]) {
+        let cookie = self.take_init_ack(init_ack);
+        self.give_right(|packet| packet.append(CookieEcho { cookie: &cookie }).unwrap());
     }
 
     /// Delivers a packet with `tag`; returns the endpoint's packets.

@@ -1,5 +1,5 @@
-//! The clock that the DTLS crate is told. The crate doubles the time between retransmissions without end; its clock therefore runs
-//! ahead where the session's policy has a shorter wait.
+//! The clock that is passed to the DTLS crate. The crate doubles the time between retransmissions
+//! without end; its clock therefore runs ahead where the session's policy has a shorter timeout.
 
 use std::sync::LazyLock;
 
@@ -9,25 +9,27 @@ use base::{Duration, Instant};
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 static ORIGIN: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
 
-/// Least time to the next timeout. The engine, when fragments of one message arrive out of order, may ask for a timeout now,
-/// acknowledge, and ask for the same again: a driver that obeyed would never stop sending.
+/// Least time to the next timeout. When fragments of one message arrive out of order, the engine
+/// may request a timeout now, acknowledge, and request the same again: without this limit a driver
+/// would never stop sending.
 const LEAST_WAIT: Duration = Duration::from_millis(10);
-/// The longest wait that does not double, where waits do not: that of RFC 9147, section 5.8.2, at the first retransmission.
+/// The timeout that does not double while timeouts are linear: that of RFC 9147, section 5.8.2, at
+/// the first retransmission.
 const LINEAR: Duration = Duration::from_secs(1);
-/// An engine that asks for more waits for nothing: it says ten years.
+/// A requested timeout beyond this means none: the engine requests ten years then.
 const IDLE: Duration = Duration::from_secs(365 * 86_400);
 
-/// An engine's clock, and what it waits for.
+/// An engine's clock, and its next timeout.
 #[derive(Debug)]
 pub(super) struct EngineClock {
-    /// Doublings beyond [`LINEAR`] that are left out.
+    /// Remaining doublings beyond [`LINEAR`] that are skipped.
     linear: u8,
-    /// How far the engine's clock is ahead, and how long it has stood still.
+    /// How far the engine's clock is ahead, and the time for which it has stood still.
     ahead: Duration,
     stood: Duration,
-    /// When the last datagram left, or the last timeout came.
+    /// When the last datagram was sent, or the last timeout expired.
     sent: Instant,
-    /// Time that the engine waits for, by its clock.
+    /// The engine's next timeout, by its clock.
     asked: Duration,
 }
 
@@ -41,24 +43,25 @@ impl EngineClock {
         (now.since(Instant::ZERO) + self.ahead).saturating_sub(self.stood)
     }
 
-    /// What the engine is told for `now`.
+    /// The engine's time at `now`.
     #[allow(clippy::disallowed_types)]
     pub(super) fn read(&self, now: Instant) -> std::time::Instant {
         ORIGIN.checked_add(self.since_origin(now).into()).unwrap_or(*ORIGIN)
     }
 
-    /// A datagram left.
+    /// Notes that a datagram was sent.
     pub(super) fn note_sent(&mut self, now: Instant) {
         self.sent = now;
     }
 
-    /// What the engine had to send leaves only now: its wait begins.
+    /// Notes that the engine's datagram is sent only now: its timeout starts.
     pub(super) fn note_held_up(&mut self, now: Instant) {
         self.stood += now.since(self.sent);
         self.sent = now;
     }
 
-    /// The engine wants to be called at `at` by its clock; when that is, if it waits for anything.
+    /// Notes that the engine requests a call at `at` by its clock, and returns the real time of it;
+    /// none if it waits for nothing.
     #[allow(clippy::disallowed_types)]
     pub(super) fn ask(&mut self, now: Instant, at: std::time::Instant) -> Option<Instant> {
         self.asked = at.saturating_duration_since(*ORIGIN).into();
@@ -73,7 +76,7 @@ impl EngineClock {
         self.asked.saturating_sub(self.since_origin(now))
     }
 
-    /// What the engine waits for comes to be now.
+    /// Lets the engine's timeout expire now.
     pub(super) fn expire(&mut self, now: Instant) {
         self.ahead += self.left(now);
         self.sent = now;

@@ -1,4 +1,4 @@
-//! Settings of DTLS, and what the sessions of a host share.
+//! Settings of DTLS, and the state that the sessions of a host share.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::cookie::provider;
 use crate::identity::Identity;
 use crate::randomness::{Randomness, key_exchanges, lend, seeded_provider};
 
-/// Bytes that a record adds at most, in either version, and in DTLS 1.3.
+/// Most bytes that a record adds, in either version, and in DTLS 1.3.
 pub(super) const RECORD_OVERHEAD: usize = 37;
 const RECORD_OVERHEAD_13: usize = 22;
-/// Bytes of a datagram of the handshake that are taken: any Ethernet frame's.
+/// Longest accepted datagram of a handshake, in bytes: more than an Ethernet frame holds.
 pub(super) const HANDSHAKE_DATAGRAM: usize = 2048;
-/// Datagrams of the handshake that are kept until their fragments are complete.
+/// Most datagrams of a handshake that are kept until their fragments are complete.
 pub(super) const HANDSHAKE_QUEUE: usize = 30;
 
 /// Which end begins the handshake.
@@ -22,17 +22,17 @@ pub(super) const HANDSHAKE_QUEUE: usize = 30;
 pub enum Role {
     /// Sends the ClientHello.
     Client,
-    /// Waits for it.
+    /// Waits for the ClientHello.
     Server,
 }
 
 /// Versions of DTLS that a session accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Versions {
-    /// DTLS 1.3 only (RFC 9147). No attacker can talk two such ends down.
+    /// DTLS 1.3 only (RFC 9147). No attacker can downgrade two such ends.
     #[default]
     Only13,
-    /// DTLS 1.2 only (RFC 6347), for peers that have nothing else.
+    /// DTLS 1.2 only (RFC 6347), for peers without DTLS 1.3.
     Only12,
     /// DTLS 1.3, or 1.2 if the peer does not offer it.
     Either,
@@ -48,16 +48,16 @@ pub struct Settings {
     pub versions: Versions,
     /// Bytes of a datagram of the handshake, without UDP and IP headers, 64 to 2,048. Sealed packets are not split.
     pub mtu: usize,
-    /// Time from a flight to its first retransmission; doubles with each, and varies by 25 % either way. RFC 9147, section
-    /// 5.8.2, has 1 s where nothing is known of the path.
+    /// Time from a flight to its first retransmission; doubles with each, and varies by 25 % either
+    /// way. RFC 9147, section 5.8.2, recommends 1 s for an unknown path.
     pub first_retransmission: Duration,
-    /// Doublings that leave the time at a second, once it would be longer; further ones count again. Where many packets are
-    /// lost, a handshake of several flights otherwise waits most of the time. RFC 9147 has none.
+    /// Number of doublings that leave the timeout at one second; later ones double it again. Under
+    /// high loss a handshake of several flights would otherwise mostly wait. 0 in RFC 9147.
     pub linear_retransmissions: u8,
     /// Time from the first ClientHello to [`Failure::TimedOut`](crate::Failure::TimedOut); longer than zero, at most a year.
     pub handshake_timeout: Duration,
-    /// Time since 1970 (UTC) at [`Instant::ZERO`](base::Instant::ZERO), for the validity of certificates that an authority signed. Nothing else asks
-    /// for it.
+    /// Time since 1970 (UTC) at [`Instant::ZERO`](base::Instant::ZERO), used only for the validity
+    /// of certificates that an authority signed.
     pub epoch: Duration,
 }
 
@@ -75,7 +75,7 @@ impl Default for Settings {
     }
 }
 
-/// How long a client's attempt to set a session up waits.
+/// Timeouts of a client's attempt to set up a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// As [`Settings::first_retransmission`].
@@ -105,7 +105,7 @@ impl Settings {
     }
 }
 
-/// Settings or an identity with which no session can begin; the text says which.
+/// Invalid settings or an unusable identity; the text says which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError(pub String);
 
@@ -122,7 +122,7 @@ impl core::error::Error for SettingsError {}
 pub struct Context {
     settings: Settings,
     certificate: Arc<DtlsCertificate>,
-    /// Whether servers ask for a cookie.
+    /// Whether servers require a cookie.
     pub(super) cookies: bool,
     config: Arc<Config>,
 }
@@ -142,8 +142,9 @@ impl Context {
         Context::with_cookies(settings, identity, true)
     }
 
-    /// As [`Context::new`], for servers whose clients have proved their address by other means, such as the checks of ICE:
-    /// they ask for no cookie, which saves a round trip. [`Sessions`](crate::Sessions) with this context accept no client.
+    /// As [`Context::new`], for servers whose clients have proved their address by other means,
+    /// such as the checks of ICE: they require no cookie, which saves a round trip.
+    /// [`Sessions`](crate::Sessions) with this context accept no client.
     pub fn without_cookies(
         settings: Settings,
         identity: &Identity,
@@ -151,7 +152,7 @@ impl Context {
         Context::with_cookies(settings, identity, false)
     }
 
-    /// A session of the DTLS crate, for which it is `now`. A further `attempt` with the same seed differs.
+    /// A session of the DTLS crate that begins at `now`. Each `attempt` with the same seed differs.
     #[allow(clippy::disallowed_types)]
     pub(super) fn engine(
         &self,
@@ -238,12 +239,12 @@ impl Context {
         Ok(Context { settings, certificate, cookies, config })
     }
 
-    /// What the sessions are set to.
+    /// The settings of the sessions.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// A copy for sessions with other times.
+    /// A copy for sessions with other timeouts.
     pub(crate) fn with_patience(&self, patience: Patience) -> Result<Context, SettingsError> {
         let Patience { first_retransmission, linear_retransmissions, handshake_timeout } = patience;
         let settings = Settings {
@@ -262,8 +263,8 @@ impl Context {
     }
 }
 
-/// Bytes of the longest certificate with which a flight of datagrams of `mtu` bytes fits what the engine keeps of it: twelve records
-/// and ten datagrams. It panics beyond the former.
+/// Bytes of the longest certificate whose flight, in datagrams of `mtu` bytes, fits the engine's
+/// limits: twelve records, beyond which it panics, and ten datagrams.
 fn most_certificate(mtu: usize) -> usize {
     (4 * mtu).saturating_sub(200)
 }

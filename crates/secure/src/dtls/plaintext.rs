@@ -1,5 +1,5 @@
-//! Records in plaintext, which anybody can forge: those that have no place in a handshake do not reach the engine, where they would
-//! end it.
+//! Plaintext records, which any sender can forge: those that a handshake does not need are kept
+//! from the engine, in which they would end the handshake.
 
 use super::context::Role;
 use crate::hello::{HANDSHAKE, RECORD as HEADER};
@@ -22,12 +22,13 @@ fn records(mut datagram: &[u8]) -> impl Iterator<Item = (u8, Option<u8>)> {
     })
 }
 
-/// Whether a record in plaintext is an alert. Neither end of ours sends any.
+/// Whether a plaintext record is an alert. Our ends send none.
 pub(super) fn holds_alert(datagram: &[u8]) -> bool {
     records(datagram).any(|(kind, _)| kind == ALERT)
 }
 
-/// Whether all records in plaintext are parts of the other end's hello, the only message of DTLS 1.3 that has no keys.
+/// Whether all records in plaintext are parts of the other end's hello, the only unprotected
+/// message of DTLS 1.3.
 pub(super) fn holds_hellos_alone(datagram: &[u8], role: Role) -> bool {
     let hello = match role {
         Role::Client => 2,

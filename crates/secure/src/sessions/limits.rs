@@ -1,4 +1,4 @@
-//! Bounds on the sessions of a host, and what the application learns of them.
+//! Bounds on the sessions of a host, notices and counters.
 
 use core::net::SocketAddr;
 
@@ -7,27 +7,29 @@ use base::Duration;
 use crate::dtls::Role;
 use crate::sealer::{Failure, Peer};
 
-/// Bounds on what peers can make a host keep.
+/// Bounds on the state that peers can make a host keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Sessions in all; strangers beyond get no answer.
+    /// Most sessions in total; beyond them new clients get no answer.
     pub sessions: usize,
-    /// Sessions that peers at one host (an IPv4 address, or an IPv6 network of 64 bits) began, half-open ones included. More
-    /// strangers of it get no answer.
+    /// Sessions that peers at one host (an IPv4 address, or an IPv6 network of 64 bits) began,
+    /// including half-open ones. Further clients of the host get no answer.
     pub per_host: usize,
-    /// Handshakes under way that peers began. One more ends the oldest.
+    /// Most handshakes in progress that peers began. One more ends the oldest.
     pub half_open: usize,
-    /// Half-open handshakes of one host (an IPv4 address, or an IPv6 network of 64 bits). More strangers of it get no answer.
+    /// Half-open handshakes of one host (an IPv4 address, or an IPv6 network of 64 bits). Further
+    /// clients of the host get no answer.
     pub half_open_per_host: usize,
-    /// Bytes of datagrams that a peer may send in a handshake that it began; more end it.
+    /// Most bytes that a peer may send in a handshake that it began; more end the handshake.
     pub half_open_bytes: usize,
     /// Time from the cookie to the end of a handshake that a peer began, and to its first packet.
     pub half_open_time: Duration,
     /// Time without a packet from the peer after which an open session is closed. SCTP's heartbeats keep a session open as long
     /// as its association lives.
     pub idle: Duration,
-    /// Silence of a server after which a client that goes on sending sets another session up, or four round trips if that is
-    /// longer: the server may have lost the session, or the client may be at another address.
+    /// Silence of a server after which a client that continues to send sets up another session, or
+    /// four round trips if that is longer: the server may have lost the session, or the client may
+    /// be at another address.
     pub renew: Duration,
 }
 
@@ -60,12 +62,12 @@ pub enum Notice {
         /// The peer's key, and the line to add to the known peers on first use.
         peer: Peer,
     },
-    /// One of the ends has closed the session, or it was idle for too long.
+    /// Either end has closed the session, or its idle time exceeded the limit.
     Closed {
         /// Address of the peer.
         remote: SocketAddr,
     },
-    /// The session has failed; a handshake that a peer began and did not finish is counted only.
+    /// The session has failed; unfinished handshakes of peers are only counted.
     Failed {
         /// Address of the peer.
         remote: SocketAddr,
@@ -73,7 +75,7 @@ pub enum Notice {
         role: Role,
         /// Reason.
         failure: Failure,
-        /// Whether the peer sent anything at all.
+        /// Whether the peer sent any datagram.
         answered: bool,
     },
 }
@@ -83,19 +85,20 @@ pub enum Notice {
 pub struct SessionStats {
     /// Sessions that opened.
     pub opened: u64,
-    /// Sessions that failed: keys refused, handshakes of this side without an end, errors of the protocol.
+    /// Sessions that failed: rejected keys, unfinished handshakes of this side, protocol errors.
     pub failed: u64,
-    /// Sessions set up again since the server was silent.
+    /// Sessions set up again because the server was silent.
     pub renewed: u64,
-    /// Sessions that went on at another port of the client's host.
+    /// Sessions that moved to another port of the client's host.
     pub moved: u64,
-    /// Cookies sent to strangers.
+    /// Cookies sent to addresses without a session.
     pub cookies_sent: u64,
-    /// Datagrams of strangers that are no ClientHello, have a wrong cookie, or came when no peer may begin.
+    /// Datagrams from addresses without a session that are no ClientHello, have an invalid cookie,
+    /// or arrived while no peer may begin a session.
     pub strangers_ignored: u64,
-    /// Datagrams of strangers that a limit turned away.
+    /// Datagrams from addresses without a session that were dropped because of a limit.
     pub strangers_turned_away: u64,
-    /// Handshakes that peers began and that came to nothing, beside those of refused keys.
+    /// Unfinished handshakes that peers began, other than those with rejected keys.
     pub half_open_failed: u64,
     /// Handshakes that ended to make room for a newer one.
     pub half_open_dropped: u64,
@@ -103,12 +106,13 @@ pub struct SessionStats {
     pub packets_sealed: u64,
     /// Packets of peers that were decrypted.
     pub packets_opened: u64,
-    /// Bytes of all datagrams sent, those of handshakes included.
+    /// Bytes of all datagrams sent, including handshakes.
     pub bytes_sent: u64,
     /// Bytes of all datagrams of peers with a session.
     pub bytes_received: u64,
-    /// Packets of the machine that were dropped: no open session with the host that they are for, or too long.
+    /// Packets of the machine that were dropped because there was no open session with their host,
+    /// or because of their length.
     pub packets_unsent: u64,
-    /// ICMP messages that proved nothing.
+    /// ICMP messages without proof that their sender saw a datagram.
     pub icmp_ignored: u64,
 }

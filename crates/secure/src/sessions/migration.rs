@@ -1,4 +1,5 @@
-//! Sessions that go on among those of another [`Sessions`] with the same identity: of another shard of an endpoint.
+//! Moving sessions to another [`Sessions`] with the same identity: that of another shard of an
+//! endpoint.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -8,7 +9,7 @@ use base::Instant;
 use super::session::{Route, Session};
 use super::{Notice, Sessions, count};
 
-/// Times that a session may migrate: a client with a path at each of two shards needs one.
+/// Most migrations of a session; a client with a path at each of two shards needs one.
 const MIGRATIONS: u8 = 4;
 
 /// An open session on its way to other sessions.
@@ -21,13 +22,14 @@ impl fmt::Debug for Migrant {
 }
 
 impl Sessions {
-    /// Whether a session with the peer at `remote`, to which a datagram at `local` may belong, is open or under way.
+    /// Whether a session with the peer at `remote`, to which a datagram at `local` may belong, is
+    /// open or in a handshake.
     pub fn is_at(&self, remote: SocketAddr, local: Option<SocketAddr>) -> bool {
         !self.table.at(Route { remote, local }).is_empty()
     }
 
-    /// Takes out the open session with the peer at `remote`, for [`Sessions::adopt`] of others. None if there is none, or it has
-    /// been taken out four times before.
+    /// Removes and returns the open session with the peer at `remote`, for [`Sessions::adopt`] of
+    /// others. None if there is none, or it has migrated four times.
     pub fn give_away(
         &mut self,
         now: Instant,
@@ -45,7 +47,7 @@ impl Sessions {
         Some(Migrant(Box::new(session)))
     }
 
-    /// Goes on with a session that other sessions had; the application is told as of one that opens.
+    /// Takes over a session from others; the application is notified as for a new session.
     pub fn adopt(&mut self, now: Instant, migrant: Migrant) {
         let Migrant(mut session) = migrant;
         let Some(peer) = session.peer().cloned() else { return };

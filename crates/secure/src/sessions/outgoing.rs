@@ -1,4 +1,4 @@
-//! Packets of the machine on their way out, and the sessions that this side begins for them.
+//! Outgoing packets of the machine, and the sessions that this side begins for them.
 
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ impl Sessions {
         at.or_else(|| origin.and_then(|_| self.table.beside(route).into_iter().rfind(is_with)))
     }
 
-    /// A packet for a host, known from a session that began here, to an address without a session: one begins, with the same
-    /// host. The packet is lost; what waited for the handshake would tell a wrong round trip.
+    /// Begins a session at another address of a known host, for a packet to this address. The
+    /// packet is dropped, since waiting for the handshake would falsify its round trip.
     fn begin_beside(&mut self, now: Instant, route: Route, origin: Option<Origin>) {
         let known = origin.and_then(|origin| self.known.get(&origin));
         let Some((known, rtt)) = known.and_then(|known| Some((known, known.dialled?))) else {
@@ -62,7 +62,8 @@ impl Sessions {
         self.table.get(id).is_some_and(is_one)
     }
 
-    /// The times of an attempt on a path of a known round trip: the first timeout is that of RFC 6298, section 2.2.
+    /// Timeouts of an attempt on a path with a known round trip: the first timeout is that of RFC
+    /// 6298, section 2.2.
     fn patience_after(&self, rtt: Duration) -> Patience {
         const LEAST: Duration = Duration::from_millis(100);
         let usual = self.context.settings().patience();
@@ -70,7 +71,7 @@ impl Sessions {
         Patience { first_retransmission, ..usual }
     }
 
-    /// The server is silent: another session with it is set up, which takes the place of this one once it is open.
+    /// Sets up another session with a silent server, which replaces this one once it is open.
     fn renew(&mut self, now: Instant, id: SessionId) {
         let Some(session) = self.table.get_mut(id) else { return };
         let Some(fingerprint) = session.fingerprint() else { return };

@@ -1,16 +1,17 @@
-//! The datagrams that a session sent last, by which ICMP proves that its sender saw one of them.
+//! The last datagrams of a session, which prove that the sender of an ICMP message saw one of them.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Datagrams that are remembered.
+/// Number of datagrams remembered.
 const LAST: usize = 16;
-/// Bytes of a datagram that are remembered: what ICMP has to quote at least, and as much again. A record's header has up to
-/// 13 bytes, the rest is ciphertext, which cannot be guessed.
+/// Bytes of a datagram that are remembered: those that ICMP has to quote at least, and as many
+/// again. A record's header has up to 13 bytes, the rest is ciphertext, which cannot be guessed.
 const QUOTED: usize = 24;
 const SEALED: usize = 2 * QUOTED;
-/// Bytes of a packet in plain by which a machine knows it: SCTP's header, and that of INIT with its tag.
+/// Bytes of a packet in plain that identify it to a machine: SCTP's header, and that of INIT with
+/// its tag.
 const PLAIN: usize = 20;
 
 /// The beginnings of the last datagrams of a session, sealed and in plain.
@@ -26,7 +27,7 @@ impl Sent {
         self.0.push_back((beginning(sealed), beginning(plain)));
     }
 
-    /// The beginning of the packet in plain whose datagram `quoted` is the beginning of.
+    /// The beginning of the plain packet in the datagram that begins with `quoted`.
     pub(super) fn plain(&self, quoted: &[u8]) -> Option<Bytes> {
         let quoted = quoted.get(..quoted.len().min(SEALED)).filter(|part| part.len() >= QUOTED)?;
         let found = self.0.iter().rev().find(|(sealed, _)| sealed.starts_with(quoted));
@@ -34,7 +35,7 @@ impl Sent {
     }
 }
 
-/// The first bytes, with zeros behind a text that is shorter.
+/// The first bytes, padded with zeros.
 fn beginning<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut first = [0; N];
     let length = bytes.len().min(N);

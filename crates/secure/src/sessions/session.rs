@@ -1,4 +1,4 @@
-//! One session with what surrounds it: its addresses, its times, its bounds.
+//! One session with its addresses, times and bounds.
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -7,20 +7,21 @@ use base::{Duration, Ecn, Icmp, IcmpError, Instant, IpService, Origin, Transmit}
 use bytes::Bytes;
 
 use super::limits::{Limits, Notice};
+use super::moves::Move;
 use super::sent::Sent;
 use crate::dtls::{Dtls, Role};
 use crate::fingerprint::Fingerprint;
 use crate::sealer::{Failure, NotSealed, Peer, Sealer, State};
 
-/// Bytes of a ClientHello that ICMP must quote: the headers of record and message, the version, and the random, which only
-/// those on the path have seen.
+/// Bytes of a ClientHello that ICMP must quote: the headers of record and message, the version, and
+/// the random, which only hosts on the path have seen.
 const QUOTED: usize = 13 + 12 + 2 + 32;
-/// Where a record in plaintext has its number, which differs between retransmissions.
+/// Position of a plaintext record's number, which differs between retransmissions.
 const NUMBER: core::ops::Range<usize> = 3..11;
-/// ICMP must say for this long that no socket listens: a server may be about to start.
+/// How long ICMP must report that no socket listens, since a server may be about to start.
 const REFUSED_FOR: Duration = Duration::from_secs(2);
 
-/// Where a session is.
+/// The pair of addresses of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) remote: SocketAddr,
@@ -29,7 +30,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Whether a datagram at this local address, where it is known, may belong to the session.
+    /// Whether a datagram at this local address, if known, may belong to the session.
     pub(super) fn fits(&self, local: Option<SocketAddr>) -> bool {
         local.is_none() || self.local.is_none() || self.local == local
     }
@@ -46,26 +47,27 @@ pub(super) struct Session {
     pub(super) listed: Option<Instant>,
     /// Random number of the client's hello, for a server.
     pub(super) client_random: Option<[u8; 32]>,
-    /// From the first datagram to the first answer, for a client.
+    /// Time from the first datagram to the first answer, for a client.
     pub(super) round_trip: Option<Duration>,
-    /// The address before the last move, and when that was.
-    pub(super) moved: Option<(SocketAddr, Instant)>,
+    /// The latest move to another port.
+    pub(super) moved: Option<Move>,
     /// A session that is to take its place is being set up.
     pub(super) renewing: bool,
-    /// How often it went to the sessions of another shard.
+    /// Number of migrations to another shard.
     pub(super) migrations: u8,
     /// The host among whose open sessions it is counted.
     pub(super) counted: Option<Origin>,
     opening_taken: bool,
     /// Whether a packet of the peer came since the session opened.
     spoke: bool,
-    /// Packets sealed since the peer was heard last, and when the second of them left: the first may have been an answer.
+    /// Number of packets sealed since the last packet of the peer, and when the second of them
+    /// left: the first may have been an answer.
     unanswered: (u32, Instant),
     /// Bytes that arrived in the handshake.
     handshake_bytes: usize,
-    /// A bound of half-open sessions has ended it.
+    /// Whether a bound on half-open sessions ended it.
     given_up: bool,
-    /// Since when ICMP says that no socket listens there, and that it has said so for long enough.
+    /// Since when ICMP has reported that no socket listens.
     refused: Option<Instant>,
     nobody_there: bool,
     outgoing: VecDeque<(Transmit, Bytes)>,
@@ -76,9 +78,9 @@ pub(super) struct Session {
 
 /// How a session ended.
 pub(super) enum Ended {
-    /// The application need not know: a stranger's handshake came to nothing.
+    /// Without a notice: an unknown client's handshake did not finish.
     Quietly,
-    /// The application is told.
+    /// With a notice to the application.
     With(Notice),
 }
 
@@ -123,7 +125,7 @@ impl Session {
         self.role == Role::Server && self.is_handshaking()
     }
 
-    /// Whether a peer has set the session up and never used it: it holds a place of others.
+    /// Whether a peer has set up the session and never used it, so that it only occupies a place.
     fn is_silent_client(&self) -> bool {
         self.role == Role::Server && self.is_open() && !self.spoke
     }
@@ -160,7 +162,7 @@ impl Session {
         }
     }
 
-    /// Whether a packet of the peer waits to be taken.
+    /// Whether a packet of the peer waits.
     pub(super) fn has_opened(&self) -> bool {
         self.dtls.has_opened()
     }
@@ -183,6 +185,11 @@ impl Session {
         } else if self.is_silent_client() && is_late || is_idle {
             self.dtls.close(now);
         }
+    }
+
+    /// Takes the place of a session with the same peer: one that was used does not have to prove again that it will be.
+    pub(super) fn replace(&mut self, old: &Session) {
+        self.spoke |= old.spoke;
     }
 
     /// The time at which it wants to be called.
@@ -223,6 +230,7 @@ impl Session {
             _ => {}
         }
         let Route { remote, local } = self.route;
+        let doubted = self.moved.and_then(|moved| moved.doubted(now, remote));
         let mut sealed = Bytes::new();
         while let Some(datagram) = self.dtls.poll_transmit() {
             sealed = datagram.clone();
@@ -230,7 +238,10 @@ impl Session {
                 self.sent.note(&datagram, packet);
             }
             let size = datagram.len();
-            self.outgoing.push_back((Transmit { remote, local, size, ..transmit }, datagram));
+            for remote in doubted.into_iter().chain([remote]) {
+                let transmit = Transmit { remote, local, size, ..transmit };
+                self.outgoing.push_back((transmit, datagram.clone()));
+            }
         }
         Ok(sealed)
     }
@@ -252,7 +263,7 @@ impl Session {
         self.outgoing.pop_front()
     }
 
-    /// Takes what DTLS has to send of its own.
+    /// Collects datagrams of DTLS itself.
     fn collect(&mut self) {
         while let Some(datagram) = self.dtls.poll_transmit() {
             if self.role == Role::Client && self.hello.is_empty() {
@@ -263,8 +274,8 @@ impl Session {
         }
     }
 
-    /// What ICMP quotes, if that proves that its sender saw a datagram of the session: the packet in plain, or nothing of the
-    /// machine's for a ClientHello.
+    /// The quoted packet, if the quotation proves that the sender of an ICMP message saw a datagram
+    /// of the session: the packet in plain, or none for a ClientHello.
     pub(super) fn proof(&self, quoted: &[u8]) -> Option<Option<Bytes>> {
         let is_hello = || {
             let without_number = |bytes: &[u8]| {
@@ -289,7 +300,7 @@ impl Session {
         }
     }
 
-    /// How it ended; none while it lives.
+    /// How the session ended; none while it exists.
     pub(super) fn ended(&self) -> Option<Ended> {
         let (role, remote, answered) = (self.role, self.route.remote, self.round_trip.is_some());
         match self.dtls.state() {
@@ -311,7 +322,7 @@ impl Session {
     }
 }
 
-/// Where to send a datagram that asks nothing of the network.
+/// Addressing of a datagram without ECN or don't-fragment.
 pub(super) fn plain_transmit(
     remote: SocketAddr,
     local: Option<SocketAddr>,

@@ -1,30 +1,32 @@
-//! Datagrams that belong to no session at their address: of clients that begin, and of those whose port has changed.
+//! Datagrams without a session at their address: from new clients, and from clients whose port has
+//! changed.
 
-use base::{DatagramMeta, Duration, Host, Instant, Machine};
+use base::{DatagramMeta, Host, Instant, Machine};
 
+use super::moves::Move;
 use super::session::{Route, Session, plain_transmit};
 use super::table::SessionId;
 use super::{PLAINTEXT, Sessions};
 use crate::dtls::{Accepted, Dtls, Role};
 use crate::hello::ClientHello;
 
-/// Bytes of datagrams that may wait for [`Sessions::poll_transmit`] before strangers get no answers.
+/// Bytes of waiting datagrams beyond which new clients get no answers.
 const ANSWERS: usize = 1 << 20;
-/// Sessions of a host that are tried with a datagram from a port without one: each try is an attempt to decrypt.
+/// Most sessions of a host that try to decrypt a datagram from an unknown port.
 const TRIES: usize = 8;
-/// A client that has moved does not move back within this time: what comes from its old port then was reordered.
-const SETTLED: Duration = Duration::from_millis(250);
 
 impl Sessions {
-    /// Whether a datagram at the address of sessions is the ClientHello of none of them: the peer has begun again, or is another.
+    /// Whether a datagram at the address of sessions is a new ClientHello: the peer has restarted,
+    /// or is another one.
     pub(super) fn is_from_stranger(&self, at: &[SessionId], datagram: &[u8]) -> bool {
         let Some(hello) = ClientHello::parse(datagram) else { return false };
         let own = |id: &SessionId| self.table.get(*id).and_then(|session| session.client_random);
         !at.iter().filter_map(own).any(|random| random == hello.random())
     }
 
-    /// A datagram from an address without a session. A NAT may have given a client another port: a record that a session with
-    /// that host opens, and that therefore is no copy of an earlier one, moves it. All else is a stranger's.
+    /// Handles a datagram from an address without a session. A NAT may have given a client another
+    /// port: if a session with that host decrypts the record, which is then no replay, the session
+    /// moves. All other datagrams are treated as from new clients.
     pub(super) fn handle_from_elsewhere(
         &mut self,
         now: Instant,
@@ -51,7 +53,7 @@ impl Sessions {
         self.stats.strangers_ignored += 1;
     }
 
-    /// Tries a datagram from elsewhere with a session, which moves there if it opens it.
+    /// Tries to decrypt a datagram from another port with a session, which moves there on success.
     fn try_at(
         &mut self,
         now: Instant,
@@ -63,15 +65,15 @@ impl Sessions {
         let Some(session) = self.table.get_mut(id) else { return false };
         session.handle_datagram(now, bytes, &self.limits);
         if !session.has_opened() {
+            if let Some(moved) = &mut session.moved {
+                moved.note_unopened(now, meta.remote);
+            }
             // It may have been the end of the session.
             self.settle(now, id);
             return false;
         }
-        let late = session
-            .moved
-            .is_some_and(|(before, at)| before == meta.remote && now.since(at) < SETTLED);
-        if !late {
-            session.moved = Some((session.route.remote, now));
+        if !session.moved.is_some_and(|moved| moved.is_late(now, meta.remote)) {
+            session.moved = Some(Move::from(session.route.remote, now, session.moved));
             self.stats.moved += 1;
             self.table.rehome(id, meta.remote);
         }
@@ -115,7 +117,8 @@ impl Sessions {
         }
     }
 
-    /// A stranger has returned its cookie: its session is kept, in place of an earlier attempt from there.
+    /// Keeps the session of a client that has returned its cookie, instead of an earlier attempt
+    /// from there.
     fn keep_half_open(
         &mut self,
         now: Instant,

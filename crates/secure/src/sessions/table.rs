@@ -10,11 +10,11 @@ use super::limits::Limits;
 use super::session::{Route, Session};
 use crate::dtls::Role;
 
-/// Names a session; never used twice.
+/// Id of a session; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SessionId(u64);
 
-/// Sessions at one address: most have one, which needs no memory of the heap for each datagram.
+/// Sessions at one address: most have one, which needs no heap memory.
 pub(super) type Ids = SmallVec<[SessionId; 2]>;
 
 #[derive(Default)]
@@ -79,7 +79,7 @@ impl Table {
         Some(session)
     }
 
-    /// The session goes on at another port of the peer's host.
+    /// Moves a session to another port of the peer's host.
     pub(super) fn rehome(&mut self, id: SessionId, remote: SocketAddr) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let before = core::mem::replace(&mut session.route.remote, remote);
@@ -105,7 +105,7 @@ impl Table {
         all.iter().rev().filter(fits).copied().collect()
     }
 
-    /// The sessions with peers at the same host, whatever the port.
+    /// The sessions with peers at the same host, at any port.
     pub(super) fn beside(&self, route: Route) -> Vec<SessionId> {
         let end = |port, rest| match route.remote.ip() {
             IpAddr::V4(ip) => SocketAddr::from((ip, port)),
@@ -118,12 +118,12 @@ impl Table {
         all.filter(fits).copied().collect()
     }
 
-    /// When the first session wants to be called.
+    /// The earliest deadline of all sessions.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|first| first.0)
     }
 
-    /// Takes a session whose deadline has come.
+    /// Removes and returns a session whose deadline has passed.
     pub(super) fn pop_due(&mut self, now: Instant) -> Option<SessionId> {
         let (at, id) = *self.deadlines.first().filter(|first| first.0 <= now)?;
         self.deadlines.remove(&(at, id));
@@ -133,7 +133,8 @@ impl Table {
         Some(id)
     }
 
-    /// Lists a session's deadline. Most only move on: a listed one that comes too early is put right when it comes.
+    /// Lists a session's deadline. Deadlines that move later stay listed as they are, and are
+    /// corrected when they expire.
     pub(super) fn list(&mut self, id: SessionId, limits: &Limits) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let due = session.due(limits);

@@ -1,5 +1,5 @@
 //! A client and a server with SCTP, plain or over DTLS, on a virtual network of 100 ms round trip.
-#![allow(clippy::unwrap_used, reason = "fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "fails by panicking")]
 #![allow(dead_code, reason = "the example needs a part of it")]
 
 use core::net::SocketAddr;
@@ -8,8 +8,11 @@ use base::machine::Holder;
 use base::{Duration, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use netsim::topology::{self, Directions, Placed};
-use netsim::{Host, HostId, LinkConfig, Simulation};
-use sctp::{AssociationId, AssociationOptions, ErrorDetection, Event, Ppid, SendOptions, StreamId};
+use netsim::{AddressedDatagram, Host, HostId, LinkConfig, LinkId, Simulation};
+use sctp::{
+    AssociationId, AssociationOptions, AssociationStats, ErrorDetection, Event, Ppid, SendOptions,
+    StreamId,
+};
 use secure::{Context, Identity, Limits, Notice, Secrets, Secured, Sessions, Settings, Trust};
 
 const PORT: u16 = 5000;
@@ -57,8 +60,10 @@ pub(crate) struct End {
     pub(crate) received: Vec<(Instant, Bytes)>,
     /// Whether an association, or the session that it waits for, failed.
     pub(crate) failed: bool,
-    /// Whether an association was set up.
-    established: bool,
+    /// The association that was set up.
+    pub(crate) established: Option<AssociationId>,
+    /// The datagram that left last.
+    pub(crate) last_sent: Option<Bytes>,
     /// The association that waits for a session.
     waiting: Option<AssociationId>,
     /// Events of its sessions.
@@ -78,6 +83,10 @@ impl Holder for End {
 }
 
 impl Host for End {
+    fn on_transmitted(&mut self, _: Instant, datagram: &AddressedDatagram) {
+        self.last_sent = Some(datagram.payload.clone());
+    }
+
     fn after_input(&mut self, now: Instant) {
         while let Stack::Secure(secured) = &mut self.stack
             && let Some(notice) = secured.sessions.poll_notice()
@@ -95,7 +104,8 @@ impl Host for End {
         }
         while let Some((id, event)) = self.stack.endpoint().poll_event() {
             self.failed |= matches!(event, Event::Failed(_));
-            self.established |= matches!(event, Event::Established);
+            self.established =
+                self.established.or(matches!(event, Event::Established).then_some(id));
             let Some(mut own) = self.stack.endpoint().association_mut(id) else { continue };
             while let Some(message) = own.receive(now) {
                 self.received.push((now, message.payload.into_bytes()));
@@ -113,6 +123,8 @@ pub(crate) struct World {
     /// Second host, which listens.
     pub(crate) server: HostId,
     association: AssociationId,
+    /// Links from the client to the server, a path each.
+    pub(crate) ways: Vec<LinkId>,
 }
 
 /// The key of a host.
@@ -121,7 +133,17 @@ pub(crate) fn identity(seed: u64) -> Identity {
 }
 
 fn address(host: u8) -> SocketAddr {
-    SocketAddr::from(([10, 0, 0, host], 9899))
+    address_on(0, host)
+}
+
+/// Address of the client, 1, or of the server, 2, on a path.
+pub(crate) fn address_on(path: u8, host: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, path, host], 9899))
+}
+
+/// Addresses of a host on as many paths.
+fn addresses(paths: usize, host: u8) -> Vec<SocketAddr> {
+    (0..).take(paths).map(|path| address_on(path, host)).collect()
 }
 
 /// Options of an association over DTLS: no checksums, and room for a record around each packet.
@@ -131,11 +153,24 @@ pub(crate) fn options(secure: bool) -> AssociationOptions {
     AssociationOptions { zero_checksum, overhead_below, ..AssociationOptions::default() }
 }
 
-fn end(seed: u64, host: u8, keys: Option<[u64; 2]>, first_retransmission: Duration) -> End {
+fn end(
+    seed: u64,
+    host: u8,
+    keys: Option<[u64; 2]>,
+    (paths, first_retransmission): (usize, Duration),
+) -> End {
     let listen = host == 2;
     let accepted = options(keys.is_some());
-    let endpoint_options =
-        sctp::EndpointOptions { port: PORT, listen, accepted, ..sctp::EndpointOptions::default() };
+    // A host with one address names none: the network may translate it.
+    let addresses = if paths > 1 { addresses(paths, host) } else { Vec::new() };
+    let port = PORT;
+    let endpoint_options = sctp::EndpointOptions {
+        port,
+        listen,
+        accepted,
+        addresses,
+        ..sctp::EndpointOptions::default()
+    };
     let random = RandomStream::new(seed, Purpose("endpoint", host.into()));
     let endpoint = sctp::Endpoint::new(endpoint_options, random);
     let stack = match keys {
@@ -163,7 +198,8 @@ fn end(seed: u64, host: u8, keys: Option<[u64; 2]>, first_retransmission: Durati
         stack,
         received: Vec::new(),
         failed: false,
-        established: false,
+        established: None,
+        last_sent: None,
         waiting: None,
         notices: Vec::new(),
     }
@@ -183,26 +219,44 @@ impl World {
         expected: Option<[u64; 2]>,
         first: Duration,
     ) -> World {
+        World::over(&[Directions::both(link)], seed, expected, first)
+    }
+
+    /// As [`World::with_retransmission`], over several disjoint paths.
+    pub(crate) fn over(
+        links: &[Directions<LinkConfig>],
+        seed: u64,
+        expected: Option<[u64; 2]>,
+        first: Duration,
+    ) -> World {
+        let paths = links.len();
         let mut simulation = Simulation::new(seed);
         let keys = |own, index: usize| expected.map(|expected| [own, expected[index]]);
         let pair = topology::pair(
             &mut simulation,
-            Placed::at(end(seed, 1, keys(1, 0), first), address(1)),
-            Placed::at(end(seed, 2, keys(2, 1), first), address(2)),
-            &[Directions::both(link)],
+            Placed {
+                host: end(seed, 1, keys(1, 0), (paths, first)),
+                addresses: addresses(paths, 1),
+            },
+            Placed {
+                host: end(seed, 2, keys(2, 1), (paths, first)),
+                addresses: addresses(paths, 2),
+            },
+            links,
         );
         let pair = pair.unwrap();
         let association = simulation.with_host(pair.first, |host, now| {
             let options = options(expected.is_some());
             let endpoint = host.stack.endpoint();
             if expected.is_none() {
-                return endpoint.connect(now, address(2), PORT, options).unwrap();
+                return endpoint.connect(now, addresses(paths, 2), PORT, options).unwrap();
             }
-            let id = endpoint.prepare(now, address(2), PORT, options).unwrap();
+            let id = endpoint.prepare(now, addresses(paths, 2), PORT, options).unwrap();
             host.waiting = Some(id);
             id
         });
-        World { simulation, client: pair.first, server: pair.second, association }
+        let ways = pair.paths.iter().map(|path| path.forward).collect();
+        World { simulation, client: pair.first, server: pair.second, association, ways }
     }
 
     /// The client sends a message.
@@ -214,6 +268,32 @@ impl World {
         });
     }
 
+    /// The server sends a message on the association that it accepted.
+    pub(crate) fn send_back(&mut self, payload: impl Into<Bytes>) {
+        let payload = payload.into();
+        self.simulation.with_host(self.server, |host, now| {
+            let id = host.established.unwrap();
+            let mut own = host.stack.endpoint().association_mut(id).unwrap();
+            own.send(now, StreamId(0), Ppid(0), payload, SendOptions::default()).unwrap();
+        });
+    }
+
+    /// What the client's association says of itself.
+    pub(crate) fn client_stats(&mut self) -> AssociationStats {
+        let id = self.association;
+        self.simulation.with_host(self.client, |host, _| {
+            host.stack.endpoint().association(id).unwrap().stats()
+        })
+    }
+
+    /// The sessions of a host that encrypts.
+    pub(crate) fn sessions<R>(&mut self, host: HostId, act: impl FnOnce(&Sessions) -> R) -> R {
+        self.simulation.with_host(host, |end, _| match &end.stack {
+            Stack::Secure(secured) => act(&secured.sessions),
+            Stack::Plain(_) => panic!("plain"),
+        })
+    }
+
     /// Time passes.
     pub(crate) fn run_for(&mut self, span: Duration) {
         let until = self.simulation.now() + span;
@@ -222,7 +302,7 @@ impl World {
 
     /// Whether the client has its association.
     pub(crate) fn is_set_up(&self) -> bool {
-        self.simulation.host(self.client).established
+        self.simulation.host(self.client).established.is_some()
     }
 
     /// Messages that arrived at the server, and their times.

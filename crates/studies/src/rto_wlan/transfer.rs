@@ -257,6 +257,7 @@ impl Parameters {
             detail: Detail::Messages,
             group: Rc::new(RefCell::new(group)),
             extra_rtt: Duration::ZERO,
+            advice: None,
             hint: self
                 .hint
                 .map(|ahead| (BEGIN + self.lost_after.saturating_sub(ahead), PathHint::Weak)),

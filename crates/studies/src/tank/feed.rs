@@ -59,6 +59,7 @@ pub fn carry(
         group: Rc::new(RefCell::new(nothing)),
         extra_rtt: Duration::ZERO,
         hint: None,
+        advice: None,
     };
     let links = Directions::both(LinkConfig::lossy(line.rtt / 2, line.loss));
     // A network of its own for each line, by its number.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Instant;
 use bytes::Bytes;
-use recovery::{RecoveryPolicy, TimedEvent};
+use recovery::{Advice, AdviceError, RecoveryPolicy, TimedEvent};
 
 use super::{ConnectionId, Endpoint};
 use crate::connection::{Connection, ConnectionError, Received, SendError};
@@ -143,6 +143,16 @@ impl<'a> ConnectionMut<'a> {
     /// Removes and returns the oldest recovery event.
     pub fn poll_recovery_event(&mut self) -> Option<TimedEvent> {
         self.endpoint.table.get_mut(self.id)?.poll_recovery_event()
+    }
+
+    /// Applies one advice of a policy outside. What leaves because of it leaves as after any other call.
+    ///
+    /// # Errors
+    /// [`AdviceError`] where the advice makes no sense; nothing changed then.
+    pub fn advise(&mut self, now: Instant, advice: Advice) -> Result<(), AdviceError> {
+        let mut answer = Err(AdviceError::Gone);
+        self.run(now, |connection| answer = connection.advise(now, advice));
+        answer
     }
 
     /// Makes a call after which the endpoint updates its tables.

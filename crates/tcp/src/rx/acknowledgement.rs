@@ -40,7 +40,7 @@ impl Acknowledgement {
     pub(super) fn on_in_order(&mut self, now: Instant, length: u64, unacknowledged: u64, mss: u64) {
         let length = u32::try_from(length.min(mss)).unwrap_or(u32::MAX);
         self.full_sized = self.full_sized.max(length);
-        let every = self.delayed.timing().every;
+        let every = self.delayed.every();
         // One segment may have been merged from several on its way. Small segments count like large ones, which RFC
         // 5681, section 4.2, does not demand: the sender of a thin stream gets its acknowledgement as soon.
         let delayable = u64::from(every.saturating_sub(1)) * u64::from(self.full_sized);

@@ -116,7 +116,7 @@ impl Queue {
             self.pieces.pop_front()?.1
         };
         self.start += bytes.len() as u64;
-        if self.pieces.is_empty() {
+        if self.pieces.is_empty() && self.pieces.capacity() > IDLE_CAPACITY {
             self.pieces.shrink_to(IDLE_CAPACITY);
         }
         Some(bytes)

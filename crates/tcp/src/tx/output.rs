@@ -11,6 +11,10 @@ use super::sender::{PATH, Sender};
 impl Sender {
     /// The next segment; `None` if there is none.
     pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
+        // Asked after every segment, and after every acknowledgement that a thin stream receives.
+        if self.has_nothing_to_send() {
+            return self.poll_request(now);
+        }
         // A segment is large, and moved each time that it passes through a closure.
         if let segment @ Some(_) = self.poll_segment(now) {
             return segment;
@@ -23,6 +27,18 @@ impl Sender {
         }
         self.update_persist(now);
         None
+    }
+
+    /// Whether nothing waits to be sent for the first time or again, and no window is probed: what follows sent data
+    /// without evidence of a loss is left.
+    fn has_nothing_to_send(&self) -> bool {
+        let fin_waits = self.finishing && !self.is_fin_sent();
+        self.unsent_bytes() == 0
+            && !fin_waits
+            && self.persist.is_none()
+            && !self.is_shut_out()
+            && !self.recovery.ledger().has_lost()
+            && !self.recovery.is_recovering(PATH)
     }
 
     /// The last byte again, after a segment that travels alone: a duplicate is acknowledged at once (RFC 9293,

@@ -12,19 +12,22 @@ use super::polled::{Receiving, Sending};
 use crate::error::AssociationError;
 use crate::options::SendOptions;
 
-/// Bytes of a write that travel as one message at most: other streams get their turn between two of them.
+/// Longest message in bytes: longer writes are split, so that other streams get their turns between
+/// messages.
 const LONGEST: usize = 16 << 10;
 
 type Closing = Pin<Box<dyn Future<Output = Result<(), AssociationError>> + Send>>;
 
-/// One stream of an association as a pipe of bytes, for protocols that were made for TCP: from [`StreamHandle::bytes`].
+/// One stream of an association as a stream of bytes, for protocols designed for TCP: from
+/// [`StreamHandle::bytes`].
 ///
-/// Both ends have to use the stream so, and in order. A write has its place in the send buffer when it returns. There is no
-/// half-close: `shutdown` shuts the whole association down, and the reader at the other end finds the end of the data.
+/// Both ends have to use the stream in this way, and in order. A write returns when its bytes are
+/// in the send buffer. There is no half-close: `shutdown` shuts the whole association down, and the
+/// reader at the other end gets the end of the data.
 pub struct ByteStream {
     receiving: Receiving,
     sending: Sending,
-    /// Of the last message, not read yet.
+    /// Unread bytes of the last message.
     rest: Bytes,
     closing: Option<Closing>,
 }
@@ -36,7 +39,7 @@ impl std::fmt::Debug for ByteStream {
 }
 
 impl StreamHandle {
-    /// The stream as a pipe of bytes.
+    /// The stream as `AsyncRead` and `AsyncWrite`.
     pub fn bytes(&self) -> ByteStream {
         let association = self.association();
         ByteStream {

@@ -27,7 +27,8 @@ impl futures_core::Stream for Messages {
 
 /// Takes messages for one stream, as a [`Sink`](futures_sink::Sink): from [`StreamHandle::sink`].
 ///
-/// A message that is flushed has its place in the send buffer. Closing flushes, and leaves the association as it is.
+/// A flushed message is in the send buffer. Closing the sink flushes it and does not affect the
+/// association.
 #[derive(Debug)]
 pub struct MessageSink {
     sending: Sending,
@@ -35,7 +36,7 @@ pub struct MessageSink {
 }
 
 impl MessageSink {
-    /// Sends what follows with these options.
+    /// Sets the options of the messages that follow.
     pub fn set_options(&mut self, options: SendOptions) {
         self.options = options;
     }

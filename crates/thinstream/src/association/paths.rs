@@ -1,4 +1,4 @@
-//! An association's paths, and what became of its messages.
+//! An association's paths, and notices of abandoned messages.
 
 use std::net::SocketAddr;
 
@@ -15,65 +15,65 @@ impl Association {
         self.with(|mut own, _| own.set_primary(remote)).unwrap_or_default()
     }
 
-    /// Gives the path to `remote` its own options, replacing earlier ones; the default takes
-    /// them away. False if there is no such path.
+    /// Sets the options of the path to `remote`, replacing earlier ones; the default value removes
+    /// them. False if there is no such path.
     pub fn set_path_options(&self, remote: SocketAddr, options: &PathOptions) -> bool {
         self.with(|mut own, now| own.set_path_options(now, remote, options)).unwrap_or_default()
     }
 
-    /// Tells what the application knows of the path to `remote` from outside: that an interface went down
-    /// or is back, that its signal is weak. False if the peer is not known to be there.
+    /// Passes on what the application knows about the path to `remote`: its interface went down or
+    /// came back, or its signal is weak. False if the peer is not known to be there.
     pub fn path_hint(&self, remote: SocketAddr, hint: PathHint) -> bool {
         self.with(|mut own, now| own.path_hint(now, remote, hint)).unwrap_or_default()
     }
 
-    /// Asks the path to `remote` at once whether it is alive (REQUESTHEARTBEAT of RFC 9260, section
+    /// Sends a HEARTBEAT on the path to `remote` at once (REQUESTHEARTBEAT of RFC 9260, section
     /// 11.1.8). False if there is none, or the association is not set up.
     pub fn request_heartbeat(&self, remote: SocketAddr) -> bool {
         self.with(|mut own, now| own.request_heartbeat(now, remote)).unwrap_or_default()
     }
 
-    /// Changes options in mid-life, such as
-    /// [`switchover`](AssociationOptions::switchover). Those that were negotiated at set-up (streams,
-    /// receive buffer, extensions) keep their effect.
+    /// Changes options of an existing association, such as
+    /// [`switchover`](AssociationOptions::switchover). Those that were negotiated at set-up
+    /// (streams, receive buffer, extensions) keep their effect.
     pub fn set_options(&self, change: impl FnOnce(&mut AssociationOptions)) {
         self.with(|mut own, _| own.set_options(change));
     }
 
-    /// Priority of a stream's messages with [`Scheduler::Priority`](crate::Scheduler::Priority): the
-    /// smaller, the sooner.
+    /// Sets the priority of a stream's messages for
+    /// [`Scheduler::Priority`](crate::Scheduler::Priority): the smaller, the sooner.
     pub fn set_stream_priority(&self, stream: StreamId, priority: u16) {
         self.with(|mut own, _| own.set_stream_priority(stream, priority));
     }
 
-    /// Share of a stream with [`Scheduler::WeightedFair`](crate::Scheduler::WeightedFair).
+    /// Sets the share of a stream for [`Scheduler::WeightedFair`](crate::Scheduler::WeightedFair).
     pub fn set_stream_weight(&self, stream: StreamId, weight: u16) {
         self.with(|mut own, _| own.set_stream_weight(stream, weight));
     }
 
-    /// Waits for the next change of a path; none when the association is over and all were taken. Those
-    /// that are not taken are kept, the latest 256 of them; each goes to one caller.
+    /// Waits for the next change of a path; none when the association has ended and all events were
+    /// returned. The latest 256 events wait for a call; each goes to one caller.
     ///
     /// Dropping the future loses no event.
     pub async fn path_event(&self) -> Option<PathEvent> {
         self.next_notice(|notices| notices.paths.pop_front()).await
     }
 
-    /// The next change of a path, if there was one.
+    /// Returns the next change of a path, if there is one.
     pub fn try_path_event(&self) -> Option<PathEvent> {
         self.take_notice(|notices| notices.paths.pop_front())
     }
 
-    /// Waits for the next message that is given up ([`Reliability`](crate::Reliability)); none when the
-    /// association is over and all were taken. Of those not taken the latest 256 are kept, and
-    /// the others counted.
+    /// Waits for the notice of the next abandoned message ([`Reliability`](crate::Reliability));
+    /// none when the association has ended and all notices were returned. The latest 256 notices
+    /// wait for a call; earlier ones are only counted.
     ///
     /// Dropping the future loses no notice.
     pub async fn abandoned(&self) -> Option<AbandonNotice> {
         self.next_notice(Notices::pop_abandoned).await
     }
 
-    /// The next message that was given up, if there was one.
+    /// Returns the notice of the next abandoned message, if there is one.
     pub fn try_abandoned(&self) -> Option<AbandonNotice> {
         self.take_notice(Notices::pop_abandoned)
     }

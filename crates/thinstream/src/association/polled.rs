@@ -1,4 +1,4 @@
-//! Receiving and sending as a context polls them: what adapters to the traits of others are made of.
+//! Receiving and sending by polling: the basis of adapters to the traits of other crates.
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,7 +18,8 @@ type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(super) struct Receiving {
     association: Association,
     reader: Reader,
-    /// Only while there is nothing to receive, so that a message that is there costs no allocation.
+    /// Present only while nothing can be received, so that receiving a waiting message allocates
+    /// nothing.
     waiting: Option<Waiting<Result<Option<Message>, AssociationError>>>,
     over: bool,
 }
@@ -79,7 +80,7 @@ impl Sending {
         Sending { association, stream, waiting: None }
     }
 
-    /// Whether the message before has its place in the send buffer.
+    /// Ready once the previous message is in the send buffer.
     pub(super) fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), SendError>> {
         let Some(waiting) = &mut self.waiting else { return Poll::Ready(Ok(())) };
         let sent = ready!(waiting.as_mut().poll(context));
@@ -87,7 +88,7 @@ impl Sending {
         Poll::Ready(sent)
     }
 
-    /// Sends a message, or lets it wait for room. Call [`Sending::poll_ready`] before.
+    /// Sends a message, or lets it wait for room. Call [`Sending::poll_ready`] first.
     pub(super) fn start(&mut self, payload: Bytes, options: SendOptions) -> Result<(), SendError> {
         match self.association.try_send(self.stream, payload.clone(), options) {
             Ok(()) => Ok(()),

@@ -1,4 +1,4 @@
-//! What an association's recovery does, written as qlog.
+//! An association's recovery events, written as qlog.
 
 use std::io::{self, Write};
 
@@ -7,12 +7,14 @@ use qlog::QlogWriter;
 use super::Association;
 
 impl Association {
-    /// Begins a trace of the association's loss recovery with this title, and switches the recording of its events on.
-    /// [`write_qlog`](Association::write_qlog) adds what has happened since; [`QlogWriter::finish`] ends it.
+    /// Begins a trace of the association's loss recovery with this title, and switches the
+    /// recording of its events on. [`write_qlog`](Association::write_qlog) adds later events;
+    /// [`QlogWriter::finish`] ends it.
     ///
-    /// The trace is qlog as a JSON text sequence, whose files end with `.sqlog`: packets, acknowledgements, losses,
-    /// retransmissions with their causes, timers and windows. Units are counted from the association's first DATA chunk, and
-    /// times are milliseconds since the origin of the endpoint's clock. Messages themselves are not in it.
+    /// The trace is qlog as a JSON text sequence, whose files end with `.sqlog`: packets,
+    /// acknowledgements, losses, retransmissions with their causes, timers and windows. Units are
+    /// counted from the association's first DATA chunk, and times are milliseconds since the origin
+    /// of the endpoint's clock. The trace does not contain the messages themselves.
     ///
     /// # Errors
     /// I/O errors of `out`.
@@ -22,8 +24,9 @@ impl Association {
         Ok(log)
     }
 
-    /// Writes what recovery has done since the last call, or since [`begin_qlog`](Association::begin_qlog). To be called
-    /// now and then, after each message or each second: at most 65,536 events wait. It takes the events that
+    /// Writes recovery's events since the last call, or since
+    /// [`begin_qlog`](Association::begin_qlog). Call it regularly, for instance after each message
+    /// or each second: at most 65,536 events are kept between calls. It removes the events that
     /// [`recovery_events`](Association::recovery_events) would return.
     ///
     /// # Errors

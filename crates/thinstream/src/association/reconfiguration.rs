@@ -1,4 +1,4 @@
-//! Streams that begin again, more streams, addresses that come and go.
+//! Resetting and adding streams, adding and removing addresses.
 
 use std::net::SocketAddr;
 
@@ -9,9 +9,9 @@ use crate::error::AddressError;
 use crate::notices::{Notices, ReconfigurationEvent};
 
 impl Association {
-    /// Lets streams begin again at SSN 0 (RFC 6525); none listed means all. Messages sent on them before
-    /// arrive before; those sent after this call wait in the send buffer until the peer has answered,
-    /// and are sent even if it refuses. [`ReconfigurationEvent::StreamsReset`] or
+    /// Resets streams to SSN 0 (RFC 6525); an empty list means all. Messages sent before this call
+    /// arrive before the reset; those sent after it wait in the send buffer until the peer has
+    /// answered, and are sent even if the peer refuses. [`ReconfigurationEvent::StreamsReset`] or
     /// [`ReconfigurationEvent::Refused`] follows, for a few streams at a time if there are many.
     ///
     /// # Errors
@@ -25,9 +25,9 @@ impl Association {
         asked.unwrap_or(Err(ReconfigureError::NotEstablished))
     }
 
-    /// Lets all streams begin again at SSN 0 and both sides use new TSNs (RFC 6525, section 5.1.4), once
-    /// nothing is outstanding on either side; messages sent after this call wait until then. A peer does
-    /// not let it happen unless its application said so
+    /// Resets all streams to SSN 0 and the TSNs of both sides (RFC 6525, section 5.1.4), once
+    /// nothing is outstanding on either side; messages sent after this call wait until then. The
+    /// peer refuses unless its application has allowed it
     /// ([`AssociationOptions::reconfiguration`](crate::AssociationOptions::reconfiguration)).
     /// [`ReconfigurationEvent::AssociationReset`] or [`ReconfigurationEvent::Refused`] follows.
     ///
@@ -38,9 +38,10 @@ impl Association {
         asked.unwrap_or(Err(ReconfigureError::NotEstablished))
     }
 
-    /// Asks the peer to take `outgoing` more streams, and to send on `incoming` more (RFC 6525, sections
-    /// 5.1.5 and 5.1.6). A peer does not do it unless its application said so.
-    /// [`ReconfigurationEvent::StreamsAdded`] or [`ReconfigurationEvent::Refused`] follows for each.
+    /// Asks the peer to accept `outgoing` more streams, and to send on `incoming` more (RFC 6525,
+    /// sections 5.1.5 and 5.1.6). The peer refuses unless its application has allowed it.
+    /// [`ReconfigurationEvent::StreamsAdded`] or [`ReconfigurationEvent::Refused`] follows for
+    /// each.
     ///
     /// # Errors
     /// Why it cannot be asked for; nothing was changed then.
@@ -49,8 +50,8 @@ impl Association {
         asked.unwrap_or(Err(ReconfigureError::NotEstablished))
     }
 
-    /// Uses a further address of this side (RFC 5061): one of the
-    /// [endpoint's](crate::Endpoint::local_addrs), whose port does not matter here. The peer is told, and
+    /// Adds an address of this side (RFC 5061): one of the
+    /// [endpoint's](crate::Endpoint::local_addrs); its port is ignored. The peer is notified, and
     /// sends there once [`ReconfigurationEvent::OwnAddress`] follows. Both sides need
     /// [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION).
     ///
@@ -60,7 +61,7 @@ impl Association {
         self.change_address(AddressChange::Added, local)
     }
 
-    /// Stops using an address of this side: what is under way to it may still come until
+    /// Removes an address of this side: packets already sent to it may still arrive until
     /// [`ReconfigurationEvent::OwnAddress`] follows.
     ///
     /// # Errors
@@ -89,16 +90,16 @@ impl Association {
         asked.unwrap_or(Err(sctp::AddressError::NotEstablished)).map_err(AddressError::Refused)
     }
 
-    /// Waits until streams, or addresses of either side, change, or the peer refuses what it was asked
-    /// for; none when the association is over and all was taken. Notices not taken are kept, the latest
-    /// 256 events at most; each goes to one caller.
+    /// Waits until streams or addresses of either side change, or the peer refuses a request; none
+    /// when the association has ended and all events were returned. The latest 256 events wait for
+    /// a call; each goes to one caller.
     ///
     /// Dropping the future loses no event.
     pub async fn reconfiguration_event(&self) -> Option<ReconfigurationEvent> {
         self.next_notice(Notices::pop_reconfiguration).await
     }
 
-    /// The next change of streams or addresses, if there was one.
+    /// Returns the next change of streams or addresses, if there is one.
     pub fn try_reconfiguration_event(&self) -> Option<ReconfigurationEvent> {
         self.take_notice(Notices::pop_reconfiguration)
     }

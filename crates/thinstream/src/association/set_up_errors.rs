@@ -35,7 +35,7 @@ impl Association {
         }
     }
 
-    /// What the system said when it last refused to send.
+    /// The system's error when it last refused to send.
     fn send_error(&self) -> Option<String> {
         let statistics = self.handle.driver.carrier_statistics();
         statistics.last_error.filter(|_| statistics.send_errors > 0)

@@ -9,10 +9,11 @@ use crate::options::SendOptions;
 
 /// One stream of an association, in both directions.
 ///
-/// From its first call of [`receive`](StreamHandle::receive) on, messages of the stream come here and not to
-/// [`Association::receive`]. Messages of other streams are kept for their readers meanwhile, up to the
-/// size of the receive buffer; when all of that waits for others, this waits with them. So a reader of
-/// one stream should see to it that all streams on which the peer sends are read.
+/// From its first call of [`receive`](StreamHandle::receive) on, messages of the stream come here
+/// and not to [`Association::receive`]. Messages of other streams are kept for their readers, up to
+/// the size of the receive buffer; once messages of other streams fill the buffer, this stream
+/// waits, too. A program that reads from one stream should therefore read from all streams on which
+/// the peer sends.
 #[derive(Clone, Debug)]
 pub struct StreamHandle {
     association: Association,
@@ -24,12 +25,12 @@ impl StreamHandle {
         StreamHandle { association, id }
     }
 
-    /// Number of the stream.
+    /// Number of the stream, from 0.
     pub fn id(&self) -> StreamId {
         self.id
     }
 
-    /// Association of the stream.
+    /// The association to which the stream belongs.
     pub fn association(&self) -> &Association {
         &self.association
     }
@@ -77,10 +78,10 @@ impl StreamHandle {
         self.association.receive_as(Some(self.id)).await
     }
 
-    /// Receives a message of this stream if one is there.
+    /// Receives a message of this stream if one has arrived; none otherwise.
     ///
     /// # Errors
-    /// When the association is over and there will be no more.
+    /// When the association has ended and all messages of the stream were received.
     pub fn try_receive(&self) -> Result<Option<Message>, AssociationError> {
         self.association.try_receive_as(Some(self.id))
     }

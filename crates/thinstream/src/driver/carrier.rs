@@ -13,7 +13,7 @@ use crate::options::{Carrier, EndpointOptions};
 pub(super) enum OpenCarrier {
     /// The sockets of each shard, at the same addresses; or those of the first, which receives for all.
     Udp(Box<[Arc<Sockets<UdpCarrier>>]>),
-    /// A raw socket gets all that comes to its address: one receives for all shards.
+    /// One raw socket for all shards, since it receives every packet to its address.
     RawIp(Arc<Sockets<RawCarrier>>),
 }
 

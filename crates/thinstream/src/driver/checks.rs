@@ -1,4 +1,4 @@
-//! Options with which nothing can work, refused with what would.
+//! Rejects options with which nothing can work; the error says what would be right.
 
 use std::net::SocketAddr;
 

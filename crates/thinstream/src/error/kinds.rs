@@ -1,4 +1,4 @@
-//! Each error as one of [`std::io`], for code that knows no other: by kind, with the error itself inside.
+//! Conversion of each error to [`std::io::Error`], by kind, with the error itself as its source.
 
 use std::io::{Error, ErrorKind};
 

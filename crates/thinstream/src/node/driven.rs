@@ -120,8 +120,9 @@ impl Node {
         old.signals.wake_all();
     }
 
-    /// The machine gave an association up to have its memory or its place: nothing that it held is kept. An application
-    /// that did not accept it has nothing to learn of it, so that newcomers that drive each other out do not pile up.
+    /// The machine evicted an association for its memory or its place; none of its data is kept. If
+    /// the application has not accepted it, no event is kept either, so that newcomers that evict
+    /// each other do not accumulate.
     fn on_evicted(&mut self, id: AssociationId) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         entry.stash = Stash::default();

@@ -1,4 +1,4 @@
-//! Associations that wait for an encrypted session, and what becomes of sessions.
+//! Associations that wait for an encrypted session, and the events of sessions.
 
 use std::net::SocketAddr;
 
@@ -24,14 +24,14 @@ pub(super) struct Waiting {
     failure: Option<SessionError>,
 }
 
-/// A client whose key is not one of those that may open associations.
+/// A client that was refused because of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedClient {
-    /// Where it is.
+    /// The client's address.
     pub remote: SocketAddr,
-    /// The key that it presented.
+    /// Fingerprint of the key that the client presented.
     pub fingerprint: Fingerprint,
-    /// Why it is refused.
+    /// The reason of the refusal.
     pub reason: Refusal,
 }
 

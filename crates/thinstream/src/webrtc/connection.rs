@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::inner::Inner;
 
-/// A connection with a page: its data channels, those that the page opens and those that this side does.
+/// A connection with a page: the data channels that either side opens.
 ///
 /// Dropping it closes the connection.
 #[derive(Debug)]
@@ -29,13 +29,14 @@ impl Connection {
         Connection { inner, id, signal }
     }
 
-    /// The name that [`Listener::answer`](super::Listener::answer) gave.
+    /// The id that [`Listener::answer`](super::Listener::answer) returned.
     pub fn id(&self) -> PeerId {
         self.id
     }
 
-    /// Waits for the next event; none after [`PeerEvent::Ended`]. What is not read holds the page up: beyond
-    /// [`ServerOptions::unread`](super::ServerOptions) bytes its window closes. The future can be dropped at any time.
+    /// Waits for the next event; none after [`PeerEvent::Ended`]. Unread messages delay the page:
+    /// beyond [`ServerOptions::unread`](super::ServerOptions) bytes the receive window closes. The
+    /// future can be dropped at any time.
     pub async fn event(&self) -> Option<PeerEvent> {
         loop {
             let mut notified = pin!(self.signal.notified());
@@ -57,7 +58,8 @@ impl Connection {
         self.with(ChannelError::TooMany, |peer, _| peer.open(options))
     }
 
-    /// Takes a channel that the page makes with `negotiated: true` and this identifier.
+    /// Opens this side of a channel that the page makes with `negotiated: true` and this
+    /// identifier.
     ///
     /// # Errors
     /// The identifier is in use, or the connection has ended.
@@ -72,8 +74,9 @@ impl Connection {
     /// Queues a message, which leaves at once if the network allows.
     ///
     /// # Errors
-    /// The channel is not open, the message is longer than the page takes, or as much waits as may
-    /// ([`ChannelError::BufferFull`]: try again after [`ChannelEvent::BufferedLow`](super::ChannelEvent)).
+    /// The channel is not open, the message is longer than the page takes, or the buffer is full
+    /// ([`ChannelError::BufferFull`]: try again after
+    /// [`ChannelEvent::BufferedLow`](super::ChannelEvent)).
     pub fn send(
         &self,
         id: StreamId,
@@ -92,7 +95,7 @@ impl Connection {
         self.with(ChannelError::NotOpen(id), |peer, now| peer.close_channel(now, id))
     }
 
-    /// Asks for an event each time that the bytes of a channel that wait fall to `threshold` or less.
+    /// Requests an event each time the waiting bytes of a channel fall to `threshold` or less.
     ///
     /// # Errors
     /// The channel is not open.
@@ -104,7 +107,7 @@ impl Connection {
         self.with(ChannelError::NotOpen(id), |peer, _| peer.set_low_threshold(id, threshold))
     }
 
-    /// Bytes of a channel's messages that have not been sent even once.
+    /// Bytes of a channel's messages that have never been sent.
     pub fn buffered(&self, id: StreamId) -> usize {
         let look = |peer: &::webrtc::Peer<IceLite>| peer.buffered(id);
         self.inner.shared.inspect(|node| node.server.peer(self.id).map_or(0, look))

@@ -1,4 +1,4 @@
-//! Where a page that has reached this machine over HTTP reaches it over UDP.
+//! Addresses at which a page that reached this machine over HTTP can reach it over UDP.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -11,8 +11,9 @@ const FAR: [IpAddr; 2] = [
 /// Candidates for the answer to a page that reached this machine at the address `reached`, such as the local address of its
 /// HTTP connection: addresses with the UDP port `port`, the best first.
 ///
-/// A browser sends from no loopback address, so for a page that came by one, the addresses of the ways out of this machine
-/// come first. Behind a NAT with a forwarded port none of them is right: name the NAT's address instead.
+/// Browsers do not send from loopback addresses, so that for a page that used one, the addresses of
+/// the machine's outgoing interfaces come first. Behind a NAT with a forwarded port none of these
+/// is right: use the NAT's address instead.
 pub fn candidates(reached: IpAddr, port: u16) -> Vec<SocketAddr> {
     let reached = reached.to_canonical();
     let ways = if reached.is_loopback() { &FAR[..] } else { &[] };

@@ -1,4 +1,4 @@
-//! ICE-lite (RFC 8445, section 2.5): answers checks and never begins any, since its own address is known.
+//! ICE-lite (RFC 8445, section 2.5): answers checks and sends none, since its own address is known.
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -8,21 +8,23 @@ use base::{DatagramMeta, Duration, Instant};
 use super::{Credentials, Ice, Pair};
 use crate::stun::Request;
 
-/// Time without an authentic check after which the peer does not want packets any more (RFC 7675, section 5.1), and within
-/// which the first check has to come.
+/// Time without an authentic check after which the peer's consent expires (RFC 7675, section 5.1),
+/// and within which the first check has to arrive.
 const CONSENT: Duration = Duration::from_secs(30);
 
-/// Addresses of a peer that are remembered: as many as a browser with some interfaces and NATs checks from.
+/// Most addresses of a peer that are remembered: enough for a browser with several interfaces and
+/// NATs.
 const ADDRESSES: usize = 16;
 
-/// Answers that may wait to be sent.
+/// Most answers that wait to be sent.
 const ANSWERS: usize = 32;
 
 /// The lite side of ICE for one peer.
 ///
-/// An answer can be computed only with the password, which the peer knows from the session description. An attacker on the path can
-/// send a recorded check from another address and so draw the path there until the peer's next check; what may be sent to an
-/// address that has not returned anything is for the owner to bound.
+/// An answer can be computed only with the password, which the peer knows from the session
+/// description. An attacker on the path can send a recorded check from another address and so move
+/// the path there until the peer's next check; the owner bounds the bytes to an address that has
+/// not proved that it receives.
 #[derive(Debug)]
 pub struct IceLite {
     own: Credentials,
@@ -31,7 +33,7 @@ pub struct IceLite {
     nominated: bool,
     /// Addresses of the peer that sent authentic checks, the newest last.
     verified: VecDeque<SocketAddr>,
-    /// When the last authentic check came, or the session began.
+    /// When the last authentic check arrived, or the session began.
     heard: Instant,
     answers: VecDeque<(Pair, Vec<u8>)>,
     lost: bool,
@@ -57,7 +59,7 @@ impl IceLite {
         &self.own
     }
 
-    /// When the peer's last authentic check came; before the first one, when the session began.
+    /// When the peer's last authentic check arrived; before the first one, when the session began.
     pub fn last_heard(&self) -> Instant {
         self.heard
     }

@@ -1,8 +1,9 @@
-//! How much may be sent to an address that has not shown to receive.
+//! The bound on bytes to an address that has not proved that it receives.
 
 use core::net::SocketAddr;
 
-/// Bytes sent for each byte received, at most, before the address is proved (RFC 9147, section 5.1, and RFC 9000, section 8).
+/// Most bytes sent for each byte received before the address is proved (RFC 9147, section 5.1, and
+/// RFC 9000, section 8).
 const FACTOR: u64 = 3;
 
 /// The account of the address that the peer is at.
@@ -12,7 +13,8 @@ const FACTOR: u64 = 3;
 /// an address that never asked for them.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// Bytes that may be sent beside, for those of the peer's description: its sender has paid for them as for a check.
+    /// Additional bytes that may be sent for those of the peer's description, which count like
+    /// those of a check.
     credit: u64,
     remote: Option<SocketAddr>,
     received: u64,
@@ -27,7 +29,7 @@ impl Budget {
         Budget { credit, remote: None, received: 0, sent: 0, proved: false }
     }
 
-    /// A datagram from `remote` arrived, and `selected` is where the peer is now.
+    /// Notes a datagram from `remote`; `selected` is the peer's current address.
     pub(super) fn note_received(
         &mut self,
         selected: Option<SocketAddr>,
@@ -46,19 +48,20 @@ impl Budget {
         }
     }
 
-    /// A datagram leaves for `remote`.
+    /// Notes a datagram sent to `remote`.
     pub(super) fn note_sent(&mut self, remote: SocketAddr, bytes: usize) {
         if self.remote == Some(remote) {
             self.sent += bytes as u64;
         }
     }
 
-    /// The peer returned at `remote` what only a receiver of this side's packets there can know.
+    /// Notes proof that the peer receives at `remote`: it returned data that only a receiver of
+    /// this side's packets there can know.
     pub(super) fn prove(&mut self, remote: SocketAddr) {
         self.proved |= self.remote == Some(remote);
     }
 
-    /// Whether a datagram of `bytes` may leave.
+    /// Whether the budget permits a datagram of `bytes`.
     pub(super) fn affords(&self, bytes: usize) -> bool {
         self.proved || self.sent + bytes as u64 <= FACTOR * self.received + self.credit
     }

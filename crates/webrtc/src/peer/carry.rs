@@ -1,4 +1,5 @@
-//! Carries between the layers of a peer: datagrams to ICE and DTLS, packets to SCTP, messages to the channels, and back.
+//! Moves data between the layers of a peer: datagrams to ICE and DTLS, packets to SCTP, messages to
+//! the channels, and back.
 
 use base::{
     Datagram, DatagramMeta, Ecn, Icmp, Instant, IpService, Machine, Transmit, TransmitBuffer,
@@ -9,6 +10,9 @@ use secure::{Sealer, State};
 use super::{Ended, HERE, Peer, PeerEvent, THERE};
 use crate::demultiplex::Carried;
 use crate::ice::{Ice, Pair};
+
+/// Events of an association that wait until the messages before them are read: a peer is asked nothing before it resets its streams.
+const HELD: usize = 1024;
 
 impl<I: Ice> Machine for Peer<I> {
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram) {
@@ -36,7 +40,7 @@ impl<I: Ice> Machine for Peer<I> {
         self.carry(now);
     }
 
-    /// Ignored: what a router quotes of a sealed packet proves nothing.
+    /// Ignored: a router's quotation of a sealed packet proves nothing.
     fn handle_icmp(&mut self, _: Instant, _: Icmp<'_>) {}
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -104,7 +108,7 @@ impl<I: Ice> Machine for Peer<I> {
 }
 
 impl<I: Ice> Peer<I> {
-    /// When DTLS wants to be called.
+    /// DTLS's next deadline.
     fn dtls_timeout(&self) -> Option<Instant> {
         self.dtls.poll_timeout().filter(|_| self.waiting.is_none())
     }
@@ -130,7 +134,7 @@ impl<I: Ice> Peer<I> {
         }
     }
 
-    /// Gives the packets that DTLS opened to SCTP; whether there were any.
+    /// Passes packets that DTLS decrypted to SCTP; returns whether there were any.
     fn open_packets(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(packet) = self.dtls.poll_opened() {
@@ -143,7 +147,7 @@ impl<I: Ice> Peer<I> {
         any
     }
 
-    /// Seals the next packet of SCTP; whether there was one.
+    /// Seals the next packet of SCTP; returns whether there was one.
     fn seal_packet(&mut self, now: Instant) -> bool {
         let mut packet = Vec::new();
         if !matches!(self.dtls.state(), State::Open(_))
@@ -155,8 +159,8 @@ impl<I: Ice> Peer<I> {
         self.dtls.seal(now, &packet).is_ok()
     }
 
-    /// Begins the association once DTLS is open, if the descriptions have not made one. Both sides do: SCTP makes one of two that collide (RFC 8841, section 9.3; RFC
-    /// 9260, section 5.2.1).
+    /// Begins the association once DTLS is open, if the descriptions have not made one. Both sides
+    /// do so: SCTP merges two that collide (RFC 8841, section 9.3; RFC 9260, section 5.2.1).
     fn connect(&mut self, now: Instant) {
         if self.association.is_some() || !matches!(self.dtls.state(), State::Open(_)) {
             return;
@@ -172,7 +176,7 @@ impl<I: Ice> Peer<I> {
         }
     }
 
-    /// Carries between the layers whatever there is to carry, after any input.
+    /// Moves all pending data between the layers, after any input.
     pub(super) fn carry(&mut self, now: Instant) {
         match self.dtls.state() {
             State::Closed => self.end(now, Ended::Closed),
@@ -185,7 +189,14 @@ impl<I: Ice> Peer<I> {
         }
         while let Some((id, event)) = self.endpoint.poll_event() {
             self.on_association(now, id, &event);
-            self.held.push_back(event);
+            match event {
+                // What arrived behind it is of channels that begin anew.
+                Event::Restarted => self.channels.handle_event(&event),
+                event => self.held.push_back(event),
+            }
+        }
+        if self.held.len() > HELD {
+            self.end(now, Ended::Flooded);
         }
         let Some(association) = self.association else {
             // Without an association there is only the end to tell.
@@ -212,7 +223,8 @@ impl<I: Ice> Peer<I> {
         }
     }
 
-    /// Ends the session; the first reason counts. The peer is told what can be told.
+    /// Ends the session; the first reason counts. Notifies the peer as far as the layers are set
+    /// up.
     pub(super) fn end(&mut self, now: Instant, reason: Ended) {
         if self.ended.is_some() {
             return;

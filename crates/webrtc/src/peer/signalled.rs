@@ -1,8 +1,10 @@
-//! SCTP's set-up in offer and answer (SNAP, draft-hancke-tsvwg-snap): the association is there once DTLS is open.
+//! SCTP's set-up in offer and answer (SNAP, draft-hancke-tsvwg-snap): the association exists once
+//! DTLS is open.
 
-use base::Instant;
+use base::{Instant, RandomStream};
 use sctp::{AssociationId, NotAnInit, SignalledInit};
 
+use super::options::PeerOptions;
 use super::{Peer, THERE};
 use crate::ice::Ice;
 
@@ -14,8 +16,21 @@ pub(super) struct Prepared {
     pub(super) theirs: Option<SignalledInit>,
 }
 
+/// The INIT that [`Peer::signal_init`] gives once a peer is made with these options and `random`, whatever its description says:
+/// an offer says it before there is an answer.
+pub(crate) fn init_to_come(
+    now: Instant,
+    options: &PeerOptions,
+    random: RandomStream,
+) -> Option<Vec<u8>> {
+    let (_, mut endpoint) = options.endpoint(random);
+    let id = endpoint.prepare(now, THERE, options.peer_port, options.association.clone()).ok()?;
+    Some(endpoint.association_mut(id)?.init_chunk())
+}
+
 impl<I: Ice> Peer<I> {
-    /// This side's INIT for its description (`a=sctp-init`), before the session is open; none where there can be no association.
+    /// This side's INIT for its description (`a=sctp-init`), before the session is open; none if
+    /// there can be no association.
     pub fn signal_init(&mut self, now: Instant) -> Option<Vec<u8>> {
         let (port, options) = (self.options.peer_port, self.options.association.clone());
         let id = self.endpoint.prepare(now, THERE, port, options).ok()?;
@@ -25,7 +40,7 @@ impl<I: Ice> Peer<I> {
 
     /// Takes the INIT of the peer's description, once [`Peer::signal_init`] has made this side's. False if the two make no
     /// association, such as where the peer only returned what it got: it then begins with packets, and this side's INIT has
-    /// to stay out of a description that is still to be made.
+    /// to stay out of an answer that is still to be made.
     ///
     /// # Errors
     /// The bytes are no INIT.
@@ -40,8 +55,8 @@ impl<I: Ice> Peer<I> {
         Ok(false)
     }
 
-    /// Begins the association that was prepared, if one was: it is there if both descriptions have its INIT, else INIT leaves
-    /// in a packet.
+    /// Begins the prepared association, if any: it exists if both descriptions have an INIT;
+    /// otherwise INIT is sent in a packet.
     pub(super) fn begin_prepared(&mut self, now: Instant) {
         let Some(Prepared { id, theirs }) = self.prepared.take() else { return };
         let Some(mut own) = self.endpoint.association_mut(id) else { return };

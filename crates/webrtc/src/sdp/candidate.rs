@@ -6,12 +6,12 @@ use core::net::{IpAddr, SocketAddr};
 /// Priority of the first host candidate of a component (RFC 8445, section 5.1.2.2).
 const HOST_PRIORITY: u32 = (126 << 24) | (65_535 << 8) | 255;
 
-/// Where a candidate is.
+/// An IP address, or a multicast DNS name that stands for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CandidateAddress {
     /// An IP address.
     Ip(IpAddr),
-    /// A name to be resolved: browsers hide addresses of hosts behind names of multicast DNS.
+    /// A name to be resolved: browsers hide host addresses behind multicast DNS names.
     Name(String),
 }
 
@@ -22,9 +22,9 @@ pub struct Candidate {
     pub foundation: String,
     /// Component, 1 for the only one that data channels have.
     pub component: u16,
-    /// Preference of its side; the higher, the better.
+    /// Preference of its side; higher values are preferred.
     pub priority: u32,
-    /// IP address, or the name by which mDNS hides it.
+    /// IP address, or the mDNS name that hides it.
     pub address: CandidateAddress,
     /// UDP port at which the side may be reached.
     pub port: u16,
@@ -33,7 +33,8 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The candidate of a host at `address`, the `index`th of its description, the first preferred most.
+    /// The host candidate at `address`, number `index` in its description; lower numbers are
+    /// preferred.
     pub fn host(address: SocketAddr, index: u8) -> Candidate {
         Candidate {
             foundation: (u32::from(index) + 1).to_string(),

@@ -1,8 +1,8 @@
-//! Where a description is wrong, and what would be right.
+//! Errors of descriptions, with the line and what would be right.
 
 use core::fmt;
 
-/// Characters of a line that an error repeats.
+/// Most characters of a line that an error quotes.
 const SHOWN: usize = 80;
 
 /// A description that cannot be used.

@@ -1,4 +1,4 @@
-//! Reading a description: its one section, and what the session says for it.
+//! Parsing a description: its one section, and the attributes of the session.
 
 use core::str::FromStr;
 use std::collections::BTreeSet;
@@ -11,9 +11,9 @@ use super::{
     Candidate, Credentials, Description, MAX_DESCRIPTION, MAX_MESSAGE_UNSAID, SdpError, Setup,
 };
 
-/// Candidates that are kept; further ones are ignored.
+/// Most candidates kept; further ones are ignored.
 const CANDIDATES: usize = 64;
-/// Fingerprints that are kept; further ones are refused.
+/// Most fingerprints kept; further ones are an error.
 const FINGERPRINTS: usize = 16;
 /// Bytes of the name of a section.
 const MID: usize = 64;
@@ -34,9 +34,9 @@ const CANDIDATE: &str = "a=candidate:FOUNDATION COMPONENT PROTOCOL PRIORITY ADDR
 /// A line, and its number from 1.
 type Line<'a> = (usize, &'a str);
 
-/// Attributes that the session or the section may have.
+/// Attributes of one level: of the session or of its section (RFC 8866, section 5.13).
 #[derive(Default)]
-struct Transport<'a> {
+struct Attributes<'a> {
     ufrag: Option<&'a str>,
     password: Option<&'a str>,
     /// The last line with a fingerprint of another kind than SHA-256.
@@ -46,10 +46,10 @@ struct Transport<'a> {
     lite: bool,
 }
 
-/// Attributes of the section.
+/// The section, with attributes that no session has.
 #[derive(Default)]
 struct Section<'a> {
-    transport: Transport<'a>,
+    attributes: Attributes<'a>,
     mid: Option<&'a str>,
     sctp_port: Option<u16>,
     max_message: Option<u64>,
@@ -60,14 +60,14 @@ struct Section<'a> {
 impl FromStr for Description {
     type Err = SdpError;
 
-    /// Parses a description of 65,536 bytes at most. Attributes that are not known are ignored; a wrong or missing one that
-    /// is needed is named with what would be right.
+    /// Parses a description of at most 65,536 bytes. Unknown attributes are ignored; the error
+    /// names a wrong or missing required attribute and what would be right.
     fn from_str(text: &str) -> Result<Description, SdpError> {
         if text.len() > MAX_DESCRIPTION {
             let found = format!("{} bytes", text.len());
             return Err(SdpError::new(1, &found, "a description of 65536 bytes at most"));
         }
-        let mut session = Transport::default();
+        let mut session = Attributes::default();
         let mut session_id = 0;
         let mut group: Option<Line<'_>> = None;
         let mut media: Option<(Line<'_>, Section<'_>)> = None;
@@ -115,7 +115,7 @@ fn is_data_channel(value: &str) -> bool {
         && fields.next().is_none()
 }
 
-impl<'a> Transport<'a> {
+impl<'a> Attributes<'a> {
     /// Takes an attribute; false if it is not known here.
     fn attribute(
         &mut self,
@@ -155,7 +155,7 @@ impl<'a> Transport<'a> {
 
 impl<'a> Section<'a> {
     fn attribute(&mut self, line: Line<'a>, attribute: &'a str) -> Result<(), SdpError> {
-        if self.transport.attribute(line, attribute)? {
+        if self.attributes.attribute(line, attribute)? {
             return Ok(());
         }
         let wrong = |expected| SdpError::new(line.0, line.1, expected);
@@ -185,16 +185,16 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// The description of a section, with what the session says where the section does not.
+    /// The description of a section, with the session's attributes as defaults.
     fn describe(
         self,
         (number, line): Line<'_>,
-        session: Transport<'_>,
+        session: Attributes<'_>,
         session_id: u64,
         group: Option<Line<'_>>,
     ) -> Result<Description, SdpError> {
         let missing = |expected| SdpError::new(number, line, expected);
-        let own = self.transport;
+        let own = self.attributes;
         let ufrag = own.ufrag.or(session.ufrag).ok_or_else(|| missing(UFRAG))?;
         let password = own.password.or(session.password).ok_or_else(|| missing(PASSWORD))?;
         let setup = own.setup.or(session.setup).ok_or_else(|| missing(SETUP))?;

@@ -1,4 +1,4 @@
-//! What an application chooses for a server, what it counts, and why it turns an offer away.
+//! Options, counters and errors of a server.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -10,13 +10,13 @@ use secure::{Role, Secrets, Settings, SettingsError, Versions};
 use crate::peer::PeerOptions;
 use crate::sdp::SdpError;
 
-/// What a server tells browsers of itself, and the bounds that it keeps.
+/// Addresses, options and bounds of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Addresses at which browsers reach it, for the candidates of answers, the best first: those of its sockets, or of a NAT
-    /// in front of them.
+    /// Addresses at which browsers reach the server, for the candidates of answers, the best first:
+    /// those of its sockets, or of a NAT in front of them.
     pub addresses: Vec<SocketAddr>,
-    /// End of DTLS that it takes where an offer leaves the choice.
+    /// End of DTLS that the server takes if an offer leaves the choice.
     pub role: Role,
     /// Settings of DTLS.
     pub handshake: Settings,
@@ -24,26 +24,27 @@ pub struct ServerOptions {
     pub secrets: Secrets,
     /// SCTP port.
     pub port: u16,
-    /// Whether an offer that carries SCTP's INIT gets one in its answer, so that the association is there once DTLS is open
-    /// (SNAP, draft-hancke-tsvwg-snap).
+    /// Whether offers of this side carry SCTP's INIT, and the answer to an offer with one does, so that the association is there
+    /// once DTLS is open (SNAP, draft-hancke-tsvwg-snap). A peer that does not know it goes by packets.
     pub signalled_init: bool,
-    /// Options of associations, their recovery policy among them.
+    /// Options of associations, including their recovery policy.
     pub association: AssociationOptions,
     /// Whether messages of peers are acknowledged at once ([`PeerOptions::acknowledge_at_once`]).
     pub acknowledge_at_once: bool,
     /// Bytes that the association of one peer may hold.
     pub memory: MemoryLimits,
-    /// Channels that may exist at once with one peer.
+    /// Most channels at a time with one peer.
     pub max_channels: usize,
-    /// Bytes of unread messages of one peer from which on its window closes.
+    /// Bytes of unread messages and other events of one peer from which on its window closes.
     pub unread: usize,
     /// Bounds on peers.
     pub limits: ServerLimits,
 }
 
 impl ServerOptions {
-    /// The defaults for a server at `addresses`: DTLS 1.3, or 1.2 for browsers without it; first retransmission of a
-    /// handshake after 200 ms, and none after more than a second before the eighth.
+    /// The defaults for a server at `addresses`: DTLS 1.3, or 1.2 for browsers without it; first
+    /// retransmission of a handshake after 200 ms, and each one before the eighth at most a second
+    /// after the previous one.
     pub fn new(addresses: Vec<SocketAddr>) -> ServerOptions {
         ServerOptions {
             addresses,
@@ -70,7 +71,7 @@ impl ServerOptions {
 /// Bounds on the peers of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Peers that may exist at once.
+    /// Most peers at a time.
     pub peers: usize,
     /// Peers among them whose offers came from one host (an IPv4 address, 64 bits of IPv6).
     pub per_host: usize,
@@ -89,37 +90,37 @@ impl Default for ServerLimits {
 /// Counters of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerStats {
-    /// Offers that got an answer, this side's or the peer's.
+    /// Offers that were answered, by this side or by the peer.
     pub accepted: u64,
     /// Datagrams that belong to no peer.
     pub ignored: u64,
 }
 
-/// Why an offer got no answer, or an answer was not taken.
+/// Why an offer got no answer, or an answer was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcceptError {
     /// The offer cannot be used.
     Offer(SdpError),
     /// The answer to an offer of this side cannot be used.
     Answer(SdpError),
-    /// The answer is none to an offer of this side; what would be right.
+    /// The answer does not fit the offer of this side; the text says what would be right.
     NotAnAnswer(&'static str),
-    /// No such offer waits for an answer: it has one, or none came for a minute.
+    /// No such offer waits for an answer: it was answered, or its minute has passed.
     NoOffer,
-    /// The peer is a lite ICE agent, as the server is: neither would begin.
+    /// The peer is a lite ICE agent, like the server: neither would send checks.
     BothLite,
-    /// There are as many peers as there may be, or as many that have not connected yet.
+    /// The limit of peers is reached, or that of peers that have not connected yet.
     TooMany,
-    /// As many offers of this host wait for their peers to connect as may.
+    /// The limit of this host's offers whose peers have not connected is reached.
     TooManyOfHost,
-    /// This host has as many peers as it may.
+    /// The limit of this host's peers is reached.
     HostFull,
     /// The settings of DTLS are wrong.
     Settings(SettingsError),
 }
 
 impl AcceptError {
-    /// Whether the offer may be taken later: nothing is wrong with it.
+    /// Whether the offer itself is valid and may be accepted later.
     pub fn is_shortage(&self) -> bool {
         matches!(self, AcceptError::TooMany | AcceptError::TooManyOfHost | AcceptError::HostFull)
     }

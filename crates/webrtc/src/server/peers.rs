@@ -1,4 +1,4 @@
-//! The peers of a server: their turns to send, their deadlines, and which may have events.
+//! The peers of a server, with their turns to send, deadlines and events.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,14 +8,14 @@ use super::{AcceptError, ServerLimits};
 use crate::ice::IceLite;
 use crate::peer::{Peer, PeerEvent};
 
-/// Names a peer of a server; never used twice.
+/// Id of a peer of a server; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PeerId(u64);
 
 #[derive(Debug)]
 struct Slot {
     peer: Peer<IceLite>,
-    /// Where its offer came from, if that is known.
+    /// Host of its offer, if known.
     host: Option<Host>,
     /// Whether the peer has not connected yet.
     waits: bool,
@@ -43,7 +43,7 @@ impl Peers {
         self.slots.len()
     }
 
-    /// Whether there is room for one more beside the peers and the offers that wait, by the hosts that they went to.
+    /// Whether one more peer is admitted, counting the peers and the waiting offers by host.
     pub(super) fn admit(
         &self,
         host: Option<Host>,
@@ -70,7 +70,7 @@ impl Peers {
         }
     }
 
-    /// The name of a peer to come.
+    /// Reserves the id of a future peer.
     pub(super) fn reserve(&mut self) -> PeerId {
         self.last += 1;
         PeerId(self.last)
@@ -97,7 +97,7 @@ impl Peers {
         self.slots.get_mut(&id).map(|slot| &mut slot.peer)
     }
 
-    /// After an input of a peer: it may have something to send and to tell, and another deadline.
+    /// Updates turns, events and deadline of a peer after its input.
     pub(super) fn settle(&mut self, id: PeerId) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         if !core::mem::replace(&mut slot.in_turns, true) {
@@ -126,12 +126,13 @@ impl Peers {
         self.turns.front().copied()
     }
 
-    /// The peer in front has sent a datagram; the next one may.
+    /// Ends the turn of the first peer, which has sent a datagram.
     pub(super) fn next_turn(&mut self) {
         self.turns.rotate_left(1);
     }
 
-    /// The peer in front has nothing more to send. True if it is over, the application knows, and it is forgotten.
+    /// Removes the first peer from the turns, since it has nothing more to send. True if it has
+    /// ended, the application was notified, and it was removed.
     pub(super) fn finish_turn(&mut self, id: PeerId) -> bool {
         self.turns.pop_front();
         let Some(slot) = self.slots.get_mut(&id) else { return true };

@@ -1,11 +1,11 @@
-//! Which peer a datagram belongs to: by the username fragment of its check, or by its address.
+//! Dispatch of datagrams to peers: by the username fragment of a check, or by the address.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::PeerId;
 
-/// Addresses of a peer that are remembered.
+/// Most addresses of a peer that are remembered.
 const ADDRESSES: usize = 16;
 
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Routes {
     of_peer: BTreeMap<PeerId, Known>,
 }
 
-/// By what a peer is found.
+/// The keys of a peer.
 #[derive(Debug, Default)]
 struct Known {
     name: String,
@@ -36,7 +36,7 @@ impl Routes {
         self.of_peer.entry(id).or_default().name = name;
     }
 
-    /// The peer is at the address, too; the one that was known there before is not any more.
+    /// Adds an address of the peer; a peer known there before loses it.
     pub(super) fn add_address(&mut self, address: SocketAddr, id: PeerId) {
         if self.by_address.insert(address, id) == Some(id) {
             return;

@@ -183,8 +183,10 @@ pub(crate) struct Setting {
     pub(crate) server: fn(&mut ServerOptions),
     /// Whether the offer names another key than the browser has.
     pub(crate) wrong_key: bool,
-    /// Whether the offer carries SCTP's INIT.
+    /// Whether the browser's description carries SCTP's INIT; its answer does only if the offer's suits it.
     pub(crate) signals_init: bool,
+    /// What a browser that knows no INIT in descriptions makes in its answer of the one in the offer.
+    pub(crate) returns: Option<fn(Vec<u8>) -> Vec<u8>>,
     /// Whether the server offers and the browser answers.
     pub(crate) server_offers: bool,
 }
@@ -202,6 +204,7 @@ impl Setting {
             server: |_| {},
             wrong_key: false,
             signals_init: false,
+            returns: None,
             server_offers: false,
         }
     }
@@ -213,6 +216,8 @@ pub(crate) struct World {
     pub(crate) browser: HostId,
     pub(crate) server: HostId,
     pub(crate) peer: PeerId,
+    /// The page's names in ICE.
+    pub(crate) credentials: Credentials,
     /// SCTP's INIT of the offer.
     pub(crate) signalled: Option<Vec<u8>>,
 }
@@ -263,6 +268,7 @@ impl World {
             server: change,
             wrong_key,
             signals_init,
+            returns,
             server_offers,
         } = setting;
         let mut server = server(seed, role, change);
@@ -292,6 +298,12 @@ impl World {
             let (peer, description) = server.offer_at(Instant::ZERO, None, &[address(2)]).unwrap();
             assert_eq!(description.setup, Setup::ActPass);
             offer.setup = role.into();
+            let init = description.sctp_init.clone();
+            offer.sctp_init = offer
+                .sctp_init
+                .filter(|_| init.as_ref().is_some_and(|init| page.take_init(init) == Ok(true)));
+            offer.sctp_init =
+                offer.sctp_init.or(init.zip(returns).map(|(init, change)| change(init)));
             server.take_answer(Instant::ZERO, peer, &offer.to_string()).unwrap();
             (peer, description)
         } else {
@@ -316,7 +328,14 @@ impl World {
         );
         let pair = pair.unwrap();
         let signalled = offer.sctp_init;
-        World { simulation, browser: pair.first, server: pair.second, peer, signalled }
+        World {
+            simulation,
+            browser: pair.first,
+            server: pair.second,
+            peer,
+            credentials: own,
+            signalled,
+        }
     }
 
     /// Time passes.
@@ -369,6 +388,19 @@ impl World {
             End::Browser(..) => panic!("the browser"),
         }
     }
+}
+
+/// A binding request of the browser with these names and password, from the crate's other side.
+pub(crate) fn check(local: &str, remote: &str, password: &str) -> Vec<u8> {
+    let name = format!("{local}:{remote}");
+    let id = is::stun::TransId::new();
+    let message = is::stun::StunMessage::binding_request(&name, id, true, 1, 1, true);
+    let mut bytes = vec![0; 500];
+    let provider = is::DefaultSha1HmacProvider;
+    let sha1 = |key: &[u8], parts: &[&[u8]]| is::Sha1HmacProvider::sha1_hmac(&provider, key, parts);
+    let length = message.to_bytes(Some(password.as_bytes()), &mut bytes, sha1).unwrap();
+    bytes.truncate(length);
+    bytes
 }
 
 /// Messages on a channel among events.

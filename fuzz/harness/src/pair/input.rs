@@ -3,6 +3,7 @@
 use arbitrary::Arbitrary;
 
 use crate::Steps;
+use crate::advice::Number;
 use crate::air::Fate;
 
 /// What the target takes.
@@ -144,6 +145,13 @@ pub enum Step {
         at: u8,
         /// Number of the preset, reduced to those that exist.
         preset: u8,
+    },
+    /// A policy outside advises recovery.
+    Advise {
+        /// The end.
+        at: u8,
+        /// What it says.
+        what: Number,
     },
     /// The application signs with another key.
     Key {

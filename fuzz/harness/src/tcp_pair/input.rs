@@ -3,6 +3,7 @@
 use arbitrary::Arbitrary;
 
 use crate::Steps;
+use crate::advice::Number;
 use crate::air::Fate;
 
 /// What the target takes.
@@ -101,6 +102,13 @@ pub enum Step {
         field: u8,
         /// Number of the field's value, reduced to those that exist.
         value: u8,
+    },
+    /// A policy outside advises recovery.
+    Advise {
+        /// The end.
+        at: u8,
+        /// What it says.
+        what: Number,
     },
     /// The application has nothing more to send.
     Shutdown {

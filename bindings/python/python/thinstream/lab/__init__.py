@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from thinstream import _native
+from thinstream.advice import AdvisorFactory
 from thinstream._native import Collector, Plan, Results, Table, experiments, run_jobs, workloads
 from thinstream.lab._build import (
     Expect,
@@ -106,6 +107,7 @@ def run(
     progress: Callable[[int, int], object] | None = None,
     on: Literal["threads", "ray"] = "threads",
     retries: int = 3,
+    advisors: Mapping[str, AdvisorFactory] | None = None,
 ) -> Results:
     """Runs a plan, and gives what came of it.
 
@@ -114,6 +116,10 @@ def run(
     Results that a folder holds already are replaced with `anew` only: without either it is refused. `shard`, such
     as "1/4", does only that part; `Results.merge` joins them. `progress` is called with the number of runs that are
     finished and that of all; what it raises ends the runs, as Ctrl-C does.
+
+    `advisors` are classes or functions by the names that the plan's flows have in `advice`: each flow of each run gets an
+    object of its own, which hears recovery's events and answers with advice (`thinstream.advice`). What it raises ends the
+    runs with a `RunError` that names flow, seed and time. Results go to a folder only if the plan names the advice's version.
 
     With `on="ray"` the runs are tasks of the Ray cluster that `ray.init` joined, or of a local one; `jobs` is then the
     number of processors of a task. What is lost with a worker is done again, up to `retries` times.
@@ -132,6 +138,7 @@ def run(
             resume=resume,
             anew=anew,
             progress=progress,
+            advisors=_advisors(advisors),
         )
     if on != "ray":
         raise ValueError(f'there is no on="{on}"; there are threads, ray')
@@ -148,7 +155,14 @@ def run(
         anew=anew,
         progress=progress,
         retries=retries,
+        advisors=_advisors(advisors),
     )
+
+
+def _advisors(given: Mapping[str, AdvisorFactory] | None) -> dict[str, AdvisorFactory] | None:
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"advisors are a dictionary of classes by name, not {given!r}")
+    return None if given is None else dict(given)
 
 
 @dataclass(frozen=True)
@@ -176,6 +190,7 @@ def compare(
     seed_offset: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    advisors: Mapping[str, AdvisorFactory] | None = None,
 ) -> Comparison:
     """Runs a plan with two values of a key, such as `"flow.NAME.policy"`, which it need not vary, and compares them by
     the differences of runs with equal seeds."""
@@ -187,6 +202,8 @@ def compare(
         vary=(key, [one, other]),
         distributions=True,
     )
-    results = _native.run(chosen, jobs=jobs, progress=progress)
+    results = _native.run(
+        chosen, jobs=jobs, progress=progress, advisors=_advisors(advisors)
+    )
     numbers, tails = results.compare(key, text_of(one), text_of(other), list(quantiles))
     return Comparison(numbers, tails, results)

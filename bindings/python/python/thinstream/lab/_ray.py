@@ -12,6 +12,7 @@ from typing import Any
 
 from thinstream._errors import RunError
 from thinstream._native import Collector, Plan, Results, run_jobs
+from thinstream.advice import AdvisorFactory
 
 # A share of the runs is this part of what a processor would do: so that those that end early find more to do, and little
 # is lost with a worker.
@@ -21,8 +22,11 @@ _Run = tuple[int, int]
 _Task = Callable[[Plan, list[_Run], int], bytes]
 
 
-def _task(plan: Plan, share: list[_Run], cpus: int) -> bytes:
-    return run_jobs(plan, share, jobs=cpus)
+def _task_of(advisors: dict[str, AdvisorFactory] | None) -> _Task:
+    def task(plan: Plan, share: list[_Run], cpus: int) -> bytes:
+        return run_jobs(plan, share, jobs=cpus, advisors=advisors)
+
+    return task
 
 
 def run(
@@ -34,7 +38,8 @@ def run(
     anew: bool = False,
     progress: Callable[[int, int], object] | None,
     retries: int,
-    task: _Task = _task,
+    advisors: dict[str, AdvisorFactory] | None = None,
+    task: _Task | None = None,
 ) -> Results:
     """See `thinstream.lab.run`."""
     if cpus < 1:
@@ -48,7 +53,7 @@ def run(
     if not ray.is_initialized():
         ray.init(logging_level=logging.WARNING, include_dashboard=False)
     # Retries are ours: Ray sees workers that died, not journals that were damaged.
-    remote = ray.remote(num_cpus=cpus, max_retries=0)(task)
+    remote = ray.remote(num_cpus=cpus, max_retries=0)(task or _task_of(advisors))
     shared = ray.put(plan)
     collector = Collector(plan, out=out, resume=resume, anew=anew)
     missing = collector.missing()

@@ -145,8 +145,12 @@ export function histogram(canvas, [first, second]) {
     pen.lineTo(x(late), from + room);
     pen.stroke();
     pen.setLineDash([]);
-    pen.textAlign = x(late) > width * .6 ? 'right' : 'left';
-    pen.fillText(` 99 of 100${width < 520 ? `, ${lane.name},` : ''} within ${Math.round(late)} ms `, x(late), sign > 0 ? 24 : height - 14);
+    // Beside the line; where there is no room, beyond its end.
+    const narrow = width < 520, words = `${narrow ? `${lane.name}: ` : ''}99 of 100 within ${Math.round(late)} ms`;
+    const wide = pen.measureText(words).width, beside = x(late) > width * .6 ? x(late) - wide - 4 : x(late) + 4;
+    const [above, below] = narrow ? [11, height - 3] : [24, height - 14];
+    pen.textAlign = 'left';
+    pen.fillText(words, Math.max(2, Math.min(beside, width - wide - 2)), sign > 0 ? above : below);
   }
   pen.textAlign = 'left';
 }

@@ -1,4 +1,4 @@
-//! Which retransmission of a unit an arrival belongs to.
+//! Assignment of arrivals to retransmissions.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ const LIMIT: usize = 1024;
 
 /// Retransmissions of which it is not yet known whether they were needed.
 ///
-/// Packets look alike. What comes is taken for the one that would have taken about as long as others do, and
-/// none is there sooner than any other was.
+/// Packets with the same unit look alike. An arrival is assigned to the transmission whose transit
+/// time is closest to that of other packets and no shorter than the shortest seen.
 #[derive(Debug, Default)]
 pub(super) struct Resends {
     list: VecDeque<Resent>,
-    /// The unit after the highest of them: units beyond were sent once.
+    /// The unit after the highest retransmitted one: units beyond were sent once.
     end: u64,
-    /// The shortest time that anything took, and the latest.
+    /// The shortest transit time, and the most recent one.
     least: Duration,
     lately: Option<Duration>,
 }
@@ -31,7 +31,8 @@ struct Resent {
 }
 
 impl Resends {
-    /// Notes that a unit is sent again, with the event to report should that turn out to be needless.
+    /// Notes that a unit is sent again, with the event to report if the retransmission turns out to
+    /// be needless.
     pub(super) fn add(&mut self, unit: u64, needless: Needless) {
         if self.list.len() == LIMIT {
             self.list.pop_front();
@@ -40,7 +41,7 @@ impl Resends {
         self.list.push_back(Resent { unit, needless, came: false });
     }
 
-    /// Something that was sent once took so long.
+    /// Transit time of a packet whose units were sent once.
     pub(super) fn on_way(&mut self, took: Duration) {
         self.least = self.lately.map_or(took, |_| self.least.min(took));
         self.lately = Some(took);
@@ -51,7 +52,7 @@ impl Resends {
         unit < self.end
     }
 
-    /// A unit came for the first time that had first left at `first`.
+    /// A unit, first sent at `first`, arrived for the first time.
     pub(super) fn on_first(&mut self, now: Instant, unit: u64, first: Instant) {
         let left = self.left(now);
         let place = self.nearest(now, unit);
@@ -64,7 +65,7 @@ impl Resends {
         }
     }
 
-    /// A unit came that had been there before: the needless retransmission that it was.
+    /// A unit arrived again. Returns the needless retransmission.
     pub(super) fn on_again(&mut self, now: Instant, unit: u64) -> Option<Needless> {
         // If none can be here, the first to come was not the one that it was taken for, but one before it; or this one
         // was faster than anything yet.
@@ -84,8 +85,8 @@ impl Resends {
         can_be.min_by_key(|(_, one)| distance(one.needless.sent, left)).map(|(place, _)| place)
     }
 
-    /// When a packet that arrives now left, if it took as long as others did lately. While nothing is known the
-    /// earliest is the likeliest.
+    /// When a packet that arrives now was sent, if it took as long as recent ones. Without a known
+    /// transit time, the earliest transmission is the most likely.
     fn left(&self, now: Instant) -> Instant {
         self.lately.map_or(Instant::ZERO, |took| now.before(took))
     }

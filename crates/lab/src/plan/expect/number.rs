@@ -1,4 +1,4 @@
-//! Which number of the results an expectation is about.
+//! The number of the results that an expectation is about.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub type Cells = BTreeMap<String, toml::Value>;
 /// A number of the results: a mean over cells, or its ratio or difference to another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number<'a> {
-    /// Cells that the number is the mean of.
+    /// Cells over which the number is the mean.
     pub cells: &'a Cells,
     /// The measure with its labels.
     pub measure: &'a str,
@@ -44,12 +44,12 @@ impl Number<'_> {
         matches(self.cells, cell)
     }
 
-    /// Whether a cell is one of those compared with; without any, the same cells are.
+    /// Whether a cell is one of those compared with; the same cells if none are named.
     pub fn matches_other(&self, cell: &[(String, String)]) -> bool {
         matches(self.minus.or(self.versus).unwrap_or(self.cells), cell)
     }
 
-    /// Every key that it names, with its value.
+    /// All keys that the number names, with their values.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&String, &toml::Value)> {
         self.cells
             .iter()
@@ -78,16 +78,16 @@ pub struct Than {
     /// Group of flows.
     #[serde(default)]
     pub of: Option<String>,
-    /// Over that of which flows.
+    /// Group of flows to divide by.
     #[serde(default)]
     pub over: Option<String>,
     /// Another measure to divide by.
     #[serde(default)]
     pub over_measure: Option<String>,
-    /// Over which cells.
+    /// Cells to divide by.
     #[serde(default)]
     pub versus: Option<Cells>,
-    /// Less which cells.
+    /// Cells to subtract.
     #[serde(default)]
     pub minus: Option<Cells>,
 }

@@ -19,7 +19,7 @@ impl Stated {
     /// Reads a number from its text; commas may group its digits.
     ///
     /// # Errors
-    /// A sentence with the text, where it is no finite number.
+    /// A sentence with the text, if it is no finite number.
     pub fn parse(text: &str) -> Result<Stated, String> {
         let text = text.trim();
         let number = text.replace(',', "").parse::<f64>().ok().filter(|number| number.is_finite());

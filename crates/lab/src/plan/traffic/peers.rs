@@ -1,4 +1,4 @@
-//! Checks of flows over transports of others.
+//! Checks of flows over other implementations' transports.
 
 use super::FlowSection;
 use crate::peers::PeerName;
@@ -6,11 +6,12 @@ use crate::peers::mark::MARK;
 use crate::plan::TransportText;
 use crate::policy_text::{PolicySection, TransportName};
 
-/// Largest message over a transport of others: one that fits a packet of each, headers and all.
+/// Largest message over other implementations' transports: it fits one packet of each of them,
+/// headers included.
 const LARGEST: u64 = 1000;
 
 impl FlowSection {
-    /// Checks the settings of transports of others.
+    /// Checks the settings of other implementations' transports.
     pub(super) fn check_peers(&self) -> Result<(), String> {
         let refuse = |what: &str| Err(what.to_owned());
         match (self.transport, self.receiver.stack) {
@@ -24,7 +25,7 @@ impl FlowSection {
         }
     }
 
-    /// Checks a stack that receives from our SCTP.
+    /// Checks another implementation that receives from our SCTP.
     fn check_receiver(&self, name: PeerName) -> Result<(), String> {
         let described = name.described();
         let refuse = |what: &str| Err(format!("receiver.stack = \"{}\": {what}", described.name));
@@ -47,9 +48,12 @@ impl FlowSection {
             && self.receiver == Default::default()
             && self.mss.is_none()
             && self.send_buffer.is_none()
-            && !self.nagle;
+            && !self.nagle
+            && self.advice.name().is_none();
         if !is_plain {
-            return refuse("policy, receiver, mss, send_buffer and nagle are for ours only");
+            return refuse(
+                "policy, advice, receiver, mss, send_buffer and nagle are for ours only",
+            );
         }
         if self.tuned && !described.has_tuned {
             return refuse("there is nothing to tune; leave tuned out");

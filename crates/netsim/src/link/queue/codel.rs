@@ -8,15 +8,15 @@ use super::super::Traffic;
 use super::QueueLimit;
 use super::serialiser::Serialiser;
 
-/// CoDel (RFC 8289): once packets have waited longer than the target for an interval, one is dropped or marked as
-/// its turn comes, and more the longer that lasts.
+/// CoDel (RFC 8289): once packets have waited longer than the target for an interval, one is
+/// dropped or marked at its turn, and more often the longer this lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codel {
-    /// A wait that is no harm (RFC 8289, section 4.3).
+    /// The acceptable wait (RFC 8289, section 4.3).
     pub target: Duration,
     /// For how long packets may wait longer: the order of the largest round-trip time (section 4.2).
     pub interval: Duration,
-    /// Packets that can bear it are marked where others are dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -50,7 +50,7 @@ pub(in super::super) struct Waiting<P> {
     pub(in super::super) offered: (u64, u64, P),
 }
 
-/// What the queue gives away.
+/// A packet that leaves the queue.
 #[derive(Debug)]
 pub(in super::super) enum Leaving<P> {
     /// Dropped at its turn.
@@ -59,16 +59,16 @@ pub(in super::super) enum Leaving<P> {
     Sent { waiting: Waiting<P>, turn: Instant, departure: Instant, marked: bool },
 }
 
-/// What CoDel knows of a queue, and how it judges its packets as their turns come.
+/// CoDel's state of a queue, and its decisions at packets' turns.
 #[derive(Debug)]
 pub(super) struct CodelState {
     config: Codel,
     /// The largest packet so far: a backlog of one is none (section 5.6).
     largest: u64,
-    /// When packets will have waited too long for an interval.
+    /// When the wait will have exceeded the target for an interval.
     first_above: Option<Instant>,
     dropping: bool,
-    /// Since `drop_next` one was dropped, and the next has not been asked about yet.
+    /// Whether a packet was dropped at `drop_next` and the next one has not been examined yet.
     signalled: bool,
     drop_next: Instant,
     count: u64,
@@ -94,8 +94,9 @@ impl CodelState {
         self.largest = self.largest.max(octets);
     }
 
-    /// Whether the packet at the front, which `came` then and leaves `backlog` bytes behind, is to be dropped or marked at
-    /// its turn, `now` (section 5.5). One that is dropped leaves its turn to the next, of which the same is asked.
+    /// Whether the packet at the front, which `came` then and leaves `backlog` bytes behind, is to
+    /// be dropped or marked at its turn, `now` (section 5.5). A dropped packet leaves its turn to
+    /// the next one, which is examined likewise.
     pub(super) fn signals(&mut self, now: Instant, came: Instant, backlog: u64) -> bool {
         if !self.has_waited_too_long(now, came, backlog) {
             (self.dropping, self.signalled) = (false, false);
@@ -129,7 +130,7 @@ impl CodelState {
     }
 }
 
-/// A queue under CoDel: first come, first served. A packet's fate is known only when its turn comes.
+/// A first-come, first-served queue under CoDel, which decides on a packet at its turn.
 #[derive(Debug)]
 pub(in super::super) struct CodelQueue<P> {
     ecn: bool,
@@ -152,7 +153,7 @@ impl<P> CodelQueue<P> {
         }
     }
 
-    /// A packet comes, before which all turns were taken; given back if there is no room for it.
+    /// Adds an arriving packet, after all due turns; returns it if there is no room.
     pub(super) fn push(&mut self, packet: Waiting<P>, line: &impl Serialiser) -> Result<(), P> {
         let waits = line.turn(packet.came.max(self.busy_until)) > packet.came;
         if waits && !self.limit.admits(self.traffic(), packet.octets) {
@@ -174,8 +175,8 @@ impl<P> CodelQueue<P> {
         Traffic { packets: self.waiting.len() as u64, bytes: self.bytes }
     }
 
-    /// Takes the packet whose turn comes at `turn`, or drops it in its place; `markable` tells whether a packet can bear
-    /// a mark.
+    /// Returns the packet whose turn comes at `turn`, sent or dropped; `markable` says whether a
+    /// packet is ECN-capable.
     pub(super) fn pop(
         &mut self,
         turn: Instant,

@@ -1,4 +1,4 @@
-//! Queues of their own for flows, each under CoDel.
+//! A queue for each flow, each under CoDel.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,8 +9,8 @@ use super::QueueLimit;
 use super::codel::{Codel, CodelState, Leaving, Waiting};
 use super::serialiser::Serialiser;
 
-/// Flow queues under CoDel (RFC 8290): packets of a flow wait behind each other and not behind those of others. Flows take
-/// turns of equal numbers of bytes; one that had nothing waiting goes first.
+/// Flow queues under CoDel (RFC 8290): packets of a flow wait only behind packets of the same flow.
+/// Flows take turns of equal numbers of bytes; a flow without waiting packets goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodel {
     /// CoDel in each queue.
@@ -35,9 +35,9 @@ impl FqCodel {
     }
 }
 
-/// Packets at most that are dropped at once for want of room (section 4.1).
+/// Most packets dropped at once for lack of room (section 4.1).
 const DROPPED_AT_ONCE: usize = 64;
-/// Bytes that a queue may owe at most: a packet larger than that counts as that.
+/// Most bytes that a queue may owe; larger packets count as this.
 const MOST_OWED: i64 = 1 << 20;
 
 /// The queue of the flows with one hash.
@@ -45,27 +45,27 @@ const MOST_OWED: i64 = 1 << 20;
 struct FlowQueue<P> {
     waiting: VecDeque<Waiting<P>>,
     bytes: u64,
-    /// Bytes that it may send before others have their turn.
+    /// Bytes that the queue may send before others have their turn.
     deficit: i64,
     /// Whether it is in one of the two lists.
     active: bool,
     codel: CodelState,
 }
 
-/// The queues of all flows. Which packet is next, and what becomes of it, is known when its turn comes.
+/// The queues of all flows, which choose a packet and decide on it at its turn.
 #[derive(Debug)]
 pub(in super::super) struct FqQueue<P> {
     config: FqCodel,
     limit: QueueLimit,
     key: HashKey,
-    /// Queues that have been used, by the place that hashes have.
+    /// Used queues, by the index of their hash.
     queues: BTreeMap<u32, FlowQueue<P>>,
-    /// Queues that were empty and had their first turn not yet, or are in it.
+    /// Queues that were empty and have not finished their first turn.
     new: VecDeque<u32>,
     /// All other active queues.
     old: VecDeque<u32>,
     traffic: Traffic,
-    /// When the first of the packets that wait came.
+    /// Arrival of the first waiting packet.
     since: Instant,
     busy_until: Instant,
 }
@@ -85,8 +85,8 @@ impl<P> FqQueue<P> {
         }
     }
 
-    /// A packet comes, before which all turns were taken; `flow` hashes it, and `dropped` gets those for which there is no
-    /// room then.
+    /// Adds an arriving packet, after all due turns; `flow` hashes it, and `dropped` gets packets
+    /// for which there is no room.
     pub(super) fn push(
         &mut self,
         packet: Waiting<P>,
@@ -127,7 +127,7 @@ impl<P> FqQueue<P> {
         }
     }
 
-    /// The line has been idle: all queues had their turns and were found empty.
+    /// Deactivates all queues after an idle line, since all were found empty.
     fn deactivate_all(&mut self) {
         for place in self.new.drain(..).chain(self.old.drain(..)) {
             self.queues.entry(place).and_modify(|queue| queue.active = false);
@@ -157,8 +157,8 @@ impl<P> FqQueue<P> {
         self.traffic
     }
 
-    /// Takes the packet whose turn comes at `turn`, or drops it in its place (RFC 8290, section 4.2); `markable` tells
-    /// whether a packet can bear a mark.
+    /// Returns the packet whose turn comes at `turn`, sent or dropped (RFC 8290, section 4.2);
+    /// `markable` says whether a packet is ECN-capable.
     pub(super) fn pop(
         &mut self,
         turn: Instant,

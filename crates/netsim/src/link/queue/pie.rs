@@ -1,24 +1,25 @@
-//! The controller that drops by how long packets wait.
+//! PIE, which drops packets depending on their wait.
 
 use base::{Duration, Instant};
 
 use super::super::Traffic;
 use super::super::variate::LazyStream;
 
-/// PIE (RFC 8033): packets that come are dropped or marked with a probability that follows how long packets wait, and
-/// how that changes.
+/// PIE (RFC 8033): drops or marks arriving packets with a probability that depends on the wait and
+/// its change.
 ///
 /// The wait is known, not estimated: the link computes when its last packet leaves (section 4.3 leaves the means open).
 /// Gaps between drops are random (without the de-randomisation of section 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pie {
-    /// The wait that it steers to: QDELAY_REF.
+    /// The target wait: QDELAY_REF.
     pub target: Duration,
     /// Time between two computations of the probability: T_UPDATE.
     pub update: Duration,
     /// How long a burst may be after a time without congestion: MAX_BURST.
     pub burst: Duration,
-    /// Packets that can bear it are marked where others are dropped, while the probability is below a tenth (section 5.1).
+    /// Whether ECN-capable packets are marked instead of dropped while the probability is below a
+    /// tenth (section 5.1).
     pub ecn: bool,
 }
 
@@ -50,14 +51,14 @@ const DIVISORS: [(f64, f64); 6] = [
     (0.01, 8.0),
     (0.1, 2.0),
 ];
-/// What is left of the probability after an update without any wait (section 4.2).
+/// Factor of the probability at an update without any wait (section 4.2).
 const DECAY: f64 = 0.98;
 /// A queue of this many bytes or less drops nothing: two typical packets (section 4.1).
 const SPARED_BYTES: u64 = 2 * 1500;
 /// Up to this probability packets are marked instead (section 5.1).
 const MOST_MARKED: f64 = 0.1;
 
-/// What PIE knows of a queue.
+/// PIE's state of a queue.
 #[derive(Debug)]
 pub(in super::super) struct PieState {
     config: Pie,
@@ -85,8 +86,8 @@ impl PieState {
         self.config.ecn && self.probability <= MOST_MARKED
     }
 
-    /// Whether a packet that comes at `now` and finds `waiting` is to be dropped or marked; the line has sent all that
-    /// came before at `busy_until`.
+    /// Whether a packet that arrives at `now` and finds `waiting` is to be dropped or marked; the
+    /// line is busy with earlier packets until `busy_until`.
     pub(super) fn signals(&mut self, now: Instant, waiting: Traffic, busy_until: Instant) -> bool {
         self.update_until(now, busy_until);
         let is_calm = self.wait < self.config.target / 2 && self.probability < 0.2;
@@ -94,7 +95,7 @@ impl PieState {
         !is_spared && self.random.less_than(self.probability)
     }
 
-    /// Makes the updates that are due by `now`; nothing has come since the last.
+    /// Makes the updates that are due by `now`; no packet has arrived since the last.
     fn update_until(&mut self, now: Instant, busy_until: Instant) {
         while self.next_update <= now {
             self.update(busy_until.since(self.next_update));

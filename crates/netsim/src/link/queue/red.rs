@@ -5,28 +5,28 @@ use base::{Probability, Rate};
 use super::super::Traffic;
 use super::super::variate::LazyStream;
 
-/// Random early detection (Floyd and Jacobson 1993): the longer the queue has been on average, the likelier a
-/// packet that comes is dropped, or marked.
+/// Random early detection (Floyd and Jacobson 1993): the longer the queue has been on average, the
+/// likelier an arriving packet is dropped or marked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
     /// What queues are measured in.
     pub unit: RedUnit,
     /// Average queue up to which nothing is dropped early.
     pub min: u64,
-    /// Average queue from which on everything is dropped, or with `gentle` from twice that on.
+    /// Average queue from which on all packets are dropped, or with `gentle` from twice that on.
     pub max: u64,
     /// How much the queue that a packet finds counts in the average; the paper's 0.002.
     pub weight: f64,
-    /// How likely a packet is dropped as the average comes to `max`, before the packets since the last drop
-    /// are considered.
+    /// Probability of a drop as the average approaches `max`, before the packets since the last
+    /// drop are considered.
     pub probability: Probability,
     /// Bytes of a typical packet, in which the time of an idle line is counted. Where the unit of the queue
     /// is bytes, larger packets are dropped in proportion.
     pub typical: u64,
     /// From `max` to twice `max` the probability rises to one instead of jumping there (Floyd 2000, "gentle").
     pub gentle: bool,
-    /// Packets that can bear it are marked where others are dropped early, as long as the average is below `max`
-    /// (RFC 3168, section 7).
+    /// Whether ECN-capable packets are marked instead of dropped early, as long as the average is
+    /// below `max` (RFC 3168, section 7).
     pub ecn: bool,
 }
 
@@ -40,8 +40,8 @@ pub enum RedUnit {
 }
 
 impl Red {
-    /// Between these lengths, otherwise as the paper and ns-2 have it: a weight of 0.002, at most a tenth,
-    /// typical packets of 500 bytes, not gentle.
+    /// RED between these lengths, with the other values of the paper and ns-2: a weight of 0.002,
+    /// at most a tenth, typical packets of 500 bytes, not gentle.
     pub fn between(unit: RedUnit, min: u64, max: u64) -> Red {
         Red {
             unit,
@@ -62,12 +62,12 @@ impl Red {
     }
 }
 
-/// What is to become of a packet.
+/// Verdict on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The packet may join the queue.
     Keep,
-    /// The packet is chosen by chance.
+    /// The packet is selected at random.
     Early,
     /// The average is too long.
     Forced,
@@ -78,7 +78,7 @@ pub(super) enum Verdict {
 pub(in super::super) struct RedState {
     config: Red,
     average: f64,
-    /// Packets since the last that was chosen, while the average is above the minimum.
+    /// Packets since the last selected one, while the average is above the minimum.
     count: Option<u64>,
     random: LazyStream,
 }
@@ -92,7 +92,8 @@ impl RedState {
         self.config.ecn && self.average < self.config.max as f64
     }
 
-    /// A packet comes and finds `waiting`; `idle` for how long the line had nothing to do, none while it has.
+    /// Judges an arriving packet that finds `waiting`; `idle`: how long the line has been idle,
+    /// none while it is busy.
     pub(super) fn judge(
         &mut self,
         waiting: Traffic,
@@ -115,12 +116,13 @@ impl RedState {
         if chosen { verdict } else { Verdict::Keep }
     }
 
-    /// A packet was dropped since the queue is full.
+    /// Notes a drop because of a full queue.
     pub(super) fn on_full(&mut self) {
         self.count = self.count.map(|_| 0);
     }
 
-    /// An idle time counts as the arrivals at an empty queue that it had room for.
+    /// Updates the average; an idle time counts as the arrivals at an empty queue that would have
+    /// fitted into it.
     fn update_average(
         &mut self,
         waiting: Traffic,
@@ -139,13 +141,14 @@ impl RedState {
         self.average = keep * self.average + self.config.weight * queue as f64;
     }
 
-    /// Where everything is dropped.
+    /// Average from which on all packets are dropped.
     fn limit(&self) -> f64 {
         let max = self.config.max as f64;
         if self.config.gentle { 2.0 * max } else { max }
     }
 
-    /// How likely a packet is chosen, without regard to those since the last; none where nothing is.
+    /// Probability that a packet is selected, without regard to the packets since the last one;
+    /// none if no packet is.
     fn chance(&mut self, size: u64) -> Option<f64> {
         let Red { min, max, probability, gentle, .. } = self.config;
         let (min, max, most) = (min as f64, max as f64, probability.as_f64());

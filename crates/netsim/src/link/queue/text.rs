@@ -1,4 +1,4 @@
-//! Queues as people write them.
+//! Text form of queues.
 
 use core::str::FromStr;
 
@@ -6,7 +6,7 @@ use base::{ByteCount, Duration, ParseQuantityError, Probability, Rate};
 
 use super::{Codel, Discipline, FqCodel, Pie, QueueLimit, Red, RedUnit};
 
-/// How long a queue is.
+/// A limit on the length of a queue: in packets, bytes or bandwidth-delay products.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueLength {
     /// A number of packets of any size: `100p`.
@@ -35,7 +35,7 @@ pub struct QueueText {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DisciplineText {
     DropTail,
-    /// Minimum and maximum are given apart: they may depend on rate and round trip.
+    /// RED; minimum and maximum are separate, since they may depend on rate and round trip.
     Red {
         min: QueueLength,
         max: QueueLength,
@@ -147,7 +147,8 @@ fn parse_red<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<QueueText> 
     alike.then_some(QueueText { limit, discipline: DisciplineText::Red { min, max, rest } })
 }
 
-/// Reads a limit, if there is one, and options behind it, `option` those with values; `ecn` is told apart.
+/// Parses an optional limit and the options behind it; `option` parses those with values, `ecn` is
+/// separate.
 fn parse_options<'a>(
     words: impl Iterator<Item = &'a str>,
     limit: &mut QueueLength,

@@ -9,14 +9,14 @@ pub const OPPORTUNITY: u64 = 1500;
 
 /// Times at which 1500 bytes each may leave, as mahimahi records cellular networks (its manual, mm-link).
 ///
-/// An opportunity carries packets that wait when it comes, several if they are small; a packet for which it has no room left
-/// goes on in the next. What an opportunity has left when nothing waits is lost. After the last one the recording begins
-/// again, and its length is the time of the last.
+/// An opportunity carries the packets that wait at its time, several if they are small; a packet
+/// that does not fit continues in the next one. Unused bytes of an opportunity are lost. After the
+/// last one the recording begins again, and its length is the time of the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunities {
     /// Milliseconds from the beginning, in order; never empty.
     times: Vec<u64>,
-    /// The last of them, above zero.
+    /// The last time, above zero.
     period: u64,
 }
 
@@ -36,12 +36,12 @@ impl Opportunities {
         }
     }
 
-    /// Opportunities at the given milliseconds, before it begins again.
+    /// Times in milliseconds of one repetition.
     pub fn times(&self) -> &[u64] {
         &self.times
     }
 
-    /// The rate at which packets leave that wait all the time; none if that is less than one bit a second.
+    /// The mean rate with a never empty queue; none if it is less than one bit a second.
     pub fn mean_rate(&self) -> Option<Rate> {
         let bits = self.times.len() as u128 * u128::from(OPPORTUNITY) * 8 * 1_000;
         let bits = bits / u128::from(self.period.max(1));
@@ -72,22 +72,22 @@ impl Opportunities {
     }
 }
 
-/// Which opportunity of a link is next, and how much is left of the present one.
+/// A link's next opportunity, and the bytes left of the present one.
 #[derive(Debug)]
 pub(in super::super) struct NextOpportunity {
     recorded: Arc<Opportunities>,
     /// Nanoseconds of the recording before the link's beginning.
     skipped: u128,
-    /// Number of the first that was not begun.
+    /// Number of the first unused opportunity.
     next: u64,
-    /// When the present one is.
+    /// Time of the present opportunity.
     at: Instant,
-    /// Bytes that it can still carry.
+    /// Bytes that the present opportunity can still carry.
     left: u64,
 }
 
 impl NextOpportunity {
-    /// Leaves out this share of the recording at first.
+    /// Skips this share of the recording at first.
     pub(super) fn new(recorded: Arc<Opportunities>, share: f64) -> NextOpportunity {
         let skipped = (recorded.period as f64 * share) as u128 * 1_000_000;
         NextOpportunity { recorded, skipped, next: 0, at: Instant::ZERO, left: 0 }
@@ -97,12 +97,12 @@ impl NextOpportunity {
         self.recorded.mean_rate()
     }
 
-    /// When bytes that are there from `free` on begin to leave.
+    /// When bytes that wait from `free` on begin to be sent.
     pub(in super::super) fn turn(&self, free: Instant) -> Instant {
         if self.left > 0 && free <= self.at { self.at } else { self.time(self.first(free)) }
     }
 
-    /// When the last of `octets` that begin to leave at `turn` has left.
+    /// When the last of `octets` that begin to be sent at `turn` has been sent.
     pub(in super::super) fn take(&mut self, turn: Instant, octets: u64) -> Instant {
         if self.left == 0 || turn > self.at {
             self.begin(self.first(turn));
@@ -124,7 +124,7 @@ impl NextOpportunity {
         self.left = OPPORTUNITY;
     }
 
-    /// The first opportunity from `at` on that was not begun.
+    /// The first unused opportunity from `at` on.
     fn first(&self, at: Instant) -> u64 {
         let nanos = u128::from(at.as_nanos()).saturating_add(self.skipped);
         self.recorded.first_from(nanos).max(self.next)

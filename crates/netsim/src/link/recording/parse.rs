@@ -85,14 +85,14 @@ const COLUMNS: [(&str, Column, &str); 6] = [
     ("lost", Column::Lost, ""),
 ];
 
-/// When the values of a line are.
+/// Times of a line's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
-    /// At the time that its first cell names.
+    /// At the time in its first cell.
     Told,
-    /// This time after those before.
+    /// This time after the previous line.
     Every(Duration),
-    /// Of the next packet.
+    /// For the next packet.
     Packets,
 }
 
@@ -105,7 +105,7 @@ struct Table {
 /// Values read so far.
 #[derive(Default)]
 struct Rows {
-    /// How many lines or values there were.
+    /// Number of lines or values.
     count: u64,
     /// The last time, and the one before.
     times: Option<(Duration, Duration)>,

@@ -8,7 +8,7 @@ pub(super) struct Samples<T> {
     /// Nanoseconds from the beginning, each later than the one before; never empty.
     times: Vec<u64>,
     values: Vec<T>,
-    /// Above the last time.
+    /// Length of the recording in nanoseconds, above the last time.
     period: u64,
 }
 

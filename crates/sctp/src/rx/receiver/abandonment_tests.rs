@@ -25,17 +25,7 @@ fn receiver(interleaving: bool) -> Receiver {
 fn chunk(offset: u32, mid: u32, flags: &str) -> Data {
     Data {
         tsn: Tsn(START).advance(offset),
-        stream: StreamId(1),
-        mid: Mid(mid),
-        fsn: Fsn(0),
-        ppid: Ppid(0),
-        beginning: flags.contains('B'),
-        ending: flags.contains('E'),
-        unordered: flags.contains('U'),
-        immediate: false,
-        sparse: false,
-        wasteful: false,
-        payload: Bytes::from(vec![7; 1000]),
+        ..Data::sample(1, mid, flags, Bytes::from(vec![7; 1000]))
     }
 }
 

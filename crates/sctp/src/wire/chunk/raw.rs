@@ -10,7 +10,7 @@ use super::super::tlv::{HEADER, Tlv};
 /// A chunk as on the wire, without padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawChunk<'a> {
-    /// What the chunk means, and what to do if that is unknown.
+    /// Type of the chunk, whose two highest bits say what to do if it is unknown.
     pub chunk_type: ChunkType,
     /// Flags, whose meaning depends on the type.
     pub flags: u8,

@@ -6,24 +6,11 @@ use super::super::super::message::Part;
 use super::super::super::stream::{InboundStreams, Numbering};
 use super::super::Reassembly;
 use super::*;
-use crate::wire::ids::{Fsn, Mid, Ppid, Tsn};
+use crate::wire::ids::Mid;
 
 /// A chunk of stream `stream`; `flags` are letters of B, E and U.
 fn chunk(stream: u16, ssn: u16, flags: &str, payload: &'static [u8]) -> Data {
-    Data {
-        tsn: Tsn(0),
-        stream: StreamId(stream),
-        mid: Mid(ssn.into()),
-        fsn: Fsn(0),
-        ppid: Ppid(0),
-        beginning: flags.contains('B'),
-        ending: flags.contains('E'),
-        unordered: flags.contains('U'),
-        immediate: false,
-        sparse: false,
-        wasteful: false,
-        payload: Bytes::from_static(payload),
-    }
+    Data::sample(stream, ssn.into(), flags, Bytes::from_static(payload))
 }
 
 fn reassembly() -> Reassembly {

@@ -7,18 +7,9 @@ use crate::wire::ids::Fsn;
 /// Fragment `fsn` of message `mid`; `flags` are letters of B, E and U.
 fn chunk(stream: u16, mid: u32, fsn: u32, flags: &str, payload: &'static [u8]) -> Data {
     Data {
-        tsn: Tsn(0),
-        stream: StreamId(stream),
-        mid: Mid(mid),
         fsn: Fsn(fsn),
         ppid: Ppid(if flags.contains('B') { 51 } else { 0 }),
-        beginning: flags.contains('B'),
-        ending: flags.contains('E'),
-        unordered: flags.contains('U'),
-        immediate: false,
-        sparse: false,
-        wasteful: false,
-        payload: Bytes::from_static(payload),
+        ..Data::sample(stream, mid, flags, Bytes::from_static(payload))
     }
 }
 

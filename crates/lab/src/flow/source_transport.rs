@@ -1,0 +1,80 @@
+//! What the sending end of a flow asks of its transport.
+
+use core::fmt::Debug;
+
+use base::Instant;
+use recovery::{Advice, AdviceError, PathId, PathView};
+
+use super::source::Pending;
+
+/// Knowledge about a flow's first path from outside, for transports that have several paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathHint {
+    /// The path does not work.
+    Down,
+    /// The path may soon fail: its signal is weak.
+    Weak,
+    /// The path works again.
+    Up,
+}
+
+/// Calls of a sending end to its transport.
+pub trait SourceTransport: Debug {
+    /// Names an association or a connection.
+    type Id: Copy + Debug;
+
+    /// Sets an association or a connection up; with it comes its first unit in recovery's events.
+    fn open(&mut self, now: Instant, tell_recovery: bool) -> Option<(Self::Id, u64)>;
+
+    /// Passes the rest of a message to the transport.
+    fn send(&mut self, now: Instant, id: Self::Id, pending: &mut Pending) -> Sent;
+
+    /// Fills the send buffer without regard to messages, where the transport can.
+    fn pour(&mut self, now: Instant, id: Self::Id) -> Option<Sent>;
+
+    /// The next event of the endpoint, if any.
+    fn poll_notice(&mut self) -> Option<Notice>;
+
+    /// The next event of recovery, if any.
+    fn poll_recovery_event(&mut self, id: Self::Id) -> Option<(Instant, recovery::Event)>;
+
+    /// Applies one advice; refused by transports without such recovery.
+    ///
+    /// # Errors
+    /// Where the advice makes no sense.
+    fn advise(&mut self, _: Instant, _: Self::Id, _: Advice) -> Result<(), AdviceError> {
+        Err(AdviceError::Gone)
+    }
+
+    /// State of a path with at most this many units in flight, if there is such recovery.
+    fn view(&self, _: Self::Id, _: PathId, _units: usize) -> Option<PathView> {
+        None
+    }
+
+    /// Something is known about the first path.
+    fn hint(&mut self, now: Instant, id: Self::Id, hint: PathHint);
+}
+
+/// How much of a message the transport took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The whole message.
+    All,
+    /// A part: the buffer is full.
+    Full,
+    /// The association or connection is gone.
+    Failed,
+}
+
+/// Events of an endpoint that matter to a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// There is room again.
+    Writable,
+    /// The association or connection ended.
+    Ended,
+    /// Data takes this path from now on.
+    Path(u8),
+    /// Any other event.
+    Other,
+}
