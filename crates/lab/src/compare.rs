@@ -7,10 +7,12 @@
 
 mod ablation;
 mod side_by_side;
+mod summary;
 mod targets;
 
 pub use ablation::{Ablation, ablation};
-pub use side_by_side::{Row, SideBySide, side_by_side};
+pub use side_by_side::{Maker, Row, SideBySide, side_by_side};
+pub use summary::{Against, Summary, Worse, summary};
 pub use targets::{Reached, reached};
 
 use results::{

@@ -81,6 +81,8 @@ pub struct Described {
     pub speaks_sctp: bool,
     /// Whether the transport can be tuned beyond its defaults.
     pub has_tuned: bool,
+    /// Whether it knows what was lost, which no transport can: a bound, and no competitor.
+    pub is_bound: bool,
 }
 
 /// A registry of other implementations' transports.

@@ -25,12 +25,16 @@ pub const ALL: [Described; 8] = [
     Described { speaks_sctp: true, ..other("dcsctp") },
     Described { speaks_sctp: true, ..other("sctp-proto") },
     Described { speaks_sctp: true, ..other("usrsctp") },
-    Described { has_tuned: false, ..other("oracle-retransmission") },
-    Described { has_tuned: false, ..other("oracle-bundling") },
+    oracle("oracle-retransmission"),
+    oracle("oracle-bundling"),
 ];
 
 const fn other(name: &'static str) -> Described {
-    Described { name, speaks_sctp: false, has_tuned: true }
+    Described { name, speaks_sctp: false, has_tuned: true, is_bound: false }
+}
+
+const fn oracle(name: &'static str) -> Described {
+    Described { has_tuned: false, is_bound: true, ..other(name) }
 }
 
 /// Makes all transports of this crate known to the laboratory.

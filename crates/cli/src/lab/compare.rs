@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ::lab::compare::{
-    Comparison, Difference, QuantilePair, Reached, SideBySide, ablation, compare, reached,
-    side_by_side, tally,
+    Comparison, Difference, QuantilePair, Reached, SideBySide, Summary, ablation, compare, reached,
+    side_by_side, summary, tally,
 };
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::{Plan, PlanError};
@@ -32,7 +32,8 @@ const LEAST_MS: f64 = 0.01;
 ///
 /// Without --key: a table for each combination of what the plan varies but its last key, with a row for each value of
 /// that: mean and quantiles of the latency above the delay of the network, in milliseconds, the share of messages in
-/// time, and for each message the sender's bytes and packets and the copies that were needless. With --key:
+/// time, and for each message the sender's bytes and packets and the copies that were needless. Where transports of others
+/// stand beside ours, the last table has the ratios to the best of them over all cells, and the worst cells. With --key:
 /// Every number of the first value, of the second and of their difference is a mean over seeds, the difference
 /// with its 95 % interval; a star says that it is beyond chance. Quantiles are of all seeds together, with 95 %
 /// intervals that assume no distribution. Values that the plan does not vary are put into it.
@@ -133,11 +134,13 @@ fn all(arguments: &Arguments) -> Result<(), Failure> {
     let (plan, finished) = finish(arguments, None)?;
     let tables = side_by_side(&plan, &finished, arguments.on_time);
     let tables = tables.map_err(|error| refused(arguments, error))?;
+    let summed_up = summary(&tables);
     if arguments.json {
-        let text = serde_json::to_string_pretty(&json!({ "tables": tables }));
+        let text = serde_json::to_string_pretty(&json!({ "tables": tables, "summary": summed_up }));
         output::print(&text.unwrap_or_default())?;
     } else {
         let mut tables: Vec<String> = tables.iter().map(SideBySide::markdown).collect();
+        tables.extend(summed_up.as_ref().map(Summary::markdown));
         if !plan.base.targets.is_empty() {
             let all = reached(&plan, &finished).map_err(|error| refused(arguments, error))?;
             tables.push(Reached::markdown(&all));

@@ -8,7 +8,7 @@ use results::{Labels, LatencyRecorder, LatencySummary, mean};
 use serde::Serialize;
 
 use crate::engine::Finished;
-use crate::plan::{Plan, PlanError, Subject};
+use crate::plan::{Plan, PlanError, Subject, TransportText};
 use crate::statistics;
 
 /// Cells that differ in one key alone.
@@ -20,12 +20,36 @@ pub struct SideBySide {
     pub rows: Vec<Row>,
 }
 
+/// Who made a transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Maker {
+    /// This project.
+    Ours,
+    /// Others.
+    Others,
+    /// The laboratory: it knows what was lost, as no transport can.
+    Bound,
+}
+
+impl Maker {
+    fn of(transport: TransportText) -> Maker {
+        match transport {
+            TransportText::Own(_) => Maker::Ours,
+            TransportText::Peer(name) if name.described().is_bound => Maker::Bound,
+            TransportText::Peer(_) => Maker::Others,
+        }
+    }
+}
+
 /// Numbers of one cell over all seeds. Times are in milliseconds above the delay of the network
 /// from sender to receiver, without queues and at the least jitter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The cell's value of the key.
     pub name: String,
+    /// Who made its transport.
+    pub maker: Maker,
     /// Latency of the messages that were delivered.
     #[serde(flatten)]
     pub latency: LatencySummary,
@@ -69,7 +93,8 @@ pub fn side_by_side(
                 "a comparison needs latency = {} and cost = {} in [measure]; give both",
             ));
         }
-        let cell = Cell { finished, place, of: &group.name };
+        let maker = Maker::of(group.transport);
+        let cell = Cell { finished, place, of: &group.name, maker };
         let row = cell.row(name, flows.shortest_way()?, on_time);
         match groups.last_mut().filter(|last| last.keys == keys) {
             Some(last) => last.rows.push(row),
@@ -84,6 +109,7 @@ struct Cell<'a> {
     finished: &'a Finished,
     place: usize,
     of: &'a str,
+    maker: Maker,
 }
 
 impl Cell<'_> {
@@ -102,6 +128,7 @@ impl Cell<'_> {
         let quantile = |share| pooled.quantile(share).map_or(f64::NAN, beyond);
         Row {
             name,
+            maker: self.maker,
             latency: LatencySummary {
                 count: pooled.count(),
                 mean: mean_of("latency.mean") - way.as_millis_f64(),

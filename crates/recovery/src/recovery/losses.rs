@@ -105,7 +105,7 @@ impl Recovery {
             && episode.has_dealt_with(cumulative, self.reports_gaps())
     }
 
-    /// Whether the policy leaves less of the window, and the smoothed round trip is so far above the shortest that it may contain
+    /// Whether the policy heeds queues and leaves less of the window in one, and the smoothed round trip is so far above the shortest that it may contain
     /// a queue.
     pub(super) fn fills_queue(&self, path: PathId) -> bool {
         let state = &self.paths[path];
@@ -114,6 +114,7 @@ impl Recovery {
             srtt > least + (least / 2).max(self.policy.backoff.linear_step / 2)
         };
         self.policy.congestion.least_window == LeastWindow::Carried
+            && self.policy.backoff.linear_queue > 0
             && least.zip(state.rtt.srtt()).is_some_and(above)
     }
 
