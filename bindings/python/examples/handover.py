@@ -18,7 +18,7 @@ class Handover(advice.Advisor):
         return advice.Wake(PERIOD - event.at % PERIOD + GAP + 0.001)
 
     def on_wake(self, at: float, path: advice.Path) -> advice.Answer:
-        gone = [unit.unit for unit in path.units if unit.sent_at > at - GAP - 0.01]
+        gone = [unit.unit for unit in path.units if at - GAP - 0.01 < unit.sent_at <= at - 0.001]
         return [*map(advice.Lose, gone), advice.Wake(PERIOD)]
 
 
@@ -37,5 +37,5 @@ if __name__ == "__main__":
     means = lab.run(PLAN, advisors={"handover": Handover}).means()
     for row in means.to_pylist():
         if row["measure"] in ("latency.mean", "latency.quantile", "cost.packets"):
-            labels = row["measure"], row["quantile"] or ""
-            print(row["flow.game.advice"], *labels, f"{row['mean']:.1f}", row["unit"])
+            what = row["measure"], row["labels"]
+            print(row["flow.game.advice"], *what, f"{row['mean']:.1f}", row["unit"])
