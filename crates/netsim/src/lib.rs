@@ -7,16 +7,16 @@
 //! The same seed gives the same run: time, order and chance come from nowhere else.
 //!
 //! ```
-//! use base::{Duration, Instant};
+//! use base::{Duration, Ecn, Instant};
 //! use netsim::{Link, LinkConfig};
 //!
 //! let config = LinkConfig { delay: Duration::from_millis(50), ..LinkConfig::default() };
-//! let mut link: Link<u64> = Link::new(config, 1, 0)?;
-//! // Packet 7, of 100 bytes.
-//! link.send(Instant::ZERO, 7, 100);
+//! let mut link: Link<Ecn> = Link::new(config, 1, 0)?;
+//! // A packet of 100 bytes, of which the link needs to know the ECN codepoint alone.
+//! link.send(Instant::ZERO, Ecn::NotEct, 100);
 //! let due = link.poll_timeout().expect("a packet is on its way");
 //! assert_eq!(due, Instant::ZERO + Duration::from_millis(50));
-//! assert_eq!(link.poll(due).map(|delivery| delivery.packet), Some(7));
+//! assert_eq!(link.poll(due).map(|delivery| delivery.packet), Some(Ecn::NotEct));
 //! # Ok::<(), netsim::link::LinkConfigError>(())
 //! ```
 

@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn runs_that_are_stopped_end_without_a_result() {
-        // Years of virtual time: except for the stop, which comes with the short run beside it, it would not end.
-        let endless = PLAN.replace("[sweep]", "[sweep]\n\"run.duration\" = [\"5s\", \"20000h\"]");
+        // A year of virtual time: except for the stop, which comes with the short run beside it, it would not end.
+        let endless = PLAN.replace("[sweep]", "[sweep]\n\"run.duration\" = [\"5s\", \"8784h\"]");
         let plan = Plan::parse(&endless, Size::Normal, Some(1)).unwrap();
         for threads in 1..=2 {
             let stopped = AtomicBool::new(false);

@@ -244,7 +244,7 @@ mod tests {
         let left = |controller, before: u64| {
             let mut congestion = with(controller);
             congestion.set_windows(before, before);
-            congestion.on_congestion(CONGESTED);
+            congestion.on_congestion(Congested { flight_size: before, ..CONGESTED });
             congestion.fall_to_two(before);
             (congestion.cwnd(), congestion.ssthresh())
         };

@@ -14,6 +14,8 @@ use crate::rto::compute_rto;
 /// An acknowledgement proves that the first transmission arrived if it comes sooner after the retransmission than the shortest
 /// round trip less one part in this many. Round trips vary: the retransmission's own may be a little shorter than all before.
 const HASTE: u64 = 16;
+/// Hosts delay packets by up to a millisecond for reasons of their own, so that no round trip is shorter than others by less.
+const LEAST_HASTE: Duration = Duration::from_millis(1);
 
 impl Recovery {
     /// Takes the RTT sample of retransmitted data whose first transmission is proven to have arrived. Returns the
@@ -59,7 +61,8 @@ impl Recovery {
         let path = report.paths.position(|news| news.largest_resent)?;
         let mechanisms = self.paths[path].mechanisms.as_deref()?;
         let least = mechanisms.min_rtt.get()?;
-        let is_hasty = |again: &Repetition| now.since(again.again_at) < least - least / HASTE;
+        let margin = (least / HASTE).max(LEAST_HASTE);
+        let is_hasty = |again: &Repetition| now.since(again.again_at) + margin < least;
         let counts = |again: &Repetition| !self.overtook(path, again.first_at);
         let once = report.again.once.filter(is_hasty);
         let sample = once.filter(|once| proven && counts(once));

@@ -113,6 +113,38 @@ fn an_echo_of_less_than_a_millisecond_makes_no_path_shorter_than_it_was_measured
     }
 }
 
+/// Smoothed round trip of a chunk sender over a path of `trip`, after a packet was lost and its retransmission acknowledged
+/// within `took`.
+fn smoothed_after_an_answer(trip: Duration, took: Duration) -> Duration {
+    let policy = Arc::new(RecoveryPolicy::sctp_latency_lean());
+    let mut recovery = Recovery::new(policy, Silence::Missing, 1452, ORIGIN);
+    (0..20).for_each(|_| recovery.on_rtt_sample(PathId::FIRST, trip));
+    recovery.draft_new(PathId::FIRST, 1, 100);
+    recovery.on_sent(Instant::from_millis(100), PathId::FIRST);
+    let mut now = Instant::FAR_FUTURE;
+    while recovery.next_again(PathId::FIRST, 0).is_none() {
+        now = recovery.next_timeout().unwrap();
+        recovery.on_timeout(now, false, 0);
+    }
+    let (unit, weight) = recovery.next_again(PathId::FIRST, 0).unwrap();
+    recovery.draft_again(now, PathId::FIRST, unit, weight);
+    recovery.on_sent(now, PathId::FIRST);
+    let gaps = GapRanges::new();
+    recovery.on_feedback(now + took, &Feedback::of_all(ORIGIN + 1, &gaps), 0);
+    recovery.srtt(PathId::FIRST).unwrap()
+}
+
+#[test]
+fn only_an_answer_sooner_by_more_than_hosts_take_by_chance_tells_that_the_first_transmission_arrived()
+ {
+    let micros = Duration::from_micros;
+    // A path of 100 ms became longer: the acknowledgement is that of the first transmission.
+    assert!(smoothed_after_an_answer(micros(100_000), micros(50_000)) > micros(100_000));
+    // On loopback, every second round trip is half as long as the one before it.
+    assert_eq!(smoothed_after_an_answer(micros(100), micros(50)), micros(100));
+    assert_eq!(smoothed_after_an_answer(micros(1_500), micros(600)), micros(1_500));
+}
+
 /// Timeout in milliseconds after the acknowledgement of a segment that left three times over 100 ms, the last time
 /// 50 ms after the second. The acknowledgement carries the timestamp of its first transmission, or of the second.
 fn timeout_after_echo_of(first: bool) -> u64 {

@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(first(&[300.0, 500.0], true), "0");
         assert_eq!(first(&[0.0, 3000.0], true), "0");
         assert!(first(&[300.0, 500.0], false) != "0");
-        assert!(first(&[-40.0, 500.0], true).starts_with(['-', '\u{2212}']));
+        assert!(first(&[-140.0, 500.0], true).starts_with(['-', '\u{2212}']));
     }
 
     #[test]
