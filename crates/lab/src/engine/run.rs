@@ -25,7 +25,10 @@ pub(super) fn cell_unless_stopped(
     stopped: &AtomicBool,
 ) -> Result<Results, EngineError> {
     let Some((cell, plan)) = plan.cells.get(job.cell) else { return Ok(Results::default()) };
-    let place = || format!("{cell}, seed {}", job.seed);
+    let place = || match cell.to_string() {
+        cell if cell.is_empty() => format!("seed {}", job.seed),
+        cell => format!("{cell}, seed {}", job.seed),
+    };
     match &plan.subject {
         Subject::Flows(flows) => run_flows(flows, job.seed, stopped, &place),
         Subject::Study(one) => {

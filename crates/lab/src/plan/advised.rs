@@ -57,8 +57,8 @@ impl Plan {
     /// The flow whose advice has none.
     pub fn check_versions(&self) -> Result<(), PlanError> {
         for (cell, one) in &self.cells {
-            let flows = one.flows().into_iter().flat_map(|flows| &flows.flows);
-            for flow in flows.filter(|flow| flow.advice.is_unversioned()) {
+            let mut flows = one.flows().into_iter().flat_map(|flows| &flows.flows);
+            if let Some(flow) = flows.find(|flow| flow.advice.is_unversioned()) {
                 let what = format!(
                     "flow \"{}\": results are kept only if the plan says which advice made them, since it lacks the code; give advice = {{ name = \"{}\", version = \"1\" }}, and the advisor the same version",
                     flow.name,
