@@ -20,13 +20,13 @@ pub struct SideBySide {
     pub rows: Vec<Row>,
 }
 
-/// Who made a transport.
+/// Origin of a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Maker {
-    /// This project.
+    /// This project: thinstream's own transport.
     Ours,
-    /// Others.
+    /// Another project, whose transport takes part.
     Others,
     /// The laboratory: it knows what was lost, as no transport can.
     Bound,
@@ -48,7 +48,7 @@ impl Maker {
 pub struct Row {
     /// The cell's value of the key.
     pub name: String,
-    /// Who made its transport.
+    /// Origin of the transport.
     pub maker: Maker,
     /// Latency of the messages that were delivered.
     #[serde(flatten)]
