@@ -150,8 +150,8 @@ pub struct BackoffPolicy {
     /// used up and the later the end of an outage would be noticed. Zero: the count only.
     pub linear_step: Duration,
     /// Timeouts are linear, and probes, only while the smoothed round trip is at most this multiple of the least
-    /// one of the last minutes. A longer one indicates a queue, where needless data does harm and a loss means
-    /// congestion. Zero: regardless of the queue.
+    /// one of the last minutes, or exceeds it by at most half of `linear_step`. A longer one indicates a queue, where
+    /// needless data does harm and a loss means congestion. Zero: regardless of the queue.
     pub linear_queue: u8,
     /// Least time between packets of new data that leave in an outage although the window is full;
     /// also at least a timeout without back-off and a 32nd of the outage. An outage is a silence
@@ -166,6 +166,14 @@ pub struct BackoffPolicy {
     /// First timeout of the set-up (INIT, COOKIE ECHO, this side's own SYN) without an RTT sample; it doubles up to
     /// `rto.initial`. `None`: `rto.initial`.
     pub first_setup: Option<Duration>,
+}
+
+impl BackoffPolicy {
+    /// Least excess of a round trip over the shortest one that indicates a queue. On a short path, the traffic of others makes
+    /// round trips several times as long for a while without one.
+    pub(crate) fn least_queue(&self) -> Duration {
+        self.linear_step / 2
+    }
 }
 
 /// Event that ends the back-off of the retransmission timer.

@@ -2,6 +2,7 @@
 
 use base::{Duration, Instant};
 
+use crate::advice::MOST_DOUBLINGS;
 use crate::margin::Margin;
 use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoPolicy, ThinBackoff};
 use crate::rtt::RttEstimator;
@@ -176,7 +177,7 @@ impl Backoff {
             // thin are over.
             ThinBackoff::LinearFor(_) if linear => 0,
             _ if holds => self.exponent,
-            _ => (self.exponent + 1).min(63),
+            _ => (self.exponent + 1).min(MOST_DOUBLINGS),
         };
         let counts_as_error =
             self.schedule.on_expiry(now, &mut self.errors, policy.errors, rto, max);

@@ -105,13 +105,13 @@ impl Recovery {
             && episode.has_dealt_with(cumulative, self.reports_gaps())
     }
 
-    /// Whether the policy heeds queues and leaves less of the window in one, and the smoothed round trip is so far above the shortest that it may contain
-    /// a queue.
+    /// Whether the policy heeds queues and leaves less of the window in one, and the smoothed round trip is so far above the
+    /// shortest that it may contain a queue.
     pub(super) fn fills_queue(&self, path: PathId) -> bool {
         let state = &self.paths[path];
         let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());
         let above = |(least, srtt): (Duration, Duration)| {
-            srtt > least + (least / 2).max(self.policy.backoff.linear_step / 2)
+            srtt > least + (least / 2).max(self.policy.backoff.least_queue())
         };
         self.policy.congestion.least_window == LeastWindow::Carried
             && self.policy.backoff.linear_queue > 0

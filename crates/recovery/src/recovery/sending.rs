@@ -235,14 +235,13 @@ impl Recovery {
         let beyond_window = self.window_taken(path) >= self.paths[path].window();
         let number = self.ledger.commit(now, path);
         self.paths[path].congestion.on_sent(now);
-        let next_unit = self.ledger.next_unit();
         self.events.record(now, || Event::Sent {
             packet: number,
             path,
             new,
             again,
             bytes,
-            next_unit,
+            next_unit: self.ledger.next_unit(),
         });
         let state = &mut self.paths[path];
         if beyond_window && again == 0 {

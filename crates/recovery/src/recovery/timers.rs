@@ -300,16 +300,15 @@ impl Recovery {
         rto.max(compute_rto(policy, &state.rtt, state.margin, true) * 2)
     }
 
-    /// Whether the smoothed round trip is so far above the minimum that it contains a queue. On a short path it is only where
-    /// it exceeds half the step that linear timeouts keep: the traffic of others makes it several times as long for a while.
+    /// Whether the smoothed round trip is so far above the minimum that it contains a queue.
     pub(super) fn has_queue(&self, path: PathId) -> bool {
         let state = &self.paths[path];
         let most = u64::from(self.policy.backoff.linear_queue);
         let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());
-        let step = self.policy.backoff.linear_step / 2;
+        let excess = self.policy.backoff.least_queue();
         let above = least
             .zip(state.rtt.srtt())
-            .is_some_and(|(least, srtt)| srtt > (least * most).max(least + step));
+            .is_some_and(|(least, srtt)| srtt > (least * most).max(least + excess));
         most > 0 && above
     }
 
