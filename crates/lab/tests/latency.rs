@@ -3,7 +3,7 @@
 
 mod support;
 
-use lab::compare::{Difference, ablation, compare, reached, side_by_side, tally};
+use lab::compare::{Difference, SideBySide, ablation, compare, reached, side_by_side, tally};
 use lab::plan::{Plan, Size};
 use runner::threads::run_all;
 
@@ -65,6 +65,14 @@ fn timeouts_of_a_round_trip_and_requests_earn_their_place_where_messages_travel_
     }
 }
 
+/// The senders of a plan side by side in each of its cells.
+fn cells_of(plan: &str) -> Vec<SideBySide> {
+    let mut plan = Plan::parse(plan, Size::Normal, None).unwrap();
+    plan.keep_distributions();
+    let finished = run_all(&plan, 2).unwrap();
+    side_by_side(&plan, &finished, base::Duration::from_millis(10)).unwrap()
+}
+
 /// Bursts of eight packets, which last for as many packets as it takes, over both protocols.
 const LONG_BURSTS: &str = r#"
 title = "long bursts"
@@ -93,11 +101,9 @@ cost = {}
 
 #[test]
 fn a_burst_that_goes_by_packets_ends_several_times_sooner_where_new_data_asks() {
-    let mut plan = Plan::parse(LONG_BURSTS, Size::Normal, None).unwrap();
-    plan.keep_distributions();
-    let finished = run_all(&plan, 2).unwrap();
-    let on_time = base::Duration::from_millis(10);
-    for cell in side_by_side(&plan, &finished, on_time).unwrap() {
+    let cells = cells_of(LONG_BURSTS);
+    assert_eq!(cells.len(), 2);
+    for cell in cells {
         let [asks, waits] = &cell.rows[..] else { panic!("{cell:?}") };
         assert!(asks.latency.mean * 3.0 < waits.latency.mean, "{cell:?}");
         assert!(asks.latency.p999 * 3.0 < waits.latency.p999, "{cell:?}");
@@ -140,11 +146,8 @@ const MEANS_AFTER_SILENCES: [[f64; 2]; 3] = [[60.0, 60.0], [52.0, 52.0], [400.0,
 
 #[test]
 fn streams_that_a_silence_interrupts_go_on_at_their_own_rate() {
-    let mut plan = Plan::parse(SILENCES, Size::Normal, None).unwrap();
-    plan.keep_distributions();
-    let finished = run_all(&plan, 2).unwrap();
-    let on_time = base::Duration::from_millis(10);
-    let cells = side_by_side(&plan, &finished, on_time).unwrap();
+    let cells = cells_of(SILENCES);
+    assert!(cells.len() == 3 && cells.iter().all(|cell| cell.rows.len() == 2), "{cells:?}");
     for (cell, most) in cells.iter().zip(MEANS_AFTER_SILENCES) {
         for (row, most) in cell.rows.iter().zip(most) {
             assert!(row.latency.mean < most, "{cell:?}");
@@ -184,10 +187,7 @@ cost = {}
 #[test]
 fn streams_that_overload_a_line_for_a_while_leave_it_two_packets_each_where_the_standard_has_four()
 {
-    let mut plan = Plan::parse(HALVED, Size::Normal, None).unwrap();
-    plan.keep_distributions();
-    let finished = run_all(&plan, 2).unwrap();
-    let cells = side_by_side(&plan, &finished, base::Duration::from_millis(10)).unwrap();
+    let cells = cells_of(HALVED);
     let [latency, rfc] = &cells[0].rows[..] else { panic!("{cells:?}") };
     assert!(latency.latency.mean < 1_500.0, "{latency:?} beside {rfc:?}");
     assert!(latency.latency.mean < rfc.latency.mean, "{latency:?} beside {rfc:?}");
