@@ -96,7 +96,7 @@ pub struct Numbers {
     pub needless: f64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
-    /// Histogram of latencies: upper bound of each bin in milliseconds, and number of messages in it.
+    /// Latency histogram. Each bin has an upper bound in milliseconds and a number of messages.
     pub bins: Vec<(f64, u64)>,
 }
 

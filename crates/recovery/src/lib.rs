@@ -19,7 +19,7 @@
 //! use recovery::RecoveryPolicy;
 //! use recovery::policy::ThinDetector;
 //!
-//! // Too few packets are in flight for three reports of later ones: the stream is thin.
+//! // A fast retransmission needs three duplicate acknowledgements. A stream with fewer than four packets in flight is thin.
 //! let is_thin = |in_flight| {
 //!     recovery::thin_stream::detect(ThinDetector::FewerThanFour, in_flight, Probability::ZERO, None)
 //! };

@@ -48,7 +48,7 @@ pub struct Peer<I> {
     held: VecDeque<Event>,
     budget: Budget,
     /// A DTLS datagram for which the budget does not suffice yet, or for which there is no path.
-    /// Its retransmissions would only queue behind it, and then consume the budget.
+    /// DTLS retransmissions of the datagram would queue behind it and consume the budget.
     waiting: Option<Bytes>,
     connected: Option<PeerEvent>,
     deadline: Option<Instant>,

@@ -54,7 +54,7 @@ pub fn complete_checksum(header: &[u8; HEADER_SIZE], packet: &mut [u8]) -> bool 
 
 /// The header of a packet that needs no further processing.
 ///
-/// Its checksum was just computed, so that it need not be verified again on this machine.
+/// The stack has just computed the packet's checksum, so that the kernel need not verify it.
 pub fn plain_header() -> [u8; HEADER_SIZE] {
     let mut header = [0; HEADER_SIZE];
     header[0] = CHECKSUM_VALID;

@@ -1,8 +1,8 @@
-//! Limits of latency that people notice.
+//! Latency limits: user studies found that people notice or mind a latency above them.
 
 use base::Duration;
 
-/// A limit of latency: a time, or one found by user studies.
+/// A latency limit: a duration, or the name of a limit that user studies found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyLimit {
     /// The limit as written: a time, or one of the names in [`NAMED_LIMITS`].
