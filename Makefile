@@ -111,5 +111,5 @@ bench-edge:      ## what an edge costs beside the kernel alone and haproxy, in n
 soak-sockets:    ## 10,000 associations over real sockets for an hour, 1 % of packets lost: memory flat, nothing lost (ARGS="--associations N --seconds N")
 	cd benches/sockets && $(CARGO) run --release --locked -- soak $(ARGS)
 
-fuzz:            ## each fuzz target for FUZZ_SECONDS (needs nightly and cargo-fuzz); CORPUS=dir: usrsctp's inputs instead
+fuzz:            ## each fuzz target until it has had FUZZ_SECONDS of processor time (needs nightly and cargo-fuzz); CORPUS=dir: usrsctp's inputs instead
 	ci/fuzz $(FUZZ_SECONDS) $(CORPUS)
