@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use base::{Duration, Instant};
+use recovery::Cause;
 use results::{Sheet, mean};
 use serde::Deserialize;
 
@@ -18,7 +19,7 @@ pub struct Frozen {
     pub of: Option<Names>,
     /// A gap between two acknowledgements of new data counts in full when it is longer than this;
     /// with several limits, there is a row for each. `rto` is the sender's own timeout when the gap
-    /// begins.
+    /// begins; `timeout` counts the gaps in which the retransmission timer expired.
     #[serde(default = "any_gap")]
     pub longer_than: Several<GapLimit>,
 }
@@ -34,14 +35,25 @@ pub enum GapLimit {
     Span(Duration),
     /// The sender's own retransmission timeout when the gap began.
     Rto,
+    /// None: a gap counts if the sender retransmitted in it because its timer had expired.
+    Timeout,
+}
+
+/// A time without progress.
+struct Gap {
+    length: Duration,
+    /// The retransmission timeout when it began.
+    rto: Duration,
+    /// Whether the retransmission timer expired in it.
+    has_expiry: bool,
 }
 
 impl GapLimit {
-    /// Whether a gap that began with this timeout exceeds the limit.
-    fn is_passed(self, gap: Duration, rto: Duration) -> bool {
-        gap > match self {
-            GapLimit::Span(span) => span,
-            GapLimit::Rto => rto,
+    fn is_passed(self, gap: &Gap) -> bool {
+        match self {
+            GapLimit::Span(span) => gap.length > span,
+            GapLimit::Rto => gap.length > gap.rto,
+            GapLimit::Timeout => gap.has_expiry,
         }
     }
 }
@@ -52,8 +64,11 @@ impl core::str::FromStr for GapLimit {
     fn from_str(text: &str) -> Result<GapLimit, String> {
         match text {
             "rto" => Ok(GapLimit::Rto),
+            "timeout" => Ok(GapLimit::Timeout),
             span => span.parse().map(GapLimit::Span).map_err(|error| {
-                format!("{error}; or \"rto\", the sender's own retransmission timeout")
+                format!(
+                    "{error}; or \"rto\", the sender's own retransmission timeout; or \"timeout\", for gaps in which it expired"
+                )
             }),
         }
     }
@@ -64,6 +79,7 @@ impl core::fmt::Display for GapLimit {
         match self {
             GapLimit::Span(span) => span.fmt(f),
             GapLimit::Rto => f.pad("rto"),
+            GapLimit::Timeout => f.pad("timeout"),
         }
     }
 }
@@ -90,6 +106,8 @@ struct Kept {
 struct OfFlow {
     /// The last progress, and the timeout that was armed then.
     progress: Option<(Instant, Duration)>,
+    /// Whether the retransmission timer has expired since then.
+    has_expiry: bool,
     /// For each limit, the total of the gaps that exceeded it.
     frozen: Vec<Duration>,
 }
@@ -97,23 +115,28 @@ struct OfFlow {
 impl Measure for Kept {
     fn observe(&mut self, flow: usize, seen: &Seen<'_>) {
         let Kept { limits, window, flows } = self;
-        let new = || OfFlow { progress: None, frozen: vec![Duration::ZERO; limits.len()] };
+        let new = || OfFlow { progress: None, has_expiry: false, frozen: vec![Duration::ZERO; limits.len()] };
         let Some(flow) = of_flow(flows, flow, new) else { return };
-        let (from, to, armed) = match *seen {
+        let (from, to, rto, has_expiry) = match *seen {
             Seen::Progress { at, rto } => {
                 let before = flow.progress.replace((at, rto));
-                let Some((before, armed)) = before.filter(|_| window.contains(&at)) else { return };
-                (before, at, armed)
+                let has_expiry = core::mem::take(&mut flow.has_expiry);
+                let Some((before, rto)) = before.filter(|_| window.contains(&at)) else { return };
+                (before, at, rto, has_expiry)
+            }
+            Seen::Resent { cause: Cause::Timeout, .. } => {
+                flow.has_expiry = true;
+                return;
             }
             Seen::Finished { at } => {
-                let Some((before, armed)) = flow.progress else { return };
-                (before, window.end.min(at), armed)
+                let Some((before, rto)) = flow.progress else { return };
+                (before, window.end.min(at), rto, flow.has_expiry)
             }
             _ => return,
         };
-        let gap = to.since(from.max(window.start));
+        let gap = Gap { length: to.since(from.max(window.start)), rto, has_expiry };
         let passed = limits.iter().zip(&mut flow.frozen);
-        passed.filter(|(limit, _)| limit.is_passed(gap, armed)).for_each(|(_, sum)| *sum += gap);
+        passed.filter(|(limit, _)| limit.is_passed(&gap)).for_each(|(_, sum)| *sum += gap.length);
     }
 
     fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>) {

@@ -104,6 +104,22 @@ fn gaps_without_progress_that_are_long_enough_are_frozen_time() {
 }
 
 #[test]
+fn a_gap_in_which_the_timer_expired_is_frozen_time_however_short() {
+    let mut watched = Watched::new("frozen = { longer_than = [\"timeout\", \"1s\"] }");
+    let resent = |time, cause| Seen::Resent { at: at(time), cause, order: 1 };
+    // A gap of 300 ms ends by a timeout, one of 2 s by a fast retransmission, the last not before the end.
+    watched.see(Seen::Progress { at: at(2000), rto: Duration::ZERO });
+    watched.see(resent(2200, Cause::Timeout));
+    watched.see(Seen::Progress { at: at(2300), rto: Duration::ZERO });
+    watched.see(resent(2400, Cause::Fast));
+    watched.see(Seen::Progress { at: at(4300), rto: Duration::ZERO });
+    watched.see(resent(4500, Cause::Timeout));
+    watched.see(Seen::Finished { at: at(5000) });
+    assert_eq!(watched.value("frozen.time[longer_than=timeout]"), Some(0.3 + 0.7));
+    assert_eq!(watched.value("frozen.time[longer_than=1s]"), Some(2.0));
+}
+
+#[test]
 fn a_gap_is_frozen_time_beyond_the_timeout_that_was_armed_when_it_began() {
     let mut watched = Watched::new("frozen = { longer_than = \"rto\" }");
     // Gaps of 900, 900 and 400 ms behind timeouts of 1000, 800 and 400 ms: only the second is longer than its own.
