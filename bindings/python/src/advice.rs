@@ -91,7 +91,7 @@ impl Heard {
 pub(crate) struct Words {
     pub(crate) advisor: Py<PyAny>,
     pub(crate) flow: Py<PyAny>,
-    /// What all actions are.
+    /// Base class of all actions.
     pub(crate) action: Py<PyAny>,
     doublings: Py<PyAny>,
     timer: Py<PyAny>,

@@ -1,4 +1,4 @@
-//! Plans, and what is there to make them of.
+//! Plans, and the names from which they can be made.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     asked: Asked,
 }
 
-/// What is asked of a plan beside its text.
+/// Settings of a plan that are not in its text.
 #[derive(Clone, PartialEq)]
 struct Asked {
     size: Size,
@@ -154,7 +154,7 @@ impl Plan {
         }
     }
 
-    /// Changes what is asked of the plan; what is not given stays.
+    /// A plan with other settings; arguments that are not given keep their values.
     #[pyo3(signature = (*, size=None, seeds=None, seed_offset=None, vary=None, distributions=None))]
     fn replace(
         &self,
@@ -179,13 +179,13 @@ impl Plan {
         }
     }
 
-    /// What it is, on a line.
+    /// Title of the plan, one line.
     #[getter]
     fn title(&self) -> &str {
         &self.plan.base.title
     }
 
-    /// What is asked.
+    /// Question that the plan answers.
     #[getter]
     fn about(&self) -> &str {
         self.plan.base.about.trim()
@@ -233,7 +233,7 @@ impl Plan {
         self.plan.jobs()
     }
 
-    /// What is varied: keys and values of each cell, as text.
+    /// Values of the varied keys in each cell, as text.
     #[getter]
     fn cells<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let cell = |texts: Vec<(String, String)>| {
@@ -244,7 +244,7 @@ impl Plan {
         self.plan.cells.iter().map(|(one, _)| cell(one.texts())).collect()
     }
 
-    /// What the paper leaves open, and why it is as it is here.
+    /// Details that the paper leaves open, each with the choice made here and its reason.
     #[getter]
     fn open(&self) -> std::collections::BTreeMap<String, String> {
         self.plan.base.open.clone()

@@ -25,10 +25,10 @@ use crate::errors;
 use crate::plan::Plan;
 use crate::table::{Columns, Table, of_lab};
 
-/// What this module was built from.
+/// Version of the sources from which this module was built.
 pub(crate) const BUILD: &str = env!("THINSTREAM_BUILD");
 
-/// What the results cannot know themselves.
+/// Facts about this machine and this run for the manifest.
 pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     Surroundings {
@@ -42,7 +42,7 @@ pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
     }
 }
 
-/// What is finished of a plan, and what follows from it.
+/// The finished runs of a plan, and numbers derived from them.
 #[pyclass(frozen, module = "thinstream._native")]
 pub(crate) struct Results {
     plan: Arc<Checked>,
@@ -222,11 +222,11 @@ impl Results {
         columns.table()
     }
 
-    /// What the paper reports beside what is here, and a word on it: same, same direction, differs, not decided,
-    /// not reported, not measured; or, of a row that is no prediction, input, fitted, bound, measured, and in `agreement` how
-    /// its number stands. `kind` says what the row is, `claim` what the paper claims (a number, a direction, no effect).
-    /// `what`, `where`, `paper` and `here` are to be read; `value`, `above` and `below` are the paper's numbers, `found`,
-    /// `low` and `high` those of here.
+    /// The paper's numbers beside those of these results, each with a verdict: same, same direction, differs, not
+    /// decided, not reported, not measured; or, of a row that is no prediction, input, fitted, bound, measured, with
+    /// the state of its number in `agreement`. `kind` is the kind of the row, `claim` that of the paper's claim (a
+    /// number, a direction, no effect). `what`, `where`, `paper` and `here` are text for readers; `value`, `above` and
+    /// `below` are the paper's numbers, `found`, `low` and `high` those of these results.
     fn verdicts(&self) -> PyResult<Table> {
         let told = comparisons(&self.plan, &self.finished);
         let all = judge(&self.plan, &self.finished);

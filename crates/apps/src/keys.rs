@@ -34,12 +34,12 @@ pub enum KeyError {
     /// There is a file where a new key should be.
     #[error("there is a file \"{}\" already, and none is replaced by a key: name another file", .0.display())]
     Taken(PathBuf),
-    /// What it has is not what it should have.
+    /// The file's contents are not those of such a file.
     #[error("\"{}\": {wrong}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and with which line.
+        /// The fault, with its line.
         wrong: String,
     },
     /// No file was named, and there is no folder of the user's.
@@ -234,7 +234,7 @@ pub enum ServerKey {
 }
 
 impl ServerKey {
-    /// What a session accepts.
+    /// Peers that a session accepts.
     ///
     /// # Errors
     /// See [`KeyError`]; a list that is not there is empty.

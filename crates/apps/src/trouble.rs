@@ -24,7 +24,7 @@ pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<Stri
         }
         Event::Lost { packets, cause, .. } => {
             let plural = if *packets == 1 { "" } else { "s" };
-            format!("{packets} packet{plural} taken for lost ({})", cause.name())
+            format!("{packets} packet{plural} declared lost ({})", cause.name())
         }
         Event::Spurious { units } => format!("{units} retransmissions were needless"),
         Event::Probed { new, .. } => {

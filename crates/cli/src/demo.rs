@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.print(&outcome, &files)
 }
 
-/// What is written beside the table, if anything.
+/// Files written beside the table, if any.
 struct Files {
     html: Option<OutFile>,
     svg: Option<OutFile>,
@@ -252,7 +252,7 @@ impl Arguments {
             failures.keep(draw(file, report.to_moving_svg(), nothing));
         }
         // In real time, each flow has ports of its own; in virtual time there is no UDP.
-        self.recording.tell_of_capture((!self.is_virtual).then_some("1-65535"), unwritten);
+        self.recording.print_how_to_read((!self.is_virtual).then_some("1-65535"), unwritten);
         let text =
             if self.recording.json { report.to_json() } else { table::text(&report.policies) };
         failures.keep(output::print(&text));

@@ -170,7 +170,7 @@ fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) {
     }
 }
 
-/// What a notice says in lines that stay.
+/// Permanent lines for a notice.
 fn lines(notice: &EdgeNotice, listening: &str) -> Vec<String> {
     let one = |text: &str| vec![text.to_owned()];
     match notice {

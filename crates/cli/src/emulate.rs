@@ -37,8 +37,8 @@ pub(crate) struct Arguments {
     /// One-way delay.
     #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Link")]
     delay: Vec<PerDirection<Duration>>,
-    /// What varies the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential 10ms",
-    /// "pareto 10ms 3 1s" (scale, shape, limit) or "wifi near" (mid, far); packets keep their order.
+    /// Jitter of the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential 10ms", "pareto 10ms
+    /// 3 1s" (scale, shape, limit) or "wifi near" (mid, far); packets keep their order.
     #[arg(long, value_name = "JITTER", default_value = "0s", help_heading = "Link")]
     jitter: Vec<PerDirection<Jitter>>,
     /// Which packets are lost: 5%, "bursts 5% 3" (packets in a row on average), "gilbert 1% 25% 0% 100%",
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// client has a queue) drop earlier, or with "ecn" behind them mark. Without one, any number waits.
     #[arg(long, value_name = "QUEUE", help_heading = "Link")]
     queue: Vec<PerDirection<QueueText>>,
-    /// What the bottleneck's link layer adds to each packet: none, ethernet, ppp or ppp-synchronous.
+    /// Framing that the bottleneck's link layer adds to each packet: none, ethernet, ppp or ppp-synchronous.
     #[arg(long, value_name = "FRAMING", default_value = "none", help_heading = "Link")]
     framing: Vec<PerDirection<Framing>>,
     /// Foreign traffic in a queue on the way: "70% 5ms 60ms" (load, mean length of a burst, longest wait).

@@ -12,7 +12,7 @@ use crate::output;
 #[derive(Debug)]
 pub(crate) struct OutFile {
     path: PathBuf,
-    /// What it will hold, for messages.
+    /// Contents of the file, for messages.
     what: &'static str,
 }
 

@@ -6,7 +6,7 @@ use thinstream::{Carrier, Identity};
 
 use crate::failure::Failure;
 
-/// What server and client share.
+/// Options that server and client share.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Security")]
 pub(crate) struct Security {
@@ -23,7 +23,7 @@ pub(crate) struct Security {
 }
 
 impl Security {
-    /// What carries packets.
+    /// Carrier of packets that the options select.
     pub(crate) fn carrier(&self) -> Result<Carrier, Failure> {
         match (self.plain, self.raw_ip) {
             (false, false) => Ok(Carrier::Secure),

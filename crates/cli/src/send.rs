@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         sent.map_err(|error| failure(&error))?
     };
     let port = (!arguments.security.raw_ip).then(|| options.to.port().to_string());
-    arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
+    arguments.recording.print_how_to_read(port.as_deref(), &report.unwritten);
     let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
         false => output::print(&report.to_string()),

@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .first()
         .filter(|_| !arguments.security.raw_ip)
         .map(|one| one.port().to_string());
-    arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
+    arguments.recording.print_how_to_read(port.as_deref(), &report.unwritten);
     let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
         false => output::print(&report.to_string()),

@@ -33,7 +33,7 @@ use sctp::{Ppid, SendOptions, StreamId};
 pub struct Outgoing {
     /// SCTP stream that carries the message.
     pub stream: StreamId,
-    /// What it carries.
+    /// Payload protocol identifier of the message.
     pub ppid: Ppid,
     /// Payload, at least one byte.
     pub payload: Bytes,

@@ -1,4 +1,4 @@
-//! What a visitor does to a run, as short texts that an address can hold.
+//! Actions of a visitor on a run, as short texts that an address can hold.
 
 use core::fmt;
 use core::str::FromStr;

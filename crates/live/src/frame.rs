@@ -1,10 +1,10 @@
-//! What is new since the last frame, as JSON for the page. Times are in milliseconds since the first message may be due.
+//! Events since the last frame, as JSON for the page. Times are in milliseconds since the first message may be due.
 
 use serde::Serialize;
 
 use crate::why::Reason;
 
-/// What is new on both sides.
+/// Events since the last frame on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Frame {
     /// The present.
@@ -17,12 +17,12 @@ pub struct Frame {
     pub sides: [SideFrame; 2],
 }
 
-/// What is new on one side.
+/// Events since the last frame on one side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SideFrame {
     /// Packets of the flow shown that left.
     pub lines: Vec<Line>,
-    /// What became of them: number of the line, and the time of arrival; none if the packet was lost.
+    /// Fates of packets: number of the line, and the time of arrival; `None` if the packet was lost.
     pub fates: Vec<(u64, Option<f64>)>,
     /// Messages of all flows that were delivered.
     pub marks: Vec<Mark>,
@@ -73,7 +73,7 @@ pub struct Mark {
 pub struct Told {
     /// When.
     pub at_ms: f64,
-    /// What happened, in a few words.
+    /// Short description of the event.
     pub text: String,
 }
 

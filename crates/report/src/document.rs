@@ -77,7 +77,7 @@ pub enum Figure {
         name: String,
         /// Headline.
         title: String,
-        /// What it shows, in a sentence.
+        /// Caption, a sentence.
         caption: String,
         /// The horizontal axis.
         x: Axis,
@@ -95,7 +95,7 @@ pub enum Figure {
         name: String,
         /// Headline.
         title: String,
-        /// What it shows, in a sentence.
+        /// Caption, a sentence.
         caption: String,
         /// The horizontal axis, with categories.
         x: Axis,
@@ -115,7 +115,7 @@ pub enum Figure {
         name: String,
         /// Headline.
         title: String,
-        /// What it shows, in a sentence.
+        /// Caption, a sentence.
         caption: String,
         /// Names of both sides.
         sides: [String; 2],
@@ -132,7 +132,7 @@ pub enum Figure {
         name: String,
         /// Headline.
         title: String,
-        /// What it shows, in a sentence.
+        /// Caption, a sentence.
         caption: String,
         /// Headings of the columns.
         columns: Vec<String>,
@@ -345,7 +345,7 @@ impl Figure {
         }
     }
 
-    /// What the figure shows, in a sentence.
+    /// Caption of the figure, a sentence.
     pub fn caption(&self) -> &str {
         match self {
             Figure::Plot { caption, .. }

@@ -45,7 +45,7 @@ pub enum SendFailure {
         remote: SocketAddr,
         /// The time it had.
         timeout: Duration,
-        /// What the system said on sending.
+        /// The system's error on sending.
         said: Option<String>,
         /// Whether anything came from there.
         heard: bool,
@@ -86,7 +86,7 @@ pub enum SendFailure {
     /// A measuring message would have no room for what it says.
     #[error(transparent)]
     Size(#[from] lab::ProbeError),
-    /// What was read is no message.
+    /// Input that is not a message.
     #[error("{0}")]
     Input(String),
     /// Something is for one association alone.
@@ -124,8 +124,8 @@ impl SendFailure {
     }
 }
 
-/// What the silence may mean: an end that encrypts answers no packet in plain, and one in plain understands no other. One that has
-/// begun to answer is a server of the right kind.
+/// Possible reason for a silent server: an encrypting end answers no packet in plain, and an end in plain does not
+/// understand encrypted ones. A server that has begun to answer is of the right kind.
 fn hint(said: &Option<String>, heard: bool, plain: bool) -> String {
     let meaning = match (said, heard, plain) {
         (Some(said), ..) => return format!(" ({said})"),

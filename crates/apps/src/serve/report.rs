@@ -1,4 +1,4 @@
-//! What a server counted.
+//! Counts of a server.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::client::Totals;
 use crate::files::Unwritten;
 use crate::transfer::{Rows, latency_line};
 
-/// What a server counted.
+/// Counts of a server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServeReport {
     /// Where it listened, the addresses separated by commas.
@@ -45,7 +45,7 @@ pub struct ServeReport {
     pub unclocked: u64,
     /// Chunks of answers sent again, of the associations that ended.
     pub retransmissions: Retransmissions,
-    /// What the limits of memory and of places did.
+    /// Effects of the limits of memory and places.
     pub limits: Limits,
     /// Files that could not be written to their end, and why.
     pub unwritten: Vec<Unwritten>,
@@ -53,7 +53,7 @@ pub struct ServeReport {
     pub failure: Option<String>,
 }
 
-/// What became of associations for want of memory or of places.
+/// Associations refused or ended for lack of memory or places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Bytes that all associations together may hold.
@@ -95,7 +95,7 @@ impl Limits {
         }
     }
 
-    /// What there is to tell, for people.
+    /// Lines of the report for readers.
     fn lines(&self, rows: &mut Rows) {
         let refused = self.refused_full + self.refused_per_peer + self.refused_memory;
         if refused > 0 {

@@ -153,7 +153,7 @@ fn all(arguments: &Arguments) -> Result<(), Failure> {
     page.write(vec![Study::new(Stored { plan, finished, manifest })])
 }
 
-/// What the plan's targets have.
+/// Prints the plan's targets beside the numbers reached.
 fn targets(arguments: &Arguments) -> Result<(), Failure> {
     let (plan, finished) = finish(arguments, None)?;
     let all = reached(&plan, &finished).map_err(|error| refused(arguments, error))?;
@@ -169,7 +169,7 @@ fn targets(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// What every value of the last key changes beside one.
+/// Prints the effect of every value of the last key relative to one.
 fn beside(arguments: &Arguments, base: &str) -> Result<(), Failure> {
     let (plan, finished) = finish(arguments, None)?;
     let found = ablation(&plan, &finished, base).map_err(|error| refused(arguments, error))?;

@@ -33,7 +33,7 @@ pub(crate) struct Browsers {
 }
 
 impl Browsers {
-    /// What to serve, if it is the page.
+    /// Options of the page, if it is to be served.
     pub(crate) fn options(&self) -> Option<BrowsersOptions> {
         let listen = self.webrtc?.or_port(PORT);
         let setting = Setting { delay: self.delay, loss: self.loss, ..Setting::default() };

@@ -50,8 +50,8 @@ fn presets() -> Vec<PossibleValue> {
     sctp.iter().chain(tcp).map(|(name, about)| PossibleValue::new(*name).help(*about)).collect()
 }
 
-/// What would it do for my traffic: send what a capture carried once more, in virtual time, under other policies and
-/// over other networks, beside what was captured.
+/// Send a capture's traffic once more, in virtual time, under other policies and over other networks, and show the
+/// results beside those of the capture.
 ///
 /// Without --network, over one with the least round trip of the capture and the loss that its acknowledgements report
 /// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: a sender does

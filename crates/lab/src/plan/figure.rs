@@ -19,7 +19,7 @@ pub struct FigureSection {
     pub kind: FigureKind,
     /// Headline.
     pub title: String,
-    /// What the figure shows, in a sentence.
+    /// Caption of the figure, a sentence.
     #[serde(default)]
     pub caption: String,
     /// Flows or links, each a series; everything that has the measure unless given.

@@ -128,7 +128,7 @@ impl ServerConfig for Open {
     }
 }
 
-/// What is to be written next.
+/// Next item to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Nothing,
@@ -146,7 +146,7 @@ struct OpenSession {
     own: Vec<u8>,
     peer: Option<TransportParameters>,
     next: Next,
-    /// What was read of a message that is not complete.
+    /// Bytes read of an incomplete message.
     partial: Vec<u8>,
     established: bool,
 }

@@ -195,7 +195,7 @@ mod tests {
         Unit { stream, ..Unit::of_bytes(start) }
     }
 
-    /// What is delivered when `start` arrives: bytes and delays in ms.
+    /// Deliveries when `start` arrives: bytes and delays in ms.
     fn arrive(delivery: &mut Delivery, at: u64, start: u64) -> Vec<(u32, i64)> {
         let mut delivered = Vec::new();
         delivery.on_arrival(ms(at), start, start + 1, |sample, is_delivery| {

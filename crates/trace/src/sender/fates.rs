@@ -1,11 +1,11 @@
-//! What became of each packet, as far as its sender can tell: which one brought a range first, which came in
-//! vain, which were lost.
+//! Fate of each packet as far as its sender can tell: which one brought a range first, which arrived in vain, which
+//! were lost.
 //!
-//! Three things tell. A packet of which the last number is not acknowledged has not arrived. What is echoed is
-//! at least as young as whatever arrived at or below the left edge (RFC 7323, section 4.3). And what the receiver
-//! reports to have got twice (RFC 2883; RFC 9260, section 3.3.4) came with the packet that it answers, and
-//! with an earlier one: so a redundant copy that is not reported was the first to arrive, and what it copied
-//! was lost, although it was not retransmitted.
+//! There are three kinds of evidence. A packet whose last number is not acknowledged has not arrived. An echoed
+//! timestamp is at least as young as any packet that arrived at or below the left edge (RFC 7323, section 4.3). And a
+//! range that the receiver reports as a duplicate (RFC 2883; RFC 9260, section 3.3.4) came with the packet that the
+//! report answers, and with an earlier one: so a redundant copy that is not reported was the first to arrive, and its
+//! original was lost, although it was not retransmitted.
 
 use std::collections::VecDeque;
 

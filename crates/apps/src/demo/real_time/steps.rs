@@ -1,4 +1,4 @@
-//! What happens in a lane, as its tasks see it: reported in any order, each with its time.
+//! Steps of a lane as its tasks see them, reported in any order, each with its time.
 
 use std::sync::Mutex;
 
