@@ -215,7 +215,7 @@ pub fn read_client_authority(path: &Path) -> Result<Trust, KeyError> {
 /// How a client knows its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerKey {
-    /// By its fingerprint.
+    /// The server has this fingerprint.
     Known(Fingerprint),
     /// By a certificate of an authority for its name.
     Authority {

@@ -101,7 +101,7 @@ pub struct SendOptions {
 pub enum Messages {
     /// Measuring messages.
     Workload {
-        /// How many, how large, when.
+        /// Number, sizes and times of the messages.
         plan: WorkloadPlan,
         /// Chooses phase and intervals.
         seed: u64,
@@ -117,13 +117,13 @@ pub enum Messages {
     },
     /// Messages of the user's own.
     Given {
-        /// Where they are read.
+        /// Source of the messages.
         input: Input,
         /// Where one ends and the next begins.
         framing: Framing,
         /// When each is due; none: as soon as it is read.
         arrivals: Option<Arrivals>,
-        /// How many at most.
+        /// Most messages to send.
         limit: Limit,
         /// Chooses phase and intervals.
         seed: u64,

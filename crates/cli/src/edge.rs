@@ -388,7 +388,7 @@ mod tests {
         options(&[&ADDRESS, typed].concat())
     }
 
-    /// With a file that says this.
+    /// Options of an edge with a file of these contents.
     fn of_file(text: &str, typed: &[&str]) -> Result<EdgeOptions, Failure> {
         let (process, thread) = (std::process::id(), std::thread::current().id());
         let path = std::env::temp_dir().join(format!("thinstream-edge-{process}-{thread:?}.toml"));

@@ -135,7 +135,7 @@ struct Selection {
     /// In which order; all but by id and start begin with the greatest.
     #[arg(long, value_enum, default_value = "id", help_heading = "Which streams")]
     sort: Sort,
-    /// At most this number.
+    /// Show this many streams at most.
     #[arg(long, value_name = "N", value_parser = within(1..=usize::MAX), help_heading = "Which streams")]
     top: Option<usize>,
     /// A UDP port that carries SCTP, beside 9899; several times for several.

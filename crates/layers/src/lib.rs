@@ -37,7 +37,7 @@ pub struct Outgoing {
     pub ppid: Ppid,
     /// Payload, at least one byte.
     pub payload: Bytes,
-    /// How.
+    /// Order, reliability and priority of the message.
     pub options: SendOptions,
 }
 

@@ -61,9 +61,9 @@ pub enum SendFailure {
     /// The server grants fewer streams than asked for.
     #[error("the server grants {granted} streams; --streams {asked} are too many")]
     Streams {
-        /// As asked.
+        /// Streams asked for.
         asked: u16,
-        /// As granted.
+        /// Streams granted.
         granted: u16,
     },
     /// A file cannot be read or written.
@@ -78,9 +78,9 @@ pub enum SendFailure {
     /// Messages are longer than an association takes.
     #[error("messages of {size} bytes are too long; --size {maximum}B is the most")]
     TooLarge {
-        /// As asked.
+        /// Bytes of a message, as asked for.
         size: usize,
-        /// The longest.
+        /// Bytes of the longest message.
         maximum: usize,
     },
     /// A measuring message would have no room for what it says.
@@ -103,9 +103,9 @@ pub enum SendFailure {
          raise the limit (ulimit -n)"
     )]
     Descriptors {
-        /// As asked.
+        /// Associations asked for.
         associations: u16,
-        /// As granted.
+        /// Open files that the system grants.
         limit: u64,
     },
 }
