@@ -45,7 +45,7 @@ pub enum What {
         side: Side,
         /// Number of the message, from 0.
         message: u64,
-        /// Which sending of it.
+        /// Number of the transmission of this message, from 0.
         copy: u32,
     },
     /// The n-th packet of the receiver of the flow shown; the first is 1.

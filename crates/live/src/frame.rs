@@ -71,7 +71,7 @@ pub struct Mark {
 /// A step of recovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Told {
-    /// When.
+    /// Time of the step.
     pub at_ms: f64,
     /// Short description of the event.
     pub text: String,

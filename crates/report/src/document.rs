@@ -33,7 +33,7 @@ pub struct Document {
 pub struct Entry {
     /// Left of the value.
     pub name: String,
-    /// As text, with its unit.
+    /// Text of the value, with its unit.
     pub value: String,
 }
 

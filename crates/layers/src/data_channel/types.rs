@@ -51,12 +51,12 @@ pub enum DtlsRole {
 /// How hard a channel tries to deliver a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ChannelReliability {
-    /// Until it arrives.
+    /// The channel retransmits a message until it arrives.
     #[default]
     Full,
-    /// At most this many retransmissions.
+    /// The channel retransmits a message at most this often.
     Retransmissions(u32),
-    /// For so long; whole milliseconds.
+    /// The channel retransmits a message for this time, in whole milliseconds.
     Lifetime(Duration),
 }
 
@@ -71,7 +71,7 @@ pub struct ChannelOptions {
     pub priority: u16,
     /// Whether messages are delivered in the order of sending.
     pub ordered: bool,
-    /// How hard it tries.
+    /// Condition under which a message is abandoned.
     pub reliability: ChannelReliability,
 }
 

@@ -38,7 +38,7 @@ struct Queue {
 /// Data under way to the application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delivery {
-    /// In ascending order.
+    /// Pieces that the receiver awaits, ascending.
     awaited: VecDeque<Awaited>,
     queues: BTreeMap<u64, Queue>,
     /// The queue of the fragments of an unordered message that is being sent.
