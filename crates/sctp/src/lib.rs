@@ -89,8 +89,9 @@ pub use ::endpoint::memory::{MemoryLimits, MemoryState};
 pub use address_reconfiguration::error::AddressError;
 pub use association::{Association, AssociationStats, Buffered, Counters, LeftBehind, PathStats};
 pub use authentication::{AuthenticationOptions, KeyError};
-pub use event::addresses::AddressChange;
-pub use event::streams::{ReconfigurationRequest, ResetDirection};
+pub use event::reconfiguration::{
+    AddressChange, ReconfigurationEvent, ReconfigurationRequest, ResetDirection,
+};
 pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
 pub use options::{

@@ -5,7 +5,7 @@ use base::Instant;
 
 use super::{Association, Closed};
 use crate::control::{Control, OwnedCause};
-use crate::event::streams::ResetDirection;
+use crate::event::reconfiguration::ResetDirection;
 use crate::extensions::Extensions;
 use crate::reconfigure::error::ReconfigureError;
 use crate::reconfigure::{Action, Context, Reconfiguration};
