@@ -13,7 +13,7 @@ use virtual_peers::{
     AddressChange, Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent,
 };
 
-/// What the peers' programs say that their messages are.
+/// Payload protocol identifier of the peers' programs.
 const PPID: Ppid = Ppid(51);
 
 /// An endpoint with one association.

@@ -29,7 +29,7 @@ const REMEMBERED: usize = 300;
 /// Packets under way at most.
 const UNDER_WAY: usize = 500;
 
-/// What the target takes.
+/// Input of the target.
 pub type Input = Steps<Step>;
 
 /// A chunk of a forged packet.
@@ -56,7 +56,7 @@ pub enum Tag {
     Guess([u8; 4]),
 }
 
-/// What happens next. Parties are the listener (0) and the clients, modulo their number.
+/// A step of a run. Parties are the listener (0) and the clients, modulo their number.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
     /// A client opens an association.

@@ -1,4 +1,4 @@
-//! What the harnesses share: addresses, packets with a right checksum, and the outputs of an endpoint.
+//! Parts common to the harnesses: addresses, packets with a correct checksum, and the outputs of an endpoint.
 
 use core::net::SocketAddr;
 
@@ -73,7 +73,7 @@ pub struct Packet {
     pub local: Option<SocketAddr>,
     /// Where to.
     pub remote: SocketAddr,
-    /// What.
+    /// Bytes of the packet.
     pub bytes: Vec<u8>,
     /// Whether it must arrive in one piece.
     pub dont_fragment: bool,

@@ -1,4 +1,4 @@
-//! What the harnesses of TCP share: addresses, and the outputs of an endpoint.
+//! Parts common to the harnesses of TCP: addresses, and the outputs of an endpoint.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -27,7 +27,7 @@ pub struct Flying {
     pub from: IpAddr,
     /// Where to.
     pub to: IpAddr,
-    /// What.
+    /// Bytes of the segment.
     pub bytes: Bytes,
     /// The ECN field of its IP header.
     pub ecn: Ecn,

@@ -14,7 +14,7 @@ fn documents() -> Vec<PathBuf> {
     pages.chain([PathBuf::from("README.md")]).collect()
 }
 
-/// What stands behind the opening fences of a document's blocks: the names of their languages.
+/// Languages named at the opening fences of a document's blocks.
 fn languages(text: &str) -> Vec<&str> {
     let fences = text.lines().filter_map(|line| line.trim_start().strip_prefix("```"));
     fences.step_by(2).map(str::trim).collect()

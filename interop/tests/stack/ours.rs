@@ -56,7 +56,7 @@ pub(crate) fn connect(runtime: &Handle, address: SocketAddr) -> Result<Associati
     Ok(within(runtime, Duration::from_secs(20), connected)??)
 }
 
-/// What our side saw of an association.
+/// Observations of our side about an association.
 #[derive(Debug)]
 pub(crate) struct OwnReport {
     /// Bytes that arrived.

@@ -142,7 +142,7 @@ impl World {
         self.drain();
     }
 
-    /// What an end is told of resets.
+    /// Records an event of an end about resets.
     pub(super) fn note_reset(&mut self, at: usize, id: AssociationId, event: &Event) {
         match event {
             Event::Reconfiguration(ReconfigurationEvent::StreamsReset {
