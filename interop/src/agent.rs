@@ -84,7 +84,7 @@ pub struct Observed {
     pub addresses: Vec<(bool, AddressChange, IpAddr)>,
     /// Requests that the peer refused.
     pub refused: Vec<String>,
-    /// How it ended.
+    /// End of the association.
     pub end: Option<Ending>,
 }
 

@@ -39,7 +39,7 @@ pub struct Contender {
     pub policy: Arc<RecoveryPolicy>,
 }
 
-/// Options of a demo.
+/// Policies, network, traffic and outputs of a demo.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// How much each policy sends.

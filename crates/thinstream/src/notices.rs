@@ -33,7 +33,7 @@ pub enum AbandonNotice {
     /// A number of abandoned messages beyond those reported one by one;
     /// [`AssociationStats::abandoned`](crate::AssociationStats::abandoned) counts them all.
     Further {
-        /// How many.
+        /// Number of abandoned messages.
         messages: u64,
     },
 }

@@ -106,7 +106,7 @@ pub enum Step {
     },
     /// The network works for some trips.
     Work {
-        /// How many.
+        /// Number of round trips.
         trips: u8,
     },
     /// An application sends.
@@ -134,12 +134,12 @@ pub enum Step {
     },
     /// A client loses its memory.
     Reboot {
-        /// Which.
+        /// Number of the client.
         client: u8,
     },
     /// A client's NAT gives it another port.
     Move {
-        /// Which.
+        /// Number of the client.
         client: u8,
         /// The port's lowest bits.
         port: u8,

@@ -71,7 +71,7 @@ pub fn give(end: &mut Endpoint, now: Instant, local: SocketAddr, remote: SocketA
 pub struct Packet {
     /// Where from, if the endpoint says.
     pub local: Option<SocketAddr>,
-    /// Where to.
+    /// Destination of the packet.
     pub remote: SocketAddr,
     /// Bytes of the packet.
     pub bytes: Vec<u8>,

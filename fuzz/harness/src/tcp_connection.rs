@@ -46,7 +46,7 @@ pub enum Step {
     Act {
         /// Kind of the call.
         act: u8,
-        /// How much.
+        /// Argument of the call.
         size: u16,
     },
     /// The application changes the recovery policy of its connection.

@@ -23,9 +23,9 @@ pub fn host(index: u8) -> IpAddr {
 /// A segment under way.
 #[derive(Clone, Debug)]
 pub struct Flying {
-    /// Where from.
+    /// Source of the segment.
     pub from: IpAddr,
-    /// Where to.
+    /// Destination of the segment.
     pub to: IpAddr,
     /// Bytes of the segment.
     pub bytes: Bytes,

@@ -63,7 +63,7 @@ pub(crate) struct OwnReport {
     pub(crate) bytes: u64,
     /// Round-trip times of echoes; none on a server.
     pub(crate) round_trips: Vec<Duration>,
-    /// How it ended.
+    /// End of the association.
     pub(crate) end: AssociationError,
     /// All that the stack counted.
     pub(crate) stats: Option<AssociationStats>,

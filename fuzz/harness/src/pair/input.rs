@@ -105,7 +105,7 @@ pub enum Step {
         at: u8,
         /// Change of the address.
         change: u8,
-        /// Which.
+        /// Number of the path.
         path: u8,
     },
     /// A packet under way meets its fate.
@@ -129,12 +129,12 @@ pub enum Step {
     },
     /// The network works for some round trips.
     Work {
-        /// How many.
+        /// Number of round trips.
         trips: u8,
     },
     /// Everything to one of the two networks is lost, until it works again.
     Network {
-        /// Which.
+        /// Number of the path.
         path: u8,
         /// One in eight breaks it, the others mend it.
         sure: u8,

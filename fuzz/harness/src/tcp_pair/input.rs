@@ -82,7 +82,7 @@ pub enum Step {
     },
     /// The network works for some round trips.
     Work {
-        /// How many.
+        /// Number of round trips.
         trips: u8,
     },
     /// The application changes options.

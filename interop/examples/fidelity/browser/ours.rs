@@ -53,7 +53,7 @@ impl Ours {
         Ok(Ours { listener, arrived })
     }
 
-    /// Where it is.
+    /// Address of the server.
     pub(crate) fn local_addr(&self) -> SocketAddr {
         self.listener.local_addr()
     }
