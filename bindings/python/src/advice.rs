@@ -243,7 +243,7 @@ impl Unit {
         self.0.bytes
     }
 
-    /// When it left for the last time, in seconds of virtual time.
+    /// Time of the last transmission, in seconds of virtual time.
     #[getter]
     fn sent_at(&self) -> f64 {
         self.0.sent_at.as_secs_f64()

@@ -27,7 +27,7 @@ impl Capture {
     /// Reads a capture, pcap or pcapng.
     ///
     /// # Errors
-    /// When it is none, or carries no data of TCP or SCTP.
+    /// The file is no capture, or carries no data of TCP or SCTP.
     #[wasm_bindgen(constructor)]
     pub fn new(bytes: &[u8]) -> Result<Capture, JsError> {
         Ok(Capture(Traffic::read(bytes)?))

@@ -71,7 +71,7 @@ fn state_folder() -> Option<PathBuf> {
 /// Where the key of a server is unless a file is named: `key.pem` in `$STATE_DIRECTORY`, or in the user's folder of state.
 ///
 /// # Errors
-/// When there is no such folder.
+/// [`KeyError`] if the user has no such folder.
 pub fn usual_key() -> Result<PathBuf, KeyError> {
     let wanted = "STATE_DIRECTORY nor XDG_STATE_HOME nor HOME";
     let none = KeyError::NoHome { what: "the key", wanted, option: "--key" };
@@ -81,7 +81,7 @@ pub fn usual_key() -> Result<PathBuf, KeyError> {
 /// Where the peers are that are known by their first use, unless a file is named.
 ///
 /// # Errors
-/// When there is no such folder.
+/// [`KeyError`] if the user has no such folder.
 pub fn usual_known_peers() -> Result<PathBuf, KeyError> {
     let wanted = "STATE_DIRECTORY nor XDG_STATE_HOME nor HOME";
     let none = KeyError::NoHome {

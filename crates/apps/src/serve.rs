@@ -29,7 +29,7 @@ use client::{Client, Totals};
 /// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where it listens, one address or the several of a multihomed server; port 0 takes a free one.
+    /// Addresses to listen at, one or the several of a multihomed server; port 0 selects a free port.
     pub listen: Vec<SocketAddr>,
     /// Carrier of packets.
     pub carrier: Carrier,

@@ -37,9 +37,9 @@ pub struct Line {
     pub id: u64,
     /// 0 from the sender, 1 from the receiver.
     pub from: u8,
-    /// When it left.
+    /// Time of the transmission.
     pub sent_ms: f64,
-    /// When it arrives unless it is lost or delayed.
+    /// Time of arrival unless the packet is lost or delayed.
     pub expected_ms: f64,
     /// `data`, `again`, `along`, `ack` or `other`.
     pub role: &'static str,
@@ -60,7 +60,7 @@ pub struct Mark {
     pub flow: u32,
     /// Number of the message.
     pub message: u64,
-    /// When it was due.
+    /// Time at which the message was due.
     pub due_ms: f64,
     /// From then until the application had it.
     pub latency_ms: f64,

@@ -50,7 +50,7 @@ impl Traffic {
     /// Reads a capture, pcap or pcapng.
     ///
     /// # Errors
-    /// When it is none, or carries no TCP or SCTP data.
+    /// The file is no capture, or carries no data of TCP or SCTP.
     pub fn read(bytes: &[u8]) -> Result<Traffic, TrafficError> {
         let wrong = |error: &dyn core::fmt::Display| TrafficError(error.to_string());
         let mut capture = Capture::open(bytes).map_err(|error| wrong(&error))?;

@@ -31,7 +31,7 @@ pub enum Advice {
     Timer {
         /// Path of the timer.
         path: PathId,
-        /// When it is due, from now on: 1 ms at least, the policy's longest timeout at most.
+        /// Time from now until the timer is due: at least 1 ms, at most the policy's longest timeout.
         after: Duration,
     },
     /// Declares a unit in flight lost: it is retransmitted, and the window falls, as if acknowledgements had shown the

@@ -21,7 +21,7 @@ pub struct Document {
     pub title: String,
     /// One or two sentences.
     pub about: String,
-    /// Where it comes from (version, commit, plan, seeds, duration), in the order to show.
+    /// Origin of the results (version, commit, plan, seeds, duration), in the order to show.
     pub provenance: Vec<Entry>,
     /// An experiment each.
     pub sections: Vec<Section>,
@@ -167,7 +167,7 @@ pub struct Axis {
     /// Names of the places 0, 1, 2, ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<String>>,
-    /// Where it begins; none lets the data decide.
+    /// Beginning of the axis; `None` lets the data decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
     /// Upper end.

@@ -24,7 +24,7 @@ const MOST_MISSING: u64 = 10_000;
 /// Something that an application wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When it left, since the capture's first packet.
+    /// Time of transmission, since the capture's first packet.
     pub at: Duration,
     /// Length in bytes.
     pub size: u64,

@@ -15,7 +15,7 @@ use crate::transfer::{Rows, latency_line};
 /// Counts of a server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServeReport {
-    /// Where it listened, the addresses separated by commas.
+    /// Addresses at which the server listened, separated by commas.
     pub listen: String,
     /// Fingerprint of its key; none where traffic was not encrypted.
     pub key: Option<String>,

@@ -211,8 +211,8 @@ impl Fates {
         Some((number, self.get(number).map(|packet| packet.at)))
     }
 
-    /// A range that rode in several was, by an answer to packet `trigger`, and was not reported as a duplicate.
-    /// When it had been sent, if there is no doubt which packet brought it.
+    /// Settles a range that several packets carried, by the answer to packet `trigger`, which did not report it as a
+    /// duplicate. Returns the time of its transmission, if there is no doubt which packet brought it.
     pub(crate) fn settle(
         &mut self,
         sent: &mut Sent,
