@@ -61,8 +61,10 @@ impl Protocol for Sctp {
             Event::Restarted => Told::Restarted,
             Event::Closed => Told::Over(End::Closed),
             Event::Failed(_) => Told::Over(End::Failed),
-            Event::Reconfiguration(ReconfigurationEvent::StreamsReset { .. })
-            | Event::Reconfiguration(ReconfigurationEvent::AssociationReset { .. }) => Told::Reset,
+            Event::Reconfiguration(
+                ReconfigurationEvent::StreamsReset { .. }
+                | ReconfigurationEvent::AssociationReset { .. },
+            ) => Told::Reset,
             _ => Told::Other,
         }
     }

@@ -73,7 +73,7 @@ impl DataChannels {
                 self.handle_incoming_reset(streams);
             }
             Event::Reconfiguration(ReconfigurationEvent::StreamsReset { streams, .. }) => {
-                self.handle_outgoing_reset(streams)
+                self.handle_outgoing_reset(streams);
             }
             Event::Reconfiguration(ReconfigurationEvent::Refused {
                 request:

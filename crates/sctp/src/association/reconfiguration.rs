@@ -88,7 +88,7 @@ impl Association {
             Action::Answer(answers) => self
                 .control
                 .push_answer(self.tx.fragment_size(), Control::ReconfigureAnswers(answers)),
-            Action::Announce(event) => self.announce(event),
+            Action::Announce(event) => self.announce(event.into()),
             Action::Alive(now) => {
                 self.liveness.clear_errors();
                 self.on_path_alive(now, self.control_route());
