@@ -18,7 +18,7 @@ pub(crate) struct Recording {
     /// Write the packets to a capture (pcapng).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Write what recovery did as JSON, one event a line.
+    /// Write the events of recovery as JSON, one a line.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Report every timeout, loss and retransmission as it happens.

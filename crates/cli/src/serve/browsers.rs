@@ -27,7 +27,7 @@ pub(crate) struct Browsers {
     /// Delay of the page's link, one way; its sliders change it.
     #[arg(long, value_name = "DURATION", requires = "webrtc", default_value = "50ms")]
     delay: Duration,
-    /// How many packets the page's link loses, each way.
+    /// Share of packets that the page's link loses, each way.
     #[arg(long, value_name = "PROBABILITY", requires = "webrtc", default_value = "5%")]
     loss: Probability,
 }
