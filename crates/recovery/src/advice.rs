@@ -103,7 +103,7 @@ impl fmt::Display for AdviceError {
             }
             AdviceError::NotInFlight(unit) => write!(
                 f,
-                "unit {unit} is not in flight: it never left, was acknowledged or given up, or waits to be sent again"
+                "unit {unit} is not in flight: it never left, was acknowledged or abandoned, or waits to be sent again"
             ),
             AdviceError::TooSoon(unit) => {
                 write!(f, "unit {unit} left less than {LEAST_WAIT} ago")
