@@ -94,15 +94,31 @@ fn no_command(error: &clap::Error) -> String {
     }
 }
 
-/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch.
+/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch. Without a similar
+/// option the parser would suggest to pass the word as a value, which an option rarely is.
 fn unknown(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue};
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if word == "on" || word == "off" => format!(
             "\"{word}\" is not an argument; the value of a switch follows an equals sign, such as --frto={word}"
         ),
+        Some(ContextValue::String(word))
+            if word.starts_with('-') && error.get(ContextKind::SuggestedArg).is_none() =>
+        {
+            let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+            format!(
+                "there is no option '{word}'; \"{} --help\" lists the options",
+                command_in(&usage)
+            )
+        }
         _ => summary(&error.render().to_string()),
     }
+}
+
+/// The command in a line of usage, such as `thinstream lab run` in `Usage: thinstream lab run [OPTIONS] <PLAN>`.
+fn command_in(usage: &str) -> String {
+    let words = usage.split_whitespace().skip_while(|word| *word == "Usage:");
+    words.take_while(|word| !word.starts_with(['[', '<', '-'])).collect::<Vec<_>>().join(" ")
 }
 
 /// The parser's message without its hints on several lines of usage.
