@@ -102,7 +102,7 @@ pub enum IcmpError {
     Unreachable,
 }
 
-/// An ICMP message about a datagram that was sent. Anybody may have sent it: a machine believes it only as
+/// An ICMP message about a datagram that was sent. Any host may have sent it: a machine trusts it only as
 /// far as what it quotes proves that its sender saw the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp<'a> {

@@ -190,7 +190,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Packets that are shown one by one, of all streams together: more than anybody reads.
+/// Packets that are shown one by one, of all streams together: more than a reader needs.
 const MOST_PACKETS: usize = 100_000;
 
 impl Shown {

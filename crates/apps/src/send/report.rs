@@ -105,7 +105,7 @@ impl fmt::Display for SendReport {
         rows.row("sent to", format!("{to} in {duration_s:.1} s, policy {policy}"));
         match &self.peer {
             Some(peer) => rows.row("  encrypted", format!("server's key {peer}")),
-            None => rows.row("  not encrypted", "anybody on the way could read and change it"),
+            None => rows.row("  not encrypted", "anyone on the path can read and change it"),
         }
         if self.associations != 1 {
             let failed = match self.associations_failed {

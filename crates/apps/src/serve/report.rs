@@ -152,7 +152,7 @@ impl fmt::Display for ServeReport {
         rows.row("served at", format!("{listen} for {duration_s:.1} s, policy {policy}"));
         match &self.key {
             Some(key) => rows.row("  encrypted", format!("key {key}")),
-            None => rows.row("  not encrypted", "anybody on the way could read and change it"),
+            None => rows.row("  not encrypted", "anyone on the path can read and change it"),
         }
         let (failed, cut_off) = (self.clients_failed, self.clients_cut_off);
         rows.row("clients", format!("{clients}, {failed} failed, {cut_off} there in the end"));

@@ -1,4 +1,4 @@
-//! Stand-in for TLS: a handshake that agrees on nothing, and packets that anybody can read.
+//! Stand-in for TLS: a handshake that agrees on nothing, and packets that every host on the path can read.
 //!
 //! The handshake has the messages of TLS 1.3 in their packets, the keys have a tag of 16 bytes, as AES-GCM has, so that
 //! packets are as many and as long as they would be; what a message is lost in can be seen.
