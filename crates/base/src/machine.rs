@@ -103,7 +103,7 @@ pub enum IcmpError {
 }
 
 /// An ICMP message about a datagram that was sent. Any host may have sent it: a machine trusts it only as
-/// far as what it quotes proves that its sender saw the datagram.
+/// far as its quotation proves that its sender saw the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp<'a> {
     /// The address that it left from, if the driver knows: the source in the quoted IP header.
