@@ -94,24 +94,22 @@ fn no_command(error: &clap::Error) -> String {
     }
 }
 
-/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch. Without a similar
-/// option the parser would suggest to pass the word as a value, which an option rarely is.
+/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch. Where the parser knows no
+/// similar option, it suggests to pass the word as a value, which an option rarely is.
 fn unknown(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue};
+    let said = summary(&error.render().to_string());
+    let has_poor_tip = said.contains(" as a value, use ") && !said.contains(" exists");
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if word == "on" || word == "off" => format!(
             "\"{word}\" is not an argument; the value of a switch follows an equals sign, such as --frto={word}"
         ),
-        Some(ContextValue::String(word))
-            if word.starts_with('-') && error.get(ContextKind::SuggestedArg).is_none() =>
-        {
+        Some(ContextValue::String(word)) if has_poor_tip => {
             let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-            format!(
-                "there is no option '{word}'; \"{} --help\" lists the options",
-                command_in(&usage)
-            )
+            let command = command_in(&usage);
+            format!("there is no option '{word}'; \"{command} --help\" lists the options")
         }
-        _ => summary(&error.render().to_string()),
+        _ => said,
     }
 }
 
