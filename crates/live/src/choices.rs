@@ -13,7 +13,7 @@ pub struct Application {
     pub name: &'static str,
     /// Name on the page.
     pub title: &'static str,
-    /// Its traffic, in a sentence.
+    /// Traffic of the application, in a sentence.
     pub about: &'static str,
     /// `arrivals` in a plan.
     pub arrivals: &'static str,
@@ -28,7 +28,7 @@ pub struct Network {
     pub name: &'static str,
     /// Name on the page.
     pub title: &'static str,
-    /// Its properties, in a sentence.
+    /// Properties of the network, in a sentence.
     pub about: &'static str,
     /// Round trip in milliseconds.
     pub rtt_ms: u64,
@@ -47,7 +47,7 @@ pub struct Policy {
     pub transport: &'static str,
     /// Name of the preset.
     pub preset: &'static str,
-    /// Its mechanisms, in a sentence.
+    /// Mechanisms of the policy, in a sentence.
     pub about: &'static str,
 }
 

@@ -160,7 +160,7 @@ struct Party {
 
 struct World {
     parties: Vec<Party>,
-    /// From, to, what.
+    /// Packets in flight: source, destination, bytes.
     under_way: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
     remembered: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
     now: Instant,
