@@ -21,7 +21,7 @@ pub struct PathEvent {
     pub path: u8,
     /// The peer's address.
     pub remote: SocketAddr,
-    /// What changed.
+    /// Change of the path.
     pub change: PathChange,
 }
 
