@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What results depend on, from the root.
+/// Sources on which results depend, from the root.
 const SOURCES: [&str; 9] = [
     "Cargo.lock",
     "crates/base/src",
@@ -19,7 +19,7 @@ const SOURCES: [&str; 9] = [
     "crates/trace/src",
 ];
 
-/// What stands there and only shows or judges them.
+/// Sources among these that only show or judge results.
 const SHOWS: [&str; 1] = ["crates/lab/src/verdict"];
 
 fn main() {
@@ -74,7 +74,7 @@ fn commit(root: &Path) -> Option<String> {
     Some(if changes.is_empty() { commit } else { format!("{commit}-dirty") })
 }
 
-/// What git answers; none if there is no git, or no repository.
+/// Output of git; `None` if there is no git, or no repository.
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -24,7 +24,7 @@ use crate::plan::{EchoPlan, End, Reset};
 /// After how long a message is offered again that the stack did not take.
 const RETRY: Duration = Duration::from_millis(1);
 
-/// What a side does.
+/// Part that a side plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Connects, and sends messages of its own.
@@ -34,7 +34,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// What the other side does.
+    /// Part of the other side.
     pub fn other(self) -> Part {
         match self {
             Part::Client => Part::Server,
@@ -63,7 +63,7 @@ enum Goodbye {
     Abort,
 }
 
-/// What a side saw of an association.
+/// Observations of a side about an association.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// Whether it was set up.
@@ -72,7 +72,7 @@ pub struct Observed {
     pub indices: Vec<usize>,
     /// Bytes of them.
     pub bytes: u64,
-    /// What was wrong with those that were.
+    /// Faults of the messages that arrived.
     pub wrong: Vec<String>,
     /// How often the peer reset its streams, and resets of this side that were completed.
     pub peer_resets: usize,
@@ -82,9 +82,9 @@ pub struct Observed {
     pub streams_added: [u16; 2],
     /// Changes of addresses: whether of its own, what, and which.
     pub addresses: Vec<(bool, AddressChange, IpAddr)>,
-    /// What the peer refused.
+    /// Requests that the peer refused.
     pub refused: Vec<String>,
-    /// How it ended.
+    /// End of the association.
     pub end: Option<Ending>,
 }
 
@@ -134,7 +134,7 @@ impl<S: Stack> Agent<S> {
         }
     }
 
-    /// What it saw so far.
+    /// Observations so far.
     pub fn seen(&self) -> &Observed {
         &self.seen
     }

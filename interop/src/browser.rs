@@ -14,7 +14,7 @@ use crate::process::Process;
 /// Address of the namespace on its way out.
 pub const BROWSER_HOST: &str = "10.80.0.1";
 
-/// What Firefox does by itself at the start, and must not do in a test; and that what a page logs is printed.
+/// Preferences that keep Firefox from actions of its own at the start, and print the log of a page.
 const FIREFOX_PREFERENCES: &str = r#"
 user_pref("app.update.enabled", false);
 user_pref("browser.aboutwelcome.enabled", false);
@@ -52,7 +52,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// What the browser wrote so far.
+    /// Output of the browser so far.
     pub fn text(&self) -> String {
         self.process.text()
     }
@@ -67,7 +67,7 @@ impl Browser {
     /// Chromium, where namespaces can be made.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing program.
     pub fn chromium() -> Result<Browser, Missing> {
         Browser::find(Kind::Chromium, "chromium", "chromium")
     }
@@ -75,7 +75,7 @@ impl Browser {
     /// Firefox, where namespaces can be made.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing program.
     pub fn firefox() -> Result<Browser, Missing> {
         Browser::find(Kind::Firefox, "firefox-esr", "firefox-esr")
     }
@@ -89,7 +89,7 @@ impl Browser {
     /// Chromium as it is, but that its offers carry SCTP's set-up: what an origin trial would have it do for a page.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing program.
     pub fn chromium_signalling_init() -> Result<Browser, Missing> {
         let browser = Browser::chromium()?;
         Ok(Browser { flags: vec!["--enable-features=WebRtcSctpSnap"], ..browser })

@@ -23,7 +23,7 @@ pub struct Capture {
     packets: Arc<Mutex<Vec<Packet>>>,
 }
 
-/// What is remembered of a packet of a capture.
+/// Facts kept about a packet of a capture.
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// Whether the client of the capture sent it.

@@ -15,7 +15,7 @@ use crate::capture::Capture;
 use crate::namespace::Namespace;
 use crate::ours::Ours;
 
-/// What carries packets.
+/// Carrier of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// UDP (RFC 6951).
@@ -179,7 +179,7 @@ impl Live {
     /// # Errors
     /// As [`Live::wait`].
     pub fn wait_for_goodbye(&self, limit: Duration, may_be_lost: bool) -> Result<Observed> {
-        /// What the peer sent last may still be on its way.
+        /// Time in which the peer's last packet may still arrive.
         const ON_ITS_WAY: Duration = Duration::from_secs(1);
         let in_vain = |agent: &Agent<Ours>| {
             agent.stack().stats().is_some_and(|stats| stats.state == "SHUTDOWN-ACK-SENT")
@@ -209,7 +209,7 @@ impl Live {
         }
     }
 
-    /// What the agent saw so far.
+    /// Observations of the agent so far.
     pub fn seen(&self) -> Observed {
         self.shared.inspect(|one| one.agent.seen().clone())
     }

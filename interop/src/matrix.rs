@@ -68,7 +68,7 @@ impl Column {
         }
     }
 
-    /// What carries its packets; none in virtual time.
+    /// Carrier of its packets; `None` in virtual time.
     pub fn carrier(self) -> Option<Carrier> {
         match self {
             Column::UsrsctpUdp | Column::KernelUdp | Column::Pion => Some(Carrier::Udp),

@@ -7,13 +7,13 @@ use base::{Holder, Instant, RandomStream};
 use bytes::Bytes;
 use sctp::{
     AssociationId, AssociationOptions, AssociationStats, Endpoint, EndpointOptions, Event, Failure,
-    Ppid, ResetDirection, SendError, SendOptions, StreamId,
+    Ppid, ReconfigurationEvent, ResetDirection, SendError, SendOptions, StreamId,
 };
 use virtual_peers::{
     AddressChange, Ending, Incoming, Outgoing, Refused, Reliability, Stack, StackEvent,
 };
 
-/// What the peers' programs say that their messages are.
+/// Payload protocol identifier of the peers' programs.
 const PPID: Ppid = Ppid(51);
 
 /// An endpoint with one association.
@@ -244,22 +244,29 @@ fn translated(event: Event) -> Option<StackEvent> {
         Event::Failed(Failure::Unreachable) => StackEvent::Ended(Ending::Unanswered),
         Event::Failed(failure) => StackEvent::Ended(Ending::Failed(failure.to_string())),
         Event::Restarted => StackEvent::Ended(Ending::Failed("restarted".to_owned())),
-        Event::StreamsReset { direction: ResetDirection::Outgoing, .. } => StackEvent::ResetDone,
-        Event::StreamsReset { streams, .. } => StackEvent::PeerReset(streams.len()),
-        Event::AssociationReset { .. } => StackEvent::AssociationReset,
-        Event::StreamsAdded { outgoing, incoming } => {
+        Event::Reconfiguration(ReconfigurationEvent::StreamsReset {
+            direction: ResetDirection::Outgoing,
+            ..
+        }) => StackEvent::ResetDone,
+        Event::Reconfiguration(ReconfigurationEvent::StreamsReset { streams, .. }) => {
+            StackEvent::PeerReset(streams.len())
+        }
+        Event::Reconfiguration(ReconfigurationEvent::AssociationReset { .. }) => {
+            StackEvent::AssociationReset
+        }
+        Event::Reconfiguration(ReconfigurationEvent::StreamsAdded { outgoing, incoming }) => {
             StackEvent::StreamsAdded([outgoing, incoming])
         }
-        Event::ReconfigurationRefused { request, result } => {
+        Event::Reconfiguration(ReconfigurationEvent::Refused { request, result }) => {
             StackEvent::Refused(format!("{request:?}: {result:?}"))
         }
-        Event::OwnAddressChanged { change, address } => {
+        Event::Reconfiguration(ReconfigurationEvent::OwnAddress { change, address }) => {
             StackEvent::AddressChanged { own: true, change: named(change), address }
         }
-        Event::PeerAddressChanged { change, address } => {
+        Event::Reconfiguration(ReconfigurationEvent::PeerAddress { change, address }) => {
             StackEvent::AddressChanged { own: false, change: named(change), address }
         }
-        Event::AddressRefused { change, address, cause } => {
+        Event::Reconfiguration(ReconfigurationEvent::AddressRefused { change, address, cause }) => {
             StackEvent::Refused(format!("{change:?} {address}: cause {cause}"))
         }
         Event::PeerError { code, .. } => {

@@ -44,7 +44,7 @@ pub struct EchoPlan {
     pub rto_max: Duration,
     /// Whether the messages go unordered, both ways.
     pub unordered: bool,
-    /// What the client does for its messages, the last apart; what comes back is always reliable.
+    /// Reliability of the client's messages except the last; echoes are always reliable.
     pub reliability: Reliability,
     /// Time from message to message; none waits until the one before came back.
     pub pace: Option<Duration>,

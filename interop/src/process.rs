@@ -146,7 +146,7 @@ impl Process {
         lock(&self.shared).status.is_none()
     }
 
-    /// What it wrote so far, standard output and standard error in one.
+    /// Output so far, standard output and standard error in one.
     pub fn text(&self) -> String {
         lock(&self.shared).lines.join("\n")
     }

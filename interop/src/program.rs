@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::report::{Report, Served};
 use crate::{ECHO_PORT, build};
 
-/// What a SCTP packet rides on.
+/// Protocol that carries SCTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encapsulation {
     /// IP protocol 132; needs root.
@@ -148,7 +148,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// What it said so far.
+    /// Output so far.
     pub fn text(&self) -> String {
         self.process.text()
     }

@@ -17,7 +17,7 @@ use crate::capture::Capture;
 /// How often an idle relay looks whether to stop.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What a relay does to packets.
+/// Impairment of packets by a relay.
 #[derive(Clone)]
 pub struct Impairment {
     /// Probability that a packet is lost, in each direction and independently.
@@ -201,7 +201,7 @@ impl Relay {
         self.address
     }
 
-    /// What it did so far.
+    /// Counts so far.
     pub fn counts(&self) -> RelayCounts {
         RelayCounts {
             carried: self.shared.carried.load(Ordering::Relaxed),
@@ -241,7 +241,7 @@ fn prepare_far(far: &UdpSocket, server: SocketAddr) -> Result<()> {
 /// Number of SCTP among the protocols over IP.
 const SCTP_PROTOCOL: i32 = 132;
 
-/// What a relay's sockets read.
+/// Socket that a relay reads.
 #[derive(Clone, Copy)]
 enum Wire {
     /// SCTP packets in UDP.

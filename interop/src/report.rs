@@ -1,4 +1,4 @@
-//! What the peers' programs say about a run.
+//! Reports of the peers' programs about a run.
 
 use std::time::Duration;
 

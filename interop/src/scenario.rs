@@ -17,7 +17,7 @@ use crate::uml::Uml;
 /// A peer's report of its run as client, and what the relay did meanwhile.
 #[derive(Clone, Debug)]
 pub struct ClientRun {
-    /// What the peer says.
+    /// Report of the peer.
     pub report: Report,
     /// Packets carried and lost.
     pub relay: RelayCounts,

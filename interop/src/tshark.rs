@@ -11,7 +11,7 @@ use crate::process::Process;
 #[derive(Clone, Debug)]
 pub struct Tshark(PathBuf);
 
-/// What it found in a capture.
+/// Findings in a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Packets that are SCTP.
@@ -70,8 +70,8 @@ impl Tshark {
     }
 }
 
-/// What SCTP carries is bytes, whatever the ports: a port that a client's system chose may be one by which tshark knows
-/// a protocol (38412: NGAP), as which the exercises' messages are malformed.
+/// SCTP's user data is shown as bytes, whatever the ports: a port chosen by a client's system may be one by which
+/// tshark knows a protocol (38412: NGAP), and as that protocol the exercises' messages are malformed.
 const USER_DATA: &str = "sctp.port==0-65535,data";
 
 const FIELDS: [&str; 6] = [

@@ -113,7 +113,7 @@ impl Uml {
         &self.namespace
     }
 
-    /// What the guest wrote to its console.
+    /// Output of the guest on its console.
     pub fn console(&self) -> String {
         self.process.text()
     }
@@ -311,7 +311,7 @@ fn dropped(said: &str, kind: &str) -> u64 {
 #[derive(Debug)]
 pub struct GuestServer {
     stream: TcpStream,
-    /// What it said before it was ready.
+    /// Output before it was ready.
     said: Vec<u8>,
 }
 

@@ -24,7 +24,7 @@ pub struct Wire {
     relay: Option<JoinHandle<()>>,
 }
 
-/// What a wire does to packets.
+/// Impairment of packets by a wire.
 #[derive(Clone, Debug)]
 pub struct WirePlan {
     /// Each direction. Its times count from the start of the wire.
@@ -93,7 +93,7 @@ impl Wire {
         Ipv4Addr::new(10, 79, 0, 1 + end as u8)
     }
 
-    /// What the links from near to far and back did so far.
+    /// Statistics so far of the links from near to far and back.
     pub fn statistics(&self) -> [LinkStatistics; 2] {
         *self.statistics.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -17,7 +17,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
 }
 
-/// What stands as `` `file.rs::function` `` in a text.
+/// Tests named as `` `file.rs::function` `` in a text.
 fn named_tests(text: &str) -> Vec<(String, String)> {
     let quoted = text.split('`').skip(1).step_by(2);
     let split = quoted.filter_map(|name| name.split_once(".rs::"));

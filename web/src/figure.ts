@@ -9,7 +9,7 @@ import { heading, label, short, toCsv } from "./numbers.ts";
 import { onTheme, theme } from "./theme.ts";
 import { OF_CHART, OF_SCROLLED, type Zoomable, scrolled, stage, zoomButtons, zoomKeys } from "./zoom.ts";
 
-/** More rows than anybody reads; the CSV file has them all. */
+/** More rows than a reader needs; the CSV file has them all. */
 const LARGEST_TABLE = 2_000;
 
 export function showFigure(figure: Figure): HTMLElement {

@@ -1,5 +1,5 @@
-//! What an edge costs: connections of clients in one network namespace to a service in another, directly, through `thinstream
-//! edge` and through haproxy in TCP mode.
+//! Cost of an edge: connections of clients in one network namespace to a service in another, directly, through
+//! `thinstream edge` and through haproxy in TCP mode.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -24,7 +24,7 @@ const EDGE: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
 /// Port of haproxy and of the edge.
 const PORT: u16 = 8080;
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Args)]
 pub struct Plan {
     /// Connections, each number in turn. haproxy needs two descriptors for each, and most systems let a process have 20,000
@@ -41,7 +41,7 @@ pub struct Plan {
     haproxy: PathBuf,
 }
 
-/// What is between the clients and the service.
+/// Program between the clients and the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Between {
     Nothing,
@@ -58,7 +58,7 @@ impl Between {
         }
     }
 
-    /// What clients connect to, where the service listens at `port`.
+    /// Address to which clients connect, if the service listens at `port`.
     fn address(self, port: u16) -> SocketAddr {
         match self {
             Between::Nothing => (MACHINE, port).into(),

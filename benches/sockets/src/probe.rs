@@ -1,4 +1,4 @@
-//! What a server process measures of itself: messages, their latencies, processor time and memory.
+//! Measurements of a server process about itself: messages, their latencies, processor time and memory.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

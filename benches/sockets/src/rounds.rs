@@ -9,7 +9,7 @@ use crate::Result;
 use crate::process::Process;
 use crate::transports::Transport;
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Args)]
 pub struct Plan {
     /// Connections, each number in turn.

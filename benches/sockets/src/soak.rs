@@ -27,12 +27,12 @@ pub struct Plan {
     /// Milliseconds between two messages of an association.
     #[arg(long, default_value_t = 1_000)]
     interval_ms: u64,
-    /// What carries the messages: thinstream in plain or encrypted.
+    /// Transport of the messages: thinstream in plain or encrypted.
     #[arg(long, default_value = "plain")]
     transport: Transport,
 }
 
-/// What became of the messages, as the client process counts it.
+/// Fates of the messages, as the client process counts them.
 #[derive(Debug, PartialEq, Eq)]
 struct Counts {
     sent: u64,

@@ -11,7 +11,7 @@ pub fn spent(thread: &Path) -> Result<Option<u64>> {
     Ok(Some(text.split_whitespace().next().ok_or("an empty schedstat")?.parse()?))
 }
 
-/// What each thread had used at the last mark, in nanoseconds, by its number.
+/// Processor time of each thread at the last mark, in nanoseconds, by its number.
 #[derive(Default)]
 pub struct Threads(BTreeMap<u64, u64>);
 

@@ -17,7 +17,7 @@ use crate::sender::Sender;
 /// Connections that are set up at the same time.
 pub const AT_ONCE: usize = 64;
 
-/// What carries messages.
+/// Transport of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Transport {
     /// Datagrams of plain UDP, and their answers: nothing is repeated or acknowledged.

@@ -70,7 +70,7 @@ impl Heard {
         }
     }
 
-    /// Name of the method that hears it.
+    /// Name of the method that receives such events.
     pub(crate) fn method(self) -> &'static str {
         match self {
             Heard::Sent => "on_sent",
@@ -91,7 +91,7 @@ impl Heard {
 pub(crate) struct Words {
     pub(crate) advisor: Py<PyAny>,
     pub(crate) flow: Py<PyAny>,
-    /// What all actions are.
+    /// Base class of all actions.
     pub(crate) action: Py<PyAny>,
     doublings: Py<PyAny>,
     timer: Py<PyAny>,
@@ -104,7 +104,7 @@ pub(crate) struct Words {
 
 static WORDS: PyOnceLock<Words> = PyOnceLock::new();
 
-/// The error of an answer that is none.
+/// The error of an answer that is not an action.
 pub(crate) fn no_answer(found: &Bound<'_, PyAny>) -> PyErr {
     let found = found.repr().map_or_else(|_| "that".to_owned(), |text| text.to_string());
     PyTypeError::new_err(format!(
@@ -170,7 +170,7 @@ impl Words {
         }
     }
 
-    /// The answer that an object is, about `path` unless it names another.
+    /// The answer in an object, about `path` unless it names another.
     pub(crate) fn answer(&self, given: &Bound<'_, PyAny>, path: PathId) -> PyResult<Answer> {
         let (py, class) = (given.py(), given.get_type());
         let is = |word: &Py<PyAny>| class.is(word.bind(py));
@@ -196,7 +196,7 @@ impl Words {
         }))
     }
 
-    /// The object that an advice is.
+    /// The object of an advice.
     pub(crate) fn action_of<'py>(
         &self,
         py: Python<'py>,
@@ -243,13 +243,13 @@ impl Unit {
         self.0.bytes
     }
 
-    /// When it left for the last time, in seconds of virtual time.
+    /// Time of the last transmission, in seconds of virtual time.
     #[getter]
     fn sent_at(&self) -> f64 {
         self.0.sent_at.as_secs_f64()
     }
 
-    /// How often it was sent.
+    /// Number of transmissions.
     #[getter]
     fn transmissions(&self) -> u8 {
         self.0.transmissions
@@ -283,43 +283,43 @@ impl Path {
         self.number
     }
 
-    /// Smoothed round-trip time; none before the first sample.
+    /// Smoothed round-trip time in seconds; None before the first sample.
     #[getter]
     fn srtt(&self) -> Option<f64> {
         self.view.snapshot.srtt.map(Duration::as_secs_f64)
     }
 
-    /// Variation of the round-trip time; none before the first sample.
+    /// Variation of the round-trip time in seconds; None before the first sample.
     #[getter]
     fn rttvar(&self) -> Option<f64> {
         self.view.snapshot.rttvar.map(Duration::as_secs_f64)
     }
 
-    /// The latest sample of the round-trip time; none before the first.
+    /// The latest sample of the round-trip time in seconds; None before the first.
     #[getter]
     fn latest_rtt(&self) -> Option<f64> {
         self.view.snapshot.latest_rtt.map(Duration::as_secs_f64)
     }
 
-    /// Retransmission timeout, back-off included.
+    /// Retransmission timeout in seconds, back-off included.
     #[getter]
     fn rto(&self) -> f64 {
         self.view.snapshot.rto.as_secs_f64()
     }
 
-    /// When the retransmission timer is due; none while it is stopped.
+    /// Time in seconds at which the retransmission timer is due; None while it is stopped.
     #[getter]
     fn timer_due(&self) -> Option<f64> {
         self.view.snapshot.t3_rtx.map(Instant::as_secs_f64)
     }
 
-    /// Congestion window.
+    /// Congestion window in bytes.
     #[getter]
     fn cwnd(&self) -> u64 {
         self.view.snapshot.cwnd
     }
 
-    /// Slow start threshold.
+    /// Slow start threshold in bytes.
     #[getter]
     fn ssthresh(&self) -> u64 {
         self.view.snapshot.ssthresh
@@ -349,7 +349,7 @@ impl Path {
         self.view.snapshot.in_fast_recovery
     }
 
-    /// Estimated share of packets lost.
+    /// Estimated share of packets lost, from 0 to 1.
     #[getter]
     fn loss(&self) -> f64 {
         self.view.snapshot.loss.as_f64()

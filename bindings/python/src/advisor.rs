@@ -112,7 +112,7 @@ impl fmt::Debug for Own {
     }
 }
 
-/// Calls a method, and adds what it answers about `path`.
+/// Calls a method, and applies its answer about `path`.
 fn ask<'py>(
     method: &Bound<'py, PyAny>,
     arguments: impl PyCallArgs<'py>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// How often a waiting thread asks the interpreter for signals.
+/// Interval at which a waiting thread asks the interpreter for signals.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Does `work` on a thread of its own, the interpreter free; ends early when a signal's handler raises, as that of

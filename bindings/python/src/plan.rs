@@ -1,4 +1,4 @@
-//! Plans, and what is there to make them of.
+//! Plans, and the names from which they can be made.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     asked: Asked,
 }
 
-/// What is asked of a plan beside its text.
+/// Settings of a plan that are not in its text.
 #[derive(Clone, PartialEq)]
 struct Asked {
     size: Size,
@@ -154,7 +154,7 @@ impl Plan {
         }
     }
 
-    /// Changes what is asked of the plan; what is not given stays.
+    /// A plan with other settings; arguments that are not given keep their values.
     #[pyo3(signature = (*, size=None, seeds=None, seed_offset=None, vary=None, distributions=None))]
     fn replace(
         &self,
@@ -179,43 +179,43 @@ impl Plan {
         }
     }
 
-    /// What it is, on a line.
+    /// Title of the plan, one line.
     #[getter]
     fn title(&self) -> &str {
         &self.plan.base.title
     }
 
-    /// What is asked.
+    /// Question that the plan answers.
     #[getter]
     fn about(&self) -> &str {
         self.plan.base.about.trim()
     }
 
-    /// The paper that it reproduces.
+    /// The reproduced paper; None if the plan is of no paper.
     #[getter]
     fn paper(&self) -> Option<&str> {
         self.plan.base.paper.as_deref()
     }
 
-    /// Which figure, table or section of it.
+    /// Figure, table or section of the paper that the plan reproduces.
     #[getter]
     fn reproduces(&self) -> Option<&str> {
         self.plan.base.reproduces.as_deref()
     }
 
-    /// The text it was read from.
+    /// TOML text from which the plan was read.
     #[getter]
     fn text(&self) -> &str {
         &self.plan.text
     }
 
-    /// "normal", "full" or "small".
+    /// Size of the plan: "normal", "full" or "small".
     #[getter]
     fn size(&self) -> &'static str {
         name_of(self.plan.size)
     }
 
-    /// Independent runs of each cell.
+    /// Number of independent runs of each cell.
     #[getter]
     fn seeds(&self) -> u64 {
         self.plan.seeds
@@ -227,13 +227,13 @@ impl Plan {
         self.plan.seed_offset()
     }
 
-    /// Runs: cells times seeds.
+    /// Number of runs: cells times seeds.
     #[getter]
     fn jobs(&self) -> u64 {
         self.plan.jobs()
     }
 
-    /// What is varied: keys and values of each cell, as text.
+    /// Values of the varied keys in each cell, as text.
     #[getter]
     fn cells<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let cell = |texts: Vec<(String, String)>| {
@@ -244,13 +244,13 @@ impl Plan {
         self.plan.cells.iter().map(|(one, _)| cell(one.texts())).collect()
     }
 
-    /// What the paper leaves open, and why it is as it is here.
+    /// Details that the paper leaves open, each with the choice made here and its reason.
     #[getter]
     fn open(&self) -> std::collections::BTreeMap<String, String> {
         self.plan.base.open.clone()
     }
 
-    /// Tells plans, their sizes and numbers of runs apart.
+    /// Fingerprint that distinguishes plans, their sizes and numbers of runs.
     #[getter]
     fn fingerprint(&self) -> String {
         ::lab::engine::journal::fingerprint(&self.plan)
@@ -283,14 +283,14 @@ impl Plan {
     }
 }
 
-/// The TOML text of a plan that is given as JSON; what is null is left out.
+/// The TOML text of a plan given as JSON; values of null are left out.
 #[pyfunction]
 pub(crate) fn to_toml(json: &str) -> PyResult<String> {
     toml::to_string(&read_json(json)?)
         .map_err(|error| errors::PlanError::new_err(error.to_string()))
 }
 
-/// The TOML text, on a line, of a value that is given as JSON.
+/// The TOML text, on a line, of a value given as JSON.
 #[pyfunction]
 pub(crate) fn to_toml_value(json: &str) -> PyResult<String> {
     toml::Value::try_from(read_json(json)?)
@@ -319,7 +319,7 @@ fn drop_nulls(value: &mut serde_json::Value) {
     }
 }
 
-/// The plans of the papers: name, paper, what it reproduces, title, runs.
+/// The plans of the papers: name, paper, reproduced figure or table, title, runs.
 #[pyfunction]
 pub(crate) fn experiments() -> PyResult<Table> {
     let checked = |one: known::Experiment| {
@@ -336,8 +336,8 @@ pub(crate) fn experiments() -> PyResult<Table> {
     columns.table()
 }
 
-/// The application models: what the papers report of each, and what the fit has. `verified` is false for rows that
-/// stand in no paper as we have it; what is remembered of them has columns of its own, 0.5 where that is `<1`.
+/// The application models: the papers' numbers of each, and those of the fit. `verified` is false for rows that are in
+/// no paper available to us; their numbers are from memory and have columns of their own, 0.5 for `<1`.
 #[pyfunction]
 pub(crate) fn workloads() -> PyResult<Table> {
     let all: Vec<Application> = Application::all().collect();

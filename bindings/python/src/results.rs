@@ -25,10 +25,10 @@ use crate::errors;
 use crate::plan::Plan;
 use crate::table::{Columns, Table, of_lab};
 
-/// What this module was built from.
+/// Version of the sources from which this module was built.
 pub(crate) const BUILD: &str = env!("THINSTREAM_BUILD");
 
-/// What the results cannot know themselves.
+/// Facts about this machine and this run for the manifest.
 pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     Surroundings {
@@ -42,7 +42,7 @@ pub(crate) fn surroundings(began: Instant, command: &str) -> Surroundings {
     }
 }
 
-/// What is finished of a plan, and what follows from it.
+/// The finished runs of a plan, and numbers derived from them.
 #[pyclass(frozen, module = "thinstream._native")]
 pub(crate) struct Results {
     plan: Arc<Checked>,
@@ -78,7 +78,7 @@ fn labels_text(labels: &Labels) -> String {
 
 #[pymethods]
 impl Results {
-    /// The results of a folder that `out` or `thinstream lab run --out` wrote.
+    /// The results of a folder written by `out` or by `thinstream lab run --out`.
     #[staticmethod]
     fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
         let stored = py.detach(|| read(&folder)).map_err(errors::folder)?;
@@ -86,8 +86,8 @@ impl Results {
         Ok(Results { plan: Arc::new(plan), finished, manifest })
     }
 
-    /// Joins what shards of a plan finished in these folders, and writes the whole to `out`. What several have counts
-    /// once.
+    /// Joins the finished runs of a plan's shards in these folders, and writes all to `out`. A run in several folders
+    /// counts once.
     #[staticmethod]
     #[pyo3(signature = (plan, shards, out, *, anew=false))]
     fn merge(
@@ -106,8 +106,8 @@ impl Results {
         Ok(Results { plan, finished, manifest })
     }
 
-    /// Writes folder `folder` as `out` does: journal, tables as CSV and Parquet, pictures, manifest. Other results in
-    /// it are replaced with `anew` only.
+    /// Writes the results to `folder`, as `out` does: journal, tables as CSV and Parquet, pictures, manifest. Other
+    /// results in the folder are replaced only with `anew`.
     #[pyo3(signature = (folder, *, anew=false))]
     fn save(&self, folder: PathBuf, anew: bool) -> PyResult<()> {
         let (one, existing) = (&self.manifest, Existing::of(false, anew));
@@ -129,13 +129,13 @@ impl Results {
         open.write_tables(&self.plan, shard, around).map(drop).map_err(errors::folder)
     }
 
-    /// Runs that are finished.
+    /// Number of finished runs.
     #[getter]
     fn finished(&self) -> u64 {
         engine::count(&self.finished)
     }
 
-    /// Runs that are not: of other shards, or lost with them.
+    /// Number of missing runs, which belong to other shards or were lost with them.
     #[getter]
     fn missing(&self) -> u64 {
         self.plan.jobs().saturating_sub(self.finished())
@@ -147,7 +147,7 @@ impl Results {
         &self.plan.base.title
     }
 
-    /// Where the results come from: version, commit, plan, seeds, host, time.
+    /// Origin of the results: version, commit, plan, seeds, host, time.
     #[getter]
     fn manifest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = serde_json::to_string(&self.manifest).map_err(errors::run)?;
@@ -169,7 +169,7 @@ impl Results {
         of_lab(table::curves(&self.plan, &self.finished))
     }
 
-    /// The mean of each number over the seeds of its cell, with its 95 % interval where there are several.
+    /// The mean of each number over the seeds of its cell, with its 95 % interval if there are several seeds.
     fn means(&self) -> PyResult<Table> {
         let cells = 0..self.plan.cells.len();
         let all: Vec<_> = cells
@@ -191,7 +191,7 @@ impl Results {
     }
 
     /// Quantiles of latency over all seeds of a cell together, in milliseconds, with 95 % intervals that assume no
-    /// distribution; null where there are too few values. The plan must keep distributions.
+    /// distribution; null if there are too few values. The plan must keep distributions.
     fn quantiles(&self, quantiles: Vec<f64>) -> PyResult<Table> {
         checked(&quantiles)?;
         let mut all = Vec::new();
@@ -222,11 +222,11 @@ impl Results {
         columns.table()
     }
 
-    /// What the paper reports beside what is here, and a word on it: same, same direction, differs, not decided,
-    /// not reported, not measured; or, of a row that is no prediction, input, fitted, bound, measured, and in `agreement` how
-    /// its number stands. `kind` says what the row is, `claim` what the paper claims (a number, a direction, no effect).
-    /// `what`, `where`, `paper` and `here` are to be read; `value`, `above` and `below` are the paper's numbers, `found`,
-    /// `low` and `high` those of here.
+    /// The paper's numbers beside those of these results, each with a verdict: same, same direction, differs, not
+    /// decided, not reported, not measured; or, of a row that is no prediction, input, fitted, bound, measured, with
+    /// the state of its number in `agreement`. `kind` is the kind of the row, `claim` that of the paper's claim (a
+    /// number, a direction, no effect). `what`, `where`, `paper` and `here` are text for readers; `value`, `above` and
+    /// `below` are the paper's numbers, `found`, `low` and `high` those of these results.
     fn verdicts(&self) -> PyResult<Table> {
         let told = comparisons(&self.plan, &self.finished);
         let all = judge(&self.plan, &self.finished);
@@ -261,8 +261,8 @@ impl Results {
         columns.table()
     }
 
-    /// Two values of a key beside each other, on equal random streams: the numbers that both have, with the mean of
-    /// their differences seed by seed and its 95 % interval, and quantiles of latency. See `thinstream.lab.compare`.
+    /// Comparison of two values of a key on equal random streams: the numbers of both, with the mean of their
+    /// differences seed by seed and its 95 % interval, and quantiles of latency. See `thinstream.lab.compare`.
     fn compare(
         &self,
         key: &str,
@@ -303,8 +303,8 @@ impl Results {
         Ok(all)
     }
 
-    /// The report, one page of HTML that needs no network. With `path` it is written there, with each figure beside it
-    /// as SVG; a path that ends with .md gets Markdown.
+    /// The report, one page of HTML that needs no network. With `path` the page is written there, with each figure
+    /// beside it as SVG; a path that ends with .md gets Markdown.
     #[pyo3(signature = (path=None))]
     fn report(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<String> {
         let study = Study::new(self.stored());

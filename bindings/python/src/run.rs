@@ -23,7 +23,7 @@ use crate::interrupt::{PATIENCE, lock};
 use crate::plan::Plan;
 use crate::results::{BUILD, Results, surroundings};
 
-/// A plan with those who advise its flows, until they are stopped.
+/// A plan with the advisors of its flows, until they are stopped.
 struct Advised {
     plan: Arc<Checked>,
     stopped: Arc<AtomicBool>,
@@ -44,7 +44,7 @@ impl Advised {
     }
 }
 
-/// Runs what `done` does not name; each result goes to `finish`, on this thread, as it comes.
+/// Runs all jobs that `done` does not name; passes each result to `finish` on this thread.
 fn on_threads(
     py: Python<'_>,
     Advised { plan, stopped }: Advised,
@@ -171,7 +171,7 @@ pub(crate) fn run(
     store.conclude(Arc::clone(plan), shard, "thinstream.lab.run(...)")
 }
 
-/// Runs these jobs, cell and seed each, and gives a journal of them: lines with checksums, which a `Collector` takes.
+/// Runs these jobs, cell and seed each, and returns their journal: lines with checksums, for a `Collector`.
 #[pyfunction]
 #[pyo3(signature = (plan, wanted, *, jobs=None, advisors=None))]
 pub(crate) fn run_jobs<'py>(
@@ -202,7 +202,7 @@ fn has(plan: &Checked, job: &Job) -> bool {
     job.cell < plan.cells.len() && plan.seed_range().contains(&job.seed)
 }
 
-/// Brings together what others ran: journals in any order, as often as they come; a run counts once.
+/// Joins runs of several processes: journals in any order, repeated or not; each run counts once.
 #[pyclass(frozen, module = "thinstream._native")]
 pub(crate) struct Collector {
     plan: Arc<Checked>,
@@ -218,8 +218,8 @@ impl Collector {
         Ok(Collector { plan: Arc::clone(&plan.plan), store: Mutex::new(Some(store)) })
     }
 
-    /// Takes the runs of a journal; gives how many of them are new. A line that was damaged on the way, and what
-    /// comes behind it, is not believed.
+    /// Takes the runs of a journal; returns the number of new ones. A damaged line, and all lines after it, are
+    /// ignored.
     fn add(&self, journal: &[u8]) -> PyResult<usize> {
         let contents = journal::read(journal).map_err(errors::journal)?;
         contents.check(&self.plan, BUILD).map_err(errors::journal)?;
@@ -234,7 +234,7 @@ impl Collector {
         })
     }
 
-    /// Cell and seed of each run that is not there yet, in the order in which they are best run.
+    /// Cell and seed of each missing run, in the best order of running them.
     fn missing(&self) -> PyResult<Vec<(usize, u64)>> {
         self.with(|store| {
             let all = engine::jobs(&self.plan).into_iter();
@@ -243,13 +243,13 @@ impl Collector {
         })
     }
 
-    /// Runs that are there.
+    /// Number of finished runs.
     #[getter]
     fn finished(&self) -> PyResult<usize> {
         self.with(|store| Ok(store.finished.len()))
     }
 
-    /// The results of what is there; writes tables and manifest if there is a folder. The collector is then empty.
+    /// Results of the finished runs; writes tables and manifest if there is a folder. The collector is then empty.
     #[pyo3(signature = (command="thinstream.lab.run(...)"))]
     fn results(&self, command: &str) -> PyResult<Results> {
         let store = lock(&self.store).take().ok_or_else(emptied)?;

@@ -22,7 +22,7 @@ pub(crate) struct Table {
     batch: RecordBatch,
 }
 
-/// Columns while they are put together.
+/// Columns of a table in preparation.
 #[derive(Default)]
 pub(crate) struct Columns(Vec<(String, ArrayRef)>);
 
@@ -55,7 +55,7 @@ impl Columns {
         self.0.push((name.to_owned(), values));
     }
 
-    /// The table of them.
+    /// The table of these columns.
     pub(crate) fn table(self) -> PyResult<Table> {
         let fields: Vec<Field> = self
             .0
@@ -71,7 +71,7 @@ impl Columns {
     }
 }
 
-/// A table of the laboratory; its numbers are handed over as they are.
+/// A table of the laboratory, without a copy of its numbers.
 pub(crate) fn of_lab(table: ::lab::stored::Table) -> PyResult<Table> {
     let mut columns = Columns::default();
     for (name, column) in table.columns {
@@ -95,7 +95,7 @@ fn values<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyList>
     }
 }
 
-/// A package that is there if it was asked for with `extra`.
+/// A package that an installation with `extra` has.
 fn import<'py>(py: Python<'py>, name: &str, extra: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import(name).map_err(|error| match error.is_instance_of::<PyModuleNotFoundError>(py) {
         true => {

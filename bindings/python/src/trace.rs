@@ -30,8 +30,8 @@ fn read(path: &Path, receiver: Option<&Path>, options: Options) -> Result<Report
     Ok(compare(&mut open(path)?, &mut open(receiver)?, clocks, options, ()).0)
 }
 
-/// Analyses a capture, with that of the receivers' side if there is one: a row for each stream with every number that
-/// the JSON of `thinstream trace` has, a row for each stream and kind of latency, and that JSON. See `thinstream.trace`.
+/// Analyses a capture, with that of the receivers' side if given: a row for each stream with every number of the JSON
+/// of `thinstream trace`, a row for each stream and kind of latency, and that JSON. See `thinstream.trace`.
 #[pyfunction]
 #[pyo3(signature = (path, *, receiver=None, hosts=vec![], ports=vec![], udp_ports=vec![], start="0s", end=None, interface=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -79,7 +79,7 @@ pub(crate) fn analyse(
 /// Count, mean, quantiles of 50, 90, 99 and 99.9 %, and maximum, in milliseconds.
 type Latency = (u64, [f64; 6]);
 
-/// A row for each stream and each kind of latency that it has.
+/// A row for each stream and each kind of its latencies.
 fn latencies(report: &Report) -> PyResult<Table> {
     let rows: Vec<_> = report
         .streams
@@ -125,7 +125,7 @@ fn kinds(stream: &StreamReport) -> Vec<(&'static str, Latency)> {
     known.into_iter().chain(delays).collect()
 }
 
-/// A row for each stream, a column for each number of it: `retransmissions.by_order.first`. Lists are left out.
+/// A row for each stream, a column for each of its numbers: `retransmissions.by_order.first`. Lists are left out.
 fn streams(report: &Report) -> PyResult<Table> {
     let flat: Vec<Vec<(String, Value)>> = report
         .streams

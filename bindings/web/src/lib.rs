@@ -3,7 +3,7 @@
 use live::{Setting, Show, Traffic, choices::Choices};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
-/// What can be chosen, as JSON.
+/// All choices of a visitor, as JSON.
 #[wasm_bindgen]
 pub fn choices() -> String {
     Choices::to_json()
@@ -27,13 +27,13 @@ impl Capture {
     /// Reads a capture, pcap or pcapng.
     ///
     /// # Errors
-    /// When it is none, or carries no data of TCP or SCTP.
+    /// The file is no capture, or carries no data of TCP or SCTP.
     #[wasm_bindgen(constructor)]
     pub fn new(bytes: &[u8]) -> Result<Capture, JsError> {
         Ok(Capture(Traffic::read(bytes)?))
     }
 
-    /// What is reported of it, as JSON.
+    /// Report on the capture, as JSON.
     pub fn told(&self) -> String {
         self.0.to_json()
     }
@@ -48,7 +48,7 @@ impl Engine {
     /// The run of a setting, which is JSON.
     ///
     /// # Errors
-    /// What is wrong in the setting.
+    /// The fault in the setting.
     #[wasm_bindgen(constructor)]
     pub fn new(setting: &str) -> Result<Engine, JsError> {
         let setting: Setting = serde_json::from_str(setting)?;
@@ -58,13 +58,13 @@ impl Engine {
     /// The run of a setting that names a capture's traffic.
     ///
     /// # Errors
-    /// What is wrong in the setting.
+    /// The fault in the setting.
     pub fn of_capture(setting: &str, capture: &Capture) -> Result<Engine, JsError> {
         let setting: Setting = serde_json::from_str(setting)?;
         Ok(Engine(Show::new(setting, Some(capture.0.clone()))?))
     }
 
-    /// Runs until this time in milliseconds; what is new, as JSON.
+    /// Runs until this time in milliseconds; returns the new events as JSON.
     ///
     /// # Errors
     /// When a machine never comes to rest.
@@ -83,7 +83,7 @@ impl Engine {
     /// The plan of each side, as JSON.
     ///
     /// # Errors
-    /// What is wrong in the setting.
+    /// The fault in the setting.
     pub fn plans(&self) -> Result<String, JsError> {
         Ok(serde_json::to_string(&self.0.plans()?)?)
     }

@@ -33,7 +33,7 @@ use self::pages::Pages;
 pub use self::setting::{Setting, SettingError};
 pub use self::signalling::{ChangeError, Signalling};
 
-/// What to serve, and where.
+/// Address and setting of the served page.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowsersOptions {
     /// Where the page is served, over HTTP.
@@ -89,7 +89,7 @@ pub async fn browsers_until(
     Ok(())
 }
 
-/// What a page may hold here: it sends where its pointer is, and gets small messages.
+/// Limits of a visitor's page, which sends the position of its pointer and receives small messages.
 fn options_of_visitors() -> ListenerOptions {
     const MESSAGE: usize = 16 << 10;
     const WINDOW: usize = 64 << 10;

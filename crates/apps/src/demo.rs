@@ -39,7 +39,7 @@ pub struct Contender {
     pub policy: Arc<RecoveryPolicy>,
 }
 
-/// What to show.
+/// Policies, network, traffic and outputs of a demo.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// How much each policy sends.
@@ -79,10 +79,10 @@ pub enum Length {
     Messages(u64),
 }
 
-/// What a demo gives.
+/// Outcome of a demo.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What the policies achieved.
+    /// Results of the policies.
     pub report: Report,
     /// Files that could not be written to their end.
     pub unwritten: Vec<Unwritten>,
@@ -127,7 +127,7 @@ pub enum DemoError {
 }
 
 impl DemoOptions {
-    /// What each flow sends.
+    /// Traffic of each flow.
     pub fn workload(&self) -> WorkloadPlan {
         let limit = match self.length {
             Length::Duration(span) => Limit::Time(span),

@@ -44,7 +44,7 @@ pub struct KernelTcp {
 pub struct Finding {
     /// Subject, such as UDP.
     pub about: &'static str,
-    /// How far it is available.
+    /// Whether the feature is available.
     pub state: State,
     /// The evidence, as a sentence.
     pub found: String,

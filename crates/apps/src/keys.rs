@@ -34,12 +34,12 @@ pub enum KeyError {
     /// There is a file where a new key should be.
     #[error("there is a file \"{}\" already, and none is replaced by a key: name another file", .0.display())]
     Taken(PathBuf),
-    /// What it has is not what it should have.
+    /// The file's contents are not those of such a file.
     #[error("\"{}\": {wrong}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and with which line.
+        /// The fault, with its line.
         wrong: String,
     },
     /// No file was named, and there is no folder of the user's.
@@ -71,7 +71,7 @@ fn state_folder() -> Option<PathBuf> {
 /// Where the key of a server is unless a file is named: `key.pem` in `$STATE_DIRECTORY`, or in the user's folder of state.
 ///
 /// # Errors
-/// When there is no such folder.
+/// [`KeyError`] if the user has no such folder.
 pub fn usual_key() -> Result<PathBuf, KeyError> {
     let wanted = "STATE_DIRECTORY nor XDG_STATE_HOME nor HOME";
     let none = KeyError::NoHome { what: "the key", wanted, option: "--key" };
@@ -81,7 +81,7 @@ pub fn usual_key() -> Result<PathBuf, KeyError> {
 /// Where the peers are that are known by their first use, unless a file is named.
 ///
 /// # Errors
-/// When there is no such folder.
+/// [`KeyError`] if the user has no such folder.
 pub fn usual_known_peers() -> Result<PathBuf, KeyError> {
     let wanted = "STATE_DIRECTORY nor XDG_STATE_HOME nor HOME";
     let none = KeyError::NoHome {
@@ -215,7 +215,7 @@ pub fn read_client_authority(path: &Path) -> Result<Trust, KeyError> {
 /// How a client knows its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerKey {
-    /// By its fingerprint.
+    /// The server has this fingerprint.
     Known(Fingerprint),
     /// By a certificate of an authority for its name.
     Authority {
@@ -234,7 +234,7 @@ pub enum ServerKey {
 }
 
 impl ServerKey {
-    /// What a session accepts.
+    /// Peers that a session accepts.
     ///
     /// # Errors
     /// See [`KeyError`]; a list that is not there is empty.

@@ -16,7 +16,7 @@ pub struct Retransmissions {
     pub early: u64,
     /// Along with another retransmission, because there was room.
     pub bundled: u64,
-    /// As a probe.
+    /// Retransmissions as probes.
     pub probe: u64,
     /// First retransmissions of their unit.
     pub first: u64,

@@ -39,7 +39,7 @@ use reach::Reached;
 use run::Run;
 use source::Source;
 
-/// What a client sends, to whom, and how.
+/// Options of a client: messages, peer, transport.
 #[derive(Clone, Debug)]
 pub struct SendOptions {
     /// The server.
@@ -50,7 +50,7 @@ pub struct SendOptions {
     pub further: Vec<SocketAddr>,
     /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the system.
     pub local: Vec<SocketAddr>,
-    /// What carries packets.
+    /// Carrier of packets.
     pub carrier: Carrier,
     /// The key by which the server knows this client; none makes one that ends with it.
     pub identity: Option<Identity>,
@@ -58,7 +58,7 @@ pub struct SendOptions {
     pub server: Option<ServerKey>,
     /// The server's SCTP port.
     pub sctp_port: u16,
-    /// What is sent.
+    /// Messages to send.
     pub messages: Messages,
     /// Associations, each from a socket of its own and with messages of its own; at least 1.
     pub associations: u16,
@@ -70,8 +70,8 @@ pub struct SendOptions {
     pub policy_name: String,
     /// Recovery of this side.
     pub policy: Arc<RecoveryPolicy>,
-    /// What else is chosen for associations: switchover, heartbeats, extensions. Policy and streams are those
-    /// named above.
+    /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are those of the fields
+    /// above.
     pub association: AssociationOptions,
     /// How long a message is worth sending; older ones are given up and counted. None: for ever.
     pub lifetime: Option<Duration>,
@@ -96,12 +96,12 @@ pub struct SendOptions {
     pub verbose: bool,
 }
 
-/// What a client sends.
+/// Source of a client's messages.
 #[derive(Clone, Debug)]
 pub enum Messages {
     /// Measuring messages.
     Workload {
-        /// How many, how large, when.
+        /// Number, sizes and times of the messages.
         plan: WorkloadPlan,
         /// Chooses phase and intervals.
         seed: u64,
@@ -117,13 +117,13 @@ pub enum Messages {
     },
     /// Messages of the user's own.
     Given {
-        /// Where they are read.
+        /// Source of the messages.
         input: Input,
         /// Where one ends and the next begins.
         framing: Framing,
         /// When each is due; none: as soon as it is read.
         arrivals: Option<Arrivals>,
-        /// How many at most.
+        /// Most messages to send.
         limit: Limit,
         /// Chooses phase and intervals.
         seed: u64,

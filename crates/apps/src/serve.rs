@@ -26,12 +26,12 @@ use crate::files::{EventFile, FileError, PacketFile, SharedEventFile, lock, unwr
 use crate::notice::Notice;
 use client::{Client, Totals};
 
-/// What a server does.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where it listens, one address or the several of a multihomed server; port 0 takes a free one.
+    /// Addresses to listen at, one or the several of a multihomed server; port 0 selects a free port.
     pub listen: Vec<SocketAddr>,
-    /// What carries packets.
+    /// Carrier of packets.
     pub carrier: Carrier,
     /// The key by which clients know it; none makes one that ends with it.
     pub identity: Option<Identity>,
@@ -47,8 +47,8 @@ pub struct ServeOptions {
     pub policy_name: String,
     /// Recovery of its associations.
     pub policy: Arc<RecoveryPolicy>,
-    /// What else is chosen for associations: switchover, heartbeats, extensions. Policy and streams are those
-    /// named above.
+    /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are those of the fields
+    /// above.
     pub association: AssociationOptions,
     /// Silence of a client after which it counts as dead; none: as RFC 9260 counts.
     pub dead_after: Option<Duration>,
@@ -176,7 +176,7 @@ pub async fn serve_until(
     Ok(report)
 }
 
-/// What protects the traffic, in words.
+/// Protection of the traffic, in words.
 fn security(options: &ServeOptions, fingerprint: Option<Fingerprint>) -> String {
     let Some(fingerprint) = fingerprint else { return "traffic is not encrypted".to_owned() };
     let clients = match &options.clients {

@@ -1,4 +1,4 @@
-//! What measuring clients and servers say to each other.
+//! Messages between measuring clients and servers.
 //!
 //! A measuring message is a [`lab::Probe`] sent with the payload protocol identifier [`MEASURED`]; the
 //! due time in it counts from 1970, by the sender's clock. A server that echoes answers it with the time

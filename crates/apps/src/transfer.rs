@@ -173,8 +173,8 @@ impl Rows {
             format!("SRTT {srtt}, RTO {rto:.0} ms, cwnd {cwnd} B, loss estimate {loss:.1} %");
         if transfer.abandoned_unsent + transfer.abandoned_sent > 0 {
             let TransferReport { abandoned_unsent, abandoned_sent, .. } = transfer;
-            let given_up = abandoned_unsent + abandoned_sent;
-            self.row("given up", format!("{given_up}, {abandoned_unsent} of them never sent"));
+            let abandoned = abandoned_unsent + abandoned_sent;
+            self.row("abandoned", format!("{abandoned}, {abandoned_unsent} of them never sent"));
         }
         self.row("path", path);
         if transfer.paths.len() > 1 {

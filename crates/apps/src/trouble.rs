@@ -17,22 +17,20 @@ pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<Stri
         Event::Timeout { next_rto, thin, linear, .. } => {
             let thick = if *thin { "thin" } else { "thick" };
             let doubled = if *linear { ", not doubled" } else { "" };
-            {
-                let next = next_rto.rounded();
-                format!("retransmission timer expired; next after {next}{doubled} ({thick} stream)")
-            }
+            let next = next_rto.rounded();
+            format!("retransmission timer expired; next after {next}{doubled} ({thick} stream)")
         }
         Event::Lost { packets, cause, .. } => {
-            let plural = if *packets == 1 { "" } else { "s" };
-            format!("{packets} packet{plural} taken for lost ({})", cause.name())
+            format!("{} declared lost ({})", counted(*packets, "packet", "packets"), cause.name())
         }
+        Event::Spurious { units: 1 } => "1 retransmission was needless".to_owned(),
         Event::Spurious { units } => format!("{units} retransmissions were needless"),
         Event::Probed { new, .. } => {
             let what = if *new { "new data" } else { "the last packet again" };
             format!("a probe for a lost tail: {what}")
         }
         Event::Repaired { units, .. } => {
-            format!("{units} losses repaired by copies that rode along")
+            format!("{} repaired by copies in later packets", counted(*units, "loss", "losses"))
         }
         Event::Sent { .. }
         | Event::Acknowledged { .. }
@@ -40,6 +38,11 @@ pub(crate) fn describe(first_unit: u64, (at, event): &TimedEvent) -> Option<Stri
         | Event::Window { .. } => return None,
     };
     Some(format!("{at} s: {text}"))
+}
+
+fn counted(count: impl Into<u64>, one: &str, several: &str) -> String {
+    let count = count.into();
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 fn ordinal(order: u8) -> String {
@@ -80,6 +83,14 @@ mod tests {
         let path = PathId::FIRST;
         let timeout = Event::Timeout { path, next_rto, thin: true, linear: true, doublings: 0 };
         assert!(describe(0, &(at, timeout)).unwrap().contains("400ms, not doubled (thin stream)"));
+        for (packets, words) in
+            [(1, "1 packet declared lost (early)"), (2, "2 packets declared lost (early)")]
+        {
+            let lost = Event::Lost { path, packets, cause: Cause::Early };
+            assert_eq!(describe(0, &(at, lost)).unwrap(), format!("1.500000 s: {words}"));
+        }
+        let needless = describe(0, &(at, Event::Spurious { units: 1 })).unwrap();
+        assert!(needless.ends_with("1 retransmission was needless"), "{needless}");
         let due = Event::TimerSet { path, due: at };
         assert_eq!(describe(0, &(at, due)), None);
     }

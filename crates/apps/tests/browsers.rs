@@ -161,8 +161,8 @@ async fn offers_of_one_host_are_bounded() {
     assert!(status == 503 && reason.contains("too many offers of this host"), "{status} {reason}");
 }
 
-/// What a server answers to a client that sends this and then nothing, until it closes the connection. The clock stands still
-/// while anything happens, and goes on to the next deadline when all wait.
+/// The answer of a server to a client that sends `sent` and then nothing, until the server closes the connection. The
+/// clock stands still while any task runs, and advances to the next deadline when all wait.
 async fn answer_to_a_slow_client(sent: &str) -> String {
     let server = server().await;
     let mut stream = TcpStream::connect(server).await.unwrap();

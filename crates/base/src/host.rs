@@ -1,4 +1,4 @@
-//! What stands for a host where each is to get its share.
+//! Identity of a host for limits and fair shares.
 
 use core::net::{IpAddr, Ipv6Addr};
 

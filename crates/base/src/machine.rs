@@ -28,10 +28,10 @@ pub enum Ecn {
     Ce,
 }
 
-/// What the IP header of a datagram asks of the network, beside ECN.
+/// Requests of a datagram's IP header to the network, beside ECN.
 ///
-/// Heeded where the driver writes IP headers itself (a TUN device). The system's sockets keep to what they are set
-/// to, and the virtual network treats all datagrams alike.
+/// Used where the driver writes IP headers itself (a TUN device). The system's sockets keep their settings, and the
+/// virtual network treats all datagrams alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpService {
     /// Differentiated services codepoint (RFC 2474), 0 to 63.
@@ -82,13 +82,13 @@ pub struct Transmit {
     /// Whether it must arrive in one piece or not at all (the DF bit), as path MTU discovery wants it. If
     /// not, IP may fragment it.
     pub dont_fragment: bool,
-    /// What its IP header asks of the network.
+    /// Requests of the IP header to the network.
     pub service: IpService,
     /// Bytes appended to [`TransmitBuffer::head`]; those of its tail do not count.
     pub size: usize,
 }
 
-/// What an ICMP message says of a datagram that was sent.
+/// Report of an ICMP message about a datagram that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpError {
     /// The datagram is larger than a link's MTU on its way (*fragmentation needed*, *packet too big*).
@@ -102,8 +102,8 @@ pub enum IcmpError {
     Unreachable,
 }
 
-/// An ICMP message about a datagram that was sent. Anybody may have sent it: a machine believes it only as
-/// far as what it quotes proves that its sender saw the datagram.
+/// An ICMP message about a datagram that was sent. Any host may have sent it: a machine trusts it only as
+/// far as its quotation proves that its sender saw the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp<'a> {
     /// The address that it left from, if the driver knows: the source in the quoted IP header.

@@ -5,7 +5,7 @@ use rand_core::{Rng, SeedableRng};
 
 use crate::quantity::Probability;
 
-/// What a random stream is for: a name and an index (of a link, a flow, an endpoint).
+/// Purpose of a random stream: a name and an index (of a link, a flow, an endpoint).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purpose<'a>(pub &'a str, pub u64);
 

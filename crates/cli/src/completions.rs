@@ -31,8 +31,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// For example: thinstream man lab run, or thinstream man ~/.local/share/man/man1
 #[derive(clap::Args)]
 pub(crate) struct ManArguments {
-    /// A command, of which the page is shown; or where to write thinstream.1, thinstream-demo.1 and so on. Without it,
-    /// all is shown.
+    /// Command whose page is shown, or a directory for thinstream.1, thinstream-demo.1 and so on. Without it, all pages
+    /// are shown.
     #[arg(value_name = "COMMAND..|DIR")]
     what: Vec<PathBuf>,
 }

@@ -18,30 +18,30 @@ use crate::output;
 /// Exit codes: 0 no script failed, 1 a script failed, 2 wrong usage.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Scripts, and folders that are searched for them in depth.
+    /// Scripts, and folders that are searched recursively for scripts.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Allow no tolerance in time, whatever the scripts say, and overlook nothing.
+    /// Allow no tolerance in time, whatever the scripts say, and ignore no difference.
     #[arg(long)]
     exact: bool,
-    /// Fail a script behind whose last event packets come, within three minutes.
+    /// Fail a script if packets follow its last event within three minutes.
     #[arg(long)]
     no_tail: bool,
-    /// With how many choices of tags and TSNs each script is run; the second has TSNs that wrap.
+    /// Number of choices of tags and TSNs with which each script is run; the second has TSNs that wrap.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: u64,
-    /// Change the scripts that pass with --exact and --no-tail in one thing each, and run these mutants: each must fail,
-    /// or stand in the folder's equivalent-mutants.txt with its reason.
+    /// Change one thing at a time in the scripts that pass with --exact and --no-tail, and run these mutants: each must
+    /// fail, or be listed in the folder's equivalent-mutants.txt with its reason.
     #[arg(long, conflicts_with = "verbose")]
     mutate: bool,
     /// Run about one mutant of N only.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "mutate", value_parser = clap::value_parser!(u64).range(1..))]
     share: u64,
-    /// Define a name for #ifdef, or replace it by a value wherever it stands. FreeBSD, Linux or
-    /// STANDARD: run scripts for this system only.
+    /// Define a name for #ifdef, or replace it by a value everywhere. FreeBSD, Linux or STANDARD: run scripts for this
+    /// system only.
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
     defines: Vec<Define>,
-    /// Show for each script that passes how far off it was and what was overlooked.
+    /// Show the deviation in time of each script that passes, and the differences that were ignored.
     #[arg(long, short)]
     verbose: bool,
     /// Print the results as one JSON object.

@@ -40,16 +40,16 @@ pub(crate) struct Arguments {
     /// Run in virtual time: no sockets, minutes of traffic in a second, the same numbers every time.
     #[arg(long = "virtual")]
     is_virtual: bool,
-    /// How long messages are due; 20s, in virtual time 200s.
+    /// Period during which messages are sent; 20s, in virtual time 200s.
     #[arg(long, value_name = "DURATION", conflicts_with = "messages", help_heading = "Traffic")]
     duration: Option<Duration>,
-    /// How many messages each policy sends, instead of a duration; rounded up to the same number in each flow.
+    /// Number of messages of each policy, instead of a duration; rounded up to the same number in each flow.
     #[arg(long, value_name = "N", value_parser = within(1..=u64::MAX), help_heading = "Traffic")]
     messages: Option<u64>,
     /// Round-trip time of the network, at most 30s.
     #[arg(long, value_name = "DURATION", default_value = "100ms", help_heading = "Network")]
     rtt: Duration,
-    /// How many packets are lost, each way.
+    /// Share of packets that are lost, each way.
     #[arg(long, value_name = "PROBABILITY", default_value = "5%", help_heading = "Network")]
     loss: Probability,
     /// With --virtual: a network of the library ("lab networks" lists them) instead of --rtt and --loss.
@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     /// Associations of each policy.
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = within(1..=65_535u32), help_heading = "Traffic")]
     flows: u32,
-    /// Chooses which packets are lost, and when flows begin.
+    /// Seed of the choice of lost packets, and of the times at which flows begin.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
     #[arg(
@@ -75,13 +75,13 @@ pub(crate) struct Arguments {
         help = format!("{} [default: {}]", with_presets("Policies to compare", Only::Sctp), USUAL.join(","))
     )]
     policies: Vec<NamedPolicy>,
-    /// Where to write the report; thinstream-demo.html unless --json is given.
+    /// File of the report; thinstream-demo.html unless --json is given.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
-    /// Where to write the picture of the latencies, as in the project's README.
+    /// File for the picture of the latencies, as in the project's README.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     svg: Option<PathBuf>,
-    /// Where to write a moving picture of one loss under each policy, as in the project's README.
+    /// File for an animated picture of one loss under each policy, as in the project's README.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     animation: Option<PathBuf>,
     #[command(flatten)]
@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.print(&outcome, &files)
 }
 
-/// What is written beside the table, if anything.
+/// Files written beside the table, if any.
 struct Files {
     html: Option<OutFile>,
     svg: Option<OutFile>,
@@ -252,7 +252,7 @@ impl Arguments {
             failures.keep(draw(file, report.to_moving_svg(), nothing));
         }
         // In real time, each flow has ports of its own; in virtual time there is no UDP.
-        self.recording.tell_of_capture((!self.is_virtual).then_some("1-65535"), unwritten);
+        self.recording.print_how_to_read((!self.is_virtual).then_some("1-65535"), unwritten);
         let text =
             if self.recording.json { report.to_json() } else { table::text(&report.policies) };
         failures.keep(output::print(&text));

@@ -11,7 +11,7 @@ use crate::output;
 /// measured in virtual time, with the commands that set them beside it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Leave out the measurement, which takes some seconds of processor time.
+    /// Skip the measurement, which takes some seconds of processor time.
     #[arg(long)]
     quick: bool,
     /// Print everything as one JSON object (docs/json.md).

@@ -110,7 +110,7 @@ fn of_script(text: &str) -> Vec<String> {
     text.replace("\\\n", " ").lines().map(|line| line.trim_start_matches("$ ").to_owned()).collect()
 }
 
-/// What is wrong with a line's calls of the command; `in_prose` they may leave out what is obvious.
+/// Faults in a line's calls of the command; calls `in_prose` may omit obvious arguments.
 fn wrong(line: &str, in_prose: bool) -> Vec<String> {
     let calls = commands(line).into_iter().filter_map(|words| call(&words));
     let read = |words: Vec<String>| {

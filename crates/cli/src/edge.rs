@@ -27,70 +27,70 @@ use crate::policy::{NamedPolicy, OrOff, Overrides, PolicyParser, Tcp, tcp_preset
 /// Example: thinstream edge --address 10.78.0.2/24 --listen 22 --forward 127.0.0.1:22
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// An address of the edge, with the length of the prefix of the network that it shares with this machine; one
-    /// of IPv4, any number of IPv6.
+    /// Address of the edge, with the length of the prefix of the network that it shares with this machine; one IPv4
+    /// address, any number of IPv6 addresses.
     #[arg(long, value_name = "ADDR/LEN")]
     address: Vec<Network>,
-    /// A port at which clients reach a service, or an address of the edge with one; followed by --forward. Several
-    /// times for several services.
+    /// Port at which clients reach a service, or an address of the edge with a port; followed by --forward. Repeat for
+    /// several services.
     #[arg(long, value_name = "PORT|ADDR:PORT")]
     listen: Vec<Listen>,
-    /// Where the service of the --listen before it really is.
+    /// Real address of the service of the preceding --listen.
     #[arg(long, value_name = "ADDR:PORT")]
     forward: Vec<HostPort>,
     #[arg(long, value_name = "NAME", value_parser = PolicyParser(Only::Tcp), hide_possible_values = true, help = policy_help())]
     policy: Vec<NamedPolicy>,
-    /// Tell the services who the client is, in a line before its data (PROXY protocol, version 1).
+    /// Send the service a line with the client's address before the client's data (PROXY protocol, version 1).
     #[arg(long)]
     proxy_protocol: bool,
-    /// Connections to a service at a time; more are reset as soon as they come. Without it, 65536, or as many as the
-    /// system lets this process open files.
+    /// Most connections to a service at a time; further ones are reset. Default: 65536, or as many as the process may
+    /// have open files.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_connections: Option<usize>,
-    /// Connections of one client address to a service at a time (with IPv6, of one /64); more are reset as soon as
-    /// they come. Without it, 256.
+    /// Most connections of one client address to a service at a time (with IPv6, of one /64); further ones are reset.
+    /// Default: 256.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_per_client: Option<usize>,
-    /// Silence of a client after which its connection is reset, 30s; off leaves it to the limits of TCP, which take
-    /// minutes with data outstanding and hours without. A silent client is probed after a third of it.
+    /// Silence of a client after which its connection is reset, 30s. "off" leaves this to the limits of TCP, which take
+    /// minutes with outstanding data and hours without. A silent client is probed after a third of this time.
     #[arg(long, value_name = "DURATION|off", help_heading = "Limits")]
     dead_after: Option<OrOff<Duration>>,
-    /// Bytes of memory that this process may have, whatever for. Once connections hold what that leaves for data, clients
-    /// wait, except for those that hold little. Without it, 512 MiB.
+    /// Memory limit of this process in bytes. Once connections hold the part for data, clients wait, except for those
+    /// that hold little. Default: 512 MiB.
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     memory: Option<ByteCount>,
-    /// A TOML file with all of this; what is given here counts more.
+    /// TOML file with all of these options; options of the command line take precedence.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Name of the TUN device; without it, the system's choice.
+    /// Name of the TUN device; by default the system chooses one.
     #[arg(long, value_name = "NAME", help_heading = "Device")]
     device: Option<String>,
     /// Largest IP packet in bytes.
     #[arg(long, value_name = "N", help_heading = "Device")]
     mtu: Option<u16>,
-    /// Queues of the device, each with a stack of its own.
+    /// Number of queues of the device, each with a stack of its own.
     #[arg(long, value_name = "N", help_heading = "Device")]
     queues: Option<usize>,
-    /// Let no packet larger than the MTU pass the device (no GSO, no GRO).
+    /// Never exchange packets larger than the MTU with the device (no GSO, no GRO).
     #[arg(long, help_heading = "Device")]
     no_offload: bool,
-    /// Apply the rules by which clients on other machines reach the edge at this machine's addresses (nftables), and take
-    /// them back in the end. Without it, they are only printed.
+    /// Apply the rules by which clients on other machines reach the edge at this machine's addresses (nftables), and
+    /// remove them at the end. Without it, the rules are only printed.
     #[arg(long, help_heading = "Clients on other machines")]
     setup: bool,
-    /// The network interface from which they come; without it, any.
+    /// Network interface of these clients; any by default.
     #[arg(long, value_name = "INTERFACE", help_heading = "Clients on other machines")]
     outside: Option<String>,
     /// Serve metrics for Prometheus at this address, under /metrics.
     #[arg(long, value_name = "ADDR:PORT")]
     metrics: Option<SocketAddr>,
-    /// How long connections may go on once the edge is asked to end.
+    /// Time for existing connections to finish once the edge is asked to end.
     #[arg(long, value_name = "DURATION")]
     drain: Option<Duration>,
-    /// How often the state is shown.
+    /// Interval at which the state is shown.
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     interval: Duration,
-    /// Print the state of all connections as a line of JSON at each interval, and a report in the end.
+    /// Print the state of all connections as a line of JSON at each interval, and a report at the end.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -170,7 +170,7 @@ fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) {
     }
 }
 
-/// What a notice says in lines that stay.
+/// Permanent lines for a notice.
 fn lines(notice: &EdgeNotice, listening: &str) -> Vec<String> {
     let one = |text: &str| vec![text.to_owned()];
     match notice {
@@ -388,7 +388,7 @@ mod tests {
         options(&[&ADDRESS, typed].concat())
     }
 
-    /// With a file that says this.
+    /// Options of an edge with a file of these contents.
     fn of_file(text: &str, typed: &[&str]) -> Result<EdgeOptions, Failure> {
         let (process, thread) = (std::process::id(), std::thread::current().id());
         let path = std::env::temp_dir().join(format!("thinstream-edge-{process}-{thread:?}.toml"));

@@ -28,27 +28,27 @@ use crate::output;
 /// links of its own. Any other option then counts for all paths, or is given once for each.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where clients send to; port 0 takes a free one.
+    /// Address to which clients send; port 0 selects a free port.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9900")]
     listen: Vec<HostPort>,
-    /// The server; once for each --listen.
+    /// Address of the server; once for each --listen.
     #[arg(long, value_name = "ADDR", required = true)]
     forward: Vec<HostPort>,
     /// One-way delay.
     #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Link")]
     delay: Vec<PerDirection<Duration>>,
-    /// What varies the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential 10ms",
-    /// "pareto 10ms 3 1s" (scale, shape, limit) or "wifi near" (mid, far); packets keep their order.
+    /// Jitter of the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential 10ms", "pareto 10ms
+    /// 3 1s" (scale, shape, limit) or "wifi near" (mid, far); packets keep their order.
     #[arg(long, value_name = "JITTER", default_value = "0s", help_heading = "Link")]
     jitter: Vec<PerDirection<Jitter>>,
-    /// Which packets are lost: 5%, "bursts 5% 3" (packets in a row on average), "gilbert 1% 25% 0% 100%",
-    /// "outages 3s 150ms" (good and bad times on average) or "packets 3 17".
+    /// Loss: 5%, "bursts 5% 3" (packets in a row on average), "gilbert 1% 25% 0% 100%", "outages 3s 150ms" (good and
+    /// bad times on average) or "packets 3 17" (these packets).
     #[arg(long, value_name = "LOSS", default_value = "0%", help_heading = "Link")]
     loss: Vec<PerDirection<LossModel>>,
     /// With --loss 5%: mean number of packets lost in a row; 1 loses each independently of the others.
     #[arg(long, value_name = "PACKETS", help_heading = "Link")]
     burst: Vec<PerDirection<Burst>>,
-    /// Rate of the bottleneck; without one, packets take no time to send.
+    /// Rate of the bottleneck; by default sending a packet takes no time.
     #[arg(long, value_name = "RATE", help_heading = "Link")]
     rate: Vec<PerDirection<Rate>>,
     /// Queue before the bottleneck: 50p (packets), 64KiB or 1.5bdp (of rate and round trip) drop what they have no
@@ -56,13 +56,13 @@ pub(crate) struct Arguments {
     /// client has a queue) drop earlier, or with "ecn" behind them mark. Without one, any number waits.
     #[arg(long, value_name = "QUEUE", help_heading = "Link")]
     queue: Vec<PerDirection<QueueText>>,
-    /// What the bottleneck's link layer adds to each packet: none, ethernet, ppp or ppp-synchronous.
+    /// Framing that the bottleneck's link layer adds to each packet: none, ethernet, ppp or ppp-synchronous.
     #[arg(long, value_name = "FRAMING", default_value = "none", help_heading = "Link")]
     framing: Vec<PerDirection<Framing>>,
-    /// Foreign traffic in a queue on the way: "70% 5ms 60ms" (load, mean length of a burst, longest wait).
+    /// Traffic of others in a queue on the path: "70% 5ms 60ms" (load, mean length of a burst, longest wait).
     #[arg(long, value_name = "CROSS", help_heading = "Link")]
     cross: Vec<PerDirection<CrossTraffic>>,
-    /// Packets held back so that later ones overtake them: "1% 20ms".
+    /// Share of packets that are held back, so that later ones overtake them, and the time: "1% 20ms".
     #[arg(long, value_name = "REORDER", help_heading = "Link")]
     reorder: Vec<PerDirection<Reorder>>,
     /// Changes over time, a line each: "10s delay=300ms rate=128kbit loss=30%", counted from the start; or
@@ -81,13 +81,13 @@ pub(crate) struct Arguments {
         conflicts_with_all = ["jitter", "loss", "burst", "rate", "queue", "framing", "cross", "reorder", "profile", "recording"]
     )]
     network: Vec<NetworkName>,
-    /// Chooses which packets are lost and how the delay varies.
+    /// Seed of losses and of variations of the delay.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = crate::number::whole)]
     seed: u64,
-    /// How long to run; without it, until Ctrl-C.
+    /// Duration; by default until Ctrl-C.
     #[arg(long, value_name = "DURATION")]
     duration: Option<Duration>,
-    /// Print what happened as one JSON object.
+    /// Print the report as one JSON object.
     #[arg(long)]
     json: bool,
 }

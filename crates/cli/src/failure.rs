@@ -94,15 +94,29 @@ fn no_command(error: &clap::Error) -> String {
     }
 }
 
-/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch.
+/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch. Where the parser knows no
+/// similar option, it suggests to pass the word as a value, which an option rarely is.
 fn unknown(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue};
+    let said = summary(&error.render().to_string());
+    let has_poor_tip = said.contains(" as a value, use ") && !said.contains(" exists");
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) if word == "on" || word == "off" => format!(
             "\"{word}\" is not an argument; the value of a switch follows an equals sign, such as --frto={word}"
         ),
-        _ => summary(&error.render().to_string()),
+        Some(ContextValue::String(word)) if has_poor_tip => {
+            let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+            let command = command_in(&usage);
+            format!("there is no option '{word}'; \"{command} --help\" lists the options")
+        }
+        _ => said,
     }
+}
+
+/// The command in a line of usage, such as `thinstream lab run` in `Usage: thinstream lab run [OPTIONS] <PLAN>`.
+fn command_in(usage: &str) -> String {
+    let words = usage.split_whitespace().skip_while(|word| *word == "Usage:");
+    words.take_while(|word| !word.starts_with(['[', '<', '-'])).collect::<Vec<_>>().join(" ")
 }
 
 /// The parser's message without its hints on several lines of usage.

@@ -12,7 +12,7 @@ use crate::output;
 #[derive(Debug)]
 pub(crate) struct OutFile {
     path: PathBuf,
-    /// What it will hold, for messages.
+    /// Contents of the file, for messages.
     what: &'static str,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn check_distinct(named: &[(&str, Option<&Path>)]) -> Result<(), Fail
     Ok(())
 }
 
-/// Whether two names are of one file. Devices take anything from anybody.
+/// Whether two names are of one file. Devices take data from several writers.
 fn is_same(one: &Path, other: &Path) -> bool {
     let is_device = |path: &Path| fs::metadata(path).is_ok_and(|found| is_special(&found));
     match (fs::canonicalize(one), fs::canonicalize(other)) {

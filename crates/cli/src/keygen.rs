@@ -14,10 +14,10 @@ use crate::output;
 /// name and the fingerprint, a line each.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to write the key; without it, where "thinstream serve" looks for its own.
+    /// File of the key; by default that of "thinstream serve".
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Make nothing: print the fingerprint of the key in this file.
+    /// Make no key: print the fingerprint of the key in this file.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     fingerprint: Option<PathBuf>,
 }

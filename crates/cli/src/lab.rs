@@ -66,30 +66,29 @@ struct Run {
     /// Folder for tables (CSV, Parquet), pictures, manifest and the journal of finished runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Threads; as many as the machine has processors.
+    /// Number of threads; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = within(1..=4096_u64))]
     jobs: Option<u64>,
-    /// Only this share of the runs, such as 1/4; "lab merge" joins them.
+    /// Run only this share of the runs, such as 1/4; "lab merge" joins them.
     #[arg(long, value_name = "I/N", requires = "out")]
     shard: Option<Shard>,
-    /// Keep what is finished in --out and do the rest.
+    /// Keep finished runs in --out and do the rest.
     #[arg(long, requires = "out")]
     resume: bool,
-    /// Remove the results that --out holds, and begin again. Without this or --resume they are kept, and the folder
-    /// is refused.
+    /// Remove the results in --out first. Without this or --resume, a folder with results is refused.
     #[arg(long, requires = "out", conflicts_with = "resume")]
     anew: bool,
-    /// Say how many seeds it takes to know the plan's quantiles to within this share of them, such as 5%.
+    /// Report the number of seeds needed to know the plan's quantiles to within this share of them, such as 5%.
     #[arg(long, value_name = "SHARE", conflicts_with = "json")]
     precision: Option<Probability>,
     #[command(flatten)]
     captures: capture::Captures,
     #[command(flatten)]
     plan_as: PlanArguments,
-    /// Write a page with figures, tables and the paper beside them; each figure stands beside it as SVG, too.
+    /// Write a page with figures, tables and the paper's numbers; each figure is also written beside it as SVG.
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     report: Option<PathBuf>,
-    /// Print every number of every cell, and every row of the paper; without it, what fits a screen.
+    /// Print every number of every cell, and every row of the paper, instead of an overview that fits a screen.
     #[arg(long, short)]
     verbose: bool,
     /// Print the results as one JSON object.
@@ -103,17 +102,17 @@ const MOST_OFFSET: u64 = 1_000_000_000_000;
 /// The size of a plan, and its seeds.
 #[derive(Clone, Default, clap::Args)]
 struct SizeArguments {
-    /// Seeds of each cell, instead of the plan's number.
+    /// Number of seeds of each cell, instead of the plan's.
     #[arg(long, value_name = "N", value_parser = within(1..=1_000_000_u64))]
     seeds: Option<u64>,
-    /// Begin after this seed instead of with seed 1: the same plan again with other chance. Results of different offsets
-    /// are replications, which are independent of each other.
+    /// Begin after this seed instead of with seed 1: the same plan with other random numbers. Results of different
+    /// offsets are independent replications.
     #[arg(long, value_name = "N", default_value = "0", value_parser = within(0..=MOST_OFFSET))]
     seed_offset: u64,
-    /// The paper's own durations and numbers of runs.
+    /// Use the paper's own durations and numbers of runs.
     #[arg(long, conflicts_with = "small")]
     full: bool,
-    /// The size that tests run.
+    /// Use the size that tests run.
     #[arg(long)]
     small: bool,
 }
@@ -128,23 +127,23 @@ struct PlanArguments {
     network: Option<NetworkName>,
 }
 
-/// Join what shards of a plan finished, and write the tables of all.
+/// Join the finished runs of a plan's shards, and write the tables of all.
 #[derive(clap::Args)]
 struct Merge {
     /// Plan of the shards: a file, or a name that "lab list" shows.
     plan: PathBuf,
-    /// The folders of the shards.
+    /// Folders of the shards.
     #[arg(required = true, value_name = "DIR")]
     shards: Vec<PathBuf>,
-    /// Folder for the whole.
+    /// Folder for the joined results.
     #[arg(long, value_name = "DIR", required = true)]
     out: PathBuf,
-    /// Remove the results that --out holds.
+    /// Remove the results in --out first.
     #[arg(long)]
     anew: bool,
     #[command(flatten)]
     plan_as: PlanArguments,
-    /// Print every number of every cell, and every row of the paper; without it, what fits a screen.
+    /// Print every number of every cell, and every row of the paper, instead of an overview that fits a screen.
     #[arg(long, short)]
     verbose: bool,
     /// Print the results as one JSON object.

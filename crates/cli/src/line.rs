@@ -12,7 +12,7 @@ pub(crate) struct Line<A: Args> {
 /// Parses the words that follow the name of a subcommand.
 ///
 /// # Errors
-/// What clap says about them.
+/// The error of clap.
 pub(crate) fn parse<A: Args>(typed: &[&str]) -> Result<A, clap::Error> {
     Line::try_parse_from([&["thinstream"], typed].concat()).map(|line| line.arguments)
 }

@@ -145,6 +145,8 @@ mod tests {
             (&["trace", "summary", "x", "--interval", "-1ms"], &["--interval", "\"-1ms\""]),
             (&["lab", "run", "x", "--precision", "-5%"], &["--precision", "\"-5%\""]),
             (&["demo", "--frto", "on"], &["\"on\"", "--frto=on"]),
+            (&["lab", "run", "x", "--html", "y"], &["'--html'", "\"thinstream lab run --help\""]),
+            (&["lab", "run", "x", "--seed", "1"], &["'--seed'", "'--seeds'"]),
         ] {
             let line = [&["thinstream"], typed].concat();
             let error = command().try_get_matches_from(line).unwrap_err();

@@ -16,10 +16,10 @@ pub(crate) struct Paths {
     /// evidence (two timeouts, or one and a heartbeat without answer: the default).
     #[arg(long, value_name = "POLICY")]
     switchover: Option<Switchover>,
-    /// Errors in a row after which a path is inactive (Path.Max.Retrans), 5.
+    /// Number of consecutive errors after which a path is inactive (Path.Max.Retrans), 5.
     #[arg(long, value_name = "N", value_parser = within(0..=10u8))]
     path_max_retrans: Option<u8>,
-    /// Leave a path whose round-trip time rises and rises.
+    /// Leave a path whose round-trip time keeps rising.
     #[arg(long)]
     rising_rtt: bool,
     /// Send on two paths at once while the stream is thin.
@@ -28,14 +28,14 @@ pub(crate) struct Paths {
     /// Time between heartbeats on an idle path, 30s; off sends none.
     #[arg(long, value_name = "DURATION|off")]
     heartbeat_interval: Option<OrOff<Duration>>,
-    /// Silence of the peer after which it counts as dead, 30s; off leaves it to the counters of RFC 9260, which
-    /// take minutes. An idle peer is asked about once per twelfth of it.
+    /// Silence of the peer after which it counts as dead, 30s; off leaves this to the counters of RFC 9260, which take
+    /// minutes. An idle peer is probed once per twelfth of this time.
     #[arg(long, value_name = "DURATION|off")]
     dead_after: Option<OrOff<Duration>>,
     /// Offer the interleaving of messages (I-DATA, RFC 8260).
     #[arg(long)]
     interleaving: bool,
-    /// Find out how large packets may be on each path (RFC 8899), and never have them fragmented.
+    /// Discover the largest packet of each path (RFC 8899), and never have packets fragmented.
     #[arg(long)]
     path_mtu_discovery: bool,
 }

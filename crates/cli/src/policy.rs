@@ -154,7 +154,7 @@ impl TypedValueParser for PolicyParser {
 /// The policy for TCP of a text such as `linux` or `linux;rto-min=100ms`.
 ///
 /// # Errors
-/// When there is none; says what would be right.
+/// A missing preset, with the names that would be right.
 #[cfg(any(target_os = "linux", test))]
 pub(crate) fn tcp_preset(text: &str) -> Result<NamedPolicy, String> {
     find(Only::Tcp, text)

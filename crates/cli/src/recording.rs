@@ -1,4 +1,4 @@
-//! What a command leaves behind beside its table, the same options everywhere.
+//! Options for records that a command writes beside its table, the same for all commands.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::file::check_distinct;
 use crate::output;
 
-/// What to print, and what to write down.
+/// Details to print, and files to write.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Recording {
@@ -18,7 +18,7 @@ pub(crate) struct Recording {
     /// Write the packets to a capture (pcapng).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Write what recovery did as JSON, one event a line.
+    /// Write the events of recovery as JSON, one a line.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Report every timeout, loss and retransmission as it happens.
@@ -37,7 +37,7 @@ impl Recording {
 
     /// Says how to read the capture, if one was written and is not among those that failed. `ports`: UDP ports of SCTP
     /// in it, none for raw IP.
-    pub(crate) fn tell_of_capture(&self, ports: Option<&str>, unwritten: &[Unwritten]) {
+    pub(crate) fn print_how_to_read(&self, ports: Option<&str>, unwritten: &[Unwritten]) {
         let has_failed = |path: &Path| unwritten.iter().any(|file| file.is_at(path));
         if let Some(path) = self.pcap.as_deref().filter(|path| !has_failed(path)) {
             output::note(&format!("capture: {}", tshark(&path.display().to_string(), ports)));

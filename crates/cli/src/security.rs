@@ -6,15 +6,15 @@ use thinstream::{Carrier, Identity};
 
 use crate::failure::Failure;
 
-/// What server and client share.
+/// Options that server and client share.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Security")]
 pub(crate) struct Security {
-    /// The file with this side's private key ("thinstream keygen" makes one), and perhaps with the certificate that an authority
-    /// signed for it (PEM).
+    /// File with this side's private key ("thinstream keygen" makes one), optionally with a certificate that an
+    /// authority signed for it (PEM).
     #[arg(long, value_name = "FILE", conflicts_with = "plain")]
     pub(crate) key: Option<PathBuf>,
-    /// Send in plain: for peers that have nothing else. Anybody on the way can read and change what is sent.
+    /// Send in plain, for peers without encryption. Anyone on the path can read and change the traffic.
     #[arg(long)]
     pub(crate) plain: bool,
     /// Directly over IP (protocol 132) instead of UDP, in plain; needs --plain, and root or CAP_NET_RAW.
@@ -23,7 +23,7 @@ pub(crate) struct Security {
 }
 
 impl Security {
-    /// What carries packets.
+    /// Carrier of packets that the options select.
     pub(crate) fn carrier(&self) -> Result<Carrier, Failure> {
         match (self.plain, self.raw_ip) {
             (false, false) => Ok(Carrier::Secure),

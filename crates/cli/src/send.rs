@@ -27,16 +27,16 @@ use crate::{live, output};
 /// application had it, by the clock of both; shown when both are on one machine. Traffic is encrypted (DTLS 1.3).
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The server.
+    /// Address of the server.
     #[arg(value_name = "ADDR")]
     to: HostPort,
     /// The server's SCTP port.
     #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
-    /// An address of this machine to send from; several times for the paths of a multihomed association.
+    /// Address of this machine to send from; repeat for the paths of a multihomed association.
     #[arg(long, value_name = "ADDR", help_heading = "Connection")]
     local: Vec<LocalAddress>,
-    /// A further address of the server, for the case that the first does not answer; several times.
+    /// Further address of the server, in case the first does not answer; may be repeated.
     #[arg(long, value_name = "ADDR", help_heading = "Connection")]
     also: Vec<HostPort>,
     /// Size of a message, "pareto 1000B 9200B 64MB" (least, mean, most), or the name of an application.
@@ -51,10 +51,10 @@ pub(crate) struct Arguments {
     /// message is read.
     #[arg(long, value_name = "DURATION", help_heading = "Messages")]
     interval: Option<ArrivalsText>,
-    /// How many messages.
+    /// Number of messages.
     #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = whole, help_heading = "Messages")]
     count: Option<u64>,
-    /// How long messages are due; 10s, or with --from until the input ends.
+    /// Period during which messages are sent; 10s, or with --from until the input ends.
     #[arg(long, value_name = "DURATION", help_heading = "Messages")]
     duration: Option<Duration>,
     /// Send the messages in this file, one a line; - is standard input.
@@ -63,11 +63,11 @@ pub(crate) struct Arguments {
     /// Messages in the file follow their length: 4 bytes, network byte order.
     #[arg(long, requires = "from", help_heading = "Messages")]
     length_prefixed: bool,
-    /// Streams over which messages are spread in turn.
+    /// Number of streams over which messages are spread in turn.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=u16::MAX), help_heading = "Messages")]
     streams: u16,
-    /// Associations, each from a port of its own and with these messages: a load for a server. They begin to send once all are
-    /// set up, and the report is about all of them.
+    /// Number of associations, each from a port of its own and with these messages: a load for a server. They begin to
+    /// send once all are set up, and the report is about all of them.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     associations: u16,
     /// Deliver messages of a stream in order: the default.
@@ -76,11 +76,10 @@ pub(crate) struct Arguments {
     /// Deliver each message as soon as it arrives.
     #[arg(long, help_heading = "Messages")]
     unordered: bool,
-    /// How long a message is worth sending: older ones are given up and counted.
+    /// Lifetime of a message: older ones are abandoned and counted.
     #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
     lifetime: Option<Duration>,
-    /// How long a message may wait before it is sent for the first time: what waits longer is given up and
-    /// counted.
+    /// Longest wait of a message before it is first sent: messages that wait longer are abandoned and counted.
     #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
     max_queueing_delay: Option<Duration>,
     #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = PolicyParser(Only::Sctp), hide_possible_values = true, help = with_presets("Recovery policy", Only::Sctp))]
@@ -88,34 +87,34 @@ pub(crate) struct Arguments {
     /// The server on another machine has a clock as good as this one's: believe one-way latency.
     #[arg(long)]
     same_clock: bool,
-    /// Bytes that the association may hold: messages that wait, that are not acknowledged, and answers. Beyond it, messages
-    /// wait where they come from.
+    /// Memory limit of the association in bytes: messages that wait or are not acknowledged, and answers. At the limit,
+    /// messages wait in their source.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_memory, help_heading = "Limits")]
     memory: ByteCount,
-    /// How long the server may take to answer at first.
+    /// Longest wait for the server's first answer.
     #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Connection")]
     connect_timeout: Duration,
-    /// Set up another association where one fails, for as long as --connect-timeout each time, and go on; the
-    /// report has the gap, and what was lost.
+    /// Set up another association when one fails, for as long as --connect-timeout each time, and continue; the report
+    /// has the gap, and the lost messages.
     #[arg(long, help_heading = "Connection")]
     reconnect: bool,
-    /// How long to wait for answers after the last message.
+    /// Longest wait for answers after the last message.
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     patience: Duration,
-    /// Chooses when messages come.
+    /// Seed of the times of messages.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
     #[command(flatten)]
     security: Security,
-    /// The fingerprint of the server's key, as the server prints it. Without it a server that is met for the first time is
-    /// believed, and its key kept for the next time, as ssh does.
+    /// Fingerprint of the server's key, as the server prints it. Without it, a server is trusted at the first
+    /// connection, and its key is kept for the next time, as ssh does.
     #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["plain", "known_peers", "ca"], help_heading = "Security")]
     peer: Option<Fingerprint>,
-    /// Believe a server whose certificate for the name or address in ADDR is signed by an authority whose certificate is in this
-    /// file (PEM).
+    /// Trust a server whose certificate for the name or address in ADDR is signed by an authority whose certificate is
+    /// in this file (PEM).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "known_peers"], help_heading = "Security")]
     ca: Option<PathBuf>,
-    /// The file with the keys of the servers that were met; without it, known_peers beside the key of "thinstream serve".
+    /// File with the keys of known servers; by default known_peers beside the key of "thinstream serve".
     #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
     known_peers: Option<PathBuf>,
     #[command(flatten)]
@@ -137,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         sent.map_err(|error| failure(&error))?
     };
     let port = (!arguments.security.raw_ip).then(|| options.to.port().to_string());
-    arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
+    arguments.recording.print_how_to_read(port.as_deref(), &report.unwritten);
     let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
         false => output::print(&report.to_string()),

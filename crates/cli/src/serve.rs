@@ -33,17 +33,17 @@ const SERVER_PORT: u16 = thinstream::DEFAULT_PORT;
 /// $XDG_STATE_HOME/thinstream (~/.local/state/thinstream).
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to listen, over UDP; port 0 takes a free one.
+    /// Address to listen at, over UDP; port 0 selects a free port.
     #[arg(value_name = "ADDR", default_value = "[::]:9899")]
     listen: HostPort,
-    /// An address of this machine to listen at; several times for the paths of a multihomed server. In the
-    /// place of ADDR; port 9899 unless it names another.
+    /// Address of this machine to listen at, instead of ADDR; repeat for the paths of a multihomed server. Port 9899
+    /// unless it names another.
     #[arg(long, value_name = "ADDR", conflicts_with = "listen")]
     local: Vec<LocalAddress>,
     /// SCTP port to listen at.
     #[arg(long, value_name = "PORT", default_value_t = thinstream::DEFAULT_PORT, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     sctp_port: u16,
-    /// Count messages and send nothing back.
+    /// Count messages and send no answers.
     #[arg(long)]
     sink: bool,
     /// Streams granted to each client.
@@ -54,32 +54,33 @@ pub(crate) struct Arguments {
     /// Clients on other machines have clocks as good as this one's: believe one-way latency.
     #[arg(long)]
     same_clock: bool,
-    /// Clients at a time. When there are as many, one that never sent a message, or else was idle the longest, makes
-    /// room for a new one; without such a one, new ones are refused. Without it, 65536, or one for each 16 KiB of
+    /// Most clients at a time. At the limit, a client that never sent a message, or else the one idle the longest,
+    /// makes room for a new one; if there is none, new clients are refused. Default: 65536, or one for each 16 KiB of
     /// --memory if that is less.
     #[arg(long, value_name = "N", value_parser = within(1..=MOST_ASSOCIATIONS), help_heading = "Limits")]
     associations: Option<usize>,
-    /// Clients of one address at a time (with IPv6, of one /64); more are refused. Behind a NAT many share one. Without
-    /// it, an eighth of --associations, at least 64.
+    /// Most clients of one address at a time (with IPv6, of one /64); further ones are refused. Clients behind a NAT
+    /// share one. Default: an eighth of --associations, at least 64.
     #[arg(long, value_name = "N", value_parser = within(1..=MOST_ASSOCIATIONS), help_heading = "Limits")]
     per_peer: Option<usize>,
-    /// Bytes that all associations together may hold. Beyond it, clients wait, except for those that hold little, and those
-    /// that hold much and get nowhere are ended.
+    /// Most bytes that all associations together may hold. At the limit clients wait, except for those that hold
+    /// little, and clients that hold much without progress are ended.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_memory, help_heading = "Limits")]
     memory: ByteCount,
-    /// Parts of the server, 1 to 256, each with a socket and a task of its own: N use N cores, and need 1 MiB of --memory each.
+    /// Number of shards, 1 to 256, each with a socket and a task of its own: N use N cores, and need 1 MiB of --memory
+    /// each.
     #[arg(long, value_name = "N", default_value = "1", value_parser = some_shards)]
     shards: NonZeroUsize,
-    /// How long to run; without it, until Ctrl-C.
+    /// Duration; by default until Ctrl-C.
     #[arg(long, value_name = "DURATION")]
     duration: Option<Duration>,
     #[command(flatten)]
     security: Security,
-    /// Serve those clients only whose keys are in this file: a name and a fingerprint a line. Others get no answer.
+    /// Serve only clients whose keys are in this file: a name and a fingerprint a line. Others get no answer.
     #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
     authorised: Option<PathBuf>,
-    /// Serve those clients only whose certificates are signed by an authority whose certificate is in this file (PEM). Others get
-    /// no answer.
+    /// Serve only clients whose certificates are signed by an authority whose certificate is in this file (PEM). Others
+    /// get no answer.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "authorised"], help_heading = "Security")]
     ca: Option<PathBuf>,
     #[command(flatten)]
@@ -112,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .first()
         .filter(|_| !arguments.security.raw_ip)
         .map(|one| one.port().to_string());
-    arguments.recording.tell_of_capture(port.as_deref(), &report.unwritten);
+    arguments.recording.print_how_to_read(port.as_deref(), &report.unwritten);
     let printed = match arguments.recording.json {
         true => output::print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
         false => output::print(&report.to_string()),

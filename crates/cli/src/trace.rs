@@ -64,31 +64,31 @@ struct Shown {
     /// Print everything as one JSON object (docs/json.md).
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Write lists of all packets, delays and intervals into this folder, as CSV (docs/traces.md).
+    /// Write lists of all packets, delays and intervals to this folder, as CSV (docs/traces.md).
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     csv: Option<PathBuf>,
-    /// Replace the lists that the folder of --csv has: without it such a folder is refused.
+    /// Replace the lists in the folder of --csv; without it such a folder is refused.
     #[arg(long, requires = "csv", help_heading = "Output")]
     anew: bool,
-    /// Length of the intervals of which the lists tell throughput and loss.
+    /// Length of the intervals in the lists of throughput and loss.
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = some_time, help_heading = "Output")]
     interval: Duration,
-    /// Show these percentiles of sizes, times and latencies, too, from 0 to 100.
+    /// Also show these percentiles of sizes, times and latencies, from 0 to 100.
     #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = percentile, help_heading = "Output")]
     percentiles: Vec<f64>,
     /// Show the packets with these numbers of each stream one by one: 1-20,57.
     #[arg(long, value_name = "N[-N],..", value_delimiter = ',', help_heading = "Output")]
     packets: Vec<Numbers<u64>>,
-    /// Show how far the streams lie apart: least, mean and greatest of each one's least, mean and greatest.
+    /// Show the spread over streams: least, mean and greatest of each one's least, mean and greatest.
     #[arg(long, short, help_heading = "Output")]
     aggregated: bool,
-    /// Show that and no stream by itself.
+    /// Show the spread over streams, and no single stream.
     #[arg(long, short = 'A', help_heading = "Output")]
     aggregated_only: bool,
     /// Show all columns of the tables, however wide the terminal is.
     #[arg(long, help_heading = "Output")]
     wide: bool,
-    /// Show what there is beside: flags, chunks, streams of associations, paths.
+    /// Show further details: flags, chunks, streams of associations, paths.
     #[arg(long, short, help_heading = "Output")]
     verbose: bool,
 }
@@ -99,13 +99,13 @@ struct Selection {
     /// The capture (pcap or pcapng, also packed with gzip), taken at the senders; - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// A capture of the same traffic, taken at the receivers.
+    /// Capture of the same traffic, taken at the receivers.
     #[arg(long, value_name = "FILE")]
     receiver: Option<PathBuf>,
-    /// Only connections with this address; several times for several.
+    /// Only connections with this address; may be repeated.
     #[arg(long, value_name = "ADDR", help_heading = "Which streams")]
     host: Vec<IpAddr>,
-    /// Only connections with this TCP or SCTP port; several times for several.
+    /// Only connections with this TCP or SCTP port; may be repeated.
     #[arg(long, value_name = "PORT", help_heading = "Which streams")]
     port: Vec<u16>,
     /// Only streams that come from this address; several times for several.
@@ -120,36 +120,36 @@ struct Selection {
     /// Only streams that go to this port, or one of a range.
     #[arg(long, value_name = "PORT[-PORT]", help_heading = "Which streams")]
     destination_port: Vec<Numbers<u16>>,
-    /// Only packets from so long after the capture's first.
+    /// Only packets from this time after the capture's first.
     #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Which streams")]
     start: Duration,
-    /// Only packets until so long after the capture's first.
+    /// Only packets until this time after the capture's first.
     #[arg(long, value_name = "DURATION", help_heading = "Which streams")]
     end: Option<Duration>,
-    /// Only this stream: a connection's number, with a or b for one direction; several times for several.
+    /// Only this stream: a connection's number, with a or b for one direction; may be repeated.
     #[arg(long, visible_alias = "flow", value_name = "ID", help_heading = "Which streams")]
     stream: Vec<StreamName>,
     /// Only thin streams.
     #[arg(long, help_heading = "Which streams")]
     thin: bool,
-    /// In which order; all but by id and start begin with the greatest.
+    /// Order of the streams; all orders but id and start begin with the greatest.
     #[arg(long, value_enum, default_value = "id", help_heading = "Which streams")]
     sort: Sort,
-    /// At most this number.
+    /// Show this many streams at most.
     #[arg(long, value_name = "N", value_parser = within(1..=usize::MAX), help_heading = "Which streams")]
     top: Option<usize>,
-    /// A UDP port that carries SCTP, beside 9899; several times for several.
+    /// UDP port that carries SCTP, beside 9899; may be repeated.
     #[arg(long, value_name = "PORT", help_heading = "How to read")]
     udp_port: Vec<u16>,
-    /// Packets of this interface only, by name or index; "all" takes those of all as if they were one. Without it,
-    /// what crosses two of them counts for each.
+    /// Packets of this interface only, by name or index; "all" treats all interfaces as one. Without it, a packet that
+    /// crosses two of them counts for each.
     #[arg(long, value_name = "NAME", help_heading = "How to read")]
     interface: Option<String>,
     /// The interface of the receiver's capture.
     #[arg(long, value_name = "NAME", help_heading = "How to read", requires = "receiver")]
     receiver_interface: Option<String>,
-    /// An address that a translator changed: as the sender's capture has it, and as the receiver's has it. Where it
-    /// changed the port of a connection, too, both with their ports; several times for several.
+    /// Address that a translator changed: as in the sender's capture, and as in the receiver's. If it changed the port
+    /// of a connection, too, both with their ports; may be repeated.
     #[arg(
         long,
         value_name = "ADDR[:PORT]=ADDR[:PORT]",
@@ -157,7 +157,7 @@ struct Selection {
         requires = "receiver"
     )]
     nat: Vec<Translation>,
-    /// Connections that may be open at a time; each takes about 10 kB, and up to 150 kB for a busy direction.
+    /// Most open connections at a time; each takes about 10 kB, and up to 150 kB for a busy direction.
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = within(1usize..=10_000_000), help_heading = "How to read")]
     connections: usize,
 }
@@ -190,7 +190,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Packets that are shown one by one, of all streams together: more than anybody reads.
+/// Packets that are shown one by one, of all streams together: more than a reader needs.
 const MOST_PACKETS: usize = 100_000;
 
 impl Shown {

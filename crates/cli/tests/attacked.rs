@@ -34,7 +34,7 @@ fn hello(random: u8) -> Vec<u8> {
     record(22, 1, (body.len() as u32, 0), &body)
 }
 
-/// What strangers send: rubbish, parts of messages of 16 MiB, records of all epochs, alerts, hellos, checks of ICE.
+/// Datagrams of strangers: rubbish, parts of messages of 16 MiB, records of all epochs, alerts, hellos, checks of ICE.
 fn strange(number: usize, check: &[u8]) -> Vec<u8> {
     let fill = (number % 251) as u8;
     match number % 8 {

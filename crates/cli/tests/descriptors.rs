@@ -4,7 +4,7 @@
 
 use std::process::{Command, Output};
 
-/// What the loader of a program says with that may not even open its libraries.
+/// Exit code of the loader if a program may not even open its libraries.
 const NOT_LOADED: i32 = 127;
 
 fn run(limit: u32, arguments: &str) -> Output {

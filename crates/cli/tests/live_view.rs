@@ -1,5 +1,5 @@
-//! What a terminal shows of a command that draws its state again and again, read from the terminal's other side: no number is
-//! cut, and nothing of an earlier state is left.
+//! Tests of the terminal's contents while a command redraws its state, read from the terminal's other side: no number
+//! is cut, and nothing of an earlier state is left.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

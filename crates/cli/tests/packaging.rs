@@ -1,5 +1,5 @@
-//! What `make release` packs: the Debian package, its units, the image, the list of crates. The program in it is that
-//! of the tests; `ci/release --check` compares two whole releases.
+//! Tests of the contents of `make release`: the Debian package, its units, the image, the list of crates. The program
+//! in it is that of the tests; `ci/release --check` compares two whole releases.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// What a program prints; it must succeed.
+/// Output of a program, which must succeed.
 fn done<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: &[S]) -> String {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
@@ -182,7 +182,7 @@ fn the_citation_is_of_this_version() {
     assert!(citation.contains(&date), "CITATION.cff lacks {date}");
 }
 
-/// What stands behind an instruction of the container file; it must be there once.
+/// Arguments of an instruction of the container file, which must occur once.
 fn instruction<'a>(file: &'a str, name: &str) -> &'a str {
     let mut found = file.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     let first = found.next().unwrap_or_else(|| panic!("no {name} in {file}"));

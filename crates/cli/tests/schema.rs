@@ -24,7 +24,7 @@ fn thinstream(line: &str) -> Command {
     command
 }
 
-/// What a command prints, whatever its exit code: the JSON is printed where a check failed, too.
+/// Output of a command, whatever its exit code: the JSON is printed if a check failed, too.
 fn printed(line: &str) -> Value {
     let output = thinstream(line).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -42,7 +42,7 @@ impl Schema {
         Schema(serde_json::from_str(&text).unwrap())
     }
 
-    /// What of a value is otherwise than it should be, with the way to it.
+    /// Deviations of a value from the schema, each with its path.
     fn wrong(&self, value: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         self.check(&self.0, value, "", &mut wrong);

@@ -155,7 +155,7 @@ impl Lane {
     }
 }
 
-/// What all tasks share under one lock.
+/// State that all tasks share under one lock.
 struct State {
     lanes: [Lane; 2],
     seats: BTreeMap<SocketAddr, Seat>,

@@ -77,7 +77,7 @@ impl<T: Carrier> Sockets<T> {
     }
 }
 
-/// What `bind` opens at each of `addresses`, at least one at each: see [`Sockets::bind`].
+/// Opens a socket by `bind` at each of `addresses`, at least one at each: see [`Sockets::bind`].
 fn bind_all<T: Carrier>(
     addresses: &[SocketAddr],
     bind: impl Fn(SocketAddr) -> Result<Vec<T>, BindError>,

@@ -1,4 +1,4 @@
-//! What a packet costs in processor time while many flows share a network: one run, one line of numbers.
+//! Processor time per packet while many flows share a network: one run, one line of numbers.
 //!
 //! `cargo run --release -p thinstream-lab --example dumbbell_speed -- [SCENARIO [FLOWS [VIRTUAL_SECONDS]]]`
 //!

@@ -1,8 +1,9 @@
-//! Policies from outside: code of a caller that hears the events of a sender's recovery and answers with advice.
+//! External policies: code of a caller that receives the events of a sender's recovery and answers with advice.
 //!
-//! A plan names such code (`advice = "mine"`), and the caller hands it in ([`Plan::with_advisors`](crate::plan::Plan::with_advisors)).
-//! Each flow of each run has an [`Advisor`] of its own. It hears what recovery did after each input, before packets leave, and not the
-//! effects of its own advice. An equal advisor gives equal results; what else its results depend on, no plan can say.
+//! A plan names such code (`advice = "mine"`), and the caller passes it to
+//! [`Plan::with_advisors`](crate::plan::Plan::with_advisors). Each flow of each run has its own [`Advisor`], which
+//! receives the events of recovery after each input, before packets leave, but not the effects of its own advice. Equal
+//! advisors give equal results; a plan cannot record other inputs of an advisor, such as files.
 
 use core::fmt::{self, Debug};
 use std::collections::BTreeMap;
@@ -11,27 +12,27 @@ use std::sync::Arc;
 use base::{Duration, Instant};
 use recovery::{Advice, AdviceError, Event, PathView};
 
-/// Why an advisor gave no answer.
+/// An advisor's reason for failing.
 pub type AdvisorError = Box<dyn core::error::Error + Send + Sync>;
 
 /// An advisor's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Recovery is to do this.
+    /// Gives recovery this advice.
     Do(Advice),
-    /// The advisor is to be [woken](Advisor::on_wake) after this time, 1 ms at least, instead of when it last asked for.
+    /// [Wakes](Advisor::on_wake) the advisor after this time, at least 1 ms; replaces an earlier request.
     Wake(Duration),
 }
 
-/// A policy of one flow in one run.
+/// An external policy of one flow in one run.
 pub trait Advisor: Debug {
-    /// Whether the advisor receives such events; a view is made only for these.
+    /// Whether the advisor receives events of this kind; views are made for these only.
     fn hears(&self, _event: &Event) -> bool {
         true
     }
 
-    /// Recovery did something. `view` is the state after the input that led to it, with the lowest [`UNITS`] units in flight on the
-    /// event's path, or on the first path.
+    /// Handles an event of recovery. `view` is the state after the input that caused it, with the lowest [`UNITS`]
+    /// units in flight on the event's path, or on the first path.
     ///
     /// # Errors
     /// A failure, which ends the run.
@@ -43,7 +44,7 @@ pub trait Advisor: Debug {
         answers: &mut Vec<Answer>,
     ) -> Result<(), AdvisorError>;
 
-    /// The time has come that the advisor asked for. `view` is of the first path.
+    /// Handles the expiry of the time that the advisor requested. `view` is of the first path.
     ///
     /// # Errors
     /// A failure, which ends the run.
@@ -56,7 +57,7 @@ pub trait Advisor: Debug {
         Ok(())
     }
 
-    /// Recovery refused an advice, of which nothing was done.
+    /// Handles a refused advice, which had no effect.
     ///
     /// # Errors
     /// A failure, which ends the run; by default the refusal is one.
@@ -70,7 +71,7 @@ pub trait Advisor: Debug {
     }
 }
 
-/// Units in flight that a view has at most.
+/// Most units in flight of a view.
 pub const UNITS: usize = 64;
 
 /// The flow that an advisor is made for.
@@ -86,7 +87,7 @@ pub struct AdvisedFlow {
 
 /// Makes advisors of one kind, on any thread.
 pub trait AdvisorFactory: Debug + Send + Sync {
-    /// Name of this state of the code, which a plan gives where results are kept.
+    /// Version of the advisor's code, recorded with kept results.
     fn version(&self) -> Option<String> {
         None
     }
@@ -98,7 +99,7 @@ pub trait AdvisorFactory: Debug + Send + Sync {
     fn make(&self, flow: &AdvisedFlow) -> Result<Box<dyn Advisor>, AdvisorError>;
 }
 
-/// Factories by the names that plans have for them.
+/// Factories by the names that plans use.
 #[derive(Clone, Debug, Default)]
 pub struct Advisors(BTreeMap<String, Arc<dyn AdvisorFactory>>);
 
@@ -125,7 +126,7 @@ pub struct AdvisorFailure {
     pub flow: AdvisedFlow,
     /// The instant of virtual time.
     pub at: Instant,
-    /// What the advisor said.
+    /// The advisor's reason.
     pub error: AdvisorError,
 }
 

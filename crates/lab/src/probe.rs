@@ -84,7 +84,7 @@ impl Probe {
     /// Reads a message and verifies every byte.
     ///
     /// # Errors
-    /// When it is not a measuring message, or was changed on the way.
+    /// The bytes are not a measuring message, or were changed on the way.
     pub fn decode(payload: &[u8]) -> Result<Probe, ProbeError> {
         let (probe, claimed) = Self::split_header(payload)?;
         let hash = probe.hash(payload.len());

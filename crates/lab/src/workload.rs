@@ -178,7 +178,7 @@ pub enum WorkloadError {
 pub struct DueMessage {
     /// Number of the message within its flow, from 0.
     pub index: u64,
-    /// When it was due; its latency counts from here.
+    /// Time at which the message was due; its latency counts from here.
     pub due: Instant,
     /// Bytes of its payload.
     pub size: usize,

@@ -1,4 +1,5 @@
-//! What thin streams of the `latency` presets leave to others on a bottleneck, and to each other where it is too narrow.
+//! Throughput that thin streams of the `latency` presets leave to others on a bottleneck, and to each other where it is
+//! too narrow.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 

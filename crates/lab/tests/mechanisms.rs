@@ -1,4 +1,4 @@
-//! What Petlund et al. (2009, section 6.1) say of each mechanism, over twenty seeds.
+//! Claims of Petlund et al. (2009, section 6.1) about each mechanism, over twenty seeds.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;

@@ -338,7 +338,7 @@ impl DataChannels {
         streams
     }
 
-    /// What a channel is like, if there is one.
+    /// Options of a channel, if it exists.
     pub fn channel(&self, id: StreamId) -> Option<&ChannelOptions> {
         self.channels.get(&id).map(|channel| &channel.options)
     }

@@ -33,11 +33,11 @@ use sctp::{Ppid, SendOptions, StreamId};
 pub struct Outgoing {
     /// SCTP stream that carries the message.
     pub stream: StreamId,
-    /// What it carries.
+    /// Payload protocol identifier of the message.
     pub ppid: Ppid,
     /// Payload, at least one byte.
     pub payload: Bytes,
-    /// How.
+    /// Order, reliability and priority of the message.
     pub options: SendOptions,
 }
 

@@ -61,7 +61,7 @@ impl MessageNumber {
     }
 }
 
-/// What a message waits for.
+/// Messages that a message waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After<'a> {
     /// Nothing: it is delivered as soon as it arrives.
@@ -72,7 +72,7 @@ pub enum After<'a> {
     Everything,
 }
 
-/// What the receiver may have to hold of one direction; the same on both sides.
+/// Limits on the messages of one direction that the receiver may have to hold; equal on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Messages, 4 to 32768.
@@ -95,20 +95,20 @@ impl Default for Limits {
 pub struct PartialOrderOptions {
     /// The stream, in both directions, which the layer has for itself.
     pub stream: StreamId,
-    /// Bounds of what waits.
+    /// Limits on waiting messages.
     pub limits: Limits,
-    /// What the layer's own messages say that they carry.
+    /// Payload protocol identifier of the layer's own messages.
     pub ppid: Ppid,
 }
 
-/// What the layer delivers.
+/// A delivery of the layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// A message whose turn has come.
     Message {
         /// Number of the message, as the sender knows it.
         number: MessageNumber,
-        /// What its sender says it carries.
+        /// Payload protocol identifier set by its sender.
         ppid: Ppid,
         /// Payload; may be empty.
         payload: Bytes,

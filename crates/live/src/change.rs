@@ -1,4 +1,4 @@
-//! What a visitor does to a run, as short texts that an address can hold.
+//! Actions of a visitor on a run, as short texts that an address can hold.
 
 use core::fmt;
 use core::str::FromStr;
@@ -45,7 +45,7 @@ pub enum What {
         side: Side,
         /// Number of the message, from 0.
         message: u64,
-        /// Which sending of it.
+        /// Number of the transmission of this message, from 0.
         copy: u32,
     },
     /// The n-th packet of the receiver of the flow shown; the first is 1.

@@ -1,4 +1,4 @@
-//! What a visitor of the live page can choose.
+//! Choices of a visitor of the live page.
 
 use recovery::policy::{PRESETS, TCP_PRESETS};
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub struct Application {
     pub name: &'static str,
     /// Name on the page.
     pub title: &'static str,
-    /// What it sends, in a sentence.
+    /// Traffic of the application, in a sentence.
     pub about: &'static str,
     /// `arrivals` in a plan.
     pub arrivals: &'static str,
@@ -28,7 +28,7 @@ pub struct Network {
     pub name: &'static str,
     /// Name on the page.
     pub title: &'static str,
-    /// What it is like, in a sentence.
+    /// Properties of the network, in a sentence.
     pub about: &'static str,
     /// Round trip in milliseconds.
     pub rtt_ms: u64,
@@ -47,7 +47,7 @@ pub struct Policy {
     pub transport: &'static str,
     /// Name of the preset.
     pub preset: &'static str,
-    /// What it is.
+    /// Mechanisms of the policy, in a sentence.
     pub about: &'static str,
 }
 
@@ -198,9 +198,9 @@ pub fn policies() -> impl Iterator<Item = Policy> {
 /// All that can be chosen.
 #[derive(Debug, Serialize)]
 pub struct Choices {
-    /// What may run, the first choice first.
+    /// Applications to choose from, the default first.
     pub applications: [Application; 9],
-    /// What it may run over, the first choice first.
+    /// Networks to choose from, the default first.
     pub networks: [Network; 7],
     /// Presets of both protocols: [`policies`].
     pub policies: Vec<Policy>,

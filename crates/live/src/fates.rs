@@ -11,7 +11,7 @@ use netsim::link::LossOracle;
 use crate::book::Carried;
 use crate::change::{Side, What};
 
-/// What the links of a side lose, told by the watcher that sees each packet before a link does.
+/// Losses on the links of a side, reported by the watcher that sees each packet before a link does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Struck(Arc<Mutex<Doom>>);
 
@@ -84,7 +84,7 @@ impl Fates {
     }
 }
 
-/// What a visitor drops of the flow shown, on one side.
+/// Packets of the flow shown that a visitor drops, on one side.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dropped {
     copies: BTreeSet<(u64, u32)>,

@@ -1,10 +1,10 @@
-//! What is new since the last frame, as JSON for the page. Times are in milliseconds since the first message may be due.
+//! Events since the last frame, as JSON for the page. Times are in milliseconds since the first message may be due.
 
 use serde::Serialize;
 
 use crate::why::Reason;
 
-/// What is new on both sides.
+/// Events since the last frame on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Frame {
     /// The present.
@@ -17,12 +17,12 @@ pub struct Frame {
     pub sides: [SideFrame; 2],
 }
 
-/// What is new on one side.
+/// Events since the last frame on one side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SideFrame {
     /// Packets of the flow shown that left.
     pub lines: Vec<Line>,
-    /// What became of them: number of the line, and the time of arrival; none if the packet was lost.
+    /// Fates of packets: number of the line, and the time of arrival; `None` if the packet was lost.
     pub fates: Vec<(u64, Option<f64>)>,
     /// Messages of all flows that were delivered.
     pub marks: Vec<Mark>,
@@ -37,9 +37,9 @@ pub struct Line {
     pub id: u64,
     /// 0 from the sender, 1 from the receiver.
     pub from: u8,
-    /// When it left.
+    /// Time of the transmission.
     pub sent_ms: f64,
-    /// When it arrives unless it is lost or delayed.
+    /// Time of arrival unless the packet is lost or delayed.
     pub expected_ms: f64,
     /// `data`, `again`, `along`, `ack` or `other`.
     pub role: &'static str,
@@ -60,7 +60,7 @@ pub struct Mark {
     pub flow: u32,
     /// Number of the message.
     pub message: u64,
-    /// When it was due.
+    /// Time at which the message was due.
     pub due_ms: f64,
     /// From then until the application had it.
     pub latency_ms: f64,
@@ -71,9 +71,9 @@ pub struct Mark {
 /// A step of recovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Told {
-    /// When.
+    /// Time of the step.
     pub at_ms: f64,
-    /// What happened, in a few words.
+    /// Short description of the event.
     pub text: String,
 }
 

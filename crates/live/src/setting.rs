@@ -1,4 +1,4 @@
-//! What runs: chosen by name, so that an address can hold it.
+//! Settings of a run, chosen by name, so that an address can hold them.
 
 use core::fmt::Write;
 
@@ -25,7 +25,7 @@ pub(crate) const FLOWS: &str = "live";
 /// Name of the recording among the files of a plan.
 const RECORDED: &str = "recorded.csv";
 
-/// What runs. The same setting gives the same run on any machine.
+/// Setting of a run. Equal settings give equal runs on any machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
@@ -41,12 +41,12 @@ pub struct Setting {
     pub flow: u32,
     /// Seed of messages and losses.
     pub seed: u32,
-    /// What was done to it, as texts of [`Change`].
+    /// Actions of the visitor, as texts of [`Change`].
     #[serde(default)]
     pub changes: Vec<String>,
 }
 
-/// What is wrong in a setting.
+/// Fault in a setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SettingError(pub(crate) String);

@@ -29,7 +29,7 @@ impl Show {
     /// names one.
     ///
     /// # Errors
-    /// What is wrong in the setting, and what would be right.
+    /// The fault in the setting, and a value that would be right.
     pub fn new(setting: Setting, traffic: Option<Traffic>) -> Result<Show, SettingError> {
         let known = setting.known(traffic.as_ref())?;
         let (left, due) = Running::new(&setting, &known, Side::Left)?;
@@ -74,7 +74,7 @@ impl Show {
     /// Takes a change into the setting and begins again, up to the present: packets that were sent can be dropped, too.
     ///
     /// # Errors
-    /// What is wrong with the change.
+    /// The fault in the change.
     pub fn change(&mut self, text: &str) -> Result<(), SettingError> {
         let change: Change = text.parse()?;
         let text = change.to_string();
@@ -111,7 +111,7 @@ impl Show {
     /// The plan of each side as the command takes it, for `thinstream lab run`: the network with its losses, without changes.
     ///
     /// # Errors
-    /// What is wrong in the setting.
+    /// The fault in the setting.
     pub fn plans(&self) -> Result<[String; 2], SettingError> {
         let known = self.setting.known(self.traffic.as_ref())?;
         Ok([0, 1].map(|side| known.plan_with_losses(side)))

@@ -99,7 +99,7 @@ impl Running {
         self.watch.borrow_mut().on_change(change);
     }
 
-    /// What is new since the last call.
+    /// Events since the last call.
     pub(crate) fn frame(&mut self, shown: usize) -> SideFrame {
         let frame = self.watch.borrow_mut().take();
         let mut marks = Vec::new();

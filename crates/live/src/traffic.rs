@@ -1,4 +1,4 @@
-//! What a packet capture carried, and the network that it shows.
+//! Traffic of a packet capture, and the network that it shows.
 
 use lab::plan::file_entry;
 use lab::replay::Conditions;
@@ -17,7 +17,7 @@ pub struct Traffic {
     told: Told,
 }
 
-/// What is shown of a capture.
+/// Report on a capture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Told {
     /// Streams that carried messages, those with most of them first.
@@ -50,7 +50,7 @@ impl Traffic {
     /// Reads a capture, pcap or pcapng.
     ///
     /// # Errors
-    /// When it is none, or carries no TCP or SCTP data.
+    /// The file is no capture, or carries no data of TCP or SCTP.
     pub fn read(bytes: &[u8]) -> Result<Traffic, TrafficError> {
         let wrong = |error: &dyn core::fmt::Display| TrafficError(error.to_string());
         let mut capture = Capture::open(bytes).map_err(|error| wrong(&error))?;
@@ -95,7 +95,7 @@ impl Traffic {
         self.recording.streams().len() as u32
     }
 
-    /// What is reported of it, as JSON.
+    /// Report on the capture, as JSON.
     pub fn to_json(&self) -> String {
         // Nothing in it can fail to serialize.
         serde_json::to_string(&self.told).unwrap_or_default()

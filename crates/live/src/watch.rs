@@ -53,7 +53,7 @@ struct Shown {
     told: Vec<Told>,
 }
 
-/// What a watcher is made of.
+/// Inputs of a watcher.
 pub(crate) struct Watched<'a> {
     pub(crate) side: Side,
     pub(crate) begin: Instant,

@@ -31,7 +31,7 @@ pub struct Decided {
     pub name: &'static str,
     /// Value of the field in the policy.
     pub value: String,
-    /// What the field means, a sentence.
+    /// Meaning of the field, a sentence.
     pub meaning: &'static str,
     /// The paper or RFC that it comes from.
     pub source: &'static str,
@@ -319,7 +319,7 @@ impl Reasons {
         self.decided(&format!("{head} {text}"), &fields)
     }
 
-    /// What the timeout came to.
+    /// The bound that determined the timeout, if any.
     fn bound(&self, expired: Expired) -> (&'static str, &'static str) {
         let rto = &self.policy.rto;
         let least = rto.min_while_thin.filter(|_| expired.is_thin);

@@ -1,4 +1,4 @@
-//! What a packet costs in the virtual network: `cargo bench -p thinstream-netsim`.
+//! Cost of a packet in the virtual network: `cargo bench -p thinstream-netsim`.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

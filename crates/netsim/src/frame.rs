@@ -143,7 +143,7 @@ fn append(udp: Option<UdpHeader>, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// What follows the IP header, and its length.
+/// Protocol after the IP header, and its length.
 fn protocol_and_size(header: FrameHeader, payload: &[u8]) -> Option<(IpNumber, u16)> {
     let (protocol, udp_size) = if is_raw_ip(header.source, header.destination) {
         (IpNumber(header.raw_protocol), 0)

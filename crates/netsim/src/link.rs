@@ -78,7 +78,7 @@ pub enum Admission<P> {
     Dropped {
         /// The packet, given back.
         packet: P,
-        /// Why.
+        /// Cause of the drop.
         cause: DropCause,
     },
 }
@@ -90,7 +90,7 @@ pub enum Outcome<P> {
     Dropped {
         /// The packet, given back.
         packet: P,
-        /// Why.
+        /// Cause of the drop.
         cause: DropCause,
     },
     /// The packet will arrive once more.

@@ -1,4 +1,4 @@
-//! What travels through the simulated network.
+//! Packets of the simulated network.
 
 use core::net::SocketAddr;
 use core::ops::Range;

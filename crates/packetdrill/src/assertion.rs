@@ -36,7 +36,7 @@ enum Node {
     Tuple(Vec<Node>),
     Not(Box<Node>),
     Negative(Box<Node>),
-    /// `and`, `or`.
+    /// Conjunction or disjunction of two conditions.
     Logic(Box<Node>, Logic, Box<Node>),
     /// `a < b <= c`: each operand is compared with its predecessor.
     Comparison(Box<Node>, Vec<(Relation, Node)>),

@@ -7,7 +7,7 @@ use core::fmt;
 pub struct ParseError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// Description of the fault.
     pub message: String,
 }
 

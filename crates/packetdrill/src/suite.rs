@@ -124,7 +124,7 @@ impl Suite {
     /// A path that cannot be read, or that has no script, does not affect the results of others.
     ///
     /// # Errors
-    /// If there is nothing to run.
+    /// [`SuiteError`] if there is no script to run.
     pub fn run(&self, paths: &[PathBuf]) -> Result<SuiteResults, SuiteError> {
         let (mut files, mut results) = (Vec::new(), SuiteResults::default());
         for path in paths {

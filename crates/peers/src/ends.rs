@@ -1,4 +1,4 @@
-//! What all transports of the crate share.
+//! Parts common to all transports of the crate.
 
 use std::net::SocketAddr;
 

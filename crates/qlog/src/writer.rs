@@ -1,7 +1,7 @@
 //! The form of qlog (the IETF's drafts of main schema 0.3 and of its QUIC events): records
 //! of JSON that begin with 0x1E and end with a line feed (RFC 7464).
 //!
-//! What qlog has a name for is called so; the rest has the names of [`EventLine`], in the same category.
+//! Events for which qlog has a name have that name; all others have the names of [`EventLine`], in the same category.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Advice: what a policy outside of this crate, such as a researcher's, may ask of recovery.
+//! Advice: requests to recovery by a policy outside of this crate, such as a researcher's.
 
 use core::fmt;
 
@@ -31,10 +31,11 @@ pub enum Advice {
     Timer {
         /// Path of the timer.
         path: PathId,
-        /// When it is due, from now on: 1 ms at least, the policy's longest timeout at most.
+        /// Time from now until the timer is due: at least 1 ms, at most the policy's longest timeout.
         after: Duration,
     },
-    /// Takes a unit in flight for lost: it is retransmitted, and the window falls, as if acknowledgements had shown the loss.
+    /// Declares a unit in flight lost: it is retransmitted, and the window falls, as if acknowledgements had shown the
+    /// loss.
     Lose {
         /// Number of the unit in the ledger.
         unit: u64,
@@ -53,7 +54,7 @@ pub enum Advice {
     },
 }
 
-/// Why an advice was refused. Nothing changed then.
+/// Reason why an advice was refused. Nothing is changed in that case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdviceError {
     /// The association or connection has ended, or sends by a transport without such recovery.
@@ -66,7 +67,7 @@ pub enum AdviceError {
     NoTimer(PathId),
     /// The timer would be too short or too long.
     Timer {
-        /// What was asked for.
+        /// The requested time until the timer is due.
         after: Duration,
         /// The policy's longest timeout.
         most: Duration,
@@ -79,7 +80,7 @@ pub enum AdviceError {
     SentAgain(u64),
     /// The window would be too small or too large.
     Window {
-        /// What was asked for.
+        /// The requested window.
         bytes: u64,
         /// Bytes of data in a full packet.
         least: u64,
@@ -102,7 +103,7 @@ impl fmt::Display for AdviceError {
             }
             AdviceError::NotInFlight(unit) => write!(
                 f,
-                "unit {unit} is not in flight: it never left, was acknowledged or given up, or waits to be sent again"
+                "unit {unit} is not in flight: it never left, was acknowledged or abandoned, or waits to be sent again"
             ),
             AdviceError::TooSoon(unit) => {
                 write!(f, "unit {unit} left less than {LEAST_WAIT} ago")

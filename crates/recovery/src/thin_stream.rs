@@ -58,7 +58,7 @@ pub fn is_slow(
 /// weight of 1/64, at most one half; and the number of packets since the last loss.
 #[derive(Clone, Debug)]
 pub struct LossEstimator {
-    /// In units of 2⁻³².
+    /// Estimated loss rate in units of 2⁻³².
     loss: u32,
     /// Packets with known fate since the last loss; [`LossEstimator::NONE`] and more: no loss yet.
     since_loss: u16,

@@ -21,7 +21,7 @@ pub struct Document {
     pub title: String,
     /// One or two sentences.
     pub about: String,
-    /// Where it comes from (version, commit, plan, seeds, duration), in the order to show.
+    /// Origin of the results (version, commit, plan, seeds, duration), in the order to show.
     pub provenance: Vec<Entry>,
     /// An experiment each.
     pub sections: Vec<Section>,
@@ -33,7 +33,7 @@ pub struct Document {
 pub struct Entry {
     /// Left of the value.
     pub name: String,
-    /// As text, with its unit.
+    /// Text of the value, with its unit.
     pub value: String,
 }
 
@@ -77,7 +77,7 @@ pub enum Figure {
         name: String,
         /// Headline.
         title: String,
-        /// What it shows, in a sentence.
+        /// Caption, a sentence.
         caption: String,
         /// The horizontal axis.
         x: Axis,
@@ -95,7 +95,7 @@ pub enum Figure {
         name: String,
         /// Headline.
         title: String,
-        /// What it shows, in a sentence.
+        /// Caption, a sentence.
         caption: String,
         /// The horizontal axis, with categories.
         x: Axis,
@@ -115,7 +115,7 @@ pub enum Figure {
         name: String,
         /// Headline.
         title: String,
-        /// What it shows, in a sentence.
+        /// Caption, a sentence.
         caption: String,
         /// Names of both sides.
         sides: [String; 2],
@@ -132,7 +132,7 @@ pub enum Figure {
         name: String,
         /// Headline.
         title: String,
-        /// What it shows, in a sentence.
+        /// Caption, a sentence.
         caption: String,
         /// Headings of the columns.
         columns: Vec<String>,
@@ -167,7 +167,7 @@ pub struct Axis {
     /// Names of the places 0, 1, 2, ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<String>>,
-    /// Where it begins; none lets the data decide.
+    /// Beginning of the axis; `None` lets the data decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
     /// Upper end.
@@ -345,7 +345,7 @@ impl Figure {
         }
     }
 
-    /// What the figure shows, in a sentence.
+    /// Caption of the figure, a sentence.
     pub fn caption(&self) -> &str {
         match self {
             Figure::Plot { caption, .. }

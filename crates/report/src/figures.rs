@@ -29,7 +29,7 @@ const FEWEST_RUNS: usize = 3;
 /// The figures of a plan's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// In the order of the plan.
+    /// Figures in the order of the plan.
     pub figures: Vec<Figure>,
     /// Requests of a `[[figure]]` that the results cannot meet.
     pub problems: Vec<String>,

@@ -82,7 +82,7 @@ pub struct Picture {
     pub measure: String,
     /// Labels that distinguish results of one measure.
     pub labels: Labels,
-    /// What the picture shows, in a sentence.
+    /// Caption of the picture, a sentence.
     pub caption: String,
     /// The file, PNG.
     #[serde(with = "hex")]

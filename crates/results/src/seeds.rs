@@ -1,4 +1,4 @@
-//! What may be said of a number from a number of runs.
+//! Statistics of a number over several runs.
 //!
 //! Means over seeds have Student's interval ([`mean_interval`]); quantiles of pooled distributions one that
 //! assumes no distribution ([`quantile_ranks`](crate::quantile_ranks)); two policies on equal random streams are compared by

@@ -38,7 +38,7 @@ pub struct Search<'a> {
     pub stopped: &'a AtomicBool,
 }
 
-/// What a search found.
+/// Outcome of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The best setting.
@@ -76,7 +76,7 @@ pub enum FitError {
     Stopped,
 }
 
-/// What became of a setting.
+/// Judgement of a setting.
 enum Judged {
     Found(Found),
     Refused(PlanError),
@@ -231,7 +231,7 @@ impl Choice {
         (0..count).map(ask).collect()
     }
 
-    /// What became of a point: its cost.
+    /// Takes the cost of a point.
     fn tell(&mut self, trial: Trial, cost: f64) {
         self.study.complete_trial(trial, cost);
     }

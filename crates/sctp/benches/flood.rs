@@ -1,5 +1,5 @@
-//! What a packet of a flood costs its victim: `cargo bench -p thinstream-sctp --bench flood`. Criterion prints the
-//! rate on one core beside the time. Parsing, checksums and the answer are in it; the sockets are not.
+//! Cost to the victim of a packet of a flood: `cargo bench -p thinstream-sctp --bench flood`. Criterion prints the rate
+//! on one core beside the time. The cost includes parsing, checksums and the answer, but not the sockets.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

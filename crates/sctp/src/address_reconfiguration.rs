@@ -15,7 +15,7 @@ use base::Instant;
 use self::answers::Answers;
 use self::error::AddressError;
 use self::requests::{Change, Requests};
-use crate::event::addresses::AddressChange;
+use crate::event::reconfiguration::AddressChange;
 use crate::paths::Paths;
 use crate::paths::addresses::is_meaningful;
 use crate::wire::{AsconfSerial, Tsn};

@@ -227,7 +227,7 @@ impl Association {
         self.tx.recovery_mut().poll_event()
     }
 
-    /// Applies one advice of a policy outside.
+    /// Applies one advice of an external policy.
     pub(crate) fn advise(&mut self, now: Instant, advice: Advice) -> Result<(), AdviceError> {
         if self.is_closed() {
             return Err(AdviceError::Gone);
@@ -332,7 +332,7 @@ impl Association {
     }
 
     /// Whether no packet is left to send.
-    pub(crate) fn has_spoken(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         self.control.is_empty()
     }
 

@@ -202,7 +202,7 @@ impl Endpoint {
     pub fn release(&mut self, id: AssociationId) {
         self.with(id, |association, _| association.abort(Bytes::new()));
         let Some(association) = self.table.get_mut(id) else { return };
-        if association.has_spoken() {
+        if association.is_drained() {
             self.forget(id);
         } else {
             // The ABORT is still to be sent.
@@ -210,9 +210,10 @@ impl Endpoint {
         }
     }
 
-    /// Counts associations and the hosts of their peers together with other endpoints, whose limits are the same, before there
-    /// is any: [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all of them together. Who
-    /// makes room for a newcomer is sought here alone.
+    /// Counts associations and the hosts of their peers together with other endpoints of equal limits, so that
+    /// [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all of them together. Must
+    /// be called before the first association begins. The association that makes room for a new one is chosen among
+    /// this endpoint's only.
     pub fn join(&mut self, census: Arc<dyn Census>) {
         self.population.join(Arc::clone(&census));
         self.table.join(census);

@@ -1,22 +1,19 @@
 //! Events of an association for the application.
 
-pub(crate) mod addresses;
-pub(crate) mod streams;
+pub(crate) mod reconfiguration;
 
 use core::fmt;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use base::Duration;
 use bytes::Bytes;
 
-use self::addresses::AddressChange;
-use self::streams::{ReconfigurationRequest, ResetDirection};
+use self::reconfiguration::ReconfigurationEvent;
 use crate::switchover::PathState;
 use crate::tx::partial_reliability::AbandonNews;
 use crate::tx::send_options::Abandoned;
-use crate::wire::chunk::ReconfigResult;
-use crate::wire::{CauseCode, StreamId, Tsn};
+use crate::wire::CauseCode;
 
 /// An event of an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,59 +37,8 @@ pub enum Event {
     Closed,
     /// The association failed.
     Failed(Failure),
-    /// Streams were reset to SSN 0 (RFC 6525, section 6.1.1).
-    StreamsReset {
-        /// Streams of this side, or of the peer.
-        direction: ResetDirection,
-        /// The streams; empty means all.
-        streams: Box<[StreamId]>,
-    },
-    /// Streams were added (RFC 6525, section 6.1.3).
-    StreamsAdded {
-        /// Number of new streams on which this side sends.
-        outgoing: u16,
-        /// Number of new streams on which the peer sends.
-        incoming: u16,
-    },
-    /// All streams were reset to SSN 0, with new TSNs (RFC 6525, section 6.1.2).
-    AssociationReset {
-        /// The next TSN of this side.
-        local_tsn: Tsn,
-        /// The next TSN of the peer.
-        peer_tsn: Tsn,
-    },
-    /// The peer did not perform a request: it denied it, was unable to, or had no need to. With
-    /// [`ReconfigResult::REQUEST_IN_PROGRESS`] it had a request of its own: try again.
-    ReconfigurationRefused {
-        /// The request to the peer.
-        request: ReconfigurationRequest,
-        /// The answer of the peer.
-        result: ReconfigResult,
-    },
-    /// The peer confirmed a change of this side's addresses (RFC 5061). An added address is used from now on; data
-    /// in flight to a deleted one may still arrive.
-    OwnAddressChanged {
-        /// Whether the address was added, deleted or made primary.
-        change: AddressChange,
-        /// Address of this side.
-        address: IpAddr,
-    },
-    /// The peer changed its addresses (RFC 5061).
-    PeerAddressChanged {
-        /// Whether the address was added, deleted or made primary.
-        change: AddressChange,
-        /// Address of the peer.
-        address: IpAddr,
-    },
-    /// The peer refused a change of this side's addresses.
-    AddressRefused {
-        /// The requested change.
-        change: AddressChange,
-        /// Address of this side.
-        address: IpAddr,
-        /// Code of the first cause (RFC 5061, section 4.3).
-        cause: u16,
-    },
+    /// Streams or addresses changed, or the peer refused a change that this side requested.
+    Reconfiguration(ReconfigurationEvent),
     /// The peer reported an error that does not end the association (SCTP_REMOTE_ERROR of RFC 6458, section 6.1.3).
     PeerError {
         /// Code of its first cause (RFC 9260, section 3.3.10).
@@ -109,6 +55,12 @@ pub enum Event {
         /// New state or role of the path.
         change: PathChange,
     },
+}
+
+impl From<ReconfigurationEvent> for Event {
+    fn from(event: ReconfigurationEvent) -> Event {
+        Event::Reconfiguration(event)
+    }
 }
 
 impl From<AbandonNews> for Event {

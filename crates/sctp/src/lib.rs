@@ -22,11 +22,11 @@
 //! use base::{DatagramMeta, Ecn, Instant, Machine, Purpose, RandomStream};
 //! use sctp::{AssociationOptions, Endpoint, EndpointOptions, Event, Ppid, SendOptions, StreamId};
 //!
-//! /// Carries what one endpoint has to send to the other; whether there was anything.
+//! /// Carries the packets of one endpoint to the other; returns whether there were any.
 //! fn carry(now: Instant, from: (&mut Endpoint, SocketAddr), to: (&mut Endpoint, SocketAddr)) -> bool {
 //!     let (mut buffer, mut any) = (Vec::new(), false);
 //!     while from.0.poll_transmit(now, &mut buffer).is_some() {
-//!         let meta = DatagramMeta { local: to.1, remote: from.1, ecn: Ecn::NotEct , origin: None};
+//!         let meta = DatagramMeta { local: to.1, remote: from.1, ecn: Ecn::NotEct, origin: None };
 //!         to.0.handle_datagram(now, meta, std::mem::take(&mut buffer).into());
 //!         any = true;
 //!     }
@@ -35,7 +35,7 @@
 //!
 //! let endpoint = |listen, seed| {
 //!     let options = EndpointOptions { listen, ..EndpointOptions::default() };
-//!     // From the system's randomness, unless a run is to be repeated.
+//!     // Seed it from the system's randomness, unless a run is to be repeated.
 //!     Endpoint::new(options, RandomStream::new(seed, Purpose("example", 0)))
 //! };
 //! let (mut client, mut server) = (endpoint(false, 1), endpoint(true, 2));
@@ -89,8 +89,9 @@ pub use ::endpoint::memory::{MemoryLimits, MemoryState};
 pub use address_reconfiguration::error::AddressError;
 pub use association::{Association, AssociationStats, Buffered, Counters, LeftBehind, PathStats};
 pub use authentication::{AuthenticationOptions, KeyError};
-pub use event::addresses::AddressChange;
-pub use event::streams::{ReconfigurationRequest, ResetDirection};
+pub use event::reconfiguration::{
+    AddressChange, ReconfigurationEvent, ReconfigurationRequest, ResetDirection,
+};
 pub use event::{Event, Failure, PathChange};
 pub use extensions::Extensions;
 pub use options::{

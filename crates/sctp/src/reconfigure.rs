@@ -19,8 +19,7 @@ use self::error::ReconfigureError;
 use self::held::Held;
 use self::requests::Requests;
 use self::streams::Streams;
-use crate::event::Event;
-use crate::event::streams::{ReconfigurationRequest, ResetDirection};
+use crate::event::reconfiguration::{ReconfigurationEvent, ReconfigurationRequest, ResetDirection};
 use crate::options::ReconfigurationPolicy;
 use crate::rx::data::Fault;
 use crate::rx::receiver::Receiver;
@@ -94,13 +93,13 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn announce(&mut self, event: Event) {
+    fn announce(&mut self, event: ReconfigurationEvent) {
         self.actions.push(Action::Announce(event));
     }
 
     /// A request of this side did not have the desired effect.
     fn announce_refusal(&mut self, request: ReconfigurationRequest, result: ReconfigResult) {
-        self.announce(Event::ReconfigurationRefused { request, result });
+        self.announce(ReconfigurationEvent::Refused { request, result });
     }
 }
 
@@ -112,7 +111,7 @@ pub(crate) enum Action {
     /// Send these answers to the peer's requests.
     Answer(AnswerList),
     /// Notify the application.
-    Announce(Event),
+    Announce(ReconfigurationEvent),
     /// The peer answered at this instant, on the path of control chunks.
     Alive(Instant),
     /// Count a chunk, or a part of it, as dropped.

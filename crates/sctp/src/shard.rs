@@ -24,10 +24,10 @@ impl Default for Shard {
     }
 }
 
-/// The shard to which a packet belongs, as far as the packet says.
+/// Shard that a packet is for, as its unverified header and first chunk show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// The packet has a tag that this shard drew, if any did.
+    /// The packet has a verification tag that only this shard can have drawn.
     Tagged {
         /// Number of the shard.
         shard: u32,
@@ -36,8 +36,8 @@ pub enum Destination {
         /// The sender's SCTP port.
         port: u16,
     },
-    /// INIT, or a packet with the tag of its sender (RFC 9260, section 8.5.1): the shard that has an association with this
-    /// SCTP port of its sender, or any.
+    /// The packet has no tag of its receiver: INIT, or a packet with the tag of its sender (RFC 9260, section 8.5.1).
+    /// Any shard may have the association with this SCTP port of the sender.
     Untagged {
         /// The sender's SCTP port.
         port: u16,
@@ -47,12 +47,12 @@ pub enum Destination {
 }
 
 impl Shard {
-    /// Shard `index`, from 0, of `of`; none if there is no such one.
+    /// Shard `index` (from 0) of `of`; `None` unless `index` is less than `of`.
     pub fn new(index: u32, of: NonZeroU32) -> Option<Shard> {
         (index < of.get()).then_some(Shard { index, of })
     }
 
-    /// Where a packet belongs, which is not verified: neither its checksum nor whether anybody has its tag.
+    /// Shard that a packet is for. Neither the checksum nor the existence of an association with its tag is verified.
     pub fn destination(self, packet: &[u8]) -> Destination {
         let Some(CommonHeader { source_port: port, verification_tag: tag, .. }) =
             CommonHeader::of(packet)

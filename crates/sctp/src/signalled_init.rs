@@ -7,14 +7,14 @@ use bytes::Bytes;
 use crate::wire::chunk::Init;
 use crate::wire::{Chunk, CommonHeader, Packet, Parameters};
 
-/// Bytes of the longest chunk that is read.
+/// Longest chunk that is accepted, in bytes.
 const LONGEST: usize = 2048;
 
-/// A peer's INIT that came by signalling, judged as one that comes in a packet is.
+/// A peer's INIT that signalling carried, checked like one in a packet.
 #[derive(Clone, Debug)]
 pub struct SignalledInit(Packet);
 
-/// Why bytes are no INIT with which an association can begin.
+/// The error of bytes that are not an INIT with which an association can begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAnInit;
 
@@ -27,15 +27,16 @@ impl fmt::Display for NotAnInit {
 impl core::error::Error for NotAnInit {}
 
 impl SignalledInit {
-    /// Reads a chunk, header included, padding or none behind it.
+    /// Parses a chunk with its header, with or without padding.
     ///
     /// # Errors
-    /// [`NotAnInit`], for all that an endpoint answers with ABORT or not at all if it comes in a packet.
+    /// [`NotAnInit`], for every INIT that an endpoint would answer with ABORT, or not at all, if it arrived in a
+    /// packet.
     pub fn parse(chunk: &[u8]) -> Result<SignalledInit, NotAnInit> {
         if chunk.len() > LONGEST {
             return Err(NotAnInit);
         }
-        // Parsers of chunks read packets; this one's header says nothing.
+        // The parser of chunks needs a packet: this common header only satisfies its checks.
         let header = [0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
         let bytes: Bytes = [&header[..CommonHeader::LENGTH], chunk].concat().into();
         let packet = SignalledInit(Packet::parse_captured(bytes).map_err(|_| NotAnInit)?);
@@ -49,7 +50,7 @@ impl SignalledInit {
         if sound { Ok(packet) } else { Err(NotAnInit) }
     }
 
-    /// The chunk: always some once it was judged.
+    /// The INIT; [`SignalledInit::parse`] has checked that it is there.
     pub(crate) fn init(&self) -> Option<Init<Parameters<'_>>> {
         match self.0.chunks().next() {
             Some(Ok(Chunk::Init(init))) => Some(init),
@@ -84,7 +85,7 @@ mod tests {
         for length in 0..EXAMPLE.len() {
             assert_eq!(SignalledInit::parse(&EXAMPLE[..length]).err(), Some(NotAnInit), "{length}");
         }
-        // Another chunk; no tag, no window, no streams; a second chunk.
+        // Another chunk type; a tag, a window and numbers of streams of 0; a second chunk.
         for (range, value) in [(0..1, 2), (4..8, 0), (8..12, 0), (12..14, 0), (14..16, 0)] {
             let mut bytes = EXAMPLE;
             bytes[range].fill(value);

@@ -44,7 +44,7 @@ fn main() {
     println!("{:<26} {:>12} {hello:>12.1}", "hello of a stranger", "");
 }
 
-/// What the server spends on a ClientHello that has no cookie yet.
+/// Microseconds that the server spends on a ClientHello without a cookie.
 fn microseconds_a_stranger() -> f64 {
     const HELLOS: u32 = 5_000;
     let context = |seed| Context::new(Settings::default(), &identity(seed)).expect("good settings");

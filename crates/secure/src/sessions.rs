@@ -1,4 +1,4 @@
-//! The sessions of a host, between the network and a machine that does not know of encryption.
+//! The sessions of a host, between the network and a machine that does not encrypt.
 
 mod limits;
 mod migration;
@@ -57,10 +57,9 @@ pub enum Secrets {
 /// plain. The machine is lent with each call. It learns the [`Origin`] of each packet, which is a digest of the key that its
 /// sender proved to hold, and a packet that it marks with an origin goes through a session with that host or not at all.
 ///
-/// As a client a session begins with [`Sessions::connect`], or with a packet for a host, known from such a session, to an
-/// address where there is none yet: the same key has to be proved there. Packets for which there is no open session are
-/// dropped. As a server a session is kept once the client has returned a cookie, so that nothing is remembered of an address at
-/// which nothing receives.
+/// As a client a session begins with [`Sessions::connect`], or with a packet for a known host to an address without a
+/// session: the same key has to be proved there. Packets for which there is no open session are dropped. A server keeps
+/// a session once the client has returned a cookie, so that an address that receives nothing costs no memory.
 pub struct Sessions {
     context: Context,
     /// The context of the latest attempt of this side, which often has the same times as the next.
@@ -97,7 +96,7 @@ struct Known {
     dialled: Option<Duration>,
 }
 
-/// Counts an open session among those of its peer, and returns the peer's name.
+/// Counts an open session among those of its peer, and returns the peer's origin.
 fn count(known: &mut BTreeMap<Origin, Known>, session: &mut Session, peer: &Peer) -> Origin {
     let origin = peer.fingerprint.origin();
     session.counted = Some(origin);
@@ -423,7 +422,7 @@ impl Sessions {
         let (role, route, peer, begun) = (session.role, session.route, peer.clone(), session.begun);
         let origin = count(&mut self.known, session, &peer);
         self.leave_half_open((begun, id), route.remote);
-        // The peer has begun again, or this side has.
+        // The peer or this side has begun again.
         for other in self.table.at(route) {
             let replaced = self.table.get(other).is_some_and(|session| {
                 other != id && session.role == role && session.is_with(Some(origin))
@@ -474,7 +473,7 @@ impl Sessions {
         if self.known.len() > DIALLED + self.table.len() {
             self.known.retain(|_, known| known.sessions > 0);
         }
-        // An attempt to renew that came to nothing: the next packet may begin another.
+        // A failed renewal: the next packet may begin another.
         for other in self.table.at(session.route) {
             if let Some(other) = self.table.get_mut(other) {
                 other.renewing = false;

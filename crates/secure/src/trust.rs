@@ -46,7 +46,7 @@ pub enum Refusal {
     Certificate {
         /// Fingerprint that the peer presented.
         presented: Fingerprint,
-        /// What is wrong with the certificate.
+        /// Fault in the certificate.
         reason: String,
     },
     /// The name cannot be written to a line of known peers: it is empty, has blanks, or begins with

@@ -1,5 +1,5 @@
-//! What partial order gains, after Caro et al. (2001): the same messages in one ordered stream, in a
-//! stream for each object, and in the partial order that they need and no more
+//! Gain of partial order, after Caro et al. (2001): the same messages in one ordered stream, in a stream for each
+//! object, and in exactly the partial order that they need
 //! ([`layers::PartialOrder`](layers::partial_order::PartialOrder)).
 //!
 //! [`scene`] is a case that streams cannot express: objects that send updates and sometimes refer to each other.

@@ -1,4 +1,4 @@
-//! What partial order gains, and what it does not.
+//! Gain of partial order, and its limits.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::sync::Arc;

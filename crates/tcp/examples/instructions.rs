@@ -31,7 +31,7 @@ const DELAY: Duration = Duration::from_millis(5);
 struct Wire {
     now: Instant,
     ends: [Endpoint; 2],
-    /// What is on its way: when it arrives, to which end, and what.
+    /// Segments in flight: arrival, receiving end, segment.
     flying: VecDeque<(Instant, usize, DatagramMeta, Bytes)>,
     buffer: Vec<u8>,
     datagrams: [u64; 2],
@@ -103,7 +103,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What the application writes at once.
+    /// Data that the application writes at once.
     fn message(self) -> Bytes {
         Bytes::from(vec![7; if self == Kind::Bulk { 64 << 10 } else { 100 }])
     }

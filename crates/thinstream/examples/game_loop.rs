@@ -36,7 +36,7 @@ impl Net {
         Ok(Net { endpoint, peers: Vec::new(), runtime })
     }
 
-    /// What others connect to.
+    /// Address to which others connect.
     pub fn peer_address(&self) -> Result<PeerAddress> {
         let key = self.endpoint.fingerprint().ok_or("it is plain")?;
         Ok((self.endpoint.local_addr(), key).into())

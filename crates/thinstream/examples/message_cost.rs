@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What a message costs, both ends together, one at a time and in bursts: cells of the table.
+/// Cost of a message, both ends together, one at a time and in bursts: cells of the table.
 pub fn measure(carrier: Carrier) -> Result<[String; 2]> {
     // The thread parks when no task is ready: each return from there is a wake-up.
     let wakes = Arc::new(AtomicU64::new(0));

@@ -28,7 +28,7 @@ use crate::tap::SharedTap;
 /// Stands for the address of an endpoint without any.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-/// What all handles of an endpoint and of its associations share; the end of it ends the tasks.
+/// State that all handles of an endpoint and of its associations share; the tasks end when the last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Driver {
     /// At least one.
@@ -192,7 +192,7 @@ impl Driver {
     }
 }
 
-/// What an endpoint makes of the options of each of its associations.
+/// Limits that an endpoint applies to the options of its associations.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     secure: bool,

@@ -30,7 +30,7 @@ pub struct Endpoint {
     listener: Arc<Listener>,
 }
 
-/// What all handles of an endpoint share; the end of it ends the accepting.
+/// State that all handles of an endpoint share; accepting ends when the last handle is dropped.
 #[derive(Debug)]
 struct Listener {
     driver: Arc<Driver>,

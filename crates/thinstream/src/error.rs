@@ -71,7 +71,7 @@ pub enum ConnectError {
         remote: SocketAddr,
         /// Code of the first cause (RFC 9260, section 3.3.10), 0 if it gave none.
         code: u16,
-        /// What a user-initiated abort says.
+        /// Reason of a user-initiated abort.
         reason: Bytes,
     },
     /// ICMP reports that no socket listens at the peer's address: over UDP of every INIT for two seconds, so that a
@@ -112,7 +112,7 @@ pub enum ConnectError {
     Handshake {
         /// The peer.
         remote: SocketAddr,
-        /// How.
+        /// The violation, in words.
         reason: String,
     },
     /// The peer proved its key, and answered nothing after that: because it refuses this side's key, of which it says nothing, or
@@ -144,7 +144,7 @@ pub enum ConnectError {
     NoAnswer {
         /// The peer.
         remote: SocketAddr,
-        /// What the system said on sending, if it refused to.
+        /// The system's error on sending, if there was one.
         hint: Option<String>,
     },
     /// This endpoint has an association to that address and SCTP port already.
@@ -166,7 +166,7 @@ pub enum ConnectError {
     Lookup {
         /// The name and its port.
         host: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// A call that does not wait was given a name, which would have to be looked up.

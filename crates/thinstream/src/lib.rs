@@ -182,7 +182,7 @@ pub use error::{
     TrySendError,
 };
 pub use node::RefusedClient;
-pub use notices::{AbandonNotice, PathEvent, ReconfigurationEvent};
+pub use notices::{AbandonNotice, PathEvent};
 pub use options::{
     Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, SEND_BUFFER, SendOptions, new_identity,
 };
@@ -212,9 +212,9 @@ pub use sctp::{
     AuthenticationOptions, Counters, EndpointStats, Extensions, Failure, LeftBehind, MemoryLimits,
     MemoryState, Message, PathChange, PathCounters, PathHeartbeats, PathHint, PathOptions,
     PathState, PathStats, Payload, PeerAddresses, PotentiallyFailed, Ppid, QueueingDelay,
-    ReconfigResult, ReconfigurationPolicy, ReconfigurationRequest, ReconfigureError, Redundancy,
-    RedundantWhen, Reliability, ResetDirection, RisingRtt, Scheduler, Ssn, StreamId,
-    SwitchoverPolicy, Tsn,
+    ReconfigResult, ReconfigurationEvent, ReconfigurationPolicy, ReconfigurationRequest,
+    ReconfigureError, Redundancy, RedundantWhen, Reliability, ResetDirection, RisingRtt, Scheduler,
+    Ssn, StreamId, SwitchoverPolicy, Tsn,
 };
 pub use secure::{
     Authority, AuthorityError, Fingerprint, Identity, IdentityError, ParseFingerprintError, Peer,

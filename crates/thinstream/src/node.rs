@@ -1,5 +1,5 @@
-//! What the driver and all handles of an endpoint share under one lock: the SCTP machine, and for each
-//! association what its handles wait for.
+//! State that the driver and all handles of an endpoint share under one lock: the SCTP machine, and for each
+//! association the events that its handles wait for.
 
 mod driven;
 mod entry;
@@ -236,7 +236,7 @@ impl Node {
         self.entry(ticket).is_some_and(|entry| entry.notices.is_some())
     }
 
-    /// What waits to be read.
+    /// Unread notices of an association.
     pub(crate) fn notices(&mut self, ticket: &Ticket) -> Option<&mut Notices> {
         let entry = self.entries.get_mut(&ticket.id).filter(|entry| entry.is_of(ticket))?;
         entry.notices.as_deref_mut()

@@ -1,13 +1,10 @@
 //! Unread notices of an association: a bounded number of each kind; the oldest are discarded first.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use base::Instant;
-use sctp::{
-    Abandoned, AddressChange, PathChange, ReconfigResult, ReconfigurationRequest, ResetDirection,
-    StreamId, Tsn,
-};
+use sctp::{Abandoned, PathChange, ReconfigurationEvent, ReconfigurationRequest};
 
 /// Notices of a kind that wait to be read at most.
 pub(crate) const WAITING_MAX: usize = 256;
@@ -24,7 +21,7 @@ pub struct PathEvent {
     pub path: u8,
     /// The peer's address.
     pub remote: SocketAddr,
-    /// What changed.
+    /// Change of the path.
     pub change: PathChange,
 }
 
@@ -36,109 +33,20 @@ pub enum AbandonNotice {
     /// A number of abandoned messages beyond those reported one by one;
     /// [`AssociationStats::abandoned`](crate::AssociationStats::abandoned) counts them all.
     Further {
-        /// How many.
+        /// Number of abandoned messages.
         messages: u64,
     },
 }
 
-/// Streams or addresses of an association changed, or the peer refused a change that this side
-/// requested (RFC 6525, section 6.1; RFC 5061).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReconfigurationEvent {
-    /// Streams were reset to SSN 0: messages received from now on belong after the reset.
-    StreamsReset {
-        /// Streams on which this side sends, or those on which the peer sends.
-        direction: ResetDirection,
-        /// Which; empty means all.
-        streams: Box<[StreamId]>,
-    },
-    /// There are more streams.
-    StreamsAdded {
-        /// Number of new streams on which this side sends.
-        outgoing: u16,
-        /// Number of new streams on which the peer sends.
-        incoming: u16,
-    },
-    /// The association was reset: all streams are at SSN 0, with new TSNs.
-    AssociationReset {
-        /// The next TSN of this side.
-        local_tsn: Tsn,
-        /// The next TSN of the peer.
-        peer_tsn: Tsn,
-    },
-    /// The peer refused a request. With [`ReconfigResult::REQUEST_IN_PROGRESS`] it had a request of
-    /// its own pending: try again.
-    Refused {
-        /// What it was asked for.
-        request: ReconfigurationRequest,
-        /// The peer's answer.
-        result: ReconfigResult,
-    },
-    /// The peer accepted a change of this side's addresses.
-    OwnAddress {
-        /// What became of the address.
-        change: AddressChange,
-        /// Address of this side.
-        address: IpAddr,
-    },
-    /// The peer changed its addresses.
-    PeerAddress {
-        /// What became of the address.
-        change: AddressChange,
-        /// Address of the peer.
-        address: IpAddr,
-    },
-    /// The peer rejected a change of this side's addresses.
-    AddressRefused {
-        /// What was to become of the address.
-        change: AddressChange,
-        /// Address of this side.
-        address: IpAddr,
-        /// Why: code of the first cause (RFC 5061, section 4.3).
-        cause: u16,
-    },
-}
-
-impl ReconfigurationEvent {
-    /// The event of the machine, if it is one of these.
-    pub(crate) fn of(event: sctp::Event) -> Option<ReconfigurationEvent> {
-        use sctp::Event;
-        Some(match event {
-            Event::StreamsReset { direction, streams } => {
-                ReconfigurationEvent::StreamsReset { direction, streams }
-            }
-            Event::StreamsAdded { outgoing, incoming } => {
-                ReconfigurationEvent::StreamsAdded { outgoing, incoming }
-            }
-            Event::AssociationReset { local_tsn, peer_tsn } => {
-                ReconfigurationEvent::AssociationReset { local_tsn, peer_tsn }
-            }
-            Event::ReconfigurationRefused { request, result } => {
-                ReconfigurationEvent::Refused { request, result }
-            }
-            Event::OwnAddressChanged { change, address } => {
-                ReconfigurationEvent::OwnAddress { change, address }
-            }
-            Event::PeerAddressChanged { change, address } => {
-                ReconfigurationEvent::PeerAddress { change, address }
-            }
-            Event::AddressRefused { change, address, cause } => {
-                ReconfigurationEvent::AddressRefused { change, address, cause }
-            }
-            _ => return None,
-        })
-    }
-
-    /// Streams that it lists.
-    fn listed(&self) -> usize {
-        match self {
-            ReconfigurationEvent::StreamsReset { streams, .. }
-            | ReconfigurationEvent::Refused {
-                request: ReconfigurationRequest::ResetStreams { streams, .. },
-                ..
-            } => streams.len(),
-            _ => 0,
-        }
+/// Number of streams that an event lists.
+fn listed(event: &ReconfigurationEvent) -> usize {
+    match event {
+        ReconfigurationEvent::StreamsReset { streams, .. }
+        | ReconfigurationEvent::Refused {
+            request: ReconfigurationRequest::ResetStreams { streams, .. },
+            ..
+        } => streams.len(),
+        _ => 0,
     }
 }
 
@@ -163,7 +71,7 @@ impl Notices {
     }
 
     pub(crate) fn push_reconfiguration(&mut self, event: ReconfigurationEvent) {
-        self.listed += event.listed();
+        self.listed += listed(&event);
         self.reconfigurations.push_back(event);
         while self.reconfigurations.len() > WAITING_MAX
             || (self.listed > LISTED_MAX && self.reconfigurations.len() > 1)
@@ -174,7 +82,7 @@ impl Notices {
 
     pub(crate) fn pop_reconfiguration(&mut self) -> Option<ReconfigurationEvent> {
         let event = self.reconfigurations.pop_front()?;
-        self.listed -= event.listed();
+        self.listed -= listed(&event);
         Some(event)
     }
 
@@ -200,7 +108,7 @@ impl Notices {
 
 #[cfg(test)]
 mod tests {
-    use sctp::AbandonReason;
+    use sctp::{AbandonReason, ResetDirection, StreamId};
 
     use super::*;
 

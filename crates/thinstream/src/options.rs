@@ -23,7 +23,7 @@ pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 /// ([`EndpointOptions::send_buffer`]).
 pub const SEND_BUFFER: usize = 256 << 10;
 
-/// What carries SCTP packets.
+/// Carrier of SCTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Carrier {
     /// DTLS 1.3 in UDP datagrams (RFC 8261, RFC 9147): encrypted, and both ends prove their keys.
@@ -59,7 +59,7 @@ pub(crate) fn secret() -> [u8; 32] {
 
 /// Addresses, carrier, limits and defaults of an endpoint.
 pub struct EndpointOptions {
-    /// What carries packets.
+    /// Carrier of packets.
     pub carrier: Carrier,
     /// The key by which peers identify this side; none makes a new one for the life of the
     /// endpoint. Ignored in plain.

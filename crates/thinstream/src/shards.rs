@@ -1,9 +1,10 @@
-//! What the shards of an endpoint share. Each shard has associations of its own, with its sockets, its lock and its driver; the
-//! system leads a packet to the shard that its verification tag names, or by a hash of addresses.
+//! State that the shards of an endpoint share. Each shard has associations of its own, with its sockets, its lock and
+//! its driver; the system leads a packet to the shard that its verification tag names, or by a hash of addresses.
 //!
-//! What comes to a wrong shard nevertheless is handed to the right one by its mailbox. A packet without a tag belongs to the
-//! *home* of its sender, a shard that a keyed hash of IP address and port chooses, so that two INITs of one peer meet. Peers
-//! at other shards than their homes are *detours*: further addresses of a peer, and clients that have moved.
+//! A packet at a wrong shard is nevertheless handed to the right one by its mailbox. A packet without a tag belongs to
+//! the *home* of its sender, a shard that a keyed hash of IP address and port chooses, so that two INITs of one peer
+//! meet. Peers at other shards than their homes are *detours*: further addresses of a peer, and clients that have
+//! moved.
 //!
 //! Records of DTLS show no tag. They belong to the shard to which the system leads their sender's address, where the session is;
 //! a record for which there is none goes from shard to shard until one knows it, which is a detour from then on. A session
@@ -42,7 +43,7 @@ pub(crate) enum Leg {
     Last,
 }
 
-/// What a shard hands to another.
+/// Message of a shard to another.
 #[derive(Debug)]
 pub(crate) enum Parcel {
     /// A datagram as the socket received it.
@@ -58,7 +59,7 @@ impl Parcel {
     }
 }
 
-/// What waits for a shard.
+/// Parcels that wait for a shard.
 #[derive(Debug, Default)]
 struct Mailbox {
     parcels: Mutex<VecDeque<Parcel>>,
@@ -76,7 +77,7 @@ pub struct HandOverStatistics {
     pub dropped: u64,
 }
 
-/// What the shards of an endpoint share, except for the limits that [`Commons`] has.
+/// State that the shards of an endpoint share, except for the limits, which are in [`Commons`].
 #[derive(Debug)]
 pub(crate) struct Shards {
     mailboxes: Box<[Mailbox]>,
@@ -138,7 +139,7 @@ impl Shards {
         }
     }
 
-    /// What this peer sends is for `shard` from now on.
+    /// Leads packets of this peer to `shard` from now on.
     pub(crate) fn add_detour(&self, whom: Whom, shard: usize) {
         let mut detours = self.detours();
         detours.insert(whom, shard);

@@ -20,7 +20,7 @@ struct Kept {
     count: usize,
 }
 
-/// What a message takes beside its bytes: its place in a queue, and the allocations of its payload.
+/// Memory of a message beside its bytes: its place in a queue, and the allocations of its payload.
 const MESSAGE_COST: usize = size_of::<Message>() * 4 / 3 + 64;
 
 impl Stash {

@@ -20,7 +20,7 @@ pub(crate) fn on_socket_failed(reason: &str) {
     tracing::error!(reason, "the socket failed");
 }
 
-/// What the machine says of an association with `peer`.
+/// Writes the event of an association with `peer`.
 pub(crate) fn on_event(peer: Option<SocketAddr>, event: &Event) {
     let peer = peer.map(tracing::field::display);
     match event {

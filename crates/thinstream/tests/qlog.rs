@@ -1,4 +1,4 @@
-//! What recovery did, as an application writes it down.
+//! Events of recovery as an application writes them.
 #![cfg(feature = "qlog")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

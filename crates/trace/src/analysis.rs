@@ -54,7 +54,7 @@ pub(crate) struct Analysis<O> {
 
 /// Analyses one capture.
 ///
-/// What cannot be read is named in the report, with all that was read before it.
+/// The report names unreadable parts of the capture, and covers all packets before them.
 pub fn analyse<R: Read, O: Observer>(
     capture: &mut Capture<R>,
     options: Options,

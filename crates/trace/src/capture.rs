@@ -55,7 +55,7 @@ impl LinkType {
 pub struct Frame<'a> {
     /// The packet's place in the file, from 1 as other tools count.
     pub number: u64,
-    /// When it was captured, since 1 January 1970 (UTC).
+    /// Time of capture, since 1 January 1970 (UTC).
     pub at: Instant,
     /// Where: the index of the interface in its section; 0 in pcap.
     pub interface: u32,

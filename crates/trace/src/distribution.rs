@@ -121,8 +121,8 @@ impl Distribution {
     }
 }
 
-/// What is reported of a distribution. The quantile p is the least value that a share p of all does not
-/// exceed; with more than 2048 values quantiles are at most 1 % off (0.1 % over all streams).
+/// Summary of a distribution. The quantile p is the least value that a share p of all does not exceed; with more than
+/// 2048 values quantiles are at most 1 % off (0.1 % over all streams).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of values.

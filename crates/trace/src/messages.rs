@@ -1,12 +1,12 @@
-//! What applications wrote, as far as a capture shows it: when new data left, and how much.
+//! Writes of applications as a capture shows them: times at which new data left, and its length.
 //!
 //! Retransmissions and redundant copies are left out. SCTP says where a message begins and ends. Of TCP, each
 //! packet is taken for a write, and those that leave at once behind a full one that was not pushed for the rest of
 //! it: PSH says that there was nothing more to send (RFC 9293, section 3.9.1.2). What a sender
 //! held back (Nagle, a full window) shows when it left, not when it was written.
 //!
-//! A capture that was not taken at the sender misses what was lost before it. That was written no later than what
-//! follows it.
+//! A capture that was not taken at the sender lacks packets that were lost before it. Their data was written no later
+//! than the data that follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ const MOST_MISSING: u64 = 10_000;
 /// Something that an application wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When it left, since the capture's first packet.
+    /// Time of transmission, since the capture's first packet.
     pub at: Duration,
     /// Length in bytes.
     pub size: u64,

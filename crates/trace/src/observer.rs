@@ -118,7 +118,7 @@ pub struct ChunkSent {
 pub struct DataAcknowledged {
     /// The stream of the data.
     pub stream: StreamId,
-    /// When they were first sent, since the capture's first packet.
+    /// Time of the first transmission, since the capture's first packet.
     pub sent: Duration,
     /// Time from the first transmission to the acknowledgement.
     pub latency: Duration,
@@ -133,7 +133,7 @@ pub struct DataAcknowledged {
 pub struct PacketLost {
     /// The stream of the packet.
     pub stream: StreamId,
-    /// When it was sent, since the capture's first packet.
+    /// Time of transmission, since the capture's first packet.
     pub sent: Duration,
     /// Bytes of user data in it.
     pub bytes: u32,
@@ -150,7 +150,7 @@ pub struct PacketLost {
 pub struct PacketDelay {
     /// The stream of the packet.
     pub stream: StreamId,
-    /// When it was sent, since the capture's first packet.
+    /// Time of transmission, since the capture's first packet.
     pub sent: Duration,
     /// Beyond the least one-way delay.
     pub delay: Duration,

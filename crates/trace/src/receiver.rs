@@ -1,5 +1,5 @@
-//! What the capture at the receiver shows of a direction: which packets got through, how late, and when the
-//! application could have the data.
+//! Evidence of the receiver's capture about a direction: which packets arrived, their delay, and when the application
+//! could have the data.
 //!
 //! Packets of the two captures are matched by the numbers that they carry, and where several transmissions
 //! carry the same, by TCP's timestamps and IPv4's identification; if those do not tell them apart it is

@@ -444,7 +444,7 @@ pub struct Redundancy {
 pub struct PacketDetails {
     /// The packet's number in its stream, from 1.
     pub number: u64,
-    /// When it was sent, since the capture's first packet.
+    /// Time of transmission, since the capture's first packet.
     pub time_s: f64,
     /// Since the stream's packet before it.
     pub interval_ms: Option<f64>,

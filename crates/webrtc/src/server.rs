@@ -31,7 +31,7 @@ const ALIVE: Duration = Duration::from_secs(10);
 /// Bytes of a datagram of this side's handshake as DTLS client, such as its ClientHello.
 const HELLO: usize = 500;
 
-/// What a description of this side says of itself, and the peer behind it is made of.
+/// Facts about this side in its description, from which the peer is made.
 struct Own {
     credentials: Credentials,
     /// Seed of the peer's tags and TSNs, and of its keys where those are seeded.
@@ -149,7 +149,7 @@ impl Server {
         Ok((id, answer))
     }
 
-    /// What a new peer is made of, with a username fragment that is no other's.
+    /// Facts for a new peer, with a username fragment that no other peer has.
     fn fresh(&mut self) -> Own {
         let credentials = loop {
             let drawn = Credentials::generate(&mut self.random);

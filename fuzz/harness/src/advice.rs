@@ -10,7 +10,7 @@ pub const UNITS: usize = 64;
 /// An advice by numbers.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Number {
-    /// What is asked for, and on which of two paths.
+    /// Kind of the advice, and which of two paths it concerns.
     pub kind: u8,
     /// How much of it, or for which unit in flight.
     pub value: u16,

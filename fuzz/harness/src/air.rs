@@ -1,4 +1,4 @@
-//! What is under way between two ends, at the mercy of the fuzzer's bytes.
+//! Packets in flight between two ends, whose fate the fuzzer's bytes decide.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const UNDER_WAY: usize = 400;
 /// Packets that the network remembers, to repeat them.
 const REMEMBERED: usize = 200;
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Fate {
     /// The packet arrives, the others wait.

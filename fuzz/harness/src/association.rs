@@ -16,7 +16,7 @@ const ADDRESSES: [&str; 2] = ["10.0.0.1:9899", "10.0.0.2:9899"];
 
 const RE_CONFIG: u8 = 0x82;
 
-/// What happens next. `to` and `at` choose an end by their lowest bit.
+/// A step of a run. `to` and `at` choose an end by their lowest bit.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
     /// The oldest packet under way to an end arrives, or is lost.
@@ -297,7 +297,7 @@ impl World {
         }
     }
 
-    /// What an application does.
+    /// Makes a call of the application.
     fn call(&mut self, step: Step) {
         match step {
             Step::Reset { at, what } => self.with(at, |mut own, now| {
@@ -367,7 +367,7 @@ impl World {
     }
 }
 
-/// What the target takes.
+/// Input of the target.
 pub type Input = Steps<Step>;
 
 /// Runs the steps.

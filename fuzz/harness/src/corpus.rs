@@ -31,7 +31,7 @@ mod flag {
     pub(super) const SEND_FORCED: u8 = 0x40;
 }
 
-/// What an input is for.
+/// Purpose of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Chunks to an endpoint that opens, as far as the input's first byte says.
@@ -137,7 +137,7 @@ impl Bench {
         }
     }
 
-    /// What the peer of the inputs says that it knows: FORWARD TSN, I-DATA and what follows.
+    /// Extensions that the peer of the inputs offers: FORWARD TSN, I-DATA and related ones.
     fn extensions() -> [Parameter<'static>; 2] {
         [
             Parameter::ForwardTsnSupported,
@@ -194,7 +194,7 @@ impl Bench {
         self.id.and_then(|id| self.endpoint.association(id)).map_or("none", |own| own.state_name())
     }
 
-    /// What came of it: time passes to the end of all timers, and an honest peer is served.
+    /// Judges the result: all timers run to their end, and an honest peer is served.
     fn judge(&mut self) {
         let end = self.now + Duration::from_secs(2_000);
         let mut steps = 0;

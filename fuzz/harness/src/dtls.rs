@@ -15,7 +15,7 @@ use secure::{Context, Identity, Limits, Secrets, Secured, Sessions, Settings, Tr
 
 use crate::{Blob, Steps};
 
-/// What the network does next.
+/// A step of the network.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
     /// All that is under way arrives.

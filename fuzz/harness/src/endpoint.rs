@@ -29,7 +29,7 @@ const REMEMBERED: usize = 300;
 /// Packets under way at most.
 const UNDER_WAY: usize = 500;
 
-/// What the target takes.
+/// Input of the target.
 pub type Input = Steps<Step>;
 
 /// A chunk of a forged packet.
@@ -56,7 +56,7 @@ pub enum Tag {
     Guess([u8; 4]),
 }
 
-/// What happens next. Parties are the listener (0) and the clients, modulo their number.
+/// A step of a run. Parties are the listener (0) and the clients, modulo their number.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
     /// A client opens an association.
@@ -106,7 +106,7 @@ pub enum Step {
     },
     /// The network works for some trips.
     Work {
-        /// How many.
+        /// Number of round trips.
         trips: u8,
     },
     /// An application sends.
@@ -134,12 +134,12 @@ pub enum Step {
     },
     /// A client loses its memory.
     Reboot {
-        /// Which.
+        /// Number of the client.
         client: u8,
     },
     /// A client's NAT gives it another port.
     Move {
-        /// Which.
+        /// Number of the client.
         client: u8,
         /// The port's lowest bits.
         port: u8,
@@ -160,7 +160,7 @@ struct Party {
 
 struct World {
     parties: Vec<Party>,
-    /// From, to, what.
+    /// Packets in flight: source, destination, bytes.
     under_way: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
     remembered: Vec<(SocketAddr, SocketAddr, Vec<u8>)>,
     now: Instant,

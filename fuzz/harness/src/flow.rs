@@ -1,7 +1,7 @@
-//! What an edge carries between a client's connection and a service's, with sides that give, take, finish, fail and
-//! change how much room they have in any order. A model knows every byte: each arrives once and in order, or is held
-//! and counted; no side is asked for anything once it was told that there is nothing to hope for. Half of the inputs
-//! have a side for a client that is as unsteady as the model allows, the others a connection of the stack.
+//! Flows of an edge between a client's connection and a service's, with sides that give, take, finish, fail and change
+//! their room in any order. A model knows every byte: each arrives once and in order, or is held and counted; no side
+//! is called after a call that left it nothing to do. Half of the inputs have a side for a client that is as unsteady
+//! as the model allows, the others a connection of the stack.
 
 mod stacked;
 
@@ -45,7 +45,7 @@ struct Wire {
     millis: u16,
 }
 
-/// What came of it.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     /// Bytes that reached the other side.
@@ -65,7 +65,7 @@ struct Side {
     finished: bool,
     /// Told that there is nothing more to fetch.
     drained: bool,
-    /// What it takes at once, and what it took.
+    /// Bytes that the side accepts at once, and bytes that it accepted.
     room: usize,
     took: u64,
     /// Told that nothing more comes.

@@ -1,4 +1,4 @@
-//! What the fuzz targets do with their input: functions that panic when something is wrong. libFuzzer calls
+//! Harnesses of the fuzz targets: functions that panic when something is wrong. libFuzzer calls
 //! them with inputs that it makes up (`make fuzz`), the smoke test with seeded ones (`make test`), and the
 //! example `replay` with files.
 //!

@@ -1,4 +1,4 @@
-//! What the harnesses share: addresses, packets with a right checksum, and the outputs of an endpoint.
+//! Parts common to the harnesses: addresses, packets with a correct checksum, and the outputs of an endpoint.
 
 use core::net::SocketAddr;
 
@@ -71,9 +71,9 @@ pub fn give(end: &mut Endpoint, now: Instant, local: SocketAddr, remote: SocketA
 pub struct Packet {
     /// Where from, if the endpoint says.
     pub local: Option<SocketAddr>,
-    /// Where to.
+    /// Destination of the packet.
     pub remote: SocketAddr,
-    /// What.
+    /// Bytes of the packet.
     pub bytes: Vec<u8>,
     /// Whether it must arrive in one piece.
     pub dont_fragment: bool,

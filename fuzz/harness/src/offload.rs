@@ -1,6 +1,6 @@
-//! What stands before and in large packets through a TUN device, in both directions: a header of virtio with any
-//! fields before any packet must not lead outside of it, and segments that leave as one must be, once the kernel has cut
-//! them, bit for bit what would have left one by one.
+//! Headers before and within large packets of a TUN device, in both directions: no field of a virtio header may lead
+//! outside of the packet, and segments that leave as one packet must be, once the kernel has cut them, bit for bit
+//! those that would have left one by one.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -30,7 +30,7 @@ struct Piece {
     is_marked: bool,
 }
 
-/// What came of it.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     /// Segments that left together with others.

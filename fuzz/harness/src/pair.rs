@@ -54,7 +54,7 @@ impl Sent {
     }
 }
 
-/// What the sender was told of a message that was given up.
+/// Notice to the sender about an abandoned message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GivenUp {
     /// No part of it ever left.
@@ -86,7 +86,7 @@ struct World {
     /// Associations that a cookie opened which came again after the first had ended. They are other ones to
     /// their application: what arrives there may have arrived before, and begins a new order.
     later: [BTreeSet<AssociationId>; 2],
-    /// What each end has sent.
+    /// Messages sent by each end.
     sent: [Vec<Sent>; 2],
     /// The latest ordered message that arrived, by end and stream.
     latest: [[Option<usize>; STREAMS]; 2],
@@ -426,7 +426,7 @@ impl World {
         })
     }
 
-    /// What must hold at any time.
+    /// Checks the invariants.
     fn check(&self) {
         for (end, id) in self.ends.iter().zip(self.ids) {
             let Some(own) = id.and_then(|id| end.association(id)) else { continue };
@@ -442,7 +442,7 @@ impl World {
     }
 }
 
-/// What a run led to, to know that runs are not empty.
+/// Outcome of a run, which shows that runs are not empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Streams that an end was told to have begun again, and associations.

@@ -134,7 +134,7 @@ fn write_again(header: CommonHeader, chunk: Chunk<'_>) {
     assert!(again.chunks().nth(1).is_none(), "one chunk became several");
 }
 
-/// What a chunk says; bits that mean nothing are left out.
+/// Contents of a chunk, without bits that have no meaning.
 fn describe(chunk: &Chunk<'_>) -> String {
     match chunk {
         Chunk::IForwardTsn(skip) => {

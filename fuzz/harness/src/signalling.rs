@@ -30,7 +30,7 @@ pub enum Step {
         head: [u8; 4],
         /// Bytes more or fewer than the head says; mostly none.
         wrong_length: Option<(bool, i8)>,
-        /// What follows the head.
+        /// Body of the request.
         body: Body,
     },
     /// The server offers, and this is the answer.
@@ -56,7 +56,7 @@ pub struct Input {
     steps: Steps<Step>,
 }
 
-/// What came of the requests.
+/// Outcome of the requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     /// Answers of any status.
@@ -185,7 +185,7 @@ async fn check(behind: &Behind, loopback: bool, step: &Step, outcome: &mut Outco
     assert_eq!(behind.setting(), changes, "only a setting that was accepted counts: {answers}");
 }
 
-/// What a connection with these bytes brings back.
+/// Response to a connection with these bytes.
 async fn exchange(behind: &Behind, loopback: bool, bytes: &[u8]) -> String {
     let here = if loopback { [127, 0, 0, 1] } else { [192, 0, 2, 1] };
     let between = (SocketAddr::from(([203, 0, 113, 1], 5000)), SocketAddr::from((here, 80)));

@@ -20,7 +20,7 @@ use crate::{Blob, Steps, tcp_policy};
 /// Bytes of the buffers.
 const BUFFER: usize = 20_000;
 
-/// What the target takes.
+/// Input of the target.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Input {
     /// A bit each: the endpoint opens, ECN, timestamps required, urgent data out of band, cookies always,
@@ -28,11 +28,11 @@ pub struct Input {
     pub options: u8,
     /// Which preset of recovery.
     pub preset: u8,
-    /// What happens.
+    /// Steps of the run.
     pub steps: Steps<Step>,
 }
 
-/// What happens next.
+/// A step of the run.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
     /// A segment arrives.
@@ -44,9 +44,9 @@ pub enum Step {
     },
     /// The application does something.
     Act {
-        /// What.
+        /// Kind of the call.
         act: u8,
-        /// How much.
+        /// Argument of the call.
         size: u16,
     },
     /// The application changes the recovery policy of its connection.
@@ -60,7 +60,7 @@ pub enum Step {
     },
     /// ICMP about a number.
     Icmp {
-        /// What.
+        /// Kind of the error.
         error: u8,
         /// Distance from SND.UNA.
         at: i8,
@@ -99,7 +99,7 @@ struct Bench {
     endpoint: Endpoint,
     now: Instant,
     ids: Vec<ConnectionId>,
-    /// What the endpoint expects and has sent, as its last segment to the peer says.
+    /// Numbers that the endpoint expects and has sent, by its last segment to the peer.
     expected: SeqNumber,
     sent: SeqNumber,
     read: u64,

@@ -1,4 +1,4 @@
-//! What the harnesses of TCP share: addresses, and the outputs of an endpoint.
+//! Parts common to the harnesses of TCP: addresses, and the outputs of an endpoint.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -23,11 +23,11 @@ pub fn host(index: u8) -> IpAddr {
 /// A segment under way.
 #[derive(Clone, Debug)]
 pub struct Flying {
-    /// Where from.
+    /// Source of the segment.
     pub from: IpAddr,
-    /// Where to.
+    /// Destination of the segment.
     pub to: IpAddr,
-    /// What.
+    /// Bytes of the segment.
     pub bytes: Bytes,
     /// The ECN field of its IP header.
     pub ecn: Ecn,

@@ -143,7 +143,7 @@ fn print_edge_row(what: EdgeAttack, seen: &EdgeSeen) {
 /// How long an honest client may wait for its set-up and first answer.
 const SOON: Duration = Duration::from_secs(1);
 
-/// What honest clients that waited longer would complain of.
+/// Complaint of honest clients that waited too long, if any.
 fn late(honest: &Honest) -> Option<String> {
     let late = honest.later_than(SOON);
     (late > 0).then(|| format!("{late} honest set-ups took more than {SOON:?}"))

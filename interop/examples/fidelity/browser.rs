@@ -93,7 +93,7 @@ pub(crate) fn upstream(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Compariso
     Ok(vec![])
 }
 
-/// What the case asks of each connection.
+/// The case's settings of each connection.
 fn wanted(plan: &FlowsPlan, wishes: &Wishes, up: bool) -> Outcome<Wanted> {
     let flow = plan.flows.first().ok_or("the plan has no flow")?;
     let Some(Arrivals::Constant { interval }) = flow.workload.drawn() else {

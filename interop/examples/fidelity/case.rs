@@ -20,7 +20,7 @@ pub(crate) const LATENCY: [&str; 2] = ["latency-w1", "latency-w2"];
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) plan: Plan,
-    /// What it runs, the same in its only cell.
+    /// Flows of the plan, the same in its only cell.
     pub(crate) flows: FlowsPlan,
 }
 
@@ -78,7 +78,7 @@ impl Case {
     }
 }
 
-/// What the cells of a plan run.
+/// Flows of a plan's cells.
 pub(crate) fn cells(plan: &mut Plan) -> impl Iterator<Item = &mut FlowsPlan> {
     plan.cells.iter_mut().filter_map(|(_, cell)| match &mut cell.subject {
         Subject::Flows(flows) => Some(&mut **flows),

@@ -18,7 +18,7 @@ pub(crate) struct Step {
     pub(crate) lost: bool,
     /// Messages that it carries, counted from the first of the flow.
     pub(crate) messages: Vec<u32>,
-    /// What it is, for people.
+    /// Description of the event.
     pub(crate) text: String,
 }
 
@@ -41,7 +41,7 @@ impl Reader {
         Reader { transport, size, first: None }
     }
 
-    /// What a packet (without its IP header) is; none for what is no business of a flow under way.
+    /// Event of a packet (without its IP header); `None` if the packet does not belong to the flow.
     pub(crate) fn read(
         &mut self,
         at: Duration,

@@ -47,7 +47,7 @@ use sockets::Outcome;
 
 const COMMANDS: &str = "kernel, sockets, receivers, browser, browser-sends, trace";
 
-/// What is asked for.
+/// Options of the program.
 struct Wishes {
     command: String,
     cases: Vec<String>,

@@ -24,8 +24,8 @@ pub(crate) struct Estimate {
     pub(crate) high: f64,
 }
 
-/// What is estimated: in milliseconds the mean, then quantiles; in percent how many took longer than something, which
-/// says more than a quantile that lies between two groups of latencies.
+/// Estimated numbers: in milliseconds the mean, then quantiles; in percent the latencies above a bound, which say more
+/// than a quantile that lies between two groups of latencies.
 pub(crate) const NUMBERS: [&str; 8] = [
     "mean",
     "p50",
@@ -57,7 +57,7 @@ impl Sample {
         self.clusters.iter().map(|(count, _)| count).sum()
     }
 
-    /// What [`NUMBERS`] names.
+    /// Estimates of [`NUMBERS`].
     pub(crate) fn estimates(mut self) -> [Estimate; NUMBERS.len()] {
         self.steps.sort_unstable();
         let mut random = RandomStream::new(1, Purpose("fidelity", 0));

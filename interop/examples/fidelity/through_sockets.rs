@@ -31,7 +31,8 @@ pub(crate) fn run(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
     .collect()
 }
 
-/// What `measure` makes of the case's flows in real time, each measurement a cluster, beside virtual time.
+/// Compares the results of `measure` for the case's flows in real time, each measurement a cluster, with those in
+/// virtual time.
 pub(crate) fn compare(
     case: &Case,
     wishes: &Wishes,

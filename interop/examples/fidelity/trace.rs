@@ -109,7 +109,7 @@ fn lossy(plan: &FlowsPlan, flows: &ThinFlows, seed: u64) -> Outcome<Vec<Step>> {
     conversation(plan, flows, seed, Duration::from_secs(SECONDS), add)
 }
 
-/// What passes between both ends of the flow until then, over the two links that `add` makes, there and back.
+/// Packets between both ends of the flow until then, over the two links that `add` makes, there and back.
 fn conversation(
     plan: &FlowsPlan,
     flows: &ThinFlows,

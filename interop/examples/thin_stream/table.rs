@@ -1,4 +1,4 @@
-//! What was measured, as numbers, text and JSON.
+//! Measurements as numbers, text and JSON.
 
 use results::text_table::Table;
 use serde_json::{Value, json};

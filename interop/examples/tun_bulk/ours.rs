@@ -18,7 +18,7 @@ use crate::{Outcome, tun};
 pub(crate) const SINK: u16 = 7001;
 pub(crate) const SOURCE: u16 = 7002;
 
-/// What came to it.
+/// Counts of arrived segments and bytes.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) accepted: AtomicU64,

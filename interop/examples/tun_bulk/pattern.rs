@@ -1,4 +1,4 @@
-//! What is sent in bulk: bytes that tell where they stand.
+//! Contents of bulk transfers: bytes that show their position.
 
 use bytes::Bytes;
 
@@ -16,7 +16,7 @@ impl Pattern {
         Pattern((1u64..).flat_map(word).take(Pattern::PERIOD).collect())
     }
 
-    /// What stands at a position: as much as there is in one piece, before `end`.
+    /// Contents from a position on: the longest piece that ends by `end`.
     pub(crate) fn at(&self, position: u64, end: u64) -> Bytes {
         let from = (position % Pattern::PERIOD as u64) as usize;
         let most = usize::try_from(end - position).unwrap_or(usize::MAX);

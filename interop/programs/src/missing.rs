@@ -1,4 +1,4 @@
-//! What a test does where its peers are not there: it says so, visibly, and why.
+//! Visible reports of tests that cannot run, since their peers are not installed.
 
 use std::fmt;
 use std::io::Write;

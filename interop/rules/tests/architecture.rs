@@ -101,7 +101,7 @@ fn read_table(text: &str) -> Rooms {
     rooms
 }
 
-/// What a room may use: what it points to, and what those point to.
+/// Rooms that a room may use: those that its arrows point to, and theirs in turn.
 fn reachable(rooms: &Rooms, from: &str) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut next = vec![from.to_owned()];
@@ -238,7 +238,7 @@ fn parts_know_nothing_of_the_whole() {
     }
 }
 
-/// What WebAssembly has not got: files, threads, processes, clocks and sockets.
+/// Paths that WebAssembly lacks: files, threads, processes, clocks and sockets.
 const OF_A_SYSTEM: [&[&str]; 9] = [
     &["std", "env"],
     &["std", "fs"],
@@ -336,7 +336,7 @@ fn tests_run_with_the_least_versions_that_the_manifests_allow() {
 /// The file of a crate whose text is of the tree: documents, compiled by tests alone.
 const OF_THE_TREE: &str = "crates/thinstream/src/documents.rs";
 
-/// What a source includes from outside its crate's folder. `file` is its path from there.
+/// Files that a source includes from outside its crate's folder. `file` is its path from there.
 fn included_from_outside(file: &Path, text: &str) -> Vec<String> {
     let depth = file.components().count() - 1;
     let mut calls = vec!["include_str!(\"", "include_bytes!(\"", "include!(\""];
@@ -521,6 +521,16 @@ fn comments_are_in_plain_english() {
         "these have an opening or a phrase of `prose.rs`:\n{}",
         faults.join("\n")
     );
+}
+
+#[test]
+fn doc_comments_name_their_subject_instead_of_asking_for_it() {
+    let mut faults = Vec::new();
+    for (name, text) in PLAIN_COMMENTS.iter().flat_map(|folder| texts(folder)) {
+        let found = prose::questions(&text).into_iter();
+        faults.extend(found.map(|(line, text)| format!("{name}:{line}: {text}")));
+    }
+    assert!(faults.is_empty(), "these ask for their subject:\n{}", faults.join("\n"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn documents() -> Vec<PathBuf> {
     pages.chain([PathBuf::from("README.md")]).collect()
 }
 
-/// What stands behind the opening fences of a document's blocks: the names of their languages.
+/// Languages named at the opening fences of a document's blocks.
 fn languages(text: &str) -> Vec<&str> {
     let fences = text.lines().filter_map(|line| line.trim_start().strip_prefix("```"));
     fences.step_by(2).map(str::trim).collect()
@@ -251,4 +251,22 @@ fn the_changelog_names_the_version_that_comes_next() {
     let own = manifest.lines().find_map(|line| line.strip_prefix("version = \"")).unwrap();
     let own = version(own.trim_end_matches('"'));
     assert!(own == last || own == next, "the crates are of {own:?}");
+}
+
+/// Most words of a version in the changelog: those that are read in less than two minutes.
+const WORDS_OF_A_VERSION: usize = 450;
+
+#[test]
+fn a_version_in_the_changelog_is_read_in_two_minutes() {
+    let changes = std::fs::read_to_string(root().join("CHANGELOG.md")).unwrap();
+    let versions: Vec<&str> = changes.split("\n## [").skip(1).collect();
+    assert!(versions.len() > 1, "only {} versions", versions.len());
+    for version in versions.iter().filter(|text| !text.starts_with("Unreleased]")) {
+        let words = version.split_whitespace().count();
+        let heading = version.lines().next().unwrap_or_default();
+        assert!(
+            words <= WORDS_OF_A_VERSION,
+            "[{heading} has {words} words: move what few need to docs/changes.md"
+        );
+    }
 }

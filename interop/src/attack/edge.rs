@@ -33,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// An attack on an edge, all from one address.
 #[derive(Clone, Copy, Debug)]
 pub struct EdgeAttack {
-    /// What each connection does.
+    /// Behaviour of each connection.
     pub greed: Greed,
     /// How many connections are opened.
     pub connections: u16,
@@ -43,7 +43,7 @@ pub struct EdgeAttack {
     pub memory: u64,
 }
 
-/// What an attack on an edge did.
+/// Effects of an attack on an edge.
 #[derive(Clone, Debug)]
 pub struct EdgeSeen {
     /// Connections that the hostile client had open at most.
@@ -122,7 +122,7 @@ fn take(address: SocketAddr, attack: EdgeAttack) -> Result<Taken> {
 }
 
 impl EdgeSeen {
-    /// What an honest client or the machine would complain of; and that the attack was none.
+    /// Complaints of honest clients and of the machine; also that the attack had no effect.
     pub fn faults(&self, attack: EdgeAttack) -> Vec<String> {
         let EdgeSeen { peak_resident, connections, farthest_told, .. } = *self;
         let mut faults = self.honest.faults();

@@ -75,7 +75,7 @@ impl Honest {
         self.set_ups.iter().filter(|took| **took > limit).count()
     }
 
-    /// What honest clients would complain of.
+    /// Complaints of honest clients.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if let Some(first) = self.failures.first() {

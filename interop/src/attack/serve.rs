@@ -20,10 +20,10 @@ use foe::Foe;
 /// How long honest clients go on once an attack has taken what it gets.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
-/// What an attack did.
+/// Effects of an attack.
 #[derive(Clone, Debug)]
 pub struct AttackReport {
-    /// What the hostile client got.
+    /// Resources that the hostile client obtained.
     pub taken: Taken,
     /// How honest clients fared from before the attack until after it.
     pub honest: Honest,
@@ -71,8 +71,8 @@ pub fn most_resident(memory: u64) -> u64 {
 }
 
 impl AttackReport {
-    /// What an honest client or the machine would complain of, where associations may hold `memory` bytes; and that the
-    /// attack was none.
+    /// Complaints of honest clients and of the machine, if associations may hold `memory` bytes; also that the attack
+    /// had no effect.
     pub fn faults(&self, attack: Attack, memory: u64) -> Vec<String> {
         let AttackReport { honest, peak_resident, .. } = self;
         let mut faults = honest.faults();

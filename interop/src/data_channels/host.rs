@@ -20,7 +20,7 @@ use crate::http::Request;
 
 const PAGE: &str = include_str!("page.html");
 
-/// What the page and our side say.
+/// Reports of the page and of our side.
 #[derive(Debug)]
 pub enum Said {
     /// Result of the page's exercises, JSON.

@@ -1,4 +1,4 @@
-//! What peers of data channels should report.
+//! Expected reports of peers of data channels.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// hundred.
 ///
 /// # Errors
-/// What is wrong, with what should be there.
+/// The deviation, with the expected value.
 pub fn judge_page(result: &Value, loss_percent: u64) -> Result<(), String> {
     let sizes: Vec<Value> = [1, 2, 100, 1200, 16000, 65535, 262_144]
         .map(Value::from)
@@ -31,7 +31,7 @@ pub fn judge_page(result: &Value, loss_percent: u64) -> Result<(), String> {
 /// Whether a program's exercises (`peers/`) went as they should.
 ///
 /// # Errors
-/// What is wrong, with what should be there.
+/// The deviation, with the expected value.
 pub(super) fn judge_program(result: &Value, loss_percent: u64) -> Result<(), String> {
     let sizes =
         ["1", "100", "1200", "16000", "65535"].map(|size| (size.to_owned(), Value::from(true)));

@@ -68,7 +68,7 @@ enum Peer {
     Program(DataChannelClient),
 }
 
-/// What came of all peers.
+/// Results of all peers.
 #[derive(Debug, Default)]
 pub struct DataChannelTable {
     rows: Vec<(String, Vec<String>)>,

@@ -5,7 +5,7 @@ const CARGO_LOCK: &str = include_str!("../../peers/webrtc/Cargo.lock");
 const NPM: &str = include_str!("../../peers/libdatachannel/package.json");
 const PIP: &str = include_str!("../../peers/aiortc/requirements.txt");
 
-/// What stands between two texts for the first time.
+/// The first text between two others.
 fn between<'a>(text: &'a str, before: &str, after: char) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     rest.split(after).next().map(str::trim)

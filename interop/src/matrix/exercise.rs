@@ -1,4 +1,4 @@
-//! What is exercised: rows of the matrix.
+//! Exercises: rows of the matrix.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use crate::plan::{EchoPlan, End, Reset};
 pub struct Exercise {
     /// The exercise's head in the table.
     pub name: &'static str,
-    /// What happens and what is checked.
+    /// Steps and checks of the exercise.
     pub about: &'static str,
     /// Of each packet, each way.
     pub loss_percent: u32,
     /// Chunk types of which packets of this exercise must have one.
     pub evidence: &'static [u8],
-    /// What lies between the two sides.
+    /// Network between the two sides.
     pub network: Network,
     /// Whether it is quick enough for every change.
     pub quick: bool,
-    /// What is sent, and how the association ends.
+    /// Messages, and the end of the association.
     pub plan: fn() -> EchoPlan,
     /// Why a peer cannot take part, where it lacks what is exercised.
     pub lacks: fn(Column) -> Option<&'static str>,
 }
 
-/// What lies between the two sides of an exercise.
+/// Network between the two sides of an exercise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// A single pair of addresses.
@@ -251,7 +251,7 @@ fn SIMPLE_PLAN() -> EchoPlan {
     EchoPlan::of(1, 100)
 }
 
-/// What most rows have in common.
+/// Values common to most rows.
 const SIMPLE: Exercise = Exercise {
     name: "",
     about: "",
@@ -291,7 +291,7 @@ fn partially_reliable(count: usize, pace_ms: u64, reliability: Reliability) -> E
     EchoPlan { pace: Some(Duration::from_millis(pace_ms)), ..plan.with_fast_timers() }
 }
 
-/// What a peer lacks whatever is exercised.
+/// Features that a peer lacks in every exercise.
 pub(super) fn lacks(column: Column, plan: &EchoPlan, peer_is_client: bool) -> Option<&'static str> {
     let peer_aborts = match plan.end {
         End::ClientAbort => peer_is_client,

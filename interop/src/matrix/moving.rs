@@ -1,4 +1,4 @@
-//! What a client that moves from its first address to its second must do on the wire.
+//! Requirements on the packets of a client that moves from its first address to its second.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;

@@ -26,7 +26,7 @@ pub(super) struct Place {
     /// Where a peer's program is.
     pub(super) their_address: Ipv4Addr,
     pub(super) relay: Relay,
-    /// What the peer's program is told.
+    /// Encapsulation passed to the peer's program.
     pub(super) encapsulation: Encapsulation,
     /// Where a peer that is a client connects to.
     pub(super) relay_for_peer: Ipv4Addr,

@@ -28,7 +28,7 @@ pub struct Run {
     pub exercise: &'static Exercise,
     /// The column of the table.
     pub column: Column,
-    /// What our side does.
+    /// Part of our side.
     pub part: Part,
     /// By which policy our side recovers: the name of a preset.
     pub policy: &'static str,
@@ -84,7 +84,7 @@ impl Run {
         runs
     }
 
-    /// What it is, in words.
+    /// Title of the run.
     pub fn title(&self) -> String {
         let Run { exercise, column, part, policy, .. } = self;
         format!("{}: {}, we are {part:?}, {policy}", exercise.name, column.name())
@@ -307,7 +307,7 @@ impl Run {
     }
 }
 
-/// What our side offers: what the plan needs and nothing else.
+/// Extensions that our side offers: those that the plan needs and no others.
 fn extensions(plan: &EchoPlan) -> Extensions {
     let mut wanted = Extensions::NONE;
     if plan.reliability != Reliability::Full {

@@ -84,7 +84,7 @@ impl Table {
         }
     }
 
-    /// What peers lack: for each exercise and reason, which, and in which part.
+    /// Missing features of peers: for each exercise and reason, the peers and the part.
     fn write_lacking(&self, page: &mut String) {
         let mut lacking: Vec<(&str, &str, Vec<String>)> = vec![];
         for (run, outcome) in &self.outcomes {

@@ -27,7 +27,7 @@ pub enum KernelTransport {
     Tcp,
 }
 
-/// What flows, and over what.
+/// Flows, and their network.
 #[derive(Clone, Copy, Debug)]
 pub struct ThinFlows {
     /// Which of the kernel's transports carries the flows.

@@ -21,7 +21,7 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// How long a client tries to connect, and waits for its last message to arrive.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What was measured.
+/// Measurements of a run.
 pub(crate) struct Measured {
     /// Nanoseconds from when a message was due until the server had it, and how often.
     pub(crate) latencies: Vec<(u64, u64)>,
@@ -99,7 +99,7 @@ pub(crate) struct Server {
     pub(crate) sctp_port: Option<u16>,
 }
 
-/// What the senders and the link between know of it.
+/// Counts of the senders and of the link between.
 pub(crate) struct Carried {
     /// Messages sent.
     pub(crate) sent: u64,

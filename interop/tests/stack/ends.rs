@@ -18,7 +18,7 @@ fn ending_in_abort() -> EchoPlan {
     EchoPlan { end: End::ClientAbort, limit: LIMIT, ..EchoPlan::of(10, 100) }
 }
 
-/// More echoes than anybody waits for.
+/// More echoes than any test waits for.
 fn endless() -> EchoPlan {
     EchoPlan { limit: LIMIT, ..EchoPlan::of(1_000_000, 100) }
 }

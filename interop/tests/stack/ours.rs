@@ -56,14 +56,14 @@ pub(crate) fn connect(runtime: &Handle, address: SocketAddr) -> Result<Associati
     Ok(within(runtime, Duration::from_secs(20), connected)??)
 }
 
-/// What our side saw of an association.
+/// Observations of our side about an association.
 #[derive(Debug)]
 pub(crate) struct OwnReport {
     /// Bytes that arrived.
     pub(crate) bytes: u64,
     /// Round-trip times of echoes; none on a server.
     pub(crate) round_trips: Vec<Duration>,
-    /// How it ended.
+    /// End of the association.
     pub(crate) end: AssociationError,
     /// All that the stack counted.
     pub(crate) stats: Option<AssociationStats>,

@@ -20,7 +20,7 @@ const DELAY: base::Duration = base::Duration::from_millis(65);
 const BEGIN: base::Duration = base::Duration::from_secs(6);
 const SECONDS: u64 = 5;
 
-/// What the edge did in the dark.
+/// Actions of the edge during the blackout.
 #[derive(Clone, Copy, Debug)]
 struct Dark {
     /// The timeout, before it was doubled.

@@ -167,7 +167,7 @@ fn with_small_kernel_buffers(namespace: &Namespace) {
 
 #[test]
 fn an_end_that_does_not_read_makes_the_other_wait_and_loses_nothing() {
-    /// What the stack may hold of a connection in a direction, and what the edge may beside it.
+    /// Most bytes of a connection in a direction that the stack may hold, and that the edge may hold beside it.
     const STACK: usize = 1 << 20;
     const PIECE: usize = 64 * 1024;
     for client_reads in [true, false] {

@@ -1,4 +1,4 @@
-//! What an edge does not let one side do to the other, or to itself.
+//! Tests that an edge keeps each side from harming the other, and itself.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! What an edge's process holds, as the system counts it.
+//! Tests of the memory of an edge's process, as the system counts it.
 
 use std::io::Write;
 use std::time::Duration;

@@ -136,7 +136,7 @@ impl Host {
         }
     }
 
-    /// What arrives next; nothing at the end.
+    /// The next bytes that arrive; empty at the end.
     pub(crate) fn receive(&self, connection: Connection) -> Result<Bytes, Failure> {
         self.wait("data", |endpoint, now| {
             match endpoint.connection_mut(connection.0).unwrap().receive(now, 1 << 20) {
@@ -190,7 +190,7 @@ impl Host {
         });
     }
 
-    /// What it is like now.
+    /// State of the connection.
     pub(crate) fn info(&self, connection: Connection) -> ConnectionInfo {
         let info =
             |endpoint: &mut Endpoint, now| Some(endpoint.connection(connection.0)?.info(now));

@@ -15,7 +15,7 @@ const MESSAGES: usize = 600;
 const SIZE: usize = 30;
 const GAP: Duration = Duration::from_millis(24);
 
-/// What became of a stream's losses.
+/// Outcome of a stream's losses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repairs {
     /// Packets that the wire lost on their way to the client.

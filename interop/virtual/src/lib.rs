@@ -70,18 +70,18 @@ pub enum StackEvent {
     AddressChanged {
         /// Whether it is an address of this side.
         own: bool,
-        /// What became of it.
+        /// Change of the address.
         change: AddressChange,
         /// Address that was added or removed.
         address: IpAddr,
     },
-    /// What was asked of the peer was refused, for the reason given.
+    /// The peer refused a request, for the reason given.
     Refused(String),
     /// The association is over.
     Ended(Ending),
 }
 
-/// What becomes of an address (RFC 5061).
+/// Change of an address (RFC 5061).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressChange {
     /// The address is used, too.
@@ -152,7 +152,7 @@ pub enum Refused {
     Closed,
 }
 
-/// What is chosen for a peer in virtual time.
+/// Options of a peer in virtual time.
 #[derive(Clone, Debug)]
 pub struct StackOptions {
     /// Where the other end is.

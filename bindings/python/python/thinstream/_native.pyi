@@ -1,4 +1,4 @@
-"""Types of what Rust brings; its documentation stands there (`help(thinstream.lab.Plan)`)."""
+"""Types of the native part, which is documented in its sources (`help(thinstream.lab.Plan)`)."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence

@@ -97,7 +97,7 @@ class Acknowledged(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Packets were taken for lost."""
+    """Packets were declared lost."""
 
     at: float
     path: int
@@ -186,7 +186,7 @@ class Timer(Action):
 
 @dataclass(frozen=True, slots=True)
 class Lose(Action):
-    """Takes a unit for lost that left 1 ms ago or earlier: it is sent again, and the window falls as for any loss."""
+    """Declares a unit lost that left 1 ms ago or earlier: it is sent again, and the window falls as for any loss."""
 
     unit: int
 
@@ -239,7 +239,7 @@ class Advisor:
         return None
 
     def on_lost(self, event: Lost, path: Path) -> Answer:
-        """Packets were taken for lost."""
+        """Packets were declared lost."""
         return None
 
     def on_timeout(self, event: Timeout, path: Path) -> Answer:

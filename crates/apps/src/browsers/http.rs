@@ -29,7 +29,7 @@ use crate::http;
 /// Bytes of the body of a request.
 const BODY: usize = 64 << 10;
 
-/// What the page consists of: path, type of content, content.
+/// Files of the page: path, type of content, content.
 const FILES: [(&str, &str, &str); 5] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),

@@ -13,7 +13,7 @@ use super::setting::Setting;
 use super::signalling::{ChangeError, Signalling};
 use super::visit::visit;
 
-/// All pages.
+/// State of all visitors' pages.
 pub(super) struct Pages {
     listener: Listener,
     link: LossyLink,

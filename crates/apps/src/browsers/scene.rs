@@ -5,7 +5,7 @@ const THINGS: u32 = 6;
 /// Pointer of a visitor that points nowhere.
 pub(super) const NOWHERE: [u16; 2] = [u16::MAX; 2];
 
-/// What a message of the server says.
+/// Contents of a server's message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene {
     /// Number of the message on its channel.

@@ -1,4 +1,4 @@
-//! What the sliders of the page set, for all visitors.
+//! Values of the page's sliders, for all visitors.
 
 use base::{Duration, Probability};
 
@@ -44,7 +44,7 @@ impl Setting {
     /// Whether all of it is within its bounds.
     ///
     /// # Errors
-    /// What is not.
+    /// The first value out of bounds.
     pub fn check(&self) -> Result<(), SettingError> {
         if self.delay > DELAY_MAX {
             return Err(SettingError::Delay(self.delay));

@@ -1,4 +1,4 @@
-//! What the exchange of offer and answer asks of those behind it.
+//! Requirements of the exchange of offer and answer.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ pub enum ChangeError {
     Link(#[from] LinkError),
 }
 
-/// What is behind the HTTP of the page: it answers offers, and has a link and messages that can be set.
+/// The part that HTTP requests of the page act on: it answers offers, and has a link and messages with a setting.
 pub trait Signalling: Send + Sync + 'static {
     /// Answers an offer of a page, whose connection has this policy; `between` are the hosts of the page and of this side.
     ///
@@ -35,7 +35,7 @@ pub trait Signalling: Send + Sync + 'static {
     /// Changes the link and the messages.
     ///
     /// # Errors
-    /// What cannot be set; nothing has changed then.
+    /// The value that cannot be set; nothing is changed in that case.
     fn set(&self, setting: Setting) -> Result<(), ChangeError>;
 
     /// The link and the messages.

@@ -26,7 +26,7 @@ pub struct PolicyResults {
     pub bytes_sent: u64,
 }
 
-/// What one policy achieved.
+/// Results of one policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyReport {
     /// Name as on the command line.

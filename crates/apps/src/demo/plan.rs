@@ -166,7 +166,7 @@ links = true
     }
 }
 
-/// What a plan measures.
+/// The measures of a plan's cell.
 pub(super) fn measures(plan: &Plan, cell: usize) -> Option<&MeasureSection> {
     match &plan.cells.get(cell)?.1.subject {
         Subject::Flows(flows) => Some(&flows.measure),

@@ -31,7 +31,7 @@ use record::LAG;
 const PATIENCE: Duration = Duration::from_secs(30);
 const PATIENCE_WHEN_STOPPED: Duration = Duration::from_secs(5);
 
-/// What all lanes have in common.
+/// Settings common to all lanes.
 struct Setting {
     options: Arc<DemoOptions>,
     clock: Clock,

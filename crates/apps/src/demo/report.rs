@@ -1,4 +1,4 @@
-//! What a demo gives, as a page, a picture and JSON: the report of its plan, with what the demo adds.
+//! The report of a demo as a page, a picture and JSON: that of its plan, with additions of the demo.
 
 use lab::engine::{Finished, Shard};
 use lab::plan::Plan;
@@ -20,7 +20,7 @@ const MOVING_TITLE: &str = "One packet is lost: how long its message waits, in s
 pub struct Report {
     /// The plan, a cell for each policy.
     pub plan: Plan,
-    /// What its runs gave.
+    /// Results of its runs.
     pub finished: Finished,
     /// The policies in the order to show them; the first is what others are compared with.
     pub policies: Vec<PolicyReport>,

@@ -28,26 +28,26 @@ const SETTINGS: [(&str, &str, &str); 8] = [
     (
         "net.ipv4.tcp_thin_dupack",
         "1",
-        "while fewer than four packets are in flight, one duplicate acknowledgement is enough to resend (old kernels only)",
+        "while fewer than four packets are in flight, one duplicate acknowledgement triggers a retransmission (old kernels only)",
     ),
     (
         "net.ipv4.tcp_rto_min_us",
         "50000",
-        "the least time above the round trip after which is sent again, in microseconds; below the time for which the peer \
-         delays acknowledgements, data is sent twice for nothing",
+        "the least time of the retransmission timer above the round trip, in microseconds; a value below the peer's \
+         acknowledgement delay causes needless retransmissions",
     ),
-    ("net.ipv4.tcp_sack", "1", "the receiver says what arrived behind a hole"),
+    ("net.ipv4.tcp_sack", "1", "the receiver reports which data arrived beyond a hole"),
     (
         "net.ipv4.tcp_early_retrans",
         "3",
-        "a probe two round trips behind the last packet (TLP, RFC 8985)",
+        "a probe two round trips after the last packet (TLP, RFC 8985)",
     ),
-    ("net.ipv4.tcp_recovery", "1", "losses are told by time (RACK, RFC 8985)"),
-    ("net.ipv4.tcp_frto", "2", "timeouts that were needless are taken back (F-RTO, RFC 5682)"),
+    ("net.ipv4.tcp_recovery", "1", "losses are detected by time (RACK, RFC 8985)"),
+    ("net.ipv4.tcp_frto", "2", "needless timeouts are undone (F-RTO, RFC 5682)"),
     (
         "net.ipv4.tcp_syn_linear_timeouts",
         "4",
-        "so often a lost SYN is sent again each second before the wait doubles",
+        "number of retransmissions of a lost SYN, a second apart, before the interval doubles",
     ),
 ];
 

@@ -1,6 +1,6 @@
-//! What the system must do so that clients on other machines reach the edge: hand it the packets that come for the
-//! services' ports at this machine's own addresses, and send its answers. Planned here as text, applied and taken back
-//! on demand.
+//! Settings of the system that let clients on other machines reach the edge: the system hands over packets for the
+//! services' ports at this machine's own addresses, and sends the edge's answers. Planned here as text, applied and
+//! taken back on demand.
 //!
 //! No address is translated and no connection is tracked. A packet for a service's port is handed to the device as it
 //! is, with this machine's address in it; the stack answers from that address, and the kernel sends the answer as if

@@ -7,7 +7,7 @@ use thinstream::AssociationError;
 pub(super) enum Ended {
     /// The association failed.
     Association(AssociationError),
-    /// What was read is no message.
+    /// Input that is not a message.
     Input(String),
     /// The size of measuring messages is too small.
     Probe(lab::ProbeError),

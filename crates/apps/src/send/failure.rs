@@ -45,7 +45,7 @@ pub enum SendFailure {
         remote: SocketAddr,
         /// The time it had.
         timeout: Duration,
-        /// What the system said on sending.
+        /// The system's error on sending.
         said: Option<String>,
         /// Whether anything came from there.
         heard: bool,
@@ -61,9 +61,9 @@ pub enum SendFailure {
     /// The server grants fewer streams than asked for.
     #[error("the server grants {granted} streams; --streams {asked} are too many")]
     Streams {
-        /// As asked.
+        /// Streams asked for.
         asked: u16,
-        /// As granted.
+        /// Streams granted.
         granted: u16,
     },
     /// A file cannot be read or written.
@@ -78,15 +78,15 @@ pub enum SendFailure {
     /// Messages are longer than an association takes.
     #[error("messages of {size} bytes are too long; --size {maximum}B is the most")]
     TooLarge {
-        /// As asked.
+        /// Bytes of a message, as asked for.
         size: usize,
-        /// The longest.
+        /// Bytes of the longest message.
         maximum: usize,
     },
     /// A measuring message would have no room for what it says.
     #[error(transparent)]
     Size(#[from] lab::ProbeError),
-    /// What was read is no message.
+    /// Input that is not a message.
     #[error("{0}")]
     Input(String),
     /// Something is for one association alone.
@@ -103,9 +103,9 @@ pub enum SendFailure {
          raise the limit (ulimit -n)"
     )]
     Descriptors {
-        /// As asked.
+        /// Associations asked for.
         associations: u16,
-        /// As granted.
+        /// Open files that the system grants.
         limit: u64,
     },
 }
@@ -124,8 +124,8 @@ impl SendFailure {
     }
 }
 
-/// What the silence may mean: an end that encrypts answers no packet in plain, and one in plain understands no other. One that has
-/// begun to answer is a server of the right kind.
+/// Possible reason for a silent server: an encrypting end answers no packet in plain, and an end in plain does not
+/// understand encrypted ones. A server that has begun to answer is of the right kind.
 fn hint(said: &Option<String>, heard: bool, plain: bool) -> String {
     let meaning = match (said, heard, plain) {
         (Some(said), ..) => return format!(" ({said})"),

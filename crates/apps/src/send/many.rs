@@ -94,7 +94,7 @@ fn check(options: &SendOptions) -> Result<(), SendFailure> {
     Ok(())
 }
 
-/// What the tasks of all associations share.
+/// State that the tasks of all associations share.
 struct Common {
     options: Rc<SendOptions>,
     clock: Clock,
@@ -109,7 +109,7 @@ struct Common {
     stopped: watch::Sender<bool>,
 }
 
-/// What became of an association.
+/// Outcome of an association.
 enum Outcome {
     NotSetUp(SendFailure),
     Transferred {

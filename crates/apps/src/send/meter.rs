@@ -1,4 +1,4 @@
-//! What a client counts: messages, their answers, and the time between.
+//! Counters of a client: messages, their answers, and the time between.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -35,7 +35,7 @@ struct Counts {
     awaited_count: usize,
 }
 
-/// What a client counted in the end.
+/// Final counts of a client.
 pub(super) struct Results {
     pub(super) sent: u64,
     pub(super) sent_bytes: u64,

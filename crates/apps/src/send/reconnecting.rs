@@ -10,7 +10,7 @@ use super::SendOptions;
 /// How long to wait before the next attempt to set an association up.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// What associations that failed left behind.
+/// Messages that failed associations left behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LossReport {
     /// Associations that were set up after another had failed.

@@ -1,4 +1,4 @@
-//! What a client measured.
+//! Measurements of a client.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::{LossReport, SendOptions};
 use crate::files::Unwritten;
 use crate::transfer::{Rows, TransferReport, latency_line};
 
-/// What a client measured. Latency counts from when messages were due, not from when they could be sent.
+/// Measurements of a client. Latency counts from when messages were due, not from when they could be sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SendReport {
     /// The server.
@@ -42,7 +42,7 @@ pub struct SendReport {
     pub one_way_ms: Option<LatencySummary>,
     /// Messages of which the one-way latency is unknown since the clocks differ.
     pub unclocked: u64,
-    /// What happened below.
+    /// Counters of the transport.
     pub transfer: TransferReport,
     /// Whether the process was asked to end (Ctrl-C) before all messages were sent.
     pub interrupted: bool,
@@ -53,7 +53,7 @@ pub struct SendReport {
     pub failed_by_input: bool,
     /// Files that could not be written to their end, and why.
     pub unwritten: Vec<Unwritten>,
-    /// What associations that failed left behind.
+    /// Messages that failed associations left behind.
     pub losses: LossReport,
 }
 
@@ -105,7 +105,7 @@ impl fmt::Display for SendReport {
         rows.row("sent to", format!("{to} in {duration_s:.1} s, policy {policy}"));
         match &self.peer {
             Some(peer) => rows.row("  encrypted", format!("server's key {peer}")),
-            None => rows.row("  not encrypted", "anybody on the way could read and change it"),
+            None => rows.row("  not encrypted", "anyone on the path can read and change it"),
         }
         if self.associations != 1 {
             let failed = match self.associations_failed {

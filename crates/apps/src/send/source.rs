@@ -17,7 +17,7 @@ use crate::stamp::{self, MEASURED};
 
 /// A message to be sent now.
 pub(super) struct Outgoing {
-    /// When it was due, after 1970.
+    /// Time at which the message was due, since 1970.
     pub(super) due: Instant,
     pub(super) ppid: Ppid,
     pub(super) payload: Bytes,

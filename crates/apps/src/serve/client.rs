@@ -12,7 +12,7 @@ use crate::files::{SharedEventFile, lock};
 use crate::stamp::{self, MEASURED};
 use crate::{paths, trouble};
 
-/// What a server counts of all clients.
+/// Counts of a server over all clients.
 #[derive(Default)]
 pub(super) struct Totals {
     pub(super) clients: u64,

@@ -1,4 +1,4 @@
-//! What a server counted.
+//! Counts of a server.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use super::client::Totals;
 use crate::files::Unwritten;
 use crate::transfer::{Rows, latency_line};
 
-/// What a server counted.
+/// Counts of a server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServeReport {
-    /// Where it listened, the addresses separated by commas.
+    /// Addresses at which the server listened, separated by commas.
     pub listen: String,
     /// Fingerprint of its key; none where traffic was not encrypted.
     pub key: Option<String>,
@@ -45,7 +45,7 @@ pub struct ServeReport {
     pub unclocked: u64,
     /// Chunks of answers sent again, of the associations that ended.
     pub retransmissions: Retransmissions,
-    /// What the limits of memory and of places did.
+    /// Effects of the limits of memory and places.
     pub limits: Limits,
     /// Files that could not be written to their end, and why.
     pub unwritten: Vec<Unwritten>,
@@ -53,7 +53,7 @@ pub struct ServeReport {
     pub failure: Option<String>,
 }
 
-/// What became of associations for want of memory or of places.
+/// Associations refused or ended for lack of memory or places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Bytes that all associations together may hold.
@@ -95,7 +95,7 @@ impl Limits {
         }
     }
 
-    /// What there is to tell, for people.
+    /// Lines of the report for readers.
     fn lines(&self, rows: &mut Rows) {
         let refused = self.refused_full + self.refused_per_peer + self.refused_memory;
         if refused > 0 {
@@ -152,7 +152,7 @@ impl fmt::Display for ServeReport {
         rows.row("served at", format!("{listen} for {duration_s:.1} s, policy {policy}"));
         match &self.key {
             Some(key) => rows.row("  encrypted", format!("key {key}")),
-            None => rows.row("  not encrypted", "anybody on the way could read and change it"),
+            None => rows.row("  not encrypted", "anyone on the path can read and change it"),
         }
         let (failed, cut_off) = (self.clients_failed, self.clients_cut_off);
         rows.row("clients", format!("{clients}, {failed} failed, {cut_off} there in the end"));

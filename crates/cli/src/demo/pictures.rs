@@ -8,7 +8,7 @@ use recovery::policy::SCTP_DEFAULT;
 
 use super::tests::options;
 
-/// What README says its picture is drawn by, without the name of the file.
+/// Arguments of the command that draws README's picture, without the name of the file.
 const COMMAND: [&str; 1] = ["--virtual"];
 
 const BEGIN: &str = "<!-- make pictures: begin -->\n";

@@ -15,15 +15,15 @@ use crate::output;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Captures")]
 pub(super) struct Captures {
-    /// Write the packets of this flow (pcapng, at the sender and at the receiver) and what its sender's recovery
-    /// did (qlog) to the folder captures in --out: a name from the plan, and a number from 0 where it has
-    /// several, such as thin:3.
+    /// Write the packets of this flow (pcapng, at the sender and at the receiver) and the events of its sender's
+    /// recovery (qlog) to the folder captures in --out: a name from the plan, and a number from 0 if it has several
+    /// flows, such as thin:3.
     #[arg(long, value_name = "FLOW[:N]", requires = "out")]
     capture: Vec<FlowName>,
-    /// Of these seeds; without it, of the first.
+    /// Seeds to capture; by default the first.
     #[arg(long, value_name = "N,..", value_delimiter = ',', requires = "capture")]
     capture_seeds: Vec<u64>,
-    /// Of the cells that have this value of what the plan varies; without it, of all.
+    /// Cells to capture: those with this value of a varied key; by default all.
     #[arg(long, value_name = "KEY=VALUE", requires = "capture")]
     capture_where: Vec<String>,
 }

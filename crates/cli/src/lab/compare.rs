@@ -44,24 +44,24 @@ pub(crate) struct Arguments {
     /// The key, such as flow.NAME.policy, as in a plan's sweep.
     #[arg(long, requires = "other")]
     key: Option<String>,
-    /// The value that is looked at.
+    /// First value, which is judged.
     #[arg(requires = "key")]
     one: Option<String>,
-    /// The value that it is compared with.
+    /// Second value, with which the first is compared.
     #[arg(requires = "key")]
     other: Option<String>,
-    /// How long a message may take above the delay of the network to be in time, side by side.
+    /// Longest time above the network's delay that a message may take to be in time, side by side.
     #[arg(long, value_name = "TIME", default_value = "10ms", conflicts_with = "key")]
     on_time: Duration,
-    /// Print what each value of the last key changes beside this one, such as a policy beside variants of it that lack a
-    /// mechanism each.
+    /// Print the effect of each value of the last key relative to this one, such as a policy beside variants of it that
+    /// lack a mechanism each.
     #[arg(long, value_name = "VALUE", conflicts_with_all = ["key", "report", "targets", "json"])]
     beside: Option<String>,
-    /// Run only the cells that the plan's targets are about, and print what became of each target. Fails where more or
-    /// fewer numbers miss than the plan says.
+    /// Run only the cells of the plan's targets, and print the number of each target. Fails if more or fewer numbers
+    /// miss than the plan says.
     #[arg(long, conflicts_with_all = ["key", "report", "json"])]
     targets: bool,
-    /// Write a page with figures and tables of all runs, too, side by side.
+    /// Also write a page with figures and tables of all runs, side by side.
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     report: Option<PathBuf>,
     /// Quantiles of the distributions of latency.
@@ -73,11 +73,11 @@ pub(crate) struct Arguments {
         requires = "key"
     )]
     quantiles: Vec<f64>,
-    /// Threads; as many as the machine has processors.
+    /// Number of threads; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = within(1..=4096u64))]
     jobs: Option<u64>,
-    /// Print only where the first value's latency, in its mean or a quantile that the plan measures, is longer beyond
-    /// chance; fail if it is anywhere. Less than 0.01 ms counts as nothing.
+    /// Print only cells in which the first value's latency, in its mean or a measured quantile, is longer beyond
+    /// chance; fail if there is any. Less than 0.01 ms counts as nothing.
     #[arg(long, requires = "key")]
     never_worse: bool,
     #[command(flatten)]
@@ -153,7 +153,7 @@ fn all(arguments: &Arguments) -> Result<(), Failure> {
     page.write(vec![Study::new(Stored { plan, finished, manifest })])
 }
 
-/// What the plan's targets have.
+/// Prints the plan's targets beside the numbers reached.
 fn targets(arguments: &Arguments) -> Result<(), Failure> {
     let (plan, finished) = finish(arguments, None)?;
     let all = reached(&plan, &finished).map_err(|error| refused(arguments, error))?;
@@ -169,7 +169,7 @@ fn targets(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// What every value of the last key changes beside one.
+/// Prints the effect of every value of the last key relative to one.
 fn beside(arguments: &Arguments, base: &str) -> Result<(), Failure> {
     let (plan, finished) = finish(arguments, None)?;
     let found = ablation(&plan, &finished, base).map_err(|error| refused(arguments, error))?;

@@ -28,18 +28,19 @@ use crate::output;
 pub(crate) struct Arguments {
     /// The plan, a TOML file, or the name of one that "lab list" shows.
     plan: PathBuf,
-    /// Settings to try; fewer if one gives all numbers.
+    /// Number of settings to try; fewer if one gives all numbers.
     #[arg(long, value_name = "N", default_value = "600", value_parser = within(1..=1_000_000_u64))]
     tries: u64,
     /// Seed of the choice of settings; the runs of each have the plan's seeds.
     #[arg(long, value_name = "N", default_value = "1", value_parser = within(0..=1_000_000_u64))]
     choice: u64,
-    /// Threads; as many as the machine has processors.
+    /// Number of threads; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = within(1..=4096_u64))]
     jobs: Option<u64>,
     #[command(flatten)]
     plan_as: PlanArguments,
-    /// Write the plan with the best setting, without what is left out in a fit: "lab run" shows all its numbers.
+    /// Write the plan with the best setting, without figures, targets and rows that the fit does not use; "lab run"
+    /// shows all its numbers.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the answer as one JSON object.

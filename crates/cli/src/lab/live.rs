@@ -17,10 +17,10 @@ const PORT: u16 = 8090;
 /// (--write).
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Where to serve it, over HTTP; without a port, 8090.
+    /// Address of the page, over HTTP; without a port, 8090.
     #[arg(value_name = "ADDR", default_value = "127.0.0.1")]
     listen: LocalAddress,
-    /// A page that "make live" built, in place of the one that the command was built with.
+    /// A page that "make live" built, instead of the one that the command was built with.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// Write the page to this file instead of serving it.

@@ -12,7 +12,7 @@ use crate::output;
 /// --network takes their names, and so do plans: network = "NAME", or like = "NAME" beside other keys.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Also print where the numbers come from, under which licence, and what is assumed beside them.
+    /// Also print the source of the numbers, their licence, and further assumptions.
     #[arg(long, short)]
     verbose: bool,
     /// Print the list as JSON.

@@ -19,13 +19,13 @@ use crate::output;
 /// written beside it as SVG, too.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Folders that "lab run --out" or "lab reproduce" wrote.
+    /// Folders written by "lab run --out" or "lab reproduce".
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// The page; Markdown, if its name ends with .md.
+    /// File of the page; Markdown, if its name ends with .md.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
-    /// Fail where a row is not the paper's number and has no note that says why.
+    /// Fail if a row differs from the paper's number and has no note that says why.
     #[arg(long)]
     need_notes: bool,
 }

@@ -44,32 +44,32 @@ fn plans() -> Vec<PossibleValue> {
 /// each plan says. What is finished in --out stays so: called again, it does the rest.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A paper (sctp-thin), a plan (sctp-thin/fig8a), a figure or table (8a, "rto-wlan/table 1"), or all; without
-    /// any, what there is.
+    /// A paper (sctp-thin), a plan (sctp-thin/fig8a), a figure or table (8a, "rto-wlan/table 1"), or all; without any,
+    /// the list of plans.
     #[arg(value_name = "PAPER|FIGURE|all", value_parser = Suggested { parser: StringValueParser::new(), words: plans }, hide_possible_values = true)]
     what: Vec<String>,
     /// Folder for tables, pages and figures.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
-    /// Threads; as many as the machine has processors.
+    /// Number of threads; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = within(1..=4096_u64))]
     jobs: Option<u64>,
-    /// Only this share of the runs, such as 1/4; "lab report DIR..." makes a page of all shares.
+    /// Run only this share of the runs, such as 1/4; "lab report DIR..." makes a page of all shares.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     #[command(flatten)]
     size: SizeArguments,
-    /// Keep what is finished in --out and do the rest: the default.
+    /// Keep finished runs in --out and do the rest: the default.
     #[arg(long)]
     resume: bool,
-    /// Remove the results of these plans that --out holds, and begin again. Results of another build, or of other
-    /// numbers of runs, are removed with this only.
+    /// Remove the results of these plans in --out first, including those of another build or of other numbers of runs,
+    /// which are kept otherwise.
     #[arg(long, conflicts_with = "resume")]
     anew: bool,
-    /// Only list what there is.
+    /// Only list the plans.
     #[arg(long)]
     list: bool,
-    /// Print the table paper/here as JSON.
+    /// Print the table of the paper's and our numbers as JSON.
     #[arg(long)]
     json: bool,
 }

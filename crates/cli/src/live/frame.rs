@@ -10,7 +10,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// What to write so that `lines`, which fit the terminal, stand where the last ones stood.
+    /// Output that replaces the previous lines by `lines`, which fit the terminal.
     pub(super) fn replace(&mut self, lines: &[String], size: Size) -> String {
         let rows = self.rows(size);
         let mut text = match (rows, self.widths.is_empty()) {

@@ -10,7 +10,7 @@ const WAITING: usize = 256;
 /// Time that the last lines have at the end.
 const LAST: Duration = Duration::from_secs(1);
 
-/// What is to be printed.
+/// Text to be printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said<S> {
     /// A line that stays.

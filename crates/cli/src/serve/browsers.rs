@@ -27,13 +27,13 @@ pub(crate) struct Browsers {
     /// Delay of the page's link, one way; its sliders change it.
     #[arg(long, value_name = "DURATION", requires = "webrtc", default_value = "50ms")]
     delay: Duration,
-    /// How many packets the page's link loses, each way.
+    /// Share of packets that the page's link loses, each way.
     #[arg(long, value_name = "PROBABILITY", requires = "webrtc", default_value = "5%")]
     loss: Probability,
 }
 
 impl Browsers {
-    /// What to serve, if it is the page.
+    /// Options of the page, if it is to be served.
     pub(crate) fn options(&self) -> Option<BrowsersOptions> {
         let listen = self.webrtc?.or_port(PORT);
         let setting = Setting { delay: self.delay, loss: self.loss, ..Setting::default() };

@@ -21,7 +21,7 @@ use crate::output;
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Where to write it; without it, to standard output.
+    /// Output file; by default standard output.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 }

@@ -50,8 +50,8 @@ fn presets() -> Vec<PossibleValue> {
     sctp.iter().chain(tcp).map(|(name, about)| PossibleValue::new(*name).help(*about)).collect()
 }
 
-/// What would it do for my traffic: send what a capture carried once more, in virtual time, under other policies and
-/// over other networks, beside what was captured.
+/// Send a capture's traffic once more, in virtual time, under other policies and over other networks, and show the
+/// results beside those of the capture.
 ///
 /// Without --network, over one with the least round trip of the capture and the loss that its acknowledgements report
 /// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: a sender does
@@ -64,32 +64,32 @@ pub(super) struct Arguments {
     selection: Selection,
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = Suggested { parser: PolicyText::from_str, words: presets }, hide_possible_values = true, help_heading = "Replay", help = policy_help())]
     policy: Vec<PolicyText>,
-    /// A network, with the keys of a link in a plan (docs/laboratory.md): "rtt=100ms loss=2%"; several times for
-    /// several. "measured" is that of the capture.
+    /// Network, with the keys of a link in a plan (docs/laboratory.md): "rtt=100ms loss=2%"; may be repeated.
+    /// "measured" is that of the capture.
     #[arg(long, value_name = "KEY=VALUE..", help_heading = "Replay")]
     network: Vec<String>,
-    /// Share of the data's packets that is lost on the "measured" network, instead of the capture's own loss.
+    /// Share of data packets lost on the "measured" network, instead of the capture's own loss.
     #[arg(long, value_name = "PROBABILITY", help_heading = "Replay")]
     loss: Option<Probability>,
-    /// How long receivers may hold acknowledgements back, or off; without it, as each policy says (200ms for most).
+    /// Longest delay of the receivers' acknowledgements, or off; by default that of each policy (200ms for most).
     #[arg(long, value_name = "DURATION|off", help_heading = "Replay")]
     delayed_ack: Option<String>,
-    /// Runs of each, with losses of their own.
+    /// Number of runs of each, with losses of their own.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = within(1..=1_000_000_u64), help_heading = "Replay")]
     seeds: u64,
-    /// Threads; as many as the machine has processors.
+    /// Number of threads; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = within(1..=4096_u64), help_heading = "Replay")]
     jobs: Option<u64>,
-    /// Write the plan, which "thinstream lab run" takes: to change it, or for machines of their own.
+    /// Write the plan for "thinstream lab run", to change it or to run it on other machines.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     plan: Option<PathBuf>,
-    /// Write a page with figures and all numbers; each figure stands beside it as SVG, too.
+    /// Write a page with figures and all numbers; each figure is also written beside it as SVG.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<PathBuf>,
     /// Folder for all numbers as tables (CSV, Parquet).
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Remove the results that --out holds: without it the folder is refused.
+    /// Remove the results in --out first; without it a folder with results is refused.
     #[arg(long, requires = "out", help_heading = "Output")]
     anew: bool,
     /// Show all columns of the tables, and intervals, however wide the terminal is.

@@ -1,4 +1,4 @@
-//! What tests of the command as a process share.
+//! Helpers of the tests that run the command as a process.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use std::net::SocketAddr;

@@ -100,7 +100,7 @@ pub trait Reclaim {
 
     /// Notifies a member that waited for memory, and marks it as not waiting. False if the member
     /// no longer exists.
-    fn tell_of_memory(&mut self, now: Instant, id: Self::Id) -> bool;
+    fn announce_memory(&mut self, now: Instant, id: Self::Id) -> bool;
 
     /// Reclaims excess memory from the members that hold most, and notifies waiting members.
     #[inline]
@@ -175,7 +175,7 @@ fn tell_writers<E: Reclaim + ?Sized>(endpoint: &mut E, now: Instant) {
     while count > 0
         && let Some(id) = endpoint.pool().writers.pop()
     {
-        count -= usize::from(endpoint.tell_of_memory(now, id));
+        count -= usize::from(endpoint.announce_memory(now, id));
     }
     endpoint.pool().writers.pause(now);
 }
@@ -193,7 +193,7 @@ mod tests {
     struct Ends {
         pool: Pool<u32>,
         members: Vec<(Held, Account)>,
-        /// Calls of `prune`, `end` and `tell_of_memory`, in order.
+        /// Calls of `prune`, `end` and `announce_memory`, in order.
         log: Vec<(u32, &'static str)>,
     }
 
@@ -257,7 +257,7 @@ mod tests {
             self.hold(id, Held::default());
         }
 
-        fn tell_of_memory(&mut self, _: Instant, id: u32) -> bool {
+        fn announce_memory(&mut self, _: Instant, id: u32) -> bool {
             self.log.push((id, "told"));
             let member = self.members.get_mut(id as usize);
             member.map(|(_, account)| account.waits = false).is_some()

@@ -64,7 +64,7 @@ impl<T: Carrier> TrySend for T {
     }
 }
 
-/// What the driver does next.
+/// Next step of the driver.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// The outbox has datagrams to send.

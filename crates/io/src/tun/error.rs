@@ -12,7 +12,7 @@ pub struct TunError {
 }
 
 impl TunError {
-    /// What kind of error it was.
+    /// Kind of the system's error.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }

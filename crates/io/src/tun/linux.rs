@@ -205,7 +205,7 @@ fn is_about_offload(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
-/// What the queues of one device share.
+/// State that the queues of one device share.
 #[derive(Debug)]
 struct Common {
     protocol: u8,

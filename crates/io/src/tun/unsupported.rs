@@ -48,7 +48,7 @@ impl Tun {
 pub struct TunCarrier(Infallible);
 
 impl TunCarrier {
-    /// What it did.
+    /// Statistics of the device.
     pub fn tun_statistics(&self) -> TunStatistics {
         match self.0 {}
     }

@@ -6,7 +6,8 @@ use base::{Duration, Instant, Purpose, RandomStream};
 use recovery::{PRESETS, RecoveryPolicy};
 use sctp::{
     AssociationId, AssociationOptions, Endpoint, EndpointOptions, Event, Extensions, Ppid,
-    ReconfigurationPolicy, Reliability, ResetDirection, SendOptions, StreamId,
+    ReconfigurationEvent, ReconfigurationPolicy, Reliability, ResetDirection, SendOptions,
+    StreamId,
 };
 
 use super::model::{
@@ -60,7 +61,10 @@ impl Protocol for Sctp {
             Event::Restarted => Told::Restarted,
             Event::Closed => Told::Over(End::Closed),
             Event::Failed(_) => Told::Over(End::Failed),
-            Event::StreamsReset { .. } | Event::AssociationReset { .. } => Told::Reset,
+            Event::Reconfiguration(
+                ReconfigurationEvent::StreamsReset { .. }
+                | ReconfigurationEvent::AssociationReset { .. },
+            ) => Told::Reset,
             _ => Told::Other,
         }
     }

@@ -1,4 +1,5 @@
-//! All tables of a plan in one: how far our transports are from the best of the others in each cell, and where they are farthest.
+//! Summary of all tables of a plan: ratios of our transports to the best of the others in each cell, and the cells with
+//! the highest ratios.
 
 use core::fmt::Write;
 
@@ -6,29 +7,30 @@ use serde::Serialize;
 
 use super::{Maker, Row, SideBySide};
 
-/// A number that is summed up: its name in JSON and in Markdown, how a row has it, and what is added to it.
+/// A summarised number: its name in JSON and in Markdown, its value in a row, and the milliseconds added to it.
 type Quantity = (&'static str, &'static str, fn(&Row) -> f64, f64);
 
-/// The numbers, each with what is added before it is divided, in milliseconds: on a network that loses little, both are nearly
-/// zero, and a quantile has steps of a message or a tick.
+/// The numbers, each with the milliseconds that are added before the division: on a network that loses little, both
+/// numbers are nearly zero, and a quantile has steps of a message or a tick.
 const QUANTITIES: [Quantity; 3] = [
     ("mean", "mean", |row| row.latency.mean, 0.1),
     ("p99", "p99", |row| row.latency.p99, 1.0),
     ("p999", "p99.9", |row| row.latency.p999, 1.0),
 ];
 
-/// Number of cells that are named.
+/// Number of named cells, those with the highest ratios.
 const NAMED: usize = 3;
 
-/// What is left of all tables of a plan.
+/// Summary of all tables of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// A row for each number of each of our transports.
     pub rows: Vec<Against>,
 }
 
-/// A number of one of our transports, divided by that of the best of the others in each cell. Others that left messages undelivered
-/// or lost a connection there are no competitors, since latency counts what was delivered.
+/// A number of one of our transports, divided by that of the best of the others in each cell. A transport that left
+/// messages undelivered or lost a connection in a cell does not compete there, since latency counts delivered messages
+/// only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
     /// Our transport: the value of the key that the tables have as rows.
@@ -56,13 +58,13 @@ pub struct Worse {
     pub ratio: f64,
     /// Our number, in milliseconds.
     pub ours: f64,
-    /// The lowest of the others, in milliseconds, and whose it is.
+    /// The lowest number of the others, in milliseconds.
     pub best: f64,
-    /// Which of the others.
+    /// Transport that has the lowest number.
     pub of: String,
 }
 
-/// Sums up the tables of a plan. None if there are fewer than two in which ours stand beside others.
+/// Summarises the tables of a plan; `None` if fewer than two of them have both ours and others.
 pub fn summary(tables: &[SideBySide]) -> Option<Summary> {
     let ours = |row: &&Row| row.maker == Maker::Ours;
     let mut names: Vec<&str> = Vec::new();
@@ -105,7 +107,7 @@ fn in_cell(table: &SideBySide, name: &str, (_, _, of, added): Quantity) -> Optio
     let others = table.rows.iter().filter(competes);
     let best = others.min_by(|one, other| of(one).total_cmp(&of(other)))?;
     let (ours, theirs) = (of(row), of(best));
-    // Below the delay of the network there is nothing but rounding.
+    // A number below the delay of the network is a rounding error.
     let ratio = (ours.max(0.0) + added) / (theirs.max(0.0) + added);
     let keys: Vec<&str> = table.keys.iter().map(|(_, value)| value.as_str()).collect();
     let worse = Worse { cell: keys.join(", "), ratio, ours, best: theirs, of: best.name.clone() };

@@ -19,7 +19,7 @@ pub struct Reached<'a> {
 /// A number of a target.
 #[derive(Clone, Debug)]
 pub struct Number<'a> {
-    /// Which number.
+    /// The summarised quantity.
     pub quantity: Quantity,
     /// The upper bound that the target states.
     pub most: &'a Stated,

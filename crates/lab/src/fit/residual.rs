@@ -42,7 +42,7 @@ impl Residual {
         self.distance().is_some_and(|distance| distance <= self.room.max(self.rounding))
     }
 
-    /// What the number adds to the cost: the square of its distance beyond the rounding, in units of the row's tolerance.
+    /// The number's part of the cost: the square of its distance beyond the rounding, in units of the row's tolerance.
     fn cost(&self) -> f64 {
         let Some(distance) = self.distance() else { return MOST };
         let unit = self.room.max(self.rounding).max(f64::MIN_POSITIVE);

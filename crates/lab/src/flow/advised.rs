@@ -35,7 +35,7 @@ pub(super) struct Advised {
     advisor: Option<Box<dyn Advisor>>,
     flow: AdvisedFlow,
     failure: FailureSlot,
-    /// When it wants to be woken.
+    /// Time at which the advisor wants to be woken.
     pub(super) wakes_at: Option<Instant>,
     events: Vec<TimedEvent>,
     /// Events that the log has yet to note, when packets have left, as for flows without an advisor.

@@ -1,4 +1,4 @@
-//! What the sending end of a flow asks of its transport.
+//! Interface of the sending end of a flow to its transport.
 
 use core::fmt::Debug;
 

@@ -19,7 +19,7 @@ pub struct FigureSection {
     pub kind: FigureKind,
     /// Headline.
     pub title: String,
-    /// What the figure shows, in a sentence.
+    /// Caption of the figure, a sentence.
     #[serde(default)]
     pub caption: String,
     /// Flows or links, each a series; everything that has the measure unless given.
@@ -222,14 +222,14 @@ pub struct PaperSeries {
 /// A place on an axis: a number, or the name of a category.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
-    /// On an axis of numbers.
+    /// A number on a numeric axis.
     Number(f64),
     /// One of the key's values.
     Name(String),
 }
 
 impl Place {
-    /// On an axis of numbers.
+    /// The number of a place on a numeric axis.
     pub fn number(&self) -> Option<f64> {
         match self {
             Place::Number(number) => Some(*number),

@@ -40,7 +40,7 @@ pub struct Manifest {
     /// Processors of the machine, if known.
     #[serde(default)]
     pub processors: Option<u64>,
-    /// When it was finished, seconds after 1970, if known.
+    /// Time of completion, in seconds since 1970, if known.
     pub time_s: Option<u64>,
     /// Elapsed real time in seconds, if known.
     pub wall_s: Option<f64>,

@@ -66,7 +66,7 @@ impl Table {
     /// Writes it as CSV with a header.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The writer's error.
     pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
         for (place, (name, _)) in self.columns.iter().enumerate() {
             out.write_all(if place == 0 { b"" } else { b"," })?;

@@ -8,10 +8,10 @@ use trace::messages::{Messages, StreamMessages};
 
 use super::{MOST_MESSAGES, RecordedStream, Recording, RecordingError};
 
-/// What the streams with these names carried; there are more than [`MOST_MESSAGES`] if `messages` left some out.
+/// Messages of the streams with these names; more than [`MOST_MESSAGES`] if `messages` left some out.
 ///
 /// # Errors
-/// When they carried nothing, or too much.
+/// [`RecordingError`] if the streams carried no message, or too many bytes.
 pub fn recording(messages: Messages, names: &[&str]) -> Result<Recording, RecordingError> {
     let left_out = messages.left_out();
     let wanted = |one: &StreamMessages| names.contains(&one.stream.as_str());
@@ -34,7 +34,7 @@ fn recorded(one: StreamMessages) -> RecordedStream {
 /// A file of a plan as a recording: a capture, of which only streams that are `wanted` count, or a table.
 ///
 /// # Errors
-/// What cannot be read, and where.
+/// The unreadable part, and its position.
 pub fn recording_of_file(
     bytes: &[u8],
     wanted: Option<&BTreeSet<String>>,

@@ -55,7 +55,7 @@ impl Recording {
     /// A recording of these streams; streams without messages are left out.
     ///
     /// # Errors
-    /// When there is no message at all, there are more than [`MOST_MESSAGES`], or one is empty.
+    /// [`RecordingError`] if there is no message, there are more than [`MOST_MESSAGES`], or one is empty.
     pub fn new(mut streams: Vec<RecordedStream>) -> Result<Recording, RecordingError> {
         streams.retain(|stream| !stream.messages.is_empty());
         let recording = Recording { streams };
@@ -153,7 +153,7 @@ impl Recording {
     /// and the earliest stream begins at `begin`. Messages longer than `longest` are sent in parts.
     ///
     /// # Errors
-    /// When there is no such stream.
+    /// [`RecordingError`] if no stream has this name.
     pub fn due(
         &self,
         flow: usize,

@@ -8,8 +8,8 @@ use super::dcep::Dcep;
 use super::{ChannelEvent, ChannelFault, DataChannels, ppid};
 use sctp::ReconfigResult;
 use sctp::{
-    AssociationId, Endpoint, Event, Ppid, ReconfigurationRequest, ReconfigureError, ResetDirection,
-    SendError, StreamId,
+    AssociationId, Endpoint, Event, Ppid, ReconfigurationEvent, ReconfigurationRequest,
+    ReconfigureError, ResetDirection, SendError, StreamId,
 };
 
 /// Times that the peer may refuse the reset of a channel's stream before it is not asked again.
@@ -66,18 +66,23 @@ impl DataChannels {
     /// application that transfers messages itself may call it, too.
     pub fn handle_event(&mut self, event: &Event) {
         match event {
-            Event::StreamsReset { direction: ResetDirection::Incoming, streams } => {
+            Event::Reconfiguration(ReconfigurationEvent::StreamsReset {
+                direction: ResetDirection::Incoming,
+                streams,
+            }) => {
                 self.handle_incoming_reset(streams);
             }
-            Event::StreamsReset { streams, .. } => self.handle_outgoing_reset(streams),
-            Event::ReconfigurationRefused {
+            Event::Reconfiguration(ReconfigurationEvent::StreamsReset { streams, .. }) => {
+                self.handle_outgoing_reset(streams);
+            }
+            Event::Reconfiguration(ReconfigurationEvent::Refused {
                 request:
                     ReconfigurationRequest::ResetStreams {
                         direction: ResetDirection::Outgoing,
                         streams,
                     },
                 result,
-            } => self.on_reset_refused(streams, *result),
+            }) => self.on_reset_refused(streams, *result),
             Event::Restarted | Event::Closed | Event::Failed(_) => self.end(),
             _ => {}
         }

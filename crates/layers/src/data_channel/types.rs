@@ -1,4 +1,4 @@
-//! What applications choose, and what they are told.
+//! Options and events of data channels.
 
 use core::fmt;
 
@@ -51,16 +51,16 @@ pub enum DtlsRole {
 /// How hard a channel tries to deliver a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ChannelReliability {
-    /// Until it arrives.
+    /// The channel retransmits a message until it arrives.
     #[default]
     Full,
-    /// At most this many retransmissions.
+    /// The channel retransmits a message at most this often.
     Retransmissions(u32),
-    /// For so long; whole milliseconds.
+    /// The channel retransmits a message for this time, in whole milliseconds.
     Lifetime(Duration),
 }
 
-/// What a channel is like; both sides know it.
+/// Properties of a channel, known to both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelOptions {
     /// The application's name for it, not necessarily unique.
@@ -71,7 +71,7 @@ pub struct ChannelOptions {
     pub priority: u16,
     /// Whether messages are delivered in the order of sending.
     pub ordered: bool,
-    /// How hard it tries.
+    /// Condition under which a message is abandoned.
     pub reliability: ChannelReliability,
 }
 
@@ -87,7 +87,7 @@ impl Default for ChannelOptions {
     }
 }
 
-/// What all channels of an association share.
+/// Options common to all channels of an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataChannelsOptions {
     /// Side of the DTLS connection.
@@ -136,7 +136,7 @@ pub enum ChannelEvent {
     Opened {
         /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
-        /// What it is like.
+        /// Properties of the channel.
         options: ChannelOptions,
     },
     /// The peer answered the opening of a channel.
@@ -158,7 +158,7 @@ pub enum ChannelEvent {
     Closing {
         /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
-        /// What the peer did wrong, if anything.
+        /// The peer's fault, if it committed one.
         fault: Option<ChannelFault>,
     },
     /// The buffered amount of the channel fell to the threshold that
@@ -175,7 +175,7 @@ pub enum ChannelEvent {
     },
 }
 
-/// What a peer may do wrong; the channel is closed then (RFC 8831, section 6.6; RFC 8832, section 6).
+/// Fault of a peer, after which the channel is closed (RFC 8831, section 6.6; RFC 8832, section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelFault {
     /// The peer opened a channel with an identifier of this side's kind.

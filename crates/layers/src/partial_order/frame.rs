@@ -1,4 +1,4 @@
-//! What the partial-order layer puts before each message.
+//! Header that the partial-order layer puts before each message.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -33,7 +33,7 @@ const MESSAGE: u8 = 0;
 const ABANDONED: u8 = 1;
 const SETTLED: u8 = 2;
 
-/// What a message waits for, by number.
+/// Messages that a message waits for, by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Predecessors {
     /// Numbers of the predecessors, in descending order and without repetition.
@@ -42,7 +42,7 @@ pub(super) enum Predecessors {
     Everything,
 }
 
-/// What came from, or goes to, the other side.
+/// A frame from or to the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// Data with its number and the numbers that must be delivered before it.

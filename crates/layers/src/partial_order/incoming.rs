@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::frame::Predecessors;
 use super::{Delivery, Limits, PartialOrderError};
 
-/// What is known of a number at or above the base.
+/// State of a number at or above the base.
 #[derive(Debug, Default)]
 struct Slot {
     state: State,
@@ -173,8 +173,8 @@ impl Incoming {
         }
     }
 
-    /// What the peer should be told now: that all below this number is settled. A quarter of either
-    /// limit between two reports keeps a sender going that has half of them in one message.
+    /// The report that is due, if any: all messages below this number are settled. A report after each quarter of
+    /// either limit keeps a sender going that has half of the limit in one message.
     pub(super) fn report(&mut self) -> Option<u64> {
         let due = self.base - self.reported >= u64::from(self.limits.messages / 4).max(1)
             || self.unreported_bytes >= self.limits.bytes / 4;

@@ -63,7 +63,7 @@ impl Sent {
         Ok((number, after))
     }
 
-    /// What a message names, less what is settled anyway, in the order of the wire.
+    /// Predecessors of a message, without those that are settled anyway, in the order of the wire.
     fn predecessors(&self, after: After<'_>) -> Result<Predecessors, PartialOrderError> {
         let named = match after {
             After::Nothing => &[],
@@ -83,7 +83,7 @@ impl Sent {
         Ok(Predecessors::These(these))
     }
 
-    /// What to tell the receiver of a message that it will not get; nothing if it had it or was told.
+    /// Notice to the receiver about a message that will not arrive; `None` if it has the message or the notice.
     pub(super) fn abandon(&mut self, number: MessageNumber) -> Option<Frame> {
         let index = number.0.checked_sub(self.settled_below)?;
         let sent = self.unsettled.get_mut(usize::try_from(index).ok()?)?;

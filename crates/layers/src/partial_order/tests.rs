@@ -214,7 +214,7 @@ fn one_who_sends_only_messages_that_wait_for_ever_fills_no_more_than_the_limits(
     assert!(delivered(&mut layer).is_empty());
 }
 
-/// What a naive receiver would have delivered: all that arrived and whose predecessors it delivered.
+/// Deliveries of a naive receiver: all messages that arrived and whose predecessors it delivered.
 fn fixpoint(orders: &[Vec<u64>], arrived: &BTreeSet<u64>) -> BTreeSet<u64> {
     let mut done = BTreeSet::new();
     loop {

@@ -1,4 +1,4 @@
-//! What varies the delay from packet to packet.
+//! Variation of the delay from packet to packet.
 
 use core::str::FromStr;
 
@@ -8,7 +8,7 @@ use super::LinkConfigError;
 use super::variate::LazyStream;
 use super::wifi::WifiRetries;
 
-/// What varies the delay from packet to packet.
+/// Variation of the delay from packet to packet.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Jitter {
     /// Every packet takes the delay.

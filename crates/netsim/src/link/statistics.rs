@@ -1,4 +1,4 @@
-//! What happened on a link.
+//! Counters of a link.
 
 use super::flight::Arriving;
 
@@ -35,7 +35,7 @@ pub enum DropCause {
     NoHost,
 }
 
-/// What happened on a link since it was made. `offered + duplicated = delivered + dropped + in transit`.
+/// Counters of a link since its creation. `offered + duplicated = delivered + dropped + in transit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LinkStatistics {
     /// Offered by the sender.

@@ -1,4 +1,4 @@
-//! Stand-in for TLS: a handshake that agrees on nothing, and packets that anybody can read.
+//! Stand-in for TLS: a handshake that agrees on nothing, and packets that every host on the path can read.
 //!
 //! The handshake has the messages of TLS 1.3 in their packets, the keys have a tag of 16 bytes, as AES-GCM has, so that
 //! packets are as many and as long as they would be; what a message is lost in can be seen.
@@ -128,7 +128,7 @@ impl ServerConfig for Open {
     }
 }
 
-/// What is to be written next.
+/// Next item to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Nothing,
@@ -146,7 +146,7 @@ struct OpenSession {
     own: Vec<u8>,
     peer: Option<TransportParameters>,
     next: Next,
-    /// What was read of a message that is not complete.
+    /// Bytes read of an incomplete message.
     partial: Vec<u8>,
     established: bool,
 }

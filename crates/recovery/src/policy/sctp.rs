@@ -205,10 +205,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `sctp_thin` at the path's own bound: timeouts of little more than the measured round trip, and copies of the
-    /// last two packets' data in each message that follows within a round trip, so that the next message repairs
-    /// the loss of the previous one. A brake ends copies that would fill a queue.
-    pub fn sctp_latency() -> Self {
+    /// `sctp_thin` with timeouts of little more than the measured round trip: the base of the `latency` presets, which
+    /// add a way to repair losses without a timeout.
+    fn sctp_thin_at_bound() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
         policy.rto.margin = RtoMargin::LearnedNarrow;
@@ -217,6 +216,14 @@ impl RecoveryPolicy {
         policy.congestion.least_window = LeastWindow::Carried;
         policy.congestion.initial_window = Some(INITIAL_WINDOW);
         policy.backoff.first_setup = Some(FIRST_SETUP);
+        policy
+    }
+
+    /// `sctp_thin` at the path's own bound: timeouts of little more than the measured round trip, and copies of the
+    /// last two packets' data in each message that follows within a round trip, so that the next message repairs
+    /// the loss of the previous one. A brake ends copies that would fill a queue.
+    pub fn sctp_latency() -> Self {
+        let mut policy = RecoveryPolicy::sctp_thin_at_bound();
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
         policy
     }
@@ -224,14 +231,7 @@ impl RecoveryPolicy {
     /// [`sctp_latency`](RecoveryPolicy::sctp_latency) without copies: a loss costs one round trip from its
     /// transmission, for each packet in flight, provided that each has a prompt SACK.
     pub fn sctp_latency_lean() -> Self {
-        let mut policy = RecoveryPolicy::sctp_thin();
-        policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
-        policy.rto.margin = RtoMargin::LearnedNarrow;
-        policy.backoff.linear_step = LINEAR_STEP;
-        policy.backoff.outage_data = LINEAR_STEP;
-        policy.congestion.least_window = LeastWindow::Carried;
-        policy.congestion.initial_window = Some(INITIAL_WINDOW);
-        policy.backoff.first_setup = Some(FIRST_SETUP);
+        let mut policy = RecoveryPolicy::sctp_thin_at_bound();
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: u8::MAX };
         policy.acknowledgement.request_immediate = ImmediateRequest::Always;
         policy

@@ -31,7 +31,7 @@ impl Recovery {
         self.ledger.append_abandoned()
     }
 
-    /// All paths.
+    /// Identifiers of all paths, including closed ones.
     pub fn path_ids(&self) -> impl Iterator<Item = PathId> + use<> {
         self.paths.ids()
     }

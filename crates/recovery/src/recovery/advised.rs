@@ -10,7 +10,7 @@ use crate::path::RunningTimer;
 use crate::path_id::PathId;
 use crate::stats::Cause;
 
-/// What advice about a path can rest on.
+/// State of a path on which advice can be based.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathView {
     /// Round trip, timeout, windows.

@@ -28,7 +28,7 @@ pub struct Comparison {
     pub interval: Option<String>,
     /// Whether both numbers agree; for a row that is no prediction, its kind.
     pub verdict: Word,
-    /// How the row counts.
+    /// Kind of the row: prediction, input, fitted, bound or measured.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: RowKind,
     /// Claim of the paper that the row tests.

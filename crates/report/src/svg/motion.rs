@@ -186,7 +186,7 @@ fn draw_packet(
     }
 }
 
-/// What the dots are.
+/// Draws the meanings of the dots.
 fn draw_legend(theme: &Theme, y: f64) -> Markup {
     let dots = [
         (&theme.link, 5.0, "message"),

@@ -29,7 +29,7 @@ pub struct Arrow {
     pub from: u8,
     /// Time at which it was sent, in milliseconds.
     pub sent_ms: f64,
-    /// When it arrived; none if it was lost.
+    /// Time of arrival; `None` if the packet was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived_ms: Option<f64>,
     /// Description of the packet.

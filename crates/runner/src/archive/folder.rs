@@ -30,7 +30,7 @@ impl Folder {
     /// `build` names what the laboratory was built from.
     ///
     /// # Errors
-    /// When it cannot be used, or holds results that may not be used or replaced.
+    /// The folder cannot be used, or holds results that may not be used or replaced.
     pub fn open(
         path: &Path,
         plan: &Plan,
@@ -84,7 +84,7 @@ impl Folder {
     /// Takes a finished run.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// A file cannot be written.
     pub fn add(&mut self, job: Job, results: Results) -> Result<(), JournalError> {
         self.journal.add(job, &results)?;
         self.untouched = false;
@@ -96,7 +96,7 @@ impl Folder {
     /// Where nothing was added, the surroundings stay those of the runs.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// The results cannot be written.
     pub fn write_tables(
         mut self,
         plan: &Plan,
@@ -115,7 +115,7 @@ impl Folder {
 /// Reads a folder that results were written to.
 ///
 /// # Errors
-/// When it is none, or this version cannot read its plan.
+/// The folder has no results, or this version cannot read their plan.
 pub fn read(path: &Path) -> Result<Stored, FolderError> {
     let file = path.join(MANIFEST);
     let failed = |what: &dyn ToString| FolderError::new(&file, what.to_string());

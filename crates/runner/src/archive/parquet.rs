@@ -16,7 +16,7 @@ use parquet::schema::types::Type;
 /// compression.
 ///
 /// # Errors
-/// When it cannot be written.
+/// The file cannot be written.
 pub(super) fn write(table: &Table, out: &mut (impl Write + Send)) -> io::Result<()> {
     write_table(table, out).map_err(io::Error::other)
 }

@@ -1,4 +1,4 @@
-//! What SCTP costs in CPU time, both ends in one thread, in memory, without loss:
+//! CPU time of SCTP, both ends in one thread, in memory, without loss:
 //! `cargo run --release -p thinstream-sctp --example cost [throughput|thin]`.
 //!
 //! `docs/performance.md` says what the numbers mean and what they are compared with.

@@ -1,4 +1,4 @@
-//! What a message costs when thousands of associations each send one now and then.
+//! Cost of a message when thousands of associations each send one now and then.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What an association keeps in memory after traffic, and what a packet allocates:
+//! Memory of an association after traffic, and allocations of a packet:
 //! `cargo run --release -p thinstream-sctp --example memory`.
 //!
 //! Bytes are those asked of the allocator, the endpoint's tables included. Kept apart from the

@@ -7,8 +7,7 @@ use base::{DatagramMeta, Instant};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use crate::event::Event;
-use crate::event::addresses::AddressChange;
+use crate::event::reconfiguration::{AddressChange, ReconfigurationEvent};
 use crate::paths::addresses::is_meaningful;
 use crate::paths::path::Path;
 use crate::paths::{Context, Paths};
@@ -286,7 +285,7 @@ impl Answers {
 }
 
 fn announce(context: &mut Context<'_>, change: AddressChange, address: IpAddr) {
-    context.events.announce(Event::PeerAddressChanged { change, address });
+    context.events.announce(ReconfigurationEvent::PeerAddress { change, address }.into());
 }
 
 /// The number of a request, of whatever kind.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use base::{Duration, Instant};
 
 use crate::backoff::backed_off;
-use crate::event::addresses::AddressChange;
+use crate::event::reconfiguration::AddressChange;
 use crate::wire::chunk::{AddressAnswer, AddressAnswers, AddressRequest, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, CauseCode};
 

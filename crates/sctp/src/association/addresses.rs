@@ -10,8 +10,8 @@ use crate::address_reconfiguration::error::AddressError;
 use crate::address_reconfiguration::requests::{Answered, Change};
 use crate::authentication::Verdict;
 use crate::control::{Control, OwnedCause};
-use crate::event::addresses::AddressChange;
-use crate::event::{Event, Failure};
+use crate::event::Failure;
+use crate::event::reconfiguration::{AddressChange, ReconfigurationEvent};
 use crate::extensions::Extensions;
 use crate::paths::path::Path;
 use crate::wire::chunk::{AddressAnswers, AddressRequest, AddressRequests, Asconf, AsconfAck};
@@ -144,7 +144,8 @@ impl Association {
 
     fn announce_refused(&mut self, refused: &[Change], cause: CauseCode) {
         for Change { change, local } in refused.iter().copied() {
-            self.announce(Event::AddressRefused { change, address: local.ip(), cause: cause.0 });
+            let (address, cause) = (local.ip(), cause.0);
+            self.announce(ReconfigurationEvent::AddressRefused { change, address, cause }.into());
         }
     }
 
@@ -163,7 +164,7 @@ impl Association {
         }
         self.fit_fragments();
         self.drop_orphaned_controls();
-        self.announce(Event::OwnAddressChanged { change, address: local.ip() });
+        self.announce(ReconfigurationEvent::OwnAddress { change, address: local.ip() }.into());
     }
 
     // ---- requests of the peer ------------------------------------------------------------------

@@ -18,12 +18,12 @@ pub(super) struct Application {
 }
 
 impl Application {
-    /// Events that the application was not told yet.
+    /// Events that the application has not fetched yet.
     pub(super) fn events(&mut self) -> &mut Events {
         &mut self.events
     }
 
-    /// Whether the application has an event to be told of.
+    /// Whether an event waits for the application.
     #[inline]
     pub(super) fn has_event(&self) -> bool {
         !self.events.is_empty()
@@ -67,8 +67,8 @@ impl Application {
         self.wants_memory
     }
 
-    /// There is memory again.
-    pub(super) fn tell_of_memory(&mut self) {
+    /// Memory is free again: notifies an application that was refused for lack of it.
+    pub(super) fn announce_memory(&mut self) {
         if core::mem::take(&mut self.wants_memory) {
             self.events.announce(Event::Writable);
         }

@@ -191,8 +191,8 @@ impl Association {
     }
 
     /// Notifies an application that was refused for lack of memory, if there is some now.
-    pub(crate) fn tell_of_memory(&mut self) {
-        self.application.tell_of_memory();
+    pub(crate) fn announce_memory(&mut self) {
+        self.application.announce_memory();
     }
 
     /// Drops data beyond a missing TSN, which the peer sends again, and returns its bytes.

@@ -28,10 +28,10 @@ const CHUNK_HEADER: usize = 4;
 
 /// Destination of packets.
 pub(crate) struct Outlet<'b> {
-    /// Packets are appended to its head, entirely or except for the `tail`, which it has if it gathers: then checksums may be
-    /// omitted, too.
+    /// Buffer to whose head the packet is appended: all of it, or all but the `tail` if the buffer gathers. In a
+    /// gathering buffer packets may lack their checksum, too.
     pub(crate) buffer: &'b mut dyn TransmitBuffer,
-    /// User data that follows the packet in the buffer's head.
+    /// User data that follows the packet's bytes in the buffer's head.
     pub(crate) tail: Option<Bytes>,
 }
 
@@ -53,7 +53,7 @@ impl Association {
         if let Some(copies) = self.poll_copies(outlet) {
             return Some(copies);
         }
-        // Asked after every packet, and after most acknowledgements in vain.
+        // This runs after every packet, and after acknowledgements most of which release nothing.
         if self.has_nothing_to_send(now) {
             return None;
         }

@@ -55,7 +55,8 @@ impl Association {
         self.confirmed_remotes().into_iter()
     }
 
-    /// As [`Association::confirmed_addresses`], without a walk.
+    /// The addresses of [`Association::confirmed_addresses`] as a list, without heap memory for up to [`PATHS_MAX`] of
+    /// them.
     pub(crate) fn confirmed_remotes(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
         let mut remotes = SmallVec::from_iter([self.remote()]);
         for (_, path) in self.paths.live().filter(|(_, path)| path.is_confirmed()) {

@@ -5,7 +5,7 @@ use base::Instant;
 
 use super::{Association, Closed};
 use crate::control::{Control, OwnedCause};
-use crate::event::streams::ResetDirection;
+use crate::event::reconfiguration::ResetDirection;
 use crate::extensions::Extensions;
 use crate::reconfigure::error::ReconfigureError;
 use crate::reconfigure::{Action, Context, Reconfiguration};
@@ -88,7 +88,7 @@ impl Association {
             Action::Answer(answers) => self
                 .control
                 .push_answer(self.tx.fragment_size(), Control::ReconfigureAnswers(answers)),
-            Action::Announce(event) => self.announce(event),
+            Action::Announce(event) => self.announce(event.into()),
             Action::Alive(now) => {
                 self.liveness.clear_errors();
                 self.on_path_alive(now, self.control_route());

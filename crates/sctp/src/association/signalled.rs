@@ -10,11 +10,11 @@ use crate::signalled_init::SignalledInit;
 use crate::wire::{CommonHeader, PacketBuilder, VerificationTag};
 use crate::zero_checksum;
 
-/// More than any INIT has.
+/// Bytes reserved for INIT; the longest one is shorter.
 const ROOM: usize = 4096;
 
 impl Association {
-    /// The INIT that this side would send, a chunk with its header.
+    /// This side's INIT as a chunk with its header.
     pub(crate) fn init_chunk(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let header = CommonHeader {
@@ -23,14 +23,15 @@ impl Association {
             verification_tag: VerificationTag(0),
         };
         let mut packet = PacketBuilder::start(&mut bytes, header, ROOM);
-        // There is room for it.
+        // The chunk fits: every INIT is shorter than `ROOM`.
         let _ = self.append_control(&mut packet, &Control::Init);
         packet.finish_without_checksum();
         bytes.split_off(CommonHeader::LENGTH)
     }
 
-    /// Whether this side's INIT and `signalled` make an association: the peer did not only return what it got, both can
-    /// authenticate or neither, and this side's INIT lists nothing that an answer to the peer's would leave out.
+    /// Whether this side's INIT and `signalled` make an association: the peer has not merely returned this side's INIT,
+    /// both sides can authenticate or neither can, and this side's INIT lists no extension that an answer to the peer's
+    /// INIT would omit.
     pub fn suits(&self, signalled: &SignalledInit) -> bool {
         let own = self.options.extensions;
         signalled.init().is_some_and(|init| {
@@ -40,8 +41,8 @@ impl Association {
         })
     }
 
-    /// The peer has this side's INIT, and this is the peer's: the association, which was prepared and has not begun, is
-    /// established. False where the two cannot be one association.
+    /// Establishes a prepared association that has not begun, by the INITs that signalling carried: the peer has this
+    /// side's, and `signalled` is the peer's. Returns false, without effect, if the two make no association.
     pub(crate) fn establish_with(
         &mut self,
         now: Instant,

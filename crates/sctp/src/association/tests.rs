@@ -1,4 +1,4 @@
-//! What of the association cannot be seen from outside; the rest is under `tests/`.
+//! Tests of an association's state that is not visible from outside; all other tests are under `tests/`.
 
 use core::net::IpAddr;
 
@@ -52,7 +52,7 @@ fn answers_that_a_packet_provokes_are_bounded() {
         association.control.push_answer(1_000, Control::HeartbeatAck { path, info });
     }
     assert_eq!(association.control.len(), 32);
-    // What ends the association goes all the same.
+    // A chunk that ends the association is sent despite the limit.
     association.abort(Bytes::from(vec![1; 100_000]));
     let mut buffer = Vec::new();
     let mut outlet = Outlet { buffer: &mut buffer, tail: None };
@@ -125,7 +125,7 @@ fn an_address_that_is_taken_away_leaves_its_data_to_another_and_its_row_to_the_n
     assert_eq!(again.remote.ip(), ip(2));
     let flight = |path| association.tx.recovery().ledger().flight(path).bytes;
     assert_eq!((flight(PathId::FIRST), flight(PathId::at(1))), (0, 100));
-    // The row serves the next address; nothing but heartbeats goes there.
+    // The next address takes the row; only heartbeats are sent to it.
     assert!(add_remote(&mut association, ip(3)));
     let first = &association.paths[PathId::FIRST];
     assert_eq!((association.paths.ids().count(), first.remote().ip()), (2, ip(3)));

@@ -32,7 +32,8 @@ impl Association {
         ])
     }
 
-    /// When a SACK is due that waits; `None` if none does, and once the association has ended, since it is never sent then.
+    /// Deadline of a delayed SACK; `None` if none is pending, or if the association has ended, which sends no SACK any
+    /// more.
     #[inline]
     pub(crate) fn sack_deadline(&self) -> Option<Instant> {
         let open = self.rx.as_ref().filter(|_| !self.is_closed());

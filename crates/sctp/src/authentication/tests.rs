@@ -52,7 +52,7 @@ fn the_association_key_is_the_secret_and_both_vectors_in_the_order_of_their_numb
 
 #[test]
 fn the_hmac_of_a_known_packet_is_known() {
-    // Computed apart from this code, from the text of sections 6.1 and 6.2.
+    // These values were computed independently of this code, from the text of sections 6.1 and 6.2.
     let (own, peer) = (vector(0x11, &[ChunkType::ASCONF]), vector(0x22, &[]));
     let options = AuthenticationOptions {
         keys: BTreeMap::from([

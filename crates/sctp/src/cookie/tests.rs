@@ -170,7 +170,7 @@ proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         prop_assert!(StateCookie::open(&bytes, &[key(1)], NOW).is_err());
-        // Signed, they get further.
+        // With a valid signature the decoder reaches the fields.
         let signature = key(1).0.chain_update(&bytes).finalize().into_bytes();
         let signed = [&bytes[..], &signature].concat();
         let _ = StateCookie::open(&signed, &[key(1)], NOW);

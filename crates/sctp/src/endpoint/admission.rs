@@ -67,7 +67,8 @@ impl Endpoint {
         if self.table.take_place(max) {
             return true;
         }
-        // Without other endpoints none can take the place in between, and an ended association in excess holds none up.
+        // Without other endpoints the freed place cannot be taken in between, and associations that have ended take
+        // none.
         self.make_room(now, host) && (!self.table.is_joined() || self.table.take_place(max))
     }
 

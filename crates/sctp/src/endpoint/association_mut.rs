@@ -46,8 +46,8 @@ impl<'a> AssociationMut<'a> {
         self.run(|association, _| association.begin_with(now, remote, origin));
     }
 
-    /// Sends INIT of an association that was [prepared](Endpoint::prepare), where no layer below proves who the peer is, or one
-    /// that has a single peer does.
+    /// Sends INIT of an association that was [prepared](Endpoint::prepare), where no layer below proves the peer's
+    /// identity, or where the layer below has a single peer.
     pub fn send_init(&mut self, now: Instant) {
         self.run(|association, _| association.begin(now));
     }
@@ -58,9 +58,10 @@ impl<'a> AssociationMut<'a> {
         self.endpoint.table.get(self.id).map(Association::init_chunk).unwrap_or_default()
     }
 
-    /// Establishes an association that was [prepared](Endpoint::prepare) without a packet: the peer has
-    /// [this side's INIT](AssociationMut::init_chunk), `init` is the peer's, and a layer below is set up (SNAP,
-    /// draft-hancke-tsvwg-snap). False, with nothing done, if it has begun, or if the INIT is this side's own.
+    /// Establishes an association that was [prepared](Endpoint::prepare), without a packet: the peer has [this side's
+    /// INIT](AssociationMut::init_chunk), `init` is the peer's, and a layer below is set up (SNAP,
+    /// draft-hancke-tsvwg-snap). Returns false, without effect, if the association has begun, or if `init` is this
+    /// side's own.
     pub fn establish_with(&mut self, now: Instant, init: &SignalledInit) -> bool {
         self.ask(|association, random| association.establish_with(now, init, random))
     }
@@ -97,16 +98,16 @@ impl<'a> AssociationMut<'a> {
         self.endpoint.table.get_mut(self.id)?.poll_recovery_event()
     }
 
-    /// Applies one advice of a policy outside. What leaves because of it leaves as after any other call.
+    /// Applies one [advice](recovery::Advice) of an external policy; resulting packets leave as after any other call.
     ///
     /// # Errors
-    /// [`AdviceError`] where the advice makes no sense; nothing changed then.
+    /// [`AdviceError`] if the advice is refused; nothing is changed in that case.
     pub fn advise(&mut self, now: Instant, advice: Advice) -> Result<(), AdviceError> {
         self.run(|association, _| association.advise(now, advice)).unwrap_or(Err(AdviceError::Gone))
     }
 
-    /// Sets the bytes of received messages that the application, or a library between it and the endpoint, keeps:
-    /// they count as held until the number falls.
+    /// Sets the number of bytes of received messages that the application, or a library between it and the endpoint,
+    /// stores. They count as held by the association until a later call lowers the number.
     pub fn set_kept(&mut self, bytes: usize) {
         let Some(slot) = self.endpoint.table.slot_mut(self.id) else { return };
         if core::mem::replace(&mut slot.kept, bytes) != bytes {

@@ -38,7 +38,7 @@ impl Quoted {
         })
     }
 
-    /// Whether the association may have sent the packet: it has the peer's tag, or this side's in an INIT.
+    /// Whether the association may have sent the packet: the quote has the peer's tag, or this side's in an INIT.
     fn is_of(&self, own: &Association) -> bool {
         match self.verification_tag {
             VerificationTag(0) => {

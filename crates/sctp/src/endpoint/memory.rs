@@ -181,10 +181,10 @@ impl Reclaim for Endpoint {
         }
     }
 
-    fn tell_of_memory(&mut self, _now: Instant, id: AssociationId) -> bool {
+    fn announce_memory(&mut self, _now: Instant, id: AssociationId) -> bool {
         let Some(slot) = self.table.slot_mut(id) else { return false };
         slot.account.waits = false;
-        slot.association.tell_of_memory();
+        slot.association.announce_memory();
         self.settle(id);
         true
     }

@@ -131,7 +131,7 @@ impl Reply {
         Some(Reply::new(meta, received, received.verification_tag, answer)) // rules 5 and 8
     }
 
-    /// The only host that may receive it, if a layer below authenticates hosts: the one that it answers.
+    /// Host that this packet answers and that alone may receive it, if a layer below authenticates hosts.
     pub(super) fn origin(&self) -> Option<Origin> {
         self.meta.origin
     }

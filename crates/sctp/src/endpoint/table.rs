@@ -21,7 +21,7 @@ use crate::wire::VerificationTag;
 pub struct AssociationId(Name);
 
 impl AssociationId {
-    /// No other is less.
+    /// The lowest id.
     const FIRST: AssociationId = AssociationId(Name::FIRST);
 
     /// Row in the table.
@@ -134,8 +134,8 @@ impl Table {
         self.census.is_some()
     }
 
-    /// Takes a place for an association that will be inserted, if fewer than `max` are taken. Ended ones whose last packet
-    /// has not left have none, unless there are as many of them again.
+    /// Takes a place for an association that will be inserted, if fewer than `max` are taken. Associations that have ended and
+    /// still have a packet to send take none, as long as the table has fewer than twice `max` associations in total.
     pub(super) fn take_place(&self, max: usize) -> bool {
         let all = self.len();
         all / 2 < max

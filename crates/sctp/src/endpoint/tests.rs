@@ -1,4 +1,4 @@
-//! What of the endpoint cannot be seen from outside; the rest is under `tests/`.
+//! Tests of an endpoint's state that is not visible from outside; all other tests are under `tests/`.
 
 use base::Purpose;
 

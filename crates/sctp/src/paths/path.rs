@@ -161,7 +161,7 @@ impl Path {
         self.local = local.map(Place::from);
     }
 
-    /// Whether it begins at this local address.
+    /// Whether the path begins at this local address.
     pub(super) fn is_from(&self, local: SocketAddr) -> bool {
         self.local == Some(local.into())
     }

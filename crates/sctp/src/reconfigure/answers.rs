@@ -6,8 +6,7 @@ use smallvec::SmallVec;
 
 use super::streams::Streams;
 use super::{Action, Context, Reconfiguration};
-use crate::event::Event;
-use crate::event::streams::ResetDirection;
+use crate::event::reconfiguration::{ReconfigurationEvent, ResetDirection};
 use crate::wire::chunk::{
     ReConfig, ReconfigParameter, ReconfigParameters, ReconfigResult, StreamIds,
 };
@@ -387,7 +386,7 @@ impl Reconfiguration {
         }
         context.rx.add_inbound(count);
         self.requests.on_streams_added_by_peer(now, count);
-        context.announce(Event::StreamsAdded { outgoing: 0, incoming: count });
+        context.announce(ReconfigurationEvent::StreamsAdded { outgoing: 0, incoming: count });
         ReconfigResult::PERFORMED
     }
 
@@ -413,7 +412,7 @@ fn reset_inbound(streams: &Streams, context: &mut Context<'_>) {
         context.actions.push(Action::Fault(fault, context.rx.cumulative()));
     }
     let (direction, streams) = (ResetDirection::Incoming, streams.listed().into());
-    context.announce(Event::StreamsReset { direction, streams });
+    context.announce(ReconfigurationEvent::StreamsReset { direction, streams });
 }
 
 /// Restarts both sides: the peer with `peer_tsn`, this side with its next TSN.
@@ -423,7 +422,7 @@ pub(super) fn begin_association_again(peer_tsn: Tsn, context: &mut Context<'_>) 
     }
     context.tx.queue_mut().reset_all_streams();
     let local_tsn = context.tx.last_assigned_tsn().next();
-    context.announce(Event::AssociationReset { local_tsn, peer_tsn });
+    context.announce(ReconfigurationEvent::AssociationReset { local_tsn, peer_tsn });
 }
 
 /// Whether a chunk may combine these parameters: one, or one of the pairs of section 3.1.

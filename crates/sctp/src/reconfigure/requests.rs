@@ -9,7 +9,7 @@ use base::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::streams::Streams;
-use crate::event::streams::{ReconfigurationRequest, ResetDirection};
+use crate::event::reconfiguration::{ReconfigurationRequest, ResetDirection};
 use crate::tx::send_queue::{SendQueue, WaitingMessage};
 use crate::tx::sender::Sender;
 use crate::wire::chunk::{ReconfigParameter, ReconfigResult};

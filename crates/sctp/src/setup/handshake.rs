@@ -59,7 +59,7 @@ impl Handshake {
         self.stale_cookies < STALE_COOKIE_LIMIT
     }
 
-    /// When T1 expires.
+    /// Deadline of T1.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.t1
     }

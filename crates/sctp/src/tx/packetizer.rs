@@ -48,8 +48,8 @@ impl Sender {
         no_delay: bool,
     ) -> Option<Filling> {
         self.give_up_before(now, path, takes_new);
-        // Section 6.1, rule C: retransmissions precede new data, except new data that asks in an outage whether it is over:
-        // where only acknowledgements are lost, that data arrives.
+        // Section 6.1, rule C: retransmissions precede new data. During an outage new data probes the path first: if
+        // only acknowledgements are lost, the data arrives.
         let mut again = self.recovery.next_again(path, 0);
         if again.is_some()
             && takes_new
@@ -114,7 +114,7 @@ impl Sender {
 
     /// Whether new data may begin an empty packet.
     fn may_begin_packet(&mut self, now: Instant, path: PathId, no_delay: bool) -> bool {
-        // Asked after every packet, mostly with nothing queued.
+        // This runs after every packet, mostly with an empty queue.
         if self.queue.peek_len().is_none() {
             return false;
         }

@@ -153,7 +153,7 @@ impl fmt::Display for SendError {
             SendError::MessageOpen => {
                 f.write_str("a message sent in parts is not complete on this stream")
             }
-            SendError::Abandoned => f.write_str("the message was given up"),
+            SendError::Abandoned => f.write_str("the message was abandoned"),
             SendError::NoSuchKey(key) => write!(f, "there is no shared key {}", key.0),
             SendError::Closed => f.write_str("the association does not take messages any more"),
         }

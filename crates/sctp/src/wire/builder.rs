@@ -84,7 +84,7 @@ impl<'b> PacketBuilder<'b> {
     }
 
     /// Lets the packet omit its checksum, for a driver that needs none, and put its last bytes by reference into
-    /// `tail`, which is empty before. Not if a signer needs all bytes in one piece.
+    /// `tail`, which must be empty. No effect if a signer needs all bytes in one piece.
     #[inline]
     pub fn gathering(mut self, tail: Option<&'b mut Option<Bytes>>) -> Self {
         self.tail = tail.filter(|_| self.signer.is_none());
@@ -317,11 +317,11 @@ mod tests {
         let packet = Packet::parse(buffer.clone().into()).unwrap();
         let Some(Ok(Chunk::Auth(auth))) = packet.chunks().nth(1) else { panic!() };
         assert!(signer.as_ref().unwrap().mac.verify(&buffer[16..], auth.hmac));
-        // What does not fit with its AUTH leaves none behind.
+        // A chunk that does not fit together with its AUTH chunk leaves no AUTH chunk.
         buffer.clear();
         assert_eq!(signed(12 + 4 + 40 + 8, &mut buffer), (12, Err(DoesNotFit)));
         assert_eq!(buffer.len(), 12 + 4 + 4);
-        // Without a chunk that asks for it there is none.
+        // A packet without a chunk that requires it has no AUTH chunk.
         buffer.clear();
         let mut packet = PacketBuilder::start(&mut buffer, HEADER, 100).signed(signer.clone());
         packet.append(CookieAck).unwrap();

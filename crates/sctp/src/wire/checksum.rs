@@ -4,8 +4,8 @@
 /// Position of the checksum in a packet.
 pub(crate) const FIELD: core::ops::Range<usize> = 8..12;
 
-/// The beginning of a packet with the checksum field in it, of a length and at an address that suit the processor's instruction:
-/// the rest begins where the datagram's memory is aligned, too.
+/// The first bytes of a packet, up to the end of the checksum field and a little further, at an aligned address. Their
+/// length keeps the alignment of the datagram's memory for the rest, as the processor's instruction prefers.
 #[repr(align(16))]
 struct Beginning([u8; 16]);
 

@@ -98,7 +98,7 @@ fn the_hand_written_init_is_what_the_builder_writes() {
     assert_eq!(buffer, INIT_PACKET);
 }
 
-/// A chunk with everything it needs owned, to be written and compared.
+/// A chunk that owns its contents, to be written and compared with the parsed one.
 #[derive(Clone, Debug)]
 enum Sample {
     Data(Data),
@@ -114,9 +114,9 @@ enum Sample {
     CookieAck,
 }
 
-/// What a parameter is made from: a choice, a number and bytes.
+/// Generated inputs of a parameter: a choice, a number and bytes.
 type OwnedParameter = (u8, u32, Vec<u8>);
-/// What a cause is made from, likewise.
+/// Generated inputs of a cause: a choice, a number and bytes.
 type OwnedCause = (u8, u32, Vec<u8>);
 
 fn parameter((choice, number, bytes): &OwnedParameter) -> Parameter<'_> {
@@ -197,7 +197,7 @@ impl Sample {
         }
     }
 
-    /// Whether `chunk` says what this sample says.
+    /// Whether `chunk` has the contents of this sample.
     fn reads_back_as(&self, chunk: Chunk<'_>) -> bool {
         match (self, chunk) {
             (Sample::Data(sent), Chunk::Data(data)) => *sent == data,
@@ -323,7 +323,7 @@ proptest! {
         let mut sent = Vec::new();
         for sample in samples {
             let (room, length) = (builder.remaining(), builder.len());
-            // A SACK is cut to what fits; here only those count that need no cut.
+            // A SACK is shortened to fit; only SACKs that need not be shortened are compared.
             if matches!(&sample, Sample::Sack(sack)
                 if 16 + 4 * (sack.gap_ack_blocks.len() + sack.duplicate_tsns.len()) > room) {
                 continue;

@@ -113,7 +113,9 @@ impl Forge {
     fn told(&mut self) -> Vec<(AddressChange, IpAddr)> {
         let events = self.bench.events.drain(1..);
         let changed = events.filter_map(|(_, event)| match event {
-            Event::PeerAddressChanged { change, address } => Some((change, address)),
+            Event::Reconfiguration(ReconfigurationEvent::PeerAddress { change, address }) => {
+                Some((change, address))
+            }
             _ => None,
         });
         changed.collect()
@@ -476,7 +478,11 @@ fn what_the_peer_does_not_know_is_not_asked_for_again() {
     assert!(answers.iter().all(|packet| !names(packet).contains(&"ASCONF".to_owned())));
     let refused = |forge: &Forge| {
         let events = forge.bench.events.iter();
-        events.filter(|(_, event)| matches!(event, Event::AddressRefused { .. })).count()
+        events
+            .filter(|(_, event)| {
+                matches!(event, Event::Reconfiguration(ReconfigurationEvent::AddressRefused { .. }))
+            })
+            .count()
     };
     assert_eq!(refused(&forge), 2, "the one under way and the one that waited");
     let endpoint = &mut forge.bench.endpoint;

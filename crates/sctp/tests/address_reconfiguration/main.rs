@@ -16,7 +16,7 @@ use netsim::{HostId, LinkConfig, Simulation};
 use sctp::wire::ChunkType;
 use sctp::{
     AddressChange, AddressError, AssociationId, AssociationOptions, EndpointOptions, Event,
-    Extensions, Ppid, SendOptions, StreamId,
+    Extensions, Ppid, ReconfigurationEvent, SendOptions, StreamId,
 };
 
 use support::{PORT, Peer, RTT, Sent, T0, Trace, address, half, options, plain};
@@ -130,11 +130,14 @@ impl Mobile {
     }
 
     fn own(&self, change: AddressChange, of: &str) -> bool {
-        self.peer(self.client).has_event(&Event::OwnAddressChanged { change, address: ip(of) })
+        self.peer(self.client).has_event(&Event::Reconfiguration(
+            ReconfigurationEvent::OwnAddress { change, address: ip(of) },
+        ))
     }
 
     fn peers(&self, change: AddressChange, of: &str) -> usize {
-        let event = Event::PeerAddressChanged { change, address: ip(of) };
+        let event =
+            Event::Reconfiguration(ReconfigurationEvent::PeerAddress { change, address: ip(of) });
         self.peer(self.server).events.iter().filter(|(_, _, seen)| *seen == event).count()
     }
 }

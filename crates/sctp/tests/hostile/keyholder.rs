@@ -9,7 +9,7 @@ use bytes::Bytes;
 use sctp::wire::chunk::{AddressRequest, Asconf, GapAckBlock, OutgoingSack};
 use sctp::wire::signing::HmacId;
 use sctp::wire::{AsconfSerial, ChunkType, PacketBuilder, Parameter, Tsn};
-use sctp::{AddressChange, AssociationOptions, Event, Extensions, KeyId};
+use sctp::{AddressChange, AssociationOptions, Event, Extensions, KeyId, ReconfigurationEvent};
 
 use crate::foe::{Foe, a_stranger_is_served, bytes, hour, memory, sent_data};
 use crate::support::authentic::{bench, signed};
@@ -103,7 +103,11 @@ impl Keyholder {
 
     fn changes(&self) -> usize {
         let events = self.foe.bench.events.iter();
-        events.filter(|(_, event)| matches!(event, Event::PeerAddressChanged { .. })).count()
+        events
+            .filter(|(_, event)| {
+                matches!(event, Event::Reconfiguration(ReconfigurationEvent::PeerAddress { .. }))
+            })
+            .count()
     }
 
     fn addresses(&self) -> Vec<IpAddr> {
@@ -411,7 +415,10 @@ fn an_auth_that_is_cut_off_of_another_kind_or_not_in_front_proves_nothing() {
     // The valid one is accepted once.
     holder.foe.bench.give_bytes(right);
     let change = AddressChange::Added;
-    let event = Event::PeerAddressChanged { change, address: ip("203.0.113.9") };
+    let event = Event::Reconfiguration(ReconfigurationEvent::PeerAddress {
+        change,
+        address: ip("203.0.113.9"),
+    });
     assert_eq!(holder.foe.bench.events.iter().filter(|(_, seen)| *seen == event).count(), 1);
 }
 

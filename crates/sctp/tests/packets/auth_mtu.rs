@@ -9,8 +9,8 @@ use netsim::topology::Directions;
 use recovery::RecoveryPolicy;
 use sctp::wire::ChunkType;
 use sctp::{
-    AssociationOptions, AuthenticationOptions, Event, Extensions, PathMtuState, Reliability,
-    ResetDirection, SendOptions, StreamId,
+    AssociationOptions, AuthenticationOptions, Event, Extensions, PathMtuState,
+    ReconfigurationEvent, Reliability, ResetDirection, SendOptions, StreamId,
 };
 
 use crate::support::{Pair, RTT, T0, half, options, plain, preset};
@@ -133,7 +133,13 @@ fn steps(policy: &RecoveryPolicy, chunks: &[ChunkType], interleaves: bool, disco
         pair.run_for(Duration::from_secs(120));
         assert_eq!(arrived(&pair), sent, "{what}: MTU {mtu}");
         let resets = |(_, _, event): &&(base::Instant, _, Event)| {
-            matches!(event, Event::StreamsReset { direction: ResetDirection::Outgoing, .. })
+            matches!(
+                event,
+                Event::Reconfiguration(ReconfigurationEvent::StreamsReset {
+                    direction: ResetDirection::Outgoing,
+                    ..
+                })
+            )
         };
         assert!(pair.client().events.iter().any(|event| resets(&event)), "{what}: MTU {mtu}");
     }

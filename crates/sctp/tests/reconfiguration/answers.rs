@@ -119,7 +119,10 @@ fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
     assert_eq!(ask(&mut bench, &[outgoing(0, 2, &[1])]), ["0: 6"], "in progress");
     assert_eq!(ask(&mut bench, &[outgoing(0, 2, &[1])]), ["0: 6"]);
     bench.give_right(|packet| packet.append(data(2, 1, 2, b"c")).unwrap());
-    assert!(!told(&mut bench).iter().any(|event| matches!(event, Event::StreamsReset { .. })));
+    assert!(!told(&mut bench).iter().any(|event| matches!(
+        event,
+        Event::Reconfiguration(ReconfigurationEvent::StreamsReset { .. })
+    )));
     // The missing data arrives, together with data after the reset.
     let answers = bench.give_right(|packet| {
         packet.append(data(1, 1, 1, b"b")).unwrap();
@@ -307,7 +310,10 @@ fn an_answer_without_tsns_does_not_reset_the_association() {
     let (local_tsn, peer_tsn) = (Tsn(9), Tsn(PEER_TSN.0 + 7));
     let next_tsns = Some((peer_tsn, local_tsn));
     ask(&mut bench, &[Sent::Response { response, result, next_tsns }]);
-    assert_eq!(told(&mut bench), [Event::AssociationReset { local_tsn, peer_tsn }]);
+    assert_eq!(
+        told(&mut bench),
+        [Event::Reconfiguration(ReconfigurationEvent::AssociationReset { local_tsn, peer_tsn })]
+    );
 }
 
 #[test]

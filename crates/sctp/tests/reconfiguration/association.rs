@@ -26,7 +26,9 @@ fn both_send(pair: &mut Pair, stream: u16) {
 }
 
 fn association_resets(peer: &Peer) -> usize {
-    let told = |event: &Event| matches!(event, Event::AssociationReset { .. });
+    let told = |event: &Event| {
+        matches!(event, Event::Reconfiguration(ReconfigurationEvent::AssociationReset { .. }))
+    };
     peer.events.iter().filter(|(_, _, event)| told(event)).count()
 }
 

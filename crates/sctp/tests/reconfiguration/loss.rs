@@ -1,7 +1,7 @@
 //! Lost requests and answers: the timer, and effects that happen once.
 
 use base::{Machine, RandomStream};
-use sctp::{Event, Failure, ResetDirection, SendOptions};
+use sctp::{Event, Failure, ReconfigurationEvent, ResetDirection, SendOptions};
 
 use super::*;
 
@@ -136,7 +136,9 @@ fn a_request_that_the_peer_seems_to_have_answered_and_never_had_is_made_good() {
     // Both requests succeeded.
     let added = |peer: &Peer| {
         let told = peer.events.iter().filter_map(|(_, _, event)| match event {
-            Event::StreamsAdded { incoming, .. } => Some(*incoming),
+            Event::Reconfiguration(ReconfigurationEvent::StreamsAdded { incoming, .. }) => {
+                Some(*incoming)
+            }
             _ => None,
         });
         told.sum::<u16>()

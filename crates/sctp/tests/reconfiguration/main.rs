@@ -16,7 +16,8 @@ use netsim::LossModel;
 use netsim::topology::Directions;
 use sctp::wire::ChunkType;
 use sctp::{
-    AssociationId, AssociationOptions, Event, ReconfigurationPolicy, ResetDirection, StreamId,
+    AssociationId, AssociationOptions, Event, ReconfigurationEvent, ReconfigurationPolicy,
+    ResetDirection, StreamId,
 };
 
 use support::{Pair, Peer, RTT, T0, half, options, plain};
@@ -69,12 +70,17 @@ fn reset(pair: &mut Pair, direction: ResetDirection, streams: &[u16]) {
 }
 
 fn streams_reset(direction: ResetDirection, streams: &[u16]) -> Event {
-    Event::StreamsReset { direction, streams: ids(streams).into() }
+    Event::Reconfiguration(ReconfigurationEvent::StreamsReset {
+        direction,
+        streams: ids(streams).into(),
+    })
 }
 
 /// Times at which a side was told of a reset, microseconds after [`T0`].
 fn resets(peer: &Peer) -> Vec<(u64, Event)> {
-    let told = |event: &Event| matches!(event, Event::StreamsReset { .. });
+    let told = |event: &Event| {
+        matches!(event, Event::Reconfiguration(ReconfigurationEvent::StreamsReset { .. }))
+    };
     let of_peer = peer.events.iter().filter(|(_, _, event)| told(event));
     of_peer.map(|(at, _, event)| (at.since(T0).as_micros(), event.clone())).collect()
 }

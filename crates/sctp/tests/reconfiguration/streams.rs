@@ -2,7 +2,8 @@
 
 use base::Machine;
 use sctp::{
-    Event, ReconfigResult, ReconfigurationRequest, ReconfigureError, ResetDirection, SendOptions,
+    Event, ReconfigResult, ReconfigurationEvent, ReconfigurationRequest, ReconfigureError,
+    ResetDirection, SendOptions,
 };
 
 use super::*;
@@ -274,8 +275,8 @@ fn streams_are_added_in_either_direction() {
     pair.at(2_000_000);
     assert_eq!((received(pair.server()), received(pair.client())), (vec![(19, 0)], vec![(17, 0)]));
     for event in [
-        Event::StreamsAdded { outgoing: 4, incoming: 0 },
-        Event::StreamsAdded { outgoing: 0, incoming: 2 },
+        Event::Reconfiguration(ReconfigurationEvent::StreamsAdded { outgoing: 4, incoming: 0 }),
+        Event::Reconfiguration(ReconfigurationEvent::StreamsAdded { outgoing: 0, incoming: 2 }),
     ] {
         assert!(pair.client().has_event(&event), "{:?}", pair.client().events);
     }
@@ -318,7 +319,7 @@ fn a_peer_that_does_not_want_to_says_so() {
     ];
     for request in asked {
         let result = ReconfigResult::DENIED;
-        let refused = Event::ReconfigurationRefused { request, result };
+        let refused = Event::Reconfiguration(ReconfigurationEvent::Refused { request, result });
         assert!(pair.client().has_event(&refused), "{refused:?} {:?}", pair.client().events);
     }
     // The stream continued unchanged.
@@ -337,7 +338,10 @@ fn a_peer_that_does_not_want_to_says_so() {
     });
     pair.at(20_000_000);
     assert!(pair.server().has_event(&streams_reset(ResetDirection::Incoming, &[1])));
-    assert!(pair.server().has_event(&Event::StreamsAdded { outgoing: 0, incoming: 3 }));
+    assert!(pair.server().has_event(&Event::Reconfiguration(ReconfigurationEvent::StreamsAdded {
+        outgoing: 0,
+        incoming: 3
+    })));
 }
 
 #[test]

@@ -225,7 +225,7 @@ impl Bench {
         sent
     }
 
-    /// What the endpoint sends, and its events.
+    /// Packets that the endpoint sends; also collects its events.
     pub(crate) fn drain(&mut self) -> Vec<Vec<u8>> {
         let mut sent = Vec::new();
         loop {

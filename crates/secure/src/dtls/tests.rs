@@ -198,7 +198,7 @@ fn the_same_seed_sends_the_same_bytes_at_the_same_times() {
 #[test]
 fn a_peer_with_an_unknown_key_gets_no_further_datagram() {
     let (client, server, stranger) = (identity(1), identity(2), identity(3));
-    // The server refuses the client: after the flight that anybody with a cookie gets, silence.
+    // The server refuses the client: after the flight that every client with a cookie gets, silence.
     let mut pipe = Pipe::clean([
         session(fast(), Role::Client, &stranger, listed(&[&server]), 1),
         session(fast(), Role::Server, &server, listed(&[&client]), 2),

@@ -39,7 +39,7 @@ impl Sessions {
         let at = self.table.at(Route { remote, local });
         let may_go = |session: &Session| session.is_open() && session.migrations < MIGRATIONS;
         let id = at.into_iter().find(|id| self.table.get(*id).is_some_and(may_go))?;
-        // What it has to send leaves from here.
+        // Its waiting datagrams leave from here.
         self.settle(now, id);
         let mut session = self.take_out(id)?;
         (session.listed, session.counted) = (None, None);

@@ -53,7 +53,7 @@ impl Sessions {
             return;
         }
         let (trust, patience) = (Trust::from(known.peer.fingerprint), self.patience_after(rtt));
-        // These times are within those that were good for the first session.
+        // These times are within the bounds, as those of the first session were.
         let _ = self.begin(now, route, Arc::new(trust), patience);
     }
 

@@ -41,7 +41,7 @@ pub(super) struct Session {
     pub(super) role: Role,
     pub(super) route: Route,
     pub(super) begun: Instant,
-    /// When the last packet of the peer arrived; before the first one, when the session opened.
+    /// Arrival of the peer's last packet; before the first one, the opening of the session.
     pub(super) heard: Instant,
     /// The deadline in the table of all sessions.
     pub(super) listed: Option<Instant>,
@@ -51,7 +51,7 @@ pub(super) struct Session {
     pub(super) round_trip: Option<Duration>,
     /// The latest move to another port.
     pub(super) moved: Option<Move>,
-    /// A session that is to take its place is being set up.
+    /// Whether a session that will replace this one is being set up.
     pub(super) renewing: bool,
     /// Number of migrations to another shard.
     pub(super) migrations: u8,
@@ -76,7 +76,7 @@ pub(super) struct Session {
     sent: Sent,
 }
 
-/// How a session ended.
+/// Outcome of a session.
 pub(super) enum Ended {
     /// Without a notice: an unknown client's handshake did not finish.
     Quietly,
@@ -187,12 +187,12 @@ impl Session {
         }
     }
 
-    /// Takes the place of a session with the same peer: one that was used does not have to prove again that it will be.
+    /// Replaces a session with the same peer: if that was used, this one counts as used.
     pub(super) fn replace(&mut self, old: &Session) {
         self.spoke |= old.spoke;
     }
 
-    /// The time at which it wants to be called.
+    /// Deadline of the next call.
     pub(super) fn due(&self, limits: &Limits) -> Option<Instant> {
         let own = match self.dtls.state() {
             State::Handshaking if self.role == Role::Server => {
@@ -215,7 +215,7 @@ impl Session {
         opens
     }
 
-    /// Seals a packet, to be sent as `transmit` says; the datagram in which it leaves.
+    /// Seals a packet, to be sent as `transmit` says; returns its datagram.
     pub(super) fn seal(
         &mut self,
         now: Instant,

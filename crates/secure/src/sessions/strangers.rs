@@ -43,7 +43,7 @@ impl Sessions {
             (session.role == Role::Server && session.is_open()).then_some((session.heard, *id))
         };
         let mut tried: Vec<_> = beside.iter().filter_map(movable).collect();
-        // The one that has moved was not heard since.
+        // The moved session has not heard from its peer since: the one silent for longest is tried first.
         tried.sort_unstable();
         for (_, id) in tried.into_iter().take(TRIES) {
             if self.try_at(now, meta, id, bytes, machine) {
@@ -68,7 +68,7 @@ impl Sessions {
             if let Some(moved) = &mut session.moved {
                 moved.note_unopened(now, meta.remote);
             }
-            // It may have been the end of the session.
+            // The datagram may have ended the session.
             self.settle(now, id);
             return false;
         }
@@ -77,7 +77,7 @@ impl Sessions {
             self.stats.moved += 1;
             self.table.rehome(id, meta.remote);
         }
-        // What it opened goes to the machine, from where the session is now.
+        // The decrypted packet goes to the machine, with the session's new address.
         self.give(now, meta, id, &[], machine)
     }
 

@@ -1,4 +1,4 @@
-//! The sessions of a host: by name, by the address of the peer, by deadline.
+//! The sessions of a host, by id, by the peer's address and by deadline.
 
 use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,5 @@
-//! Hosts with sessions below a machine that keeps what it gets, fed by hand, and attackers among them.
+//! Tests of hosts with sessions below a machine that stores its packets, with datagrams passed by hand, and with
+//! attackers.
 
 use base::{Duration, Ecn, IcmpError, Origin, Purpose};
 
@@ -13,13 +14,13 @@ use crate::sealer::Failure;
 use crate::secured::Secured;
 use crate::trust::Refusal;
 
-/// Sends what it is told to, keeps what it gets.
+/// A machine that sends given packets and stores received ones.
 #[derive(Debug, Default)]
 struct Mailbox {
-    /// Leaves once a session is open.
+    /// Packet to send once a session is open.
     greeting: Option<(SocketAddr, &'static [u8])>,
     outgoing: VecDeque<(SocketAddr, &'static [u8])>,
-    /// With the host that each is for.
+    /// Packets to send, each with the host that it is for.
     marked: VecDeque<(SocketAddr, &'static [u8], Origin)>,
     received: Vec<(SocketAddr, Bytes)>,
     origins: Vec<Option<Origin>>,
@@ -105,7 +106,7 @@ fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// All that a host has to send.
+/// All datagrams that a host has to send.
 fn drain(host: &mut Host, now: Instant) -> Vec<(SocketAddr, Vec<u8>, Ecn)> {
     let mut sent = Vec::new();
     let mut buffer = Vec::new();
@@ -123,7 +124,7 @@ fn give(host: &mut Host, now: Instant, remote: SocketAddr, bytes: &[u8]) {
     host.handle_datagram(now, meta, bytes.to_vec().into());
 }
 
-/// One way: what the client sends goes to the server, or back; returns how many datagrams.
+/// Carries the datagrams of one host to the other; returns their number.
 fn carry(from: &mut Host, from_address: SocketAddr, to: &mut Host, now: Instant) -> usize {
     let sent = drain(from, now);
     for (_, bytes, _) in &sent {
@@ -495,7 +496,7 @@ fn a_client_that_lost_its_session_gets_another_at_the_same_address_at_once() {
     server.machine.outgoing.push_back((address(1), b"answer"));
     carry(&mut server, SERVER, &mut anew, at(11));
     assert_eq!(anew.machine.received, [(SERVER, Bytes::from("answer"))]);
-    // What the old one had on its way brings nothing any more.
+    // Late datagrams of the old session have no effect.
     old.machine.outgoing.push_back((SERVER, b"late"));
     carry(&mut old, address(1), &mut server, at(12));
     assert_eq!(server.machine.received.len(), 2);

@@ -278,7 +278,7 @@ impl World {
         });
     }
 
-    /// What the client's association says of itself.
+    /// Statistics of the client's association.
     pub(crate) fn client_stats(&mut self) -> AssociationStats {
         let id = self.association;
         self.simulation.with_host(self.client, |host, _| {

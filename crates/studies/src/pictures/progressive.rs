@@ -12,7 +12,7 @@ fn row_order(height: usize) -> impl Iterator<Item = usize> {
 /// An interlaced GIF of a painting.
 ///
 /// # Errors
-/// What the encoder says.
+/// The error of the encoder.
 pub fn encode(painting: &Painting) -> Result<Vec<u8>, String> {
     let width = usize::from(painting.width);
     let mut indices = Vec::with_capacity(painting.indices.len());

@@ -11,7 +11,7 @@ const NOTHING: [u8; 3] = [200, 200, 200];
 /// Draws what was shown at each time as a PNG, the earliest look at the top.
 ///
 /// # Errors
-/// What the encoder says.
+/// The error of the encoder.
 pub fn draw(
     looks: &[(u32, [Shown; SCENES])],
     (width, height): (u16, u16),

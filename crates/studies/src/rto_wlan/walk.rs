@@ -101,7 +101,7 @@ impl Walk {
     /// Whether the parameters make sense.
     ///
     /// # Errors
-    /// What does not.
+    /// The first value out of bounds.
     pub fn check(&self) -> Result<(), String> {
         let shares = [
             ("walk.short_stalls", self.short_stalls),

@@ -118,7 +118,7 @@ impl Reclaim for Endpoint {
         self.take_note(now, id);
     }
 
-    fn tell_of_memory(&mut self, now: Instant, id: ConnectionId) -> bool {
+    fn announce_memory(&mut self, now: Instant, id: ConnectionId) -> bool {
         let Some(slot) = self.table.slot_mut(id) else { return false };
         slot.account.waits = false;
         if let Some(connection) = self.informed(id) {

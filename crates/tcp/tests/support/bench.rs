@@ -31,7 +31,7 @@ pub(crate) struct Bench {
     pub(crate) events: Vec<(ConnectionId, Event)>,
     /// Segments that left and were not looked at, with when and how.
     pub(crate) sent: Vec<(Instant, Segment, Ecn)>,
-    /// What the IP header of the latest asks for.
+    /// Requests of the latest packet's IP header to the network.
     pub(crate) service: IpService,
     pub(crate) listener: Option<ListenerId>,
     /// The connection that was opened or accepted last.

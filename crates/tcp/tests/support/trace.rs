@@ -1,4 +1,4 @@
-//! What every host sent, in the order and at the time it left.
+//! Packets of every host, in the order and at the time of sending.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// What `host` sent, as text.
+    /// Packets of `host`, as text.
     pub(crate) fn texts_of(&self, host: HostId) -> Vec<(u64, String)> {
         let own = self.initial.get(&host).copied().unwrap_or_default();
         let peer = self.initial.iter().find(|(other, _)| **other != host);

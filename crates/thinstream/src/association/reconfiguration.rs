@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use sctp::{AddressChange, ReconfigureError, ResetDirection, StreamId};
+use sctp::{AddressChange, ReconfigurationEvent, ReconfigureError, ResetDirection, StreamId};
 
 use super::Association;
 use crate::error::AddressError;
-use crate::notices::{Notices, ReconfigurationEvent};
+use crate::notices::Notices;
 
 impl Association {
     /// Resets streams to SSN 0 (RFC 6525); an empty list means all. Messages sent before this call

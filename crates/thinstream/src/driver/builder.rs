@@ -16,7 +16,7 @@ use crate::options::{EndpointOptions, new_identity, secret};
 use crate::shards::{Commons, Shards};
 use crate::tap::SharedTap;
 
-/// What the nodes of all shards are made of.
+/// Parts from which the nodes of all shards are made.
 pub(super) struct Builder {
     pub(super) machine: sctp::EndpointOptions,
     /// None in plain.
@@ -27,7 +27,7 @@ pub(super) struct Builder {
     /// Signals of new associations and of refused clients.
     pub(super) signals: [Arc<Notify>; 2],
     pub(super) shares_address: bool,
-    /// What several shards share.
+    /// State that several shards share.
     pub(super) common: Option<(Arc<Shards>, Arc<Commons>)>,
     pub(super) clock: Clock,
 }

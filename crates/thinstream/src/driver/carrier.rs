@@ -71,7 +71,7 @@ impl OpenCarrier {
         if addresses.len() > 1 { addresses } else { Vec::new() }
     }
 
-    /// What passed through all sockets.
+    /// Counters of all sockets.
     pub(super) fn statistics(&self) -> CarrierStatistics {
         match self {
             OpenCarrier::Udp(udp) => {

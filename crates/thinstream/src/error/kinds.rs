@@ -10,7 +10,7 @@ use super::{
 };
 
 impl AssociationError {
-    /// What kind of error it is.
+    /// Kind of the error among those of [`std::io::Error`].
     pub fn kind(&self) -> ErrorKind {
         match self {
             AssociationError::Closed | AssociationError::EndpointClosed => ErrorKind::NotConnected,
@@ -39,7 +39,7 @@ fn kind_of(failure: &Failure) -> ErrorKind {
 }
 
 impl SessionError {
-    /// What kind of error it is.
+    /// Kind of the error among those of [`std::io::Error`].
     pub fn kind(&self) -> ErrorKind {
         match self {
             SessionError::Untrusted(_) => ErrorKind::PermissionDenied,
@@ -51,7 +51,7 @@ impl SessionError {
 }
 
 impl ConnectError {
-    /// What kind of error it is.
+    /// Kind of the error among those of [`std::io::Error`].
     pub fn kind(&self) -> ErrorKind {
         match self {
             ConnectError::Refused { .. } | ConnectError::NobodyThere { .. } => {
@@ -82,7 +82,7 @@ impl ConnectError {
 }
 
 impl SendError {
-    /// What kind of error it is.
+    /// Kind of the error among those of [`std::io::Error`].
     pub fn kind(&self) -> ErrorKind {
         match self {
             SendError::NoSuchStream { .. } | SendError::Empty | SendError::TooLarge { .. } => {
@@ -96,7 +96,7 @@ impl SendError {
 }
 
 impl TrySendError {
-    /// What kind of error it is.
+    /// Kind of the error among those of [`std::io::Error`].
     pub fn kind(&self) -> ErrorKind {
         match self {
             TrySendError::Full => ErrorKind::WouldBlock,
@@ -106,7 +106,7 @@ impl TrySendError {
 }
 
 impl EndpointError {
-    /// What kind of error it is.
+    /// Kind of the error among those of [`std::io::Error`].
     pub fn kind(&self) -> ErrorKind {
         match self {
             EndpointError::NotListening => ErrorKind::InvalidInput,
@@ -117,7 +117,7 @@ impl EndpointError {
 }
 
 impl AddressError {
-    /// What kind of error it is.
+    /// Kind of the error among those of [`std::io::Error`].
     pub fn kind(&self) -> ErrorKind {
         match self {
             AddressError::NoSocket(_) => ErrorKind::AddrNotAvailable,

@@ -3,11 +3,11 @@
 
 use base::{Datagram, DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use bytes::Bytes;
-use sctp::{AssociationId, Event, Failure};
+use sctp::{AssociationId, Event, Failure, ReconfigurationEvent};
 
 use super::{Entry, Node, Phase};
 use crate::error::{AssociationError, EndpointError};
-use crate::notices::{PathEvent, ReconfigurationEvent};
+use crate::notices::PathEvent;
 use crate::stash::Stash;
 
 impl Node {
@@ -70,16 +70,8 @@ impl Node {
                 }
                 // The peer could not use a chunk; nothing follows from it for the application.
                 Event::PeerError { .. } => {}
-                event @ (Event::OwnAddressChanged { .. }
-                | Event::PeerAddressChanged { .. }
-                | Event::AddressRefused { .. }
-                | Event::StreamsReset { .. }
-                | Event::StreamsAdded { .. }
-                | Event::AssociationReset { .. }
-                | Event::ReconfigurationRefused { .. }) => {
-                    if let Some(event) = ReconfigurationEvent::of(event) {
-                        self.with(id, |entry| entry.notice(|new| new.push_reconfiguration(event)));
-                    }
+                Event::Reconfiguration(event) => {
+                    self.with(id, |entry| entry.notice(|new| new.push_reconfiguration(event)));
                 }
                 Event::PathChanged { path, remote, change } => {
                     let event = PathEvent { at: now, path, remote, change };
@@ -161,7 +153,7 @@ fn changes_addresses(event: &Event) -> bool {
         Event::Established
             | Event::Restarted
             | Event::PathChanged { .. }
-            | Event::PeerAddressChanged { .. }
+            | Event::Reconfiguration(ReconfigurationEvent::PeerAddress { .. })
     )
 }
 

@@ -9,8 +9,8 @@ use crate::error::AssociationError;
 use crate::notices::Notices;
 use crate::stash::Stash;
 
-/// What tasks wait for, of one association. Two associations of the same name (before and after a
-/// restart of the peer) differ in this.
+/// Signals for which tasks wait, of one association. Two associations of the same name (before and after a restart of
+/// the peer) have different ones.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     /// A message arrived, or there will be none any more.

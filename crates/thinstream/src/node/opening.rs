@@ -20,7 +20,7 @@ pub(super) struct Waiting {
     trust: Trust,
     /// Addresses of the peer whose sessions are under way.
     remotes: Vec<SocketAddr>,
-    /// What became of others.
+    /// Failure of an attempt at another address, if any.
     failure: Option<SessionError>,
 }
 

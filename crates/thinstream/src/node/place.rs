@@ -97,7 +97,7 @@ impl Place {
         (left > 0).then(|| ((self.index + 1) % self.shards.len(), Leg::Search(left)))
     }
 
-    /// What this peer sends is for this shard, wherever it comes.
+    /// Leads packets of this peer to this shard, whichever shard receives them.
     fn add_detour(&mut self, stack: &Stack, whom: Whom) {
         if !self.detours.insert(whom) {
             return;

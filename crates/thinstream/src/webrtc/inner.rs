@@ -1,4 +1,4 @@
-//! What keeps the driver of a listener running.
+//! State of a listener, which keeps its driver running.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use super::node::Node;
 
-/// What the handles of a listener and of its connections share; the end of it ends the driver.
+/// State that the handles of a listener and of its connections share; the driver ends when the last handle is dropped.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) shared: Arc<Shared<Node>>,

@@ -56,7 +56,7 @@ impl Comparison {
         Instant::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
     }
 
-    /// When it began, by the sender's clock.
+    /// Beginning, by the sender's clock.
     pub(super) fn begins(&self) -> Instant {
         self.by_senders_clock(self.began.unwrap_or_default())
     }

@@ -7,7 +7,7 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, TsResolution};
 use proptest::prelude::*;
 
-/// What a capture has: time in ns, interface, link, original length, bytes.
+/// Fields of a packet: time in ns, interface, link, original length, bytes.
 type Fields = (u64, u32, u16, u32, Vec<u8>);
 
 fn read(bytes: &[u8]) -> (Vec<Fields>, Option<Damage>) {

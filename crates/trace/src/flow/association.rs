@@ -26,7 +26,7 @@ pub(crate) struct SctpDirection {
     pub(crate) numbers: Unwrap,
     /// The last cumulative TSN ack that this side sent.
     acknowledged: Option<Tsn>,
-    /// When it sent its INIT or INIT ACK, if that was sent once.
+    /// Time of its INIT or INIT ACK, if that was sent once.
     init_at: Option<Instant>,
     /// From its INIT to the INIT ACK, or from its INIT ACK to the COOKIE ECHO.
     pub(crate) handshake: Option<Duration>,

@@ -38,7 +38,7 @@ struct Queue {
 /// Data under way to the application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delivery {
-    /// In ascending order.
+    /// Pieces that the receiver awaits, ascending.
     awaited: VecDeque<Awaited>,
     queues: BTreeMap<u64, Queue>,
     /// The queue of the fragments of an unordered message that is being sent.
@@ -195,7 +195,7 @@ mod tests {
         Unit { stream, ..Unit::of_bytes(start) }
     }
 
-    /// What is delivered when `start` arrives: bytes and delays in ms.
+    /// Deliveries when `start` arrives: bytes and delays in ms.
     fn arrive(delivery: &mut Delivery, at: u64, start: u64) -> Vec<(u32, i64)> {
         let mut delivered = Vec::new();
         delivery.on_arrival(ms(at), start, start + 1, |sample, is_delivery| {

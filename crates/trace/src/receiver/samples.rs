@@ -6,7 +6,7 @@ use base::Instant;
 /// One delay with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// When it began, by the sender's clock.
+    /// Beginning, by the sender's clock.
     pub(crate) sent: Instant,
     /// How long it was, plus the difference of the clocks, in nanoseconds.
     pub(crate) delay: i64,

@@ -1,11 +1,11 @@
-//! What became of each packet, as far as its sender can tell: which one brought a range first, which came in
-//! vain, which were lost.
+//! Fate of each packet as far as its sender can tell: which one brought a range first, which arrived in vain, which
+//! were lost.
 //!
-//! Three things tell. A packet of which the last number is not acknowledged has not arrived. What is echoed is
-//! at least as young as whatever arrived at or below the left edge (RFC 7323, section 4.3). And what the receiver
-//! reports to have got twice (RFC 2883; RFC 9260, section 3.3.4) came with the packet that it answers, and
-//! with an earlier one: so a redundant copy that is not reported was the first to arrive, and what it copied
-//! was lost, although it was not retransmitted.
+//! There are three kinds of evidence. A packet whose last number is not acknowledged has not arrived. An echoed
+//! timestamp is at least as young as any packet that arrived at or below the left edge (RFC 7323, section 4.3). And a
+//! range that the receiver reports as a duplicate (RFC 2883; RFC 9260, section 3.3.4) came with the packet that the
+//! report answers, and with an earlier one: so a redundant copy that is not reported was the first to arrive, and its
+//! original was lost, although it was not retransmitted.
 
 use std::collections::VecDeque;
 
@@ -211,8 +211,8 @@ impl Fates {
         Some((number, self.get(number).map(|packet| packet.at)))
     }
 
-    /// A range that rode in several was, by an answer to packet `trigger`, and was not reported as a duplicate.
-    /// When it had been sent, if there is no doubt which packet brought it.
+    /// Settles a range that several packets carried, by the answer to packet `trigger`, which did not report it as a
+    /// duplicate. Returns the time of its transmission, if there is no doubt which packet brought it.
     pub(crate) fn settle(
         &mut self,
         sent: &mut Sent,

@@ -49,9 +49,9 @@ pub(crate) struct Sent {
     pub(crate) end: u64,
     /// Bytes of user data.
     pub(crate) bytes: u32,
-    /// When it was sent for the first time.
+    /// Time of the first transmission.
     pub(crate) first: Instant,
-    /// When it was sent for the last time, not counting copies in case of loss.
+    /// Time of the last transmission, without copies in case of loss.
     pub(crate) last: Instant,
     /// Number of retransmissions.
     pub(crate) again: u16,

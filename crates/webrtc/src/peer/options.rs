@@ -120,7 +120,7 @@ impl PeerOptions {
     }
 }
 
-/// What happened in a session: set-up, events of its channels, its end.
+/// Event of a session: set-up, events of its channels, its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerEvent {
     /// The association is set up: channels open, and messages can be sent.

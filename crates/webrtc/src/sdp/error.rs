@@ -12,7 +12,7 @@ pub struct SdpError {
     pub line: usize,
     /// The line, its first 80 characters.
     pub found: String,
-    /// What would be right.
+    /// Value that would be right.
     pub expected: &'static str,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Offers {
 #[derive(Debug)]
 struct Offer {
     own: Own,
-    /// Where it went, if that is known.
+    /// Address to which the offer went, if that is known.
     host: Option<Host>,
     /// Until when an answer is accepted.
     until: Instant,

@@ -185,7 +185,7 @@ pub(crate) struct Setting {
     pub(crate) wrong_key: bool,
     /// Whether the browser's description carries SCTP's INIT; its answer does only if the offer's suits it.
     pub(crate) signals_init: bool,
-    /// What a browser that knows no INIT in descriptions makes in its answer of the one in the offer.
+    /// Change that a browser without INIT in descriptions makes to the offer's INIT in its answer.
     pub(crate) returns: Option<fn(Vec<u8>) -> Vec<u8>>,
     /// Whether the server offers and the browser answers.
     pub(crate) server_offers: bool,

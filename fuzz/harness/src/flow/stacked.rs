@@ -32,13 +32,13 @@ struct World {
     service: Side,
     carried: Carried,
     client: Told,
-    /// What the flow waits for; `Again` where it has its turn anyway.
+    /// Event that the flow waits for; `Again` if its turn comes anyway.
     waits: Next,
     /// The stack has said something of the edge's connection since the flow's last turn.
     is_woken: bool,
 }
 
-/// What the client said and heard.
+/// Bytes that the client sent and received.
 #[derive(Default)]
 struct Told {
     said: u64,
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// What both ends send goes into the air, and what they say is done.
+    /// Puts the packets of both ends into the air, and executes their requests.
     fn collect(&mut self) {
         for at in 0..2 {
             let sent = transmits(&mut self.ends[at], self.now);

@@ -1,4 +1,4 @@
-//! What the target takes: the ends, and what happens step by step.
+//! Input of the target: the ends, and the steps of the run.
 
 use arbitrary::Arbitrary;
 
@@ -6,7 +6,7 @@ use crate::Steps;
 use crate::advice::Number;
 use crate::air::Fate;
 
-/// What the target takes.
+/// Input of the target.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Input {
     /// Options of the two ends.
@@ -14,7 +14,7 @@ pub struct Input {
     /// Whether the ends have two addresses each, and so two paths: the lowest bit; the next two, if both are set:
     /// all streams are data channels.
     pub paths: u8,
-    /// What happens.
+    /// Steps of the run.
     pub steps: Steps<Step>,
 }
 
@@ -42,7 +42,7 @@ pub struct End {
     pub extensions: u8,
 }
 
-/// What happens next. `to` and `at` choose an end by their lowest bit, `which` a packet.
+/// A step of the run. `to` and `at` choose an end by their lowest bit, `which` a packet.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
     /// The application sends a message.
@@ -103,9 +103,9 @@ pub enum Step {
     Address {
         /// The end.
         at: u8,
-        /// What becomes of it.
+        /// Change of the address.
         change: u8,
-        /// Which.
+        /// Number of the path.
         path: u8,
     },
     /// A packet under way meets its fate.
@@ -114,7 +114,7 @@ pub enum Step {
         to: u8,
         /// Number of the packet under way, reduced to those that exist.
         which: u8,
-        /// What becomes of it.
+        /// Fate of the packet.
         fate: Fate,
     },
     /// Time passes and nothing arrives.
@@ -129,12 +129,12 @@ pub enum Step {
     },
     /// The network works for some round trips.
     Work {
-        /// How many.
+        /// Number of round trips.
         trips: u8,
     },
     /// Everything to one of the two networks is lost, until it works again.
     Network {
-        /// Which.
+        /// Number of the path.
         path: u8,
         /// One in eight breaks it, the others mend it.
         sure: u8,
@@ -150,7 +150,7 @@ pub enum Step {
     Advise {
         /// The end.
         at: u8,
-        /// What it says.
+        /// Contents of the advice.
         what: Number,
     },
     /// The application signs with another key.

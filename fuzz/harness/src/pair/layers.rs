@@ -1,8 +1,8 @@
 //! The layers over the streams: a partial order on a stream of its own, beside the other streams, and data
 //! channels, which take all of them.
 //!
-//! What is sent in partial order arrives once, intact, and behind what it waits for. What is sent on a channel
-//! arrives once, intact and in order, unless the channel is closed.
+//! Messages in partial order arrive once, intact, and after their predecessors. Messages on a channel arrive once,
+//! intact and in order, unless the channel is closed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ struct InOrder {
 /// Both ends of the partial order.
 pub(super) struct Orders {
     layers: [PartialOrder; 2],
-    /// What each end sent, and the names that the layer gave.
+    /// Messages sent by each end, with the names that the layer gave.
     sent: [Vec<InOrder>; 2],
     names: [Vec<MessageNumber>; 2],
 }
@@ -75,7 +75,7 @@ struct OnChannel {
 /// The data channels of both ends.
 pub(super) struct Channels {
     ends: [DataChannels; 2],
-    /// What the endpoint reported since the channels were driven last.
+    /// Events of the endpoint since the channels were last driven.
     events: [Vec<Event>; 2],
     sent: [Vec<OnChannel>; 2],
     /// Channels that were closed, once at least.

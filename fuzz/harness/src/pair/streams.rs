@@ -7,8 +7,8 @@
 use core::net::SocketAddr;
 
 use sctp::{
-    AddressChange, AssociationId, Event, MessagePart, Ppid, ReconfigurationRequest, ResetDirection,
-    SendError, StreamId,
+    AddressChange, AssociationId, Event, MessagePart, Ppid, ReconfigurationEvent,
+    ReconfigurationRequest, ResetDirection, SendError, StreamId,
 };
 
 use super::{GivenUp, STREAMS, Sent, World, bytes_of, send_options};
@@ -142,28 +142,34 @@ impl World {
         self.drain();
     }
 
-    /// What an end is told of resets.
+    /// Records an event of an end about resets.
     pub(super) fn note_reset(&mut self, at: usize, id: AssociationId, event: &Event) {
         match event {
-            Event::StreamsReset { direction: ResetDirection::Outgoing, streams } => {
+            Event::Reconfiguration(ReconfigurationEvent::StreamsReset {
+                direction: ResetDirection::Outgoing,
+                streams,
+            }) => {
                 self.note_answer(at, streams, true);
             }
-            Event::ReconfigurationRefused {
+            Event::Reconfiguration(ReconfigurationEvent::Refused {
                 request:
                     ReconfigurationRequest::ResetStreams {
                         direction: ResetDirection::Outgoing,
                         streams,
                     },
                 ..
-            } => return self.note_answer(at, streams, false),
-            Event::StreamsReset { direction: ResetDirection::Incoming, streams } => {
+            }) => return self.note_answer(at, streams, false),
+            Event::Reconfiguration(ReconfigurationEvent::StreamsReset {
+                direction: ResetDirection::Incoming,
+                streams,
+            }) => {
                 // What arrived before it is read before it.
                 if self.channels.is_none() {
                     self.read_from(at, id, true);
                 }
                 self.note_performed(at, streams);
             }
-            Event::AssociationReset { .. } => {}
+            Event::Reconfiguration(ReconfigurationEvent::AssociationReset { .. }) => {}
             _ => return,
         }
         self.told_of_resets += 1;

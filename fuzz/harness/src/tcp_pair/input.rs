@@ -1,4 +1,4 @@
-//! What the target takes: the ends, and what happens step by step.
+//! Input of the target: the ends, and the steps of the run.
 
 use arbitrary::Arbitrary;
 
@@ -6,14 +6,14 @@ use crate::Steps;
 use crate::advice::Number;
 use crate::air::Fate;
 
-/// What the target takes.
+/// Input of the target.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Input {
     /// Options of the two ends.
     pub ends: [End; 2],
     /// Whether both open: the lowest bit. Whether SYN cookies are all there is: the next.
     pub opening: u8,
-    /// What happens.
+    /// Steps of the run.
     pub steps: Steps<Step>,
 }
 
@@ -33,7 +33,7 @@ pub struct End {
     pub mtu: u8,
 }
 
-/// What happens next. `to` and `at` choose an end by their lowest bit, `which` a segment.
+/// A step of the run. `to` and `at` choose an end by their lowest bit, `which` a segment.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
     /// The application sends.
@@ -63,7 +63,7 @@ pub enum Step {
         to: u8,
         /// Number of the segment under way, reduced to those that exist.
         which: u8,
-        /// What becomes of it.
+        /// Fate of the segment.
         fate: Fate,
     },
     /// A router says something about a segment under way.
@@ -72,7 +72,7 @@ pub enum Step {
         at: u8,
         /// Which segment, of those to the other end.
         which: u8,
-        /// What.
+        /// Kind of the error.
         error: u8,
     },
     /// Time passes and nothing arrives.
@@ -82,7 +82,7 @@ pub enum Step {
     },
     /// The network works for some round trips.
     Work {
-        /// How many.
+        /// Number of round trips.
         trips: u8,
     },
     /// The application changes options.
@@ -107,7 +107,7 @@ pub enum Step {
     Advise {
         /// The end.
         at: u8,
-        /// What it says.
+        /// Contents of the advice.
         what: Number,
     },
     /// The application has nothing more to send.

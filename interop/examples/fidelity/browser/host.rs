@@ -1,4 +1,4 @@
-//! What stands between the page and the servers: offers and answers, and an emulated link for each connection.
+//! The host between the page and the servers: offers and answers, and an emulated link for each connection.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::Outcome;
 
 const PAGE: &str = include_str!("page.html");
 
-/// What each connection carries, and over which network.
+/// Traffic of each connection, and its network.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     /// Label of the channel, which says what is sent.
@@ -175,7 +175,7 @@ pub(crate) struct Host {
     sides: Arc<Vec<Side>>,
     wanted: Wanted,
     tcp: TcpListener,
-    /// What the page says in the end: an error, or nothing.
+    /// Final report of the page: an error, or nothing.
     done: mpsc::UnboundedSender<String>,
 }
 

@@ -14,10 +14,10 @@ use crate::order::{Order, now_micros};
 /// When messages of one connection were sent and when they arrived, microseconds since 1970.
 pub(crate) type Pairs = Vec<(f64, f64)>;
 
-/// What arrived on each connection that is done.
+/// Arrivals on each connection that is done.
 type Arrived = Arc<Mutex<Vec<Pairs>>>;
 
-/// What a server does.
+/// Task of a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
     /// Sends what a channel asks for.
@@ -53,7 +53,7 @@ impl Ours {
         Ok(Ours { listener, arrived })
     }
 
-    /// Where it is.
+    /// Address of the server.
     pub(crate) fn local_addr(&self) -> SocketAddr {
         self.listener.local_addr()
     }
@@ -63,7 +63,7 @@ impl Ours {
         Ok(self.listener.answer(offer, None, &[at])?.1)
     }
 
-    /// What arrived, of each connection that is done.
+    /// Removes and returns the arrivals of each connection that is done.
     pub(crate) fn take_arrived(&self) -> Vec<Pairs> {
         std::mem::take(&mut *self.arrived.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -37,7 +37,7 @@ pub struct Message {
     pub data: Vec<u8>,
 }
 
-/// What happened to the client.
+/// Event of a client.
 #[derive(Debug)]
 pub enum Told {
     Opened(usize),

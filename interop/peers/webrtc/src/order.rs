@@ -10,7 +10,7 @@ pub struct Order {
     pub interval: Duration,
     /// Bytes of each.
     pub size: usize,
-    /// How many.
+    /// Number of messages.
     pub count: u32,
 }
 

@@ -27,19 +27,47 @@ const PHRASES: [&str; 14] = [
     "what was sent that",
 ];
 
+/// The doc comments of a source that ask for their subject, such as `What is sent.` or `How many.`, each as its line and
+/// its text.
+pub(crate) fn questions(source: &str) -> Vec<(usize, String)> {
+    let docs: Vec<Option<&str>> = source.lines().map(doc_comment).collect();
+    let doc_at = |at: usize| docs.get(at).copied().flatten();
+    let mut found = Vec::new();
+    for at in 0..docs.len() {
+        let Some(text) = doc_at(at).filter(|_| at == 0 || doc_at(at - 1).is_none()) else {
+            continue;
+        };
+        let is_word =
+            |word: &String| EMPTY.contains(&word.as_str()) || ASKING.contains(&word.as_str());
+        let said = words(text);
+        let is_empty = doc_at(at + 1).is_none()
+            && said.iter().any(|word| ASKING.contains(&word.as_str()))
+            && said.iter().all(is_word);
+        if is_empty || begins_with(text, "What") {
+            found.push((at + 1, text.to_owned()));
+        }
+    }
+    found
+}
+
+/// The text of a line of a doc comment.
+fn doc_comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+    doc.filter(|rest| !rest.starts_with('/')).map(str::trim)
+}
+
 /// The doc comments of a source that begin with one of the openings, and its lines of comment, of docs or not, with one
 /// of the phrases, each as its line and its text.
 pub(crate) fn faults(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut within = false;
     for (at, line) in source.lines().enumerate() {
-        let line = line.trim_start();
-        let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
-        let doc = doc.filter(|rest| !rest.starts_with('/')).map(str::trim);
+        let doc = doc_comment(line);
         let opens_badly = doc.is_some_and(|text| {
             !within && OPENINGS.iter().any(|opening| begins_with(text, opening))
         });
-        let comment = doc.or_else(|| line.strip_prefix("//").map(str::trim));
+        let comment = doc.or_else(|| line.trim_start().strip_prefix("//").map(str::trim));
         if let Some(text) = comment.filter(|text| opens_badly || phrase(text).is_some()) {
             found.push((at + 1, text.to_owned()));
         }
@@ -65,6 +93,9 @@ const EMPTY: [&str; 24] = [
     "a", "an", "and", "are", "at", "be", "by", "for", "from", "in", "is", "it", "its", "of", "on",
     "or", "own", "that", "the", "their", "this", "to", "which", "with",
 ];
+
+/// Words of questions, of which a doc comment does not consist alone.
+const ASKING: [&str; 9] = ["how", "long", "many", "much", "what", "when", "where", "which", "why"];
 
 /// The doc comments of one line that only repeat the name of their item, each as its line and its text.
 pub(crate) fn repetitions(source: &str) -> Vec<(usize, String)> {
@@ -180,6 +211,13 @@ mod tests {
         assert_eq!(faults(source), [(1, "That module.".to_owned()), (6, "It's told.".to_owned())]);
         assert!(faults("/// Items.\n/// Thatch.\n").is_empty());
         assert!(faults("/// Whole.\nfn a() {}\n/// Butter.\n").is_empty());
+    }
+
+    #[test]
+    fn a_doc_comment_that_asks_for_its_subject_is_found() {
+        let source = "//! What is sent.\n\n/// Bytes.\n/// What was.\nfn a() {}\n    /// How many.\n// What.\n/// Whatever.\n\n/// Why.\n/// Here.\n";
+        let expected = [(1, "What is sent."), (6, "How many.")];
+        assert_eq!(questions(source), expected.map(|(line, text)| (line, text.to_owned())));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) fn functions(source: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// What of a file exceeds the limits; `name` goes into the text.
+/// Items of a file that exceed the limits; `name` is used in the text.
 pub(crate) fn faults(name: &str, source: &str) -> Vec<String> {
     let lines = tokens::lines_without_tests(source);
     let long = (lines > FILE).then(|| format!("{name} has {lines} lines"));

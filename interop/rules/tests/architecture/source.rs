@@ -1,4 +1,4 @@
-//! What one file of a crate says of others: what it imports, defines and calls by a path.
+//! References of a crate's file to others: its imports, definitions, and paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(crate) struct Path {
     pub(crate) names: Vec<String>,
 }
 
-/// What a file says of others.
+/// References of a file to others.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     /// Names that `use` brings, with where they lead.

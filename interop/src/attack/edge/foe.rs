@@ -18,7 +18,7 @@ const TURN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_milli
 /// Bytes written or read in a turn.
 const PIECE: usize = 65_536;
 
-/// What a hostile connection does.
+/// Behaviour of a hostile connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greed {
     /// Asks for data without end and takes a byte of it each second.
@@ -42,7 +42,7 @@ impl std::fmt::Display for Greed {
     }
 }
 
-/// What hostile clients got.
+/// Resources that hostile clients obtained.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
     pub(super) connections: usize,

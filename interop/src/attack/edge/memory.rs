@@ -1,4 +1,4 @@
-//! What an edge says of its memory, beside what the system shows.
+//! An edge's report on its memory, beside that of the system.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};

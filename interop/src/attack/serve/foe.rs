@@ -29,7 +29,7 @@ const BEYOND_A_GAP: u32 = 120;
 /// Messages of a client that takes no echo.
 const MESSAGES: u32 = 300;
 
-/// What a hostile client does, all from one address.
+/// Behaviour of a hostile client, all of it from one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attack {
     /// Sets up this many associations, and sends nothing on them.
@@ -50,7 +50,7 @@ impl std::fmt::Display for Attack {
     }
 }
 
-/// What a hostile client got.
+/// Resources that a hostile client obtained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// COOKIE ACKs: associations that were set up.

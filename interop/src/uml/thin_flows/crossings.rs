@@ -1,4 +1,4 @@
-//! What crosses the guest's loopback, and what is lost there.
+//! Packets on the guest's loopback, and losses there.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is in the encrypted datagrams of a lane: its link loses the same messages of every policy, so it has to know them.
+//! Contents of a lane's encrypted datagrams: its link loses the same messages of every policy, so it has to know them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

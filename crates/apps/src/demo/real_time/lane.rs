@@ -132,7 +132,7 @@ impl Lane {
         self.record.as_ref().map(Record::live)
     }
 
-    /// What the policy achieved.
+    /// Results of the policy.
     pub(super) fn results(&mut self, setting: &Setting) -> Results {
         self.take_steps(setting, Instant::FAR_FUTURE);
         let offered = self.emulator.statistics().up.link.offered;

@@ -17,7 +17,7 @@ use super::steps::{Passed, Steps, What};
 use crate::demo::DemoOptions;
 use crate::files::lock;
 
-/// What decides about the flows of a lane.
+/// Conditions of a lane's flows.
 pub(super) struct Network {
     /// One-way delays to the receiver and back.
     delays: [Duration; 2],

@@ -1,4 +1,4 @@
-//! What the laboratory's measures make of a lane: its steps, in the order of their times.
+//! Record of a lane: its steps in the order of their times, passed to the laboratory's measures.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -145,7 +145,7 @@ impl Record {
         }
     }
 
-    /// What happened since the last call, if that was asked for.
+    /// Events since the last call, if they were requested.
     pub(super) fn take_news(&mut self) -> Vec<String> {
         core::mem::take(&mut self.news)
     }
@@ -191,7 +191,7 @@ fn datagram(packet: &Bytes) -> AddressedDatagram {
     }
 }
 
-/// What there is to see while the demo runs.
+/// Numbers shown while the demo runs.
 #[derive(Debug, Default)]
 struct Live {
     sent: u64,

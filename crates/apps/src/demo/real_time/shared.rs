@@ -1,4 +1,4 @@
-//! What the tasks of a lane share.
+//! State that the tasks of a lane share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ pub(super) struct Flow {
     pub(super) first_unit: u64,
 }
 
-/// What the tasks of a lane share.
+/// State that the tasks of a lane share.
 pub(super) struct Shared {
     pub(super) name: String,
     pub(super) clock: Clock,

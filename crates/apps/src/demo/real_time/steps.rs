@@ -1,4 +1,4 @@
-//! What happens in a lane, as its tasks see it: reported in any order, each with its time.
+//! Steps of a lane as its tasks see them, reported in any order, each with its time.
 
 use std::sync::Mutex;
 
@@ -45,7 +45,7 @@ pub(super) struct Passed {
 }
 
 impl Step {
-    /// By what steps are sorted.
+    /// Key of the order of steps: time, then kind.
     pub(super) fn place(&self) -> (Instant, u8) {
         let rank = match self.what {
             What::Due(_) => 0,

@@ -1,4 +1,4 @@
-//! What there is to see while the demo runs.
+//! The view that is shown while the demo runs.
 
 use base::Duration;
 use lab::Limit;
@@ -7,7 +7,7 @@ use results::LatencySummary;
 /// Latest latencies shown of each policy.
 pub(super) const RECENT: usize = 48;
 
-/// What stands over them.
+/// Heading of the latest messages.
 const LATEST: &str = "latest messages";
 
 /// The state of things.
@@ -21,7 +21,7 @@ pub struct LiveView {
     pub all_sent: bool,
     /// The policies in their order.
     pub policies: Vec<LivePolicy>,
-    /// What happened since the last view, a line each, if that was asked for.
+    /// Events since the last view, a line each, if they were requested.
     pub news: Vec<String>,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Files {
 /// after the other, each from time zero on.
 struct PacketFile {
     file: PcapWriter<BufWriter<File>>,
-    /// Of the senders of the run.
+    /// Interfaces of the run's senders.
     interfaces: BTreeMap<HostId, InterfaceId>,
     failure: Option<io::Error>,
 }

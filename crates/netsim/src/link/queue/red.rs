@@ -9,7 +9,7 @@ use super::super::variate::LazyStream;
 /// likelier an arriving packet is dropped or marked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    /// What queues are measured in.
+    /// Unit of the queue's length.
     pub unit: RedUnit,
     /// Average queue up to which nothing is dropped early.
     pub min: u64,
@@ -30,7 +30,7 @@ pub struct Red {
     pub ecn: bool,
 }
 
-/// What queues are measured in.
+/// Unit of a queue's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedUnit {
     /// The thresholds count packets.

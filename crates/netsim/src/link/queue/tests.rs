@@ -33,8 +33,8 @@ fn line(queue: &str) -> LinkConfig {
     LinkConfig { rate: Some(rate), queue, discipline, ..LinkConfig::default() }
 }
 
-/// What became of packets of 1000 bytes that came at these times, in microseconds: those dropped, with the time at
-/// which that was known, those marked, and the times of arrival of all others.
+/// Fates of packets of 1000 bytes that arrived at these times, in microseconds: dropped ones, with the time at which
+/// the queue dropped them, marked ones, and the times of arrival of all others.
 #[derive(Debug, Default, PartialEq)]
 struct Fates {
     dropped: Vec<(u64, u64)>,

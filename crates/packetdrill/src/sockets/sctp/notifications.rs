@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use sctp::wire::chunk::ReconfigResult;
 use sctp::{
-    Association, AssociationId, Event, PathChange, PathState, ReconfigurationRequest,
-    ResetDirection,
+    Association, AssociationId, Event, PathChange, PathState, ReconfigurationEvent,
+    ReconfigurationRequest, ResetDirection,
 };
 
 use super::{Outcome, Output, Returned, Role, Sockets};
@@ -137,15 +137,20 @@ impl Notification {
             Event::Restarted => association_changed("SCTP_RESTART", association),
             Event::Closed => association_changed("SCTP_SHUTDOWN_COMP", association),
             Event::Failed(_) => association_changed("SCTP_COMM_LOST", association),
-            Event::StreamsReset { direction, streams } => {
+            Event::Reconfiguration(ReconfigurationEvent::StreamsReset { direction, streams }) => {
                 let streams: Vec<_> = streams.iter().map(|stream| stream.0).collect();
                 streams_reset(direction_flag(*direction), &streams)
             }
-            Event::StreamsAdded { .. } => streams_changed(0, association),
-            Event::AssociationReset { local_tsn, peer_tsn } => association_reset(0)
+            Event::Reconfiguration(ReconfigurationEvent::StreamsAdded { .. }) => {
+                streams_changed(0, association)
+            }
+            Event::Reconfiguration(ReconfigurationEvent::AssociationReset {
+                local_tsn,
+                peer_tsn,
+            }) => association_reset(0)
                 .with("assocreset_local_tsn", Output::OwnTsn(local_tsn.0))
                 .with("assocreset_remote_tsn", Output::Tsn(peer_tsn.0)),
-            Event::ReconfigurationRefused { request, result } => {
+            Event::Reconfiguration(ReconfigurationEvent::Refused { request, result }) => {
                 let flag = if *result == ReconfigResult::DENIED { DENIED } else { FAILED };
                 match request {
                     ReconfigurationRequest::ResetStreams { direction, streams } => {

@@ -6,7 +6,7 @@ use base::Instant;
 
 use super::AssociationMut;
 use crate::address_reconfiguration::error::AddressError;
-use crate::event::addresses::AddressChange;
+use crate::event::reconfiguration::AddressChange;
 use crate::options::PathOptions;
 use crate::switchover::PathHint;
 
@@ -47,8 +47,8 @@ impl AssociationMut<'_> {
     }
 
     /// Adds a local address, from which the driver must be able to send (RFC 5061). It is used once the peer has
-    /// confirmed it ([`Event::OwnAddressChanged`](crate::Event::OwnAddressChanged));
-    /// [`Event::AddressRefused`](crate::Event::AddressRefused) reports a refusal.
+    /// confirmed it ([`ReconfigurationEvent::OwnAddress`](crate::ReconfigurationEvent::OwnAddress));
+    /// [`ReconfigurationEvent::AddressRefused`](crate::ReconfigurationEvent::AddressRefused) reports a refusal.
     ///
     /// # Errors
     /// [`AddressError`]; nothing is changed in that case.
@@ -57,7 +57,7 @@ impl AssociationMut<'_> {
     }
 
     /// Removes a local address. The driver must accept packets there until the peer has confirmed the removal
-    /// ([`Event::OwnAddressChanged`](crate::Event::OwnAddressChanged)).
+    /// ([`ReconfigurationEvent::OwnAddress`](crate::ReconfigurationEvent::OwnAddress)).
     ///
     /// # Errors
     /// [`AddressError`]; nothing is changed in that case.

@@ -4,7 +4,7 @@ use base::Instant;
 
 use super::AssociationMut;
 use crate::association::Association;
-use crate::event::streams::ResetDirection;
+use crate::event::reconfiguration::ResetDirection;
 use crate::reconfigure::error::ReconfigureError;
 use crate::wire::StreamId;
 
@@ -22,8 +22,8 @@ impl AssociationMut<'_> {
     }
 
     /// Resets streams to SSN 0; an empty list means all. Messages accepted before arrive before the reset; later
-    /// ones wait for it. [`Event::StreamsReset`](crate::Event::StreamsReset) or
-    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows, for incoming streams if and
+    /// ones wait for it. [`ReconfigurationEvent::StreamsReset`](crate::ReconfigurationEvent::StreamsReset) or
+    /// [`ReconfigurationEvent::Refused`](crate::ReconfigurationEvent::Refused) follows, for incoming streams if and
     /// when the peer agrees.
     ///
     /// # Errors
@@ -38,8 +38,8 @@ impl AssociationMut<'_> {
     }
 
     /// Resets all streams to SSN 0, with new TSNs on both sides. Earlier messages are acknowledged first.
-    /// [`Event::AssociationReset`](crate::Event::AssociationReset) or
-    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows.
+    /// [`ReconfigurationEvent::AssociationReset`](crate::ReconfigurationEvent::AssociationReset) or
+    /// [`ReconfigurationEvent::Refused`](crate::ReconfigurationEvent::Refused) follows.
     ///
     /// # Errors
     /// [`ReconfigureError`]; nothing is changed in that case.
@@ -48,8 +48,8 @@ impl AssociationMut<'_> {
     }
 
     /// Requests `outgoing` more streams of this side, and `incoming` more of the peer.
-    /// [`Event::StreamsAdded`](crate::Event::StreamsAdded) or
-    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows for each.
+    /// [`ReconfigurationEvent::StreamsAdded`](crate::ReconfigurationEvent::StreamsAdded) or
+    /// [`ReconfigurationEvent::Refused`](crate::ReconfigurationEvent::Refused) follows for each.
     ///
     /// # Errors
     /// [`ReconfigureError`]; nothing is changed in that case.

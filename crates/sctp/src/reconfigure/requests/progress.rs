@@ -4,8 +4,7 @@ use base::{Duration, Instant};
 
 use super::{Numbered, Request, Situation};
 use crate::backoff::backed_off;
-use crate::event::Event;
-use crate::event::streams::ResetDirection;
+use crate::event::reconfiguration::{ReconfigurationEvent, ResetDirection};
 use crate::reconfigure::answers::begin_association_again;
 use crate::reconfigure::streams::Streams;
 use crate::reconfigure::{Action, Context, Reconfiguration};
@@ -137,11 +136,11 @@ fn on_done(request: &Request, context: &mut Context<'_>) {
                 Streams::These(streams) => queue.reset_streams(streams),
             }
             let (direction, streams) = (ResetDirection::Outgoing, streams.listed().into());
-            context.announce(Event::StreamsReset { direction, streams });
+            context.announce(ReconfigurationEvent::StreamsReset { direction, streams });
         }
         Request::AddOutgoing(count) => {
             context.tx.queue_mut().add_streams(*count);
-            context.announce(Event::StreamsAdded { outgoing: *count, incoming: 0 });
+            context.announce(ReconfigurationEvent::StreamsAdded { outgoing: *count, incoming: 0 });
         }
         // The peer's own request follows, or came before.
         Request::IncomingReset(_) | Request::AddIncoming(_) => {}

@@ -1,4 +1,4 @@
-//! A peer that gives messages up, by hand and by chance, with DATA and with I-DATA.
+//! Tests of a peer that abandons messages, hand-written and random, with DATA and with I-DATA.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ fn skip(stream: u16, mid: u32) -> Skipped {
     Skipped { stream: StreamId(stream), unordered: false, mid: Mid(mid) }
 }
 
-/// A packet with a FORWARD-TSN at `millis`; whether its SACK is due then. If so, it is sent.
+/// Passes a packet with a FORWARD-TSN at `millis`; returns whether its SACK is due then, and sends that.
 fn forward(receiver: &mut Receiver, millis: u64, offset: u32, skips: &[Skipped]) -> bool {
     let now = Instant::from_millis(millis);
     let tsn = Tsn(START).advance(offset);
@@ -247,7 +247,7 @@ impl Sender {
         Sender { plans, chunks, mids, given_up: BTreeSet::new(), interleaving }
     }
 
-    /// The point up to which all that is missing was given up, as chunks, and what that skips.
+    /// The point up to which all missing chunks were abandoned, as a number of chunks, and the messages that it skips.
     fn advanced(&self, cumulative: usize) -> (usize, Vec<Skipped>) {
         let abandoned = |at: &usize| self.given_up.contains(&self.chunks[*at].0);
         let end = (cumulative..self.chunks.len()).take_while(abandoned).last();
@@ -269,7 +269,7 @@ impl Sender {
     }
 }
 
-/// The naive receiver: which chunks were taken, and which messages lost a part for good.
+/// The naive receiver: the chunks that were accepted, and the messages that lost a part permanently.
 #[derive(Default)]
 struct Model {
     taken: BTreeSet<usize>,
@@ -314,7 +314,7 @@ impl Model {
         Ok(())
     }
 
-    /// With all that is ready delivered: it is all that is whole and waits for nothing to come.
+    /// Checks that, with all ready messages delivered, no complete message is held that waits for nothing.
     fn check(&self, sender: &Sender) -> Result<(), TestCaseError> {
         let mut blocked = BTreeSet::new();
         for (index, (stream, unordered, _)) in sender.plans.iter().enumerate() {
@@ -367,7 +367,7 @@ proptest! {
             if left.is_empty() {
                 break;
             }
-            // The sender loses its patience now and then, in the end with everything.
+            // The sender abandons messages at random, in the end all.
             for at in &left {
                 if random.below(12) == 0 || round > 300 {
                     sender.given_up.insert(sender.chunks[*at].0);

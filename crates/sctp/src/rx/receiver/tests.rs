@@ -286,7 +286,7 @@ fn chunks(initial: u32, plans: &[Plan]) -> Vec<Data> {
     chunks
 }
 
-/// The naive model: whatever arrives is looked up in a set, and a message counts once.
+/// The naive model: a set of arrived chunks, in which each message counts once.
 #[derive(Default)]
 struct Judge {
     delivered: BTreeSet<u32>,
@@ -316,7 +316,7 @@ impl Judge {
 }
 
 impl Judge {
-    /// With all that is ready delivered: nothing whole is held back except for its predecessors.
+    /// Checks that, with all ready messages delivered, only missing predecessors hold complete messages back.
     fn judge_rest(
         &self,
         plans: &[Plan],

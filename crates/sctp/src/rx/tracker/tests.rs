@@ -112,7 +112,7 @@ fn a_tracker_gives_its_memory_back_when_the_gaps_close() {
     assert_eq!(tracker.memory(), 0);
 }
 
-/// What is done to tracker and model alike.
+/// A step of the test, applied to tracker and model alike.
 #[derive(Clone, Debug)]
 enum Step {
     Arrive(u16),

@@ -1,4 +1,4 @@
-//! AUTH: proves who sent the chunks behind it (RFC 4895, section 4.1).
+//! AUTH: authenticates the chunks after it (RFC 4895, section 4.1).
 //!
 //! ```text
 //!  0                   1                   2                   3

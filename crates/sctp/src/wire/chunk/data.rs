@@ -23,7 +23,7 @@ use super::super::registry::ChunkType;
 use super::super::tlv;
 use super::raw::RawChunk;
 
-/// Bytes of the fixed fields behind the chunk header.
+/// Bytes of the fixed fields after the chunk header.
 const FIELDS: usize = 12;
 
 /// The flags of a DATA chunk.
@@ -76,7 +76,7 @@ pub struct Data<P = Bytes> {
     pub ssn: Ssn,
     /// Type of the payload, chosen by the application and passed on unread.
     pub ppid: Ppid,
-    /// Position of the fragment in the message, order of delivery, and haste.
+    /// Position of the fragment in the message, order of delivery, and request for an immediate SACK.
     pub flags: DataFlags,
     /// User data. An empty one is an error, which the receiver answers with ABORT (section 6.2).
     pub payload: P,

@@ -27,7 +27,7 @@ use super::super::tlv;
 use super::data::DataFlags;
 use super::raw::RawChunk;
 
-/// Bytes of the fixed fields behind the chunk header.
+/// Bytes of the fixed fields after the chunk header.
 const FIELDS: usize = 16;
 
 /// A fragment of a message, or a whole one.
@@ -43,7 +43,7 @@ pub struct IData<P = Bytes> {
     pub ppid: Ppid,
     /// Number of the fragment in its message, from 0.
     pub fsn: Fsn,
-    /// Position of the fragment in the message, order of delivery, and haste.
+    /// Position of the fragment in the message, order of delivery, and request for an immediate SACK.
     pub flags: DataFlags,
     /// User data.
     pub payload: P,

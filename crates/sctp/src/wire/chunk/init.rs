@@ -24,7 +24,7 @@ use super::super::registry::ChunkType;
 use super::super::tlv;
 use super::raw::RawChunk;
 
-/// Bytes of the fixed fields behind the chunk header.
+/// Bytes of the fixed fields after the chunk header.
 const FIELDS: usize = 16;
 
 /// The smallest permitted a_rwnd, in bytes.

@@ -341,7 +341,7 @@ mod tests {
         buffer
     }
 
-    /// Gives a parameter that was read its streams to own.
+    /// Copies the streams of a parsed parameter.
     fn owned(read: ReconfigParameter<'_, StreamIds<'_>>) -> Owned {
         match read {
             ReconfigParameter::OutgoingReset { request, response, last_tsn, streams } => {
@@ -405,7 +405,7 @@ mod tests {
                 let listed = match &sent {
                     Owned::OutgoingReset { .. } => Some(16),
                     Owned::IncomingReset { .. } => Some(8),
-                    // Without the two TSNs, and all of both, it is whole.
+                    // A response is complete without the two TSNs and with both.
                     Owned::Response { .. } => Some(12).filter(|whole| *whole == shorter),
                     _ => None,
                 };

@@ -23,7 +23,7 @@ use super::super::ids::Tsn;
 use super::super::registry::ChunkType;
 use super::raw::{RawChunk, too_short};
 
-/// Bytes of the fixed fields behind the chunk header.
+/// Bytes of the fixed fields after the chunk header.
 const FIELDS: usize = 12;
 /// Position of the two counts among them.
 const COUNTS: core::ops::Range<usize> = 8..FIELDS;

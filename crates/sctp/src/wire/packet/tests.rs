@@ -172,7 +172,7 @@ fn an_unknown_chunk_keeps_its_bytes_for_a_report() {
     assert_eq!(packet.chunks().count(), 2);
 }
 
-/// Reads everything that can be read.
+/// Parses all contents of a packet.
 fn walk(packet: &Packet) -> usize {
     let mut elements = 0;
     for chunk in packet.chunks().flatten() {
@@ -214,7 +214,7 @@ proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = Packet::parse(Bytes::from(bytes.clone()));
-        // With a right checksum they get further.
+        // With a correct checksum the parser reaches the chunks.
         let packet = Packet::parse(packet_of(&bytes)).unwrap();
         prop_assert!(walk(&packet) <= bytes.len());
     }

@@ -1,4 +1,4 @@
-//! What a segment costs among many connections, in connections that are looked at.
+//! Cost of a segment among many connections, counted in connections examined.
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
 

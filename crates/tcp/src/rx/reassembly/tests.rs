@@ -20,7 +20,7 @@ fn insert(reassembly: &mut Reassembly, range: Range<u64>) -> Insertion {
     reassembly.insert(range.start, &payload(range.start, range.end - range.start), PLENTY)
 }
 
-/// What is read once `0..start` has come in order.
+/// Bytes read once `0..start` has arrived in order.
 fn filled(mut reassembly: Reassembly, start: u64) -> Vec<u8> {
     let mut queue = Queue::new(0);
     reassembly.fill(&mut queue, payload(0, start));

@@ -39,7 +39,7 @@ fn outcome(receiver: &mut Receiver, segment: Incoming) -> Outcome {
     receiver.on_segment(at(0), segment).outcome
 }
 
-/// What an acknowledgement without SACK blocks says.
+/// Fields of an acknowledgement without SACK blocks.
 fn plain(ack: u64, window: u16) -> AckFields {
     AckFields { ack, window, ..AckFields::default() }
 }

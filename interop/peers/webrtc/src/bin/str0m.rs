@@ -43,7 +43,7 @@ struct Sending {
     due: Instant,
 }
 
-/// What an application does with a connection.
+/// Application of a connection.
 trait Application {
     fn on_event(&mut self, rtc: &mut Rtc, event: Event) -> Result<()>;
 

@@ -77,7 +77,7 @@ async fn connection(
     Ok(connection)
 }
 
-/// What happens to a client.
+/// Handler of a client's events.
 struct ClientHandler {
     gathered: mpsc::Sender<()>,
     told: mpsc::UnboundedSender<Told>,

@@ -240,7 +240,7 @@ fn whole_messages_before_the_point_are_delivered_in_order_and_those_behind_follo
         reassembly.hold(tsn, chunk(0, ssn, "BE", payload)).unwrap();
     }
     assert!(!reassembly.inbox().has_ready());
-    // TSNs 1 and 3, SSNs 0 and 2, were given up; TSN 5, SSN 4, is still to come.
+    // TSNs 1 and 3, SSNs 0 and 2, were abandoned; TSN 5, SSN 4, is still to come.
     reassembly.skip(3, [skipped(0, 2)].into_iter()).unwrap();
     reassembly.take_reached(4).unwrap();
     assert_eq!(received(&mut reassembly), ["a", "b"]);
@@ -268,7 +268,7 @@ fn where_messages_may_be_given_up_what_does_not_fit_is_dropped_and_order_goes_on
     reassembly.take_in_order(2, chunk(0, 0, "E", b"orphan")).unwrap();
     reassembly.take_reached(4).unwrap();
     assert_eq!((received(&mut reassembly).len(), reassembly.inbox().charge()), (0, 0));
-    // The peer says nothing of stream 2, but nothing is missing.
+    // The FORWARD-TSN does not list stream 2, but nothing of it is missing.
     reassembly.hold(6, chunk(2, 3, "BE", b"later")).unwrap();
     reassembly.take_in_order(5, chunk(2, 2, "BE", b"soon")).unwrap();
     reassembly.take_reached(6).unwrap();
@@ -291,7 +291,7 @@ fn a_stream_that_is_reset_delivers_what_waited_for_it() {
     assert_eq!(received(&mut reassembly), ["again"]);
 }
 
-/// Parts and payloads of what is delivered.
+/// Parts and payloads of the delivered messages.
 fn parts(reassembly: &mut Reassembly) -> Vec<(Part, Bytes)> {
     core::iter::from_fn(|| reassembly.receive())
         .map(|message| (message.part, message.payload.into_bytes()))
@@ -312,7 +312,7 @@ fn a_long_message_is_delivered_in_parts_from_the_threshold_on() {
     reassembly.take_in_order(3, chunk(0, 0, "", b"fg")).unwrap();
     reassembly.take_in_order(4, chunk(0, 0, "E", b"h")).unwrap();
     assert_eq!(parts(&mut reassembly), [is(Part::Last, "fgh")]);
-    // The next one is given up.
+    // The next message is abandoned.
     reassembly.take_in_order(5, chunk(0, 1, "B", b"abcd")).unwrap();
     reassembly.take_in_order(6, chunk(0, 1, "", b"e")).unwrap();
     reassembly.skip(7, [skipped(0, 1)].into_iter()).unwrap();

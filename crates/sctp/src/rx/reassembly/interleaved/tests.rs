@@ -105,7 +105,7 @@ fn what_a_peer_cannot_mean_is_a_violation() {
         for mut reassembly in [reassembly(), tolerant()] {
             reassembly.hold(3, first.clone()).unwrap();
             let verdict = reassembly.hold(5, second.clone());
-            // Only what may be left of a message that was given up is forgiven.
+            // Only a possible remainder of an abandoned message is tolerated.
             let tolerated = violation == RepeatedMid && reassembly.inbox().tolerant;
             let expected = if tolerated { Ok(()) } else { Err(Fault::Violation(violation)) };
             assert_eq!(verdict, expected, "{violation:?}");
@@ -164,7 +164,7 @@ fn what_is_given_up_is_dropped_and_what_waited_for_it_is_delivered() {
     reassembly.skip(5, list.into_iter()).unwrap();
     reassembly.take_reached(8).unwrap();
     assert_eq!(received(&mut reassembly), ["one", "three"]);
-    // A fragment of a message given up comes late.
+    // A fragment of an abandoned message arrives late.
     reassembly.take_in_order(9, chunk(0, 2, 1, "E", b"late")).unwrap();
     reassembly.take_in_order(10, chunk(0, 4, 0, "BE", b"four")).unwrap();
     assert_eq!(received(&mut reassembly), ["four"]);
@@ -199,7 +199,7 @@ fn a_late_fragment_of_an_unordered_message_given_up_is_dropped_until_the_stream_
     reassembly.reset_stream(StreamId(0)).unwrap();
     reassembly.take_in_order(5, chunk(0, 0, 0, "BEU", b"newer")).unwrap();
     assert_eq!(received(&mut reassembly), ["new", "newer"]);
-    // Half of all numbers later it is forgotten.
+    // After half of all numbers the abandoned message is forgotten.
     reassembly.skip(5, [skipped(0, true, 5)].into_iter()).unwrap();
     for (tsn, mid) in [(6, 1 << 30), (7, (1 << 30) + 6), (8, (1 << 31) + 5), (9, 5)] {
         reassembly.take_in_order(tsn, chunk(0, mid, 0, "BEU", b"x")).unwrap();
@@ -259,7 +259,7 @@ fn long_messages_are_delivered_in_parts_from_the_threshold_on() {
     };
     reassembly.take_in_order(1, chunk(0, 0, 0, "B", b"abc")).unwrap();
     reassembly.hold(3, chunk(0, 0, 2, "", b"fg")).unwrap();
-    // All that is kept counts for the threshold; what goes are the three bytes before the gap.
+    // All kept bytes count for the threshold; the three bytes before the gap are delivered.
     assert_eq!(parts(&mut reassembly), [(0, Part::More, Bytes::from("abc"))]);
     reassembly.take_in_order(2, chunk(0, 0, 1, "", b"de")).unwrap();
     assert_eq!(parts(&mut reassembly), [(0, Part::More, Bytes::from("defg"))]);

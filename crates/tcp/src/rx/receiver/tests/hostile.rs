@@ -1,4 +1,4 @@
-//! What a peer could do to make the receiver keep much, or work much.
+//! Attempts of a peer to make the receiver store or work much.
 
 use super::*;
 use crate::rx::reassembly::PIECE_OVERHEAD;
@@ -19,7 +19,7 @@ fn sliver(datagram: &Bytes) -> Bytes {
     datagram.slice(..1)
 }
 
-/// What the receiver takes by its own account.
+/// Memory that the receiver holds by its own account.
 fn charge(receiver: &Receiver) -> u64 {
     receiver.behind.as_ref().map_or(0, |behind| behind.charge())
 }

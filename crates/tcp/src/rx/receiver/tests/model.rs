@@ -32,7 +32,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..150)
 }
 
-/// What should be there, byte by byte.
+/// Expected contents, byte by byte.
 #[derive(Default)]
 struct Model {
     bytes: BTreeMap<u64, u8>,
@@ -64,7 +64,7 @@ impl Model {
         }
     }
 
-    /// What is there behind the first hole, without FIN.
+    /// Bytes beyond the first hole, without FIN.
     fn behind(&self) -> u64 {
         self.bytes.range(self.rcv_nxt()..).count() as u64
     }

@@ -68,14 +68,14 @@ impl Receiver {
 /// Messages that the application writes.
 const MESSAGES: u64 = 60;
 
-/// What arrives: a segment's first offset and its length, or an acknowledgement.
+/// An arrival: a segment's first offset and its length, or an acknowledgement.
 type Arrival = Result<(u64, u64), Ack>;
 
 /// A sender, a receiver, and a network that loses and overtakes; times in ms.
 struct World {
     bench: Bench,
     receiver: Receiver,
-    /// What is on its way, by when it arrives and in the order in which it left.
+    /// Segments in flight, by arrival and in the order of sending.
     flying: BTreeMap<(u64, u64), Arrival>,
     left: u64,
     random: u64,

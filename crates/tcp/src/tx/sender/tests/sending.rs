@@ -1,4 +1,4 @@
-//! What goes into a segment, and when.
+//! Contents of segments, and the times at which they are sent.
 
 use super::*;
 use crate::tx::Nagle;
