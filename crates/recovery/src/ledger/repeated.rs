@@ -414,7 +414,8 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_learns_nothing_from_reports_remembers_a_unit_until_the_cumulative_point_passes_it() {
+    fn a_policy_that_learns_nothing_from_reports_remembers_a_unit_until_the_cumulative_point_passes_it()
+     {
         let mut units = RepeatedUnits::default();
         units.set_teaching(false);
         for unit in [7, 8] {
