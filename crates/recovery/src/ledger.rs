@@ -28,6 +28,7 @@ mod spans;
 #[cfg(test)]
 mod tests;
 mod units;
+mod warm;
 
 use std::collections::{BTreeSet, VecDeque};
 

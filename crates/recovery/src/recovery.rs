@@ -19,6 +19,7 @@ mod rescue;
 mod response;
 mod sending;
 mod timers;
+mod warm;
 
 use std::sync::Arc;
 

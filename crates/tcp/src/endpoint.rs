@@ -23,6 +23,7 @@ mod stats;
 mod syn_cookies;
 mod table;
 mod time_wait;
+mod warm;
 
 use std::sync::{Arc, LazyLock};
 
