@@ -14,6 +14,9 @@ pub const BUDGET: usize = 8 << 20;
 /// Half of the entries for which a shrinking queue keeps room.
 const KEPT: usize = 256;
 
+/// Room for a packet while it is written: most answers are shorter.
+const USUAL: usize = 512;
+
 /// Bytes that an answer takes in addition to its packet: an entry in the queue, which may be half
 /// empty, and its allocation.
 const ENTRY: usize = 2 * size_of::<Answer>() + ALLOCATION;
@@ -47,13 +50,12 @@ pub struct Answers {
     /// Bytes that may wait, and that do wait, including the cost of keeping them.
     budget: usize,
     held: usize,
-    scratch: Vec<u8>,
 }
 
 impl Answers {
     /// A queue for answers of up to `budget` bytes, including the cost of keeping them.
     pub fn new(budget: usize) -> Answers {
-        Answers { waiting: VecDeque::new(), budget, held: 0, scratch: Vec::new() }
+        Answers { waiting: VecDeque::new(), budget, held: 0 }
     }
 
     /// Whether an answer of this many bytes would be kept.
@@ -75,12 +77,16 @@ impl Answers {
         origin: Option<Origin>,
         emit: impl FnOnce(&mut Vec<u8>) -> Transmit,
     ) -> bool {
-        self.scratch.clear();
-        let transmit = emit(&mut self.scratch);
-        let has_room = self.has_room_for(self.scratch.len());
+        let mut packet = Vec::with_capacity(USUAL);
+        let transmit = emit(&mut packet);
+        let has_room = self.has_room_for(packet.len());
         if has_room {
-            self.held += self.scratch.len() + ENTRY;
-            let packet = self.scratch.as_slice().into();
+            self.held += packet.len() + ENTRY;
+            let packet = packet.into_boxed_slice();
+            if self.waiting.is_empty() {
+                // Most endpoints never have two at a time.
+                self.waiting.reserve_exact(1);
+            }
             self.waiting.push_back(Answer { transmit, origin, packet });
         }
         has_room

@@ -165,9 +165,10 @@ fn processor_seconds() -> f64 {
     nanos.map_or_else(wall, |nanos| nanos * 1e-9)
 }
 
-/// Resident memory, where the system reports it.
+/// Resident memory, where the system reports it, without pages of files: those of the code that ran are no flow's.
 fn resident_kib() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.unwrap_or(0) * 4
+    let mut pages = text.split(' ').skip(1).filter_map(|pages| pages.parse::<u64>().ok());
+    let (resident, of_files) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
+    resident.saturating_sub(of_files) * 4
 }

@@ -232,6 +232,8 @@ impl Workload {
             }
             _ => intervals.first(&mut random),
         };
+        // Constant arrivals draw no more.
+        random.rest();
         let end = match plan.limit {
             Limit::Time(span) => start + span,
             Limit::Count(_) | Limit::Unlimited => Instant::FAR_FUTURE,

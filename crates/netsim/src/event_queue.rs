@@ -44,6 +44,14 @@ impl EventQueue {
         }
     }
 
+    /// Reads the entry of `source` ahead of its use.
+    pub fn warm(&self, source: Source) {
+        match source {
+            Source::Link(number) => self.links.warm(number),
+            Source::Host(number) => self.hosts.warm(number),
+        }
+    }
+
     /// The earliest pending event; none if none is pending.
     pub fn peek(&self) -> Option<(Instant, Source)> {
         let link = self.links.first().map(|(at, number)| (at, Source::Link(number)));

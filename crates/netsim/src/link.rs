@@ -251,6 +251,11 @@ impl<P> Link<P> {
         waiting + self.flight.len()
     }
 
+    /// The packet that arrives after `before` others, as far as known and overtakers aside.
+    pub fn arriving(&self, before: usize) -> Option<&P> {
+        self.flight.in_order(before)
+    }
+
     /// Whether a packet of `size` bytes on the wire passes in one piece.
     pub fn carries(&self, size: u64) -> bool {
         self.mtu.is_none_or(|mtu| size <= mtu)

@@ -5,8 +5,11 @@
 //! something happened to are touched. Memory is that of the hosts, the links and the packets on
 //! their way: it does not grow with the length of the run.
 
+mod ahead;
+mod boxes;
 mod network;
 mod steering;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -24,8 +27,10 @@ use crate::link::{
 };
 use crate::packet::{AddressedDatagram, HostId, LinkId, Packet};
 
+use boxes::Boxes;
 pub use network::Overhead;
 use network::{Network, Way};
+use steps::Steps;
 
 /// A protocol machine together with the application that uses it.
 ///
@@ -52,6 +57,15 @@ pub trait Host: Machine {
     fn after_input(&mut self, now: Instant) {
         let _ = now;
     }
+
+    /// A datagram will arrive soon: reads what its processing will read, so that this is in the processor's cache by
+    /// then. `depth`: 1 for the host itself, up to [`DEPTHS`](Self::DEPTHS) for what is only reached from there.
+    fn warm(&self, depth: usize) {
+        let _ = depth;
+    }
+
+    /// Number of depths of [`Host::warm`]: of pointers that lead to a host's state one after the other.
+    const DEPTHS: usize = 3;
 }
 
 /// A run that makes no progress: too many events at one instant.
@@ -71,9 +85,6 @@ impl fmt::Display for Stalled {
 
 impl std::error::Error for Stalled {}
 
-/// Steps and datagrams at one instant after which a run counts as stalled.
-const STEPS_PER_INSTANT: u64 = 1_000_000;
-
 /// Datagrams share blocks of this size: small enough that one kept datagram pins little.
 const BLOCK_SIZE: usize = 4_096;
 
@@ -88,6 +99,7 @@ pub struct Simulation<H, C = ()> {
     buffer: GatheredBuffer,
     /// Block from which payloads are cut.
     block: BytesMut,
+    boxes: Boxes,
     gathering: Gathering,
     steps: Steps,
 }
@@ -99,14 +111,6 @@ struct Gathering {
     is_wanted: bool,
     /// Whether a link corrupts packets, which only checksums reveal.
     needs_checksums: bool,
-}
-
-/// Counts of one instant, to detect a stalled run.
-#[derive(Default)]
-struct Steps {
-    at: Instant,
-    count: u64,
-    last: Option<HostId>,
 }
 
 impl<H: Host> Simulation<H> {
@@ -128,6 +132,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             next_number: 0,
             buffer: GatheredBuffer::default(),
             block: BytesMut::new(),
+            boxes: Boxes::default(),
             gathering: Gathering::default(),
             steps: Steps::default(),
         }
@@ -174,7 +179,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         oracle: LossOracle<Packet>,
     ) -> Result<LinkId, LinkConfigError> {
         self.gathering.needs_checksums |= config.corrupt > Probability::ZERO;
-        let make = |seed, index| Ok(Link::new(config, seed, index)?.with_oracle(oracle));
+        let make = |seed, index| Ok(Link::new(config, seed, index)?.with_oracle(of_boxed(oracle)));
         self.network.add_link(make)
     }
 
@@ -315,6 +320,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     /// Takes one packet from the end of a link; the next one at the same instant is a separate
     /// event.
     fn run_link(&mut self, now: Instant, id: LinkId) {
+        self.warm_receivers(id);
         let link = &mut self.network.links[id.0 as usize];
         let delivery = link.poll(now);
         self.queue.set(Source::Link(id.0), link.poll_timeout());
@@ -379,7 +385,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             let Way { source, route, receiver } = self.network.way(id, source, destination);
             let number = self.next_number;
             self.next_number += 1;
-            let packet = Packet {
+            let packet = self.boxes.pack(Packet {
                 number,
                 sender: id,
                 sent: now,
@@ -394,7 +400,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                 },
                 route: route.clone().unwrap_or_default(),
                 receiver,
-            };
+            });
             self.hosts[id.0 as usize].on_transmitted(now, &packet.datagram);
             self.checker.on_sent(now, &packet);
             match route {
@@ -416,7 +422,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     }
 
     /// Puts a packet on the next link of its route, or delivers it after the last.
-    fn forward(&mut self, now: Instant, mut packet: Packet) {
+    fn forward(&mut self, now: Instant, mut packet: Box<Packet>) {
         let Some(index) = packet.route.next() else {
             return self.deliver(now, packet);
         };
@@ -436,47 +442,45 @@ impl<H: Host, C: Checker> Simulation<H, C> {
                 self.queue.set(Source::Link(id.0), link.poll_timeout());
                 (1..copies).for_each(|_| self.checker.on_duplicated(now, number));
             }
-            Admission::Dropped { packet, cause } => self.checker.on_dropped(now, &packet, cause),
+            Admission::Dropped { packet, cause } => {
+                self.checker.on_dropped(now, &packet, cause);
+                self.boxes.take_back(packet);
+            }
         }
         tell_outcomes(link, now, &mut self.checker);
     }
 
-    fn deliver(&mut self, now: Instant, packet: Packet) {
+    fn deliver(&mut self, now: Instant, mut packet: Box<Packet>) {
         let Some((receiver, local)) = self.network.receiver(&packet) else {
             return self.checker.on_dropped(now, &packet, DropCause::NoHost);
         };
         self.checker.on_delivered(now, &packet, receiver);
-        let (corrupted, host) = (packet.corrupted, &mut self.hosts[receiver.0 as usize]);
-        let AddressedDatagram { source: remote, ecn, payload, tail, .. } = packet.datagram;
+        let AddressedDatagram { source: remote, ecn, .. } = packet.datagram;
         let meta = DatagramMeta { local, remote, ecn, origin: None };
+        let head = core::mem::take(&mut packet.datagram.payload);
+        let tail = core::mem::take(&mut packet.datagram.tail);
         // What no link has damaged never was on a wire: there is no need to sum it up again.
-        let datagram = base::Datagram { head: payload, tail, verified: !corrupted };
+        let datagram = base::Datagram { head, tail, verified: !packet.corrupted };
+        self.boxes.take_back(packet);
+        let host = &mut self.hosts[receiver.0 as usize];
         host.handle_datagram(now, meta, datagram);
         self.settle(receiver);
     }
 }
 
-impl Steps {
-    fn add(&mut self, now: Instant) {
-        if self.at != now {
-            *self = Steps { at: now, count: 0, last: self.last };
-        }
-        self.count += 1;
-    }
-
-    fn are_too_many(&self) -> bool {
-        self.count > STEPS_PER_INSTANT
-    }
-}
-
 /// Reports a link's later decisions about accepted packets to the checker.
-fn tell_outcomes(link: &mut Link<Packet>, now: Instant, checker: &mut impl Checker) {
+fn tell_outcomes(link: &mut Link<Box<Packet>>, now: Instant, checker: &mut impl Checker) {
     while let Some(outcome) = link.poll_outcome() {
         match outcome {
             Outcome::Dropped { packet, cause } => checker.on_dropped(now, &packet, cause),
             Outcome::Duplicated { packet } => checker.on_duplicated(now, packet.number),
         }
     }
+}
+
+/// The same oracle, for packets in boxes.
+fn of_boxed(mut oracle: LossOracle<Packet>) -> LossOracle<Box<Packet>> {
+    Box::new(move |at, packet| oracle(at, packet))
 }
 
 /// Flips a bit in a copy of the payload: a duplicate may share the original.

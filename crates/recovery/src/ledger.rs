@@ -28,6 +28,7 @@ mod spans;
 #[cfg(test)]
 mod tests;
 mod units;
+mod warm;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -108,7 +109,13 @@ impl Ledger {
     /// Forgets all outstanding data; the numbering of units and packets continues.
     pub fn discard(&mut self) {
         let (next_unit, next_packet) = (self.next_unit, self.next_packet);
-        *self = Ledger { next_packet, ..Ledger::new(next_unit) };
+        let repeated = self.repeated.emptied();
+        *self = Ledger { next_packet, repeated, ..Ledger::new(next_unit) };
+    }
+
+    /// Sets whether the policy learns from duplicate reports of acknowledged units; by default it does.
+    pub fn set_teaching(&mut self, teaching: bool) {
+        self.repeated.set_teaching(teaching);
     }
 
     /// Forgets acknowledged units of which no duplicate can be reported any more.

@@ -19,6 +19,7 @@ mod rescue;
 mod response;
 mod sending;
 mod timers;
+mod warm;
 
 use std::sync::Arc;
 
@@ -148,9 +149,11 @@ impl Recovery {
     /// [`Silence::Nothing`], the protocol also says whether the peer [reports gaps](Recovery::set_reports).
     pub fn new(policy: Arc<RecoveryPolicy>, silence: Silence, mss: u64, first_unit: u64) -> Self {
         let path = PathRecovery::new(PathId::FIRST, mss, &policy);
+        let mut ledger = Ledger::new(first_unit);
+        ledger.set_teaching(proven::is_taught(&policy));
         Recovery {
             policy,
-            ledger: Ledger::new(first_unit),
+            ledger,
             paths: PathTable::new(path),
             stats: Counters::default(),
             events: EventLog::default(),
@@ -168,6 +171,7 @@ impl Recovery {
     pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
         if *self.policy != *policy {
             self.paths.values_mut().for_each(|path| path.set_policy(&policy));
+            self.ledger.set_teaching(proven::is_taught(&policy));
         }
         self.policy = policy;
     }

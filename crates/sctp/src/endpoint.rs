@@ -21,11 +21,11 @@ mod table;
 mod without_checksum;
 
 use core::net::{IpAddr, SocketAddr};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ::endpoint::answers::{Answers, BUDGET};
 use ::endpoint::census::Census;
+use ::endpoint::fifo::Fifo;
 use ::endpoint::population::Population;
 use ::endpoint::turns::Turns;
 use base::{
@@ -74,7 +74,7 @@ pub struct Endpoint {
     deadlines: Deadlines,
     /// Associations that may have data to send.
     turns: Turns<AssociationId>,
-    events: VecDeque<(AssociationId, Event)>,
+    events: Fifo<(AssociationId, Event)>,
     replies: Answers,
     stats: EndpointStats,
 }
@@ -111,6 +111,8 @@ impl Endpoint {
     pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
         let keys = [draw_key(&mut random), draw_key(&mut random)];
         let tie_key = draw_key(&mut random);
+        // An endpoint with few associations draws seldom from now on.
+        random.rest();
         Endpoint {
             shared_options: Arc::new(options.accepted.clone()),
             locals: Arc::new(options.addresses.clone()),
@@ -124,7 +126,7 @@ impl Endpoint {
             table: Table::default(),
             deadlines: Deadlines::default(),
             turns: Turns::default(),
-            events: VecDeque::new(),
+            events: Fifo::default(),
             replies: Answers::new(BUDGET),
             stats: EndpointStats::default(),
         }
@@ -192,6 +194,7 @@ impl Endpoint {
         };
         let (options, random) = (self.share(options), &mut self.random);
         let association = Association::connect(options, identity, (ends, further), random);
+        self.random.rest();
         let id = self.table.insert(association);
         self.settle(id);
         Ok(id)

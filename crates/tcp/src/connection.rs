@@ -17,6 +17,7 @@ mod state;
 pub(crate) mod throttle;
 pub(crate) mod time_wait;
 mod timers;
+mod warm;
 
 use core::fmt;
 use core::net::SocketAddr;

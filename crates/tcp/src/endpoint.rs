@@ -23,8 +23,9 @@ mod stats;
 mod syn_cookies;
 mod table;
 mod time_wait;
+mod warm;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ::endpoint::answers::{Answers, BUDGET};
 use ::endpoint::fifo::Fifo;
@@ -50,6 +51,9 @@ use crate::event::Event;
 use crate::memory::{MemoryLimits, MemoryState};
 use crate::options::{ConnectionOptions, EndpointOptions};
 use crate::wire::{Pseudo, Segment};
+
+/// Options of an endpoint that has had no connection yet.
+static DEFAULT_OPTIONS: LazyLock<Arc<ConnectionOptions>> = LazyLock::new(Arc::default);
 
 /// A TCP endpoint: any number of connections and listeners on any of its addresses.
 #[derive(Debug)]
@@ -81,12 +85,16 @@ impl Endpoint {
     /// An endpoint whose initial sequence numbers, ports and keys come from `random`: seed it from the system
     /// unless the run must be reproducible.
     pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
+        let secrets = Secrets::draw(&options, &mut random);
+        let [table, time_waits, resets] = [(); 3].map(|()| HashKey::draw(&mut random));
+        // What is drawn later are ports.
+        random.rest();
         Endpoint {
-            shared_options: Arc::new(ConnectionOptions::default()),
-            secrets: Secrets::draw(&options, &mut random),
-            table: Table::new(HashKey::draw(&mut random)),
-            time_waits: TimeWaits::new(HashKey::draw(&mut random)),
-            resets: ResetLimit::new(HashKey::draw(&mut random)),
+            shared_options: Arc::clone(&DEFAULT_OPTIONS),
+            secrets,
+            table: Table::new(table),
+            time_waits: TimeWaits::new(time_waits),
+            resets: ResetLimit::new(resets),
             memory: Memory::new(options.memory, None),
             options,
             random,

@@ -15,6 +15,7 @@ mod output;
 mod persist;
 mod segmenter;
 mod sender;
+mod warm;
 
 pub use acknowledge::{AckResult, Acknowledgement};
 pub use buffer::Pieces;

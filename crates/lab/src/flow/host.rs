@@ -155,6 +155,14 @@ impl Host for FlowHost {
         }
     }
 
+    fn warm(&self, depth: usize) {
+        match self {
+            FlowHost::TcpSource(end) => end.warm(depth),
+            FlowHost::TcpSink(end) => end.warm(depth),
+            _ => {}
+        }
+    }
+
     fn after_input(&mut self, now: Instant) {
         match self {
             FlowHost::SctpSource(end) => end.after_input(now),

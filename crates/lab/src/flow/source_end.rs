@@ -1,5 +1,7 @@
 //! The sending end of a flow, over any transport.
 
+use core::hint::black_box;
+
 use base::Instant;
 use netsim::AddressedDatagram;
 
@@ -53,6 +55,17 @@ impl<C: SourceTransport> SourceEnd<C> {
     pub(super) fn on_transmitted(&mut self, now: Instant, datagram: &AddressedDatagram) {
         self.take_recovery_events(now);
         self.log.borrow_mut().on_sent(now, datagram);
+    }
+
+    pub(super) fn warm(&self, depth: usize) {
+        self.transport.warm(depth);
+        match depth {
+            1 => {
+                black_box((self.connects_at, self.source.until, self.id));
+            }
+            2 => self.log.borrow().warm(),
+            _ => {}
+        }
     }
 
     pub(super) fn poll_wake(&self) -> Option<Instant> {

@@ -51,6 +51,9 @@ pub trait SourceTransport: Debug {
         None
     }
 
+    /// Reads the endpoint's state ahead of a datagram, as in [`netsim::Host::warm`].
+    fn warm(&self, _depth: usize) {}
+
     /// Something is known about the first path.
     fn hint(&mut self, now: Instant, id: Self::Id, hint: PathHint);
 }

@@ -140,11 +140,22 @@ impl SourceTransport for TcpSender {
         self.endpoint.connection(id)?.path_view(path, units)
     }
 
+    fn warm(&self, depth: usize) {
+        self.endpoint.warm(depth);
+    }
+
     /// A connection has one path.
     fn hint(&mut self, _: Instant, _: ConnectionId, _: PathHint) {}
 }
 
 impl TcpSink {
+    pub(super) fn warm(&self, depth: usize) {
+        self.endpoint.warm(depth);
+        if depth == 2 {
+            self.log.borrow().warm();
+        }
+    }
+
     pub(super) fn after_input(&mut self, now: Instant) {
         let mut log = self.log.borrow_mut();
         while let Some((id, event)) = self.endpoint.poll_event() {

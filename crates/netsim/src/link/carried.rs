@@ -20,6 +20,20 @@ pub trait Carried {
     }
 }
 
+impl<P: Carried> Carried for Box<P> {
+    fn is_ecn_capable(&self) -> bool {
+        (**self).is_ecn_capable()
+    }
+
+    fn mark_congestion(&mut self) {
+        (**self).mark_congestion();
+    }
+
+    fn flow(&self, key: &HashKey) -> u64 {
+        (**self).flow(key)
+    }
+}
+
 /// A codepoint alone, for packets that contain one.
 impl Carried for Ecn {
     fn is_ecn_capable(&self) -> bool {

@@ -65,6 +65,11 @@ impl<P> Flight<P> {
         overtaker.into_iter().chain(ordered).min()
     }
 
+    /// The packet behind `before` others of those in order.
+    pub(super) fn in_order(&self, before: usize) -> Option<&P> {
+        self.ordered.get(before).map(|arriving| &arriving.packet)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.ordered.len() + self.overtakers.len()
     }

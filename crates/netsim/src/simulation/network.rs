@@ -1,6 +1,7 @@
 //! Addresses, routes and links of a simulation.
 
-use core::net::{IpAddr, SocketAddr};
+use core::hint::black_box;
+use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use core::ops::Range;
 use std::collections::BTreeMap;
 
@@ -23,7 +24,9 @@ pub enum Overhead {
 /// Addresses, routes and links of a simulation.
 pub(super) struct Network {
     seed: u64,
-    pub(super) links: Vec<Link<Packet>>,
+    /// Packets are boxed: they are large, move from queue to queue, and the memory of one that was delivered a moment ago,
+    /// which is cached, serves for the next.
+    pub(super) links: Vec<Link<Box<Packet>>>,
     pub(super) overhead: Overhead,
     /// The links of all routes, one route after the other. Replaced ones stay, for packets on them.
     pub(super) route_links: Vec<LinkId>,
@@ -43,12 +46,46 @@ struct Address {
     outside: SocketAddr,
 }
 
+/// A way between two addresses of IPv4 that are the same inside and outside; one cache line for the host of a
+/// simulation, which reads it for each datagram. Other ways are looked up again.
 #[derive(Clone)]
 struct Latest {
-    local: Option<SocketAddr>,
-    remote: SocketAddr,
-    way: Way,
+    /// Whether the host named the source.
+    is_named: bool,
+    source: SocketAddrV4,
+    remote: SocketAddrV4,
+    route: Range<u32>,
+    receiver: Option<Receiver>,
     version: u32,
+}
+
+impl Latest {
+    fn new(
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        way: &Way,
+        version: u32,
+    ) -> Option<Latest> {
+        let (SocketAddr::V4(source), SocketAddr::V4(remote)) = (way.source, remote) else {
+            return None;
+        };
+        if local.is_some_and(|local| local != way.source) {
+            return None;
+        }
+        let (route, receiver) = (way.route.clone()?, way.receiver);
+        Some(Latest { is_named: local.is_some(), source, remote, route, receiver, version })
+    }
+
+    /// Whether it is the way for these addresses.
+    fn leads(&self, local: Option<SocketAddr>, remote: SocketAddr) -> bool {
+        let named = self.is_named.then_some(self.source.into());
+        remote == self.remote.into() && local == named
+    }
+
+    fn way(&self) -> Way {
+        let (source, receiver) = (self.source.into(), self.receiver);
+        Way { source, route: Some(self.route.clone()), receiver }
+    }
 }
 
 /// Source address, route and receiver of a datagram.
@@ -92,7 +129,7 @@ impl Network {
     /// Adds the link that `make` builds from the seed and the link's index.
     pub(super) fn add_link(
         &mut self,
-        make: impl FnOnce(u64, u64) -> Result<Link<Packet>, LinkConfigError>,
+        make: impl FnOnce(u64, u64) -> Result<Link<Box<Packet>>, LinkConfigError>,
     ) -> Result<LinkId, LinkConfigError> {
         let index = self.links.len() as u32;
         self.links.push(make(self.seed, u64::from(index))?);
@@ -128,6 +165,12 @@ impl Network {
         }
     }
 
+    /// Reads the latest route of a host ahead of its use.
+    pub(super) fn warm(&self, host: HostId) {
+        let latest = self.latest.get(host.0 as usize).and_then(Option::as_ref);
+        black_box(latest.map(|latest| (latest.version, latest.remote, latest.receiver)));
+    }
+
     /// The way of a datagram from `host`.
     pub(super) fn way(
         &mut self,
@@ -136,9 +179,10 @@ impl Network {
         remote: SocketAddr,
     ) -> Way {
         if let Some(Some(latest)) = self.latest.get(host.0 as usize)
-            && (latest.local, latest.remote, latest.version) == (local, remote, self.version)
+            && latest.version == self.version
+            && latest.leads(local, remote)
         {
-            return latest.way.clone();
+            return latest.way();
         }
         let (source, route) = self.find_route(host, local, remote.ip());
         let version = self.version;
@@ -146,9 +190,9 @@ impl Network {
         let receiver = owner.map(|(host, _)| Receiver { host: *host, version });
         let way = Way { source, route, receiver };
         if let Some(latest) = self.latest.get_mut(host.0 as usize)
-            && way.route.is_some()
+            && let Some(known) = Latest::new(local, remote, &way, version)
         {
-            *latest = Some(Latest { local, remote, way: way.clone(), version });
+            *latest = Some(known);
         }
         way
     }

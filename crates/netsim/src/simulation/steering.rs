@@ -2,7 +2,7 @@
 
 use base::Duration;
 
-use super::{Host, Simulation};
+use super::{Host, Simulation, of_boxed};
 use crate::checker::Checker;
 use crate::link::LossOracle;
 use crate::packet::{LinkId, Packet};
@@ -20,7 +20,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     /// [`Link::set_interference`](crate::Link::set_interference).
     pub fn set_link_interference(&mut self, id: LinkId, oracle: LossOracle<Packet>) {
         if let Some(link) = self.network.links.get_mut(id.0 as usize) {
-            link.set_interference(oracle);
+            link.set_interference(of_boxed(oracle));
         }
     }
 

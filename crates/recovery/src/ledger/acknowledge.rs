@@ -118,8 +118,8 @@ impl Ledger {
             }
         }
         let (cumulative, reports) = (self.cumulative, &self.reports);
-        let has = |unit: u64| unit < cumulative || reports.end_of_range_at(unit).is_some();
-        report.again = self.repeated.on_ack(now, has);
+        let reported = |unit: u64| reports.end_of_range_at(unit).is_some();
+        report.again = self.repeated.on_ack(now, cumulative, reported);
         self.resent.forget(now);
         for range in feedback.needless {
             self.count_needless(now, range.clone(), report);

@@ -28,6 +28,16 @@ impl<T, const MOST: usize> Default for Remembered<T, MOST> {
 }
 
 impl<T, const MOST: usize> Remembered<T, MOST> {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |items| items.list.len())
+    }
+
     /// The items, the oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.0.iter().flat_map(|items| items.list.iter())

@@ -104,9 +104,21 @@ pub(super) struct RepeatedUnits {
     waiting: u8,
     /// Whether some of them are in the packet being built.
     drafted: bool,
+    /// Whether a unit is forgotten once the cumulative point has passed it, since no duplicate report teaches anything.
+    brief: bool,
 }
 
 impl RepeatedUnits {
+    /// The same rules for what is remembered, and nothing remembered.
+    pub(super) fn emptied(&self) -> RepeatedUnits {
+        RepeatedUnits { brief: self.brief, ..RepeatedUnits::default() }
+    }
+
+    /// Sets whether duplicate reports of acknowledged units teach something; without, these are not remembered.
+    pub(super) fn set_teaching(&mut self, teaching: bool) {
+        self.brief = !teaching;
+    }
+
     /// Records that a unit first sent at `first_at` on `path` is declared lost, or is sent again `ahead` of any
     /// evidence of that; `copied`: copies of it left.
     pub(super) fn on_lost(
@@ -162,11 +174,27 @@ impl RepeatedUnits {
         self.known.iter().rev().find(|one| one.unit == unit).map(|one| one.first_at)
     }
 
-    /// Processes an acknowledgement; `acked` tells whether a unit is acknowledged. Units that no report can concern any
-    /// more are forgotten.
-    pub(super) fn on_ack(&mut self, now: Instant, acked: impl Fn(u64) -> bool) -> AgainAcked {
+    /// Processes an acknowledgement of all units below `cumulative`; `acked` tells whether a unit beyond is
+    /// acknowledged. Units that no report can concern any more are forgotten.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        cumulative: u64,
+        acked: impl Fn(u64) -> bool,
+    ) -> AgainAcked {
+        if self.known.is_empty() {
+            return AgainAcked::default();
+        }
         self.known.forget(now);
-        if self.waiting == 0 { AgainAcked::default() } else { self.find_acked(now, acked) }
+        let acked = |unit| unit < cumulative || acked(unit);
+        let told = match self.waiting {
+            0 => AgainAcked::default(),
+            _ => self.find_acked(now, acked),
+        };
+        if self.brief && self.known.len() > self.waiting.into() {
+            self.known.retain(|one| one.unit >= cumulative || one.acked_at.is_none());
+        }
+        told
     }
 
     fn find_acked(&mut self, now: Instant, acked: impl Fn(u64) -> bool) -> AgainAcked {
@@ -261,16 +289,16 @@ mod tests {
     fn what_was_sent_again_is_told_when_it_is_acknowledged_and_only_then() {
         let mut units = sent_again(&[300]);
         let nothing = AgainAcked::default();
-        assert_eq!(units.on_ack(at(350), |unit| unit < 7), nothing);
+        assert_eq!(units.on_ack(at(350), 0, |unit| unit < 7), nothing);
         let once = Some(Repetition { first_at: at(100), again_at: at(300) });
         assert_eq!(
-            units.on_ack(at(400), |unit| unit <= 7),
+            units.on_ack(at(400), 0, |unit| unit <= 7),
             AgainAcked { once, latest: once, ahead: None }
         );
-        assert_eq!(units.on_ack(at(410), |unit| unit <= 7), nothing);
+        assert_eq!(units.on_ack(at(410), 0, |unit| unit <= 7), nothing);
         let latest = Some(Repetition { first_at: at(100), again_at: at(500) });
         let twice = AgainAcked { latest, ..AgainAcked::default() };
-        assert_eq!(sent_again(&[300, 500]).on_ack(at(600), |_| true), twice, "which one?");
+        assert_eq!(sent_again(&[300, 500]).on_ack(at(600), 0, |_| true), twice, "which one?");
     }
 
     /// The round trip that a duplicate report of a unit measures.
@@ -283,7 +311,7 @@ mod tests {
     #[test]
     fn a_round_trip_is_proven_once_every_retransmission_is_reported_as_a_duplicate() {
         let mut units = sent_again(&[300, 500]);
-        units.on_ack(at(510), |_| true);
+        units.on_ack(at(510), 0, |_| true);
         assert_eq!(duplicate(&mut units, at(600), 8), None);
         assert_eq!(duplicate(&mut units, at(600), 7), None, "the first one was lost perhaps");
         let took = Duration::from_millis(410);
@@ -300,7 +328,7 @@ mod tests {
     #[test]
     fn a_duplicate_that_is_reported_with_the_first_acknowledgement_leaves_a_doubt() {
         let mut units = sent_again(&[300]);
-        units.on_ack(at(400), |_| true);
+        units.on_ack(at(400), 0, |_| true);
         let took = Duration::from_millis(300);
         let trip = FirstTrip {
             path: PathId::at(2),
@@ -315,7 +343,7 @@ mod tests {
     fn the_report_of_an_only_retransmission_measures_that_one_too() {
         let took = |times: &[u64]| {
             let mut units = sent_again(times);
-            units.on_ack(at(510), |_| true);
+            units.on_ack(at(510), 0, |_| true);
             let reports: Vec<_> = times.iter().map(|_| duplicate(&mut units, at(700), 7)).collect();
             reports.into_iter().flatten().next_back().and_then(|trip| trip.again_took)
         };
@@ -326,7 +354,7 @@ mod tests {
     #[test]
     fn what_was_acknowledged_before_it_was_sent_again_is_forgotten() {
         let mut units = sent_again(&[]);
-        assert_eq!(units.on_ack(at(200), |_| true), AgainAcked::default());
+        assert_eq!(units.on_ack(at(200), 0, |_| true), AgainAcked::default());
         assert!(units.find(7).is_none());
     }
 
@@ -334,7 +362,7 @@ mod tests {
     fn a_report_after_the_acknowledgement_means_that_it_was_sent_again_too_early() {
         let report = |acked_at, reported_at| {
             let mut units = sent_again(&[300, 500]);
-            units.on_ack(at(acked_at), |_| true);
+            units.on_ack(at(acked_at), 0, |_| true);
             units.on_duplicates(at(reported_at), &(7..8), |_| ())
         };
         assert_eq!(
@@ -356,7 +384,7 @@ mod tests {
         for mut units in [copied_before, copied_later] {
             let latest = Some(Repetition { first_at: at(100), again_at: at(300) });
             let told = AgainAcked { latest, ..AgainAcked::default() };
-            assert_eq!(units.on_ack(at(310), |_| true), told, "the copy may have arrived");
+            assert_eq!(units.on_ack(at(310), 0, |_| true), told, "the copy may have arrived");
             assert_eq!(duplicate(&mut units, at(320), 7), None);
             assert_eq!(units.on_duplicates(at(330), &(7..8), |_| ()), None);
         }
@@ -366,8 +394,8 @@ mod tests {
     fn a_report_is_recognised_for_ten_seconds_or_two_round_trips_and_then_the_unit_is_forgotten() {
         let recognised = |acked_at: u64, reported_at: u64| {
             let mut units = sent_again(&[300]);
-            units.on_ack(at(acked_at), |_| true);
-            units.on_ack(at(reported_at), |_| true);
+            units.on_ack(at(acked_at), 0, |_| true);
+            units.on_ack(at(reported_at), 0, |_| true);
             let told = units.on_duplicates(at(reported_at), &(7..8), |_| ()).is_some();
             assert_eq!(told, units.find(7).is_some());
             told
@@ -380,8 +408,27 @@ mod tests {
     #[test]
     fn what_is_not_acknowledged_is_remembered() {
         let mut units = sent_again(&[300]);
-        units.on_ack(at(100_000), |_| false);
+        units.on_ack(at(100_000), 0, |_| false);
         units.forget(at(200_000));
         assert!(units.find(7).is_some());
+    }
+
+    #[test]
+    fn a_policy_that_learns_nothing_from_reports_remembers_a_unit_until_the_cumulative_point_passes_it()
+     {
+        let mut units = RepeatedUnits::default();
+        units.set_teaching(false);
+        for unit in [7, 8] {
+            units.on_lost(unit, PathId::FIRST, at(100), false, false);
+            units.on_again(unit);
+        }
+        units.on_sent(at(300));
+        let once = Some(Repetition { first_at: at(100), again_at: at(300) });
+        let told = AgainAcked { once, latest: once, ahead: None };
+        assert_eq!(units.on_ack(at(400), 7, |unit| unit == 8), told, "as under any policy");
+        assert_eq!(units.first_sent_at(8), Some(at(100)));
+        assert_eq!(units.on_ack(at(410), 9, |_| false), told);
+        assert_eq!((units.first_sent_at(7), units.first_sent_at(8)), (None, None));
+        assert!(units.known.is_empty() && units.emptied().brief);
     }
 }

@@ -11,18 +11,32 @@ use crate::path_id::PathId;
 /// Number of units remembered.
 const MEMORY: usize = 64;
 
+/// Nanoseconds by which the end of a memory may come too late: the path takes the low byte of the instant.
+const ROUNDING: u64 = 1 << 8;
+
+/// A unit in two words, since a path with frequent losses has many of them.
 #[derive(Clone, Copy, Debug)]
 struct Resent {
     unit: u64,
-    /// Until when the peer may report duplicates of it.
-    until: Instant,
-    /// The path on which it had been declared lost.
-    path: PathId,
+    /// Until when the peer may report duplicates of it, in nanoseconds, rounded up; in the low byte the path on which
+    /// it had been declared lost.
+    until_and_path: u64,
+}
+
+impl Resent {
+    fn new(unit: u64, path: PathId, until: Instant) -> Resent {
+        let until = until.as_nanos().saturating_add(ROUNDING - 1) & !(ROUNDING - 1);
+        Resent { unit, until_and_path: until | u64::from(path.number()) }
+    }
+
+    fn path(self) -> PathId {
+        PathId::of_number(self.until_and_path as u8)
+    }
 }
 
 impl Passing for Resent {
     fn until(&self) -> Instant {
-        self.until
+        Instant::from_nanos(self.until_and_path & !(ROUNDING - 1))
     }
 }
 
@@ -33,7 +47,7 @@ pub(super) struct ResentUnits(Remembered<Resent, MEMORY>);
 impl ResentUnits {
     /// A unit is acknowledged that had been declared lost on `path`; duplicates of it may be reported until `until`.
     pub(super) fn push(&mut self, unit: u64, path: PathId, until: Instant) {
-        self.0.push(Resent { unit, until, path });
+        self.0.push(Resent::new(unit, path, until));
     }
 
     /// The peer reports duplicates of the units of `range`: forgets those units, and calls `each` with their paths.
@@ -41,7 +55,7 @@ impl ResentUnits {
         self.0.retain(|resent| {
             let inside = range.contains(&resent.unit);
             if inside {
-                each(resent.path);
+                each(resent.path());
             }
             !inside
         });
@@ -77,6 +91,17 @@ mod tests {
         assert_eq!(accused(&mut resent, 30..40), 4);
         assert_eq!(accused(&mut resent, 30..40), 0);
         assert_eq!(accused(&mut resent, 0..100), 60);
+    }
+
+    #[test]
+    fn an_item_keeps_its_path_and_is_remembered_no_shorter_than_asked() {
+        for (nanos, path) in [(0, 0), (1, 7), (255, 3), (256, 7), (10_000_000_001, 255)] {
+            let one = Resent::new(5, PathId::of_number(path), Instant::from_nanos(nanos));
+            assert_eq!((one.unit, one.path().number(), size_of_val(&one)), (5, path, 16));
+            assert!((nanos..nanos + ROUNDING).contains(&one.until().as_nanos()), "{nanos}");
+        }
+        let last = Resent::new(5, PathId::at(1), Instant::FAR_FUTURE);
+        assert!(last.until() > Instant::from_nanos(u64::MAX - 2 * ROUNDING));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::ledger::{AckReport, PathAck, Repetition};
 use crate::loss::rack::TIMESTAMP_TICK;
 use crate::path::Routes;
 use crate::path_id::PathId;
-use crate::policy::RttSamples;
+use crate::policy::{RecoveryPolicy, RttSamples};
 use crate::rto::compute_rto;
 
 /// An acknowledgement proves that the first transmission arrived if it comes sooner after the retransmission than the shortest
@@ -16,6 +16,11 @@ use crate::rto::compute_rto;
 const HASTE: u64 = 16;
 /// Hosts delay packets by up to a millisecond for reasons of their own, so that no round trip is shorter than others by less.
 const LEAST_HASTE: Duration = Duration::from_millis(1);
+
+/// Whether duplicate reports of acknowledged data change the timeout under `policy`.
+pub(super) fn is_taught(policy: &RecoveryPolicy) -> bool {
+    policy.rto.samples == RttSamples::Proven || policy.rto.margin.learns()
+}
 
 impl Recovery {
     /// Takes the RTT sample of retransmitted data whose first transmission is proven to have arrived. Returns the

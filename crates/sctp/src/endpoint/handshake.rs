@@ -215,6 +215,7 @@ impl Endpoint {
         let locals = Arc::clone(&self.locals);
         let with = (options, locals);
         let association = Association::accept(now, meta, cookie, with, &mut self.random);
+        self.random.rest();
         let id = self.table.insert(association);
         self.enter(now, id);
         self.deliver(now, id, &meta, packet);

@@ -50,7 +50,8 @@ pub(super) struct Listener {
 pub(super) struct Listeners {
     /// Boxed, since a node of the map has room for many entries and there is mostly one.
     by_id: BTreeMap<ListenerId, Box<Listener>>,
-    by_address: BTreeMap<SocketAddr, ListenerId>,
+    /// Ascending. Not a map, for the same reason.
+    by_address: Vec<(SocketAddr, ListenerId)>,
     next: u32,
 }
 
@@ -63,9 +64,10 @@ impl Listeners {
         if local.port() == 0 {
             return Err(ListenError::ZeroPort);
         }
-        if self.by_address.contains_key(&local) {
-            return Err(ListenError::AddressInUse);
-        }
+        let place = match self.place(&local) {
+            Ok(_) => return Err(ListenError::AddressInUse),
+            Err(place) => place,
+        };
         let id = ListenerId(self.next);
         self.next += 1;
         let listener = Listener {
@@ -76,13 +78,27 @@ impl Listeners {
             queue: VecDeque::new(),
         };
         self.by_id.insert(id, Box::new(listener));
-        self.by_address.insert(local, id);
+        if self.by_address.is_empty() {
+            self.by_address.reserve_exact(1);
+        }
+        self.by_address.insert(place, (local, id));
         Ok(id)
+    }
+
+    /// Where the listener of an address is, or would be.
+    fn place(&self, local: &SocketAddr) -> Result<usize, usize> {
+        self.by_address.binary_search_by_key(local, |(address, _)| *address)
+    }
+
+    fn at(&self, local: SocketAddr) -> Option<ListenerId> {
+        self.place(&local).ok().map(|place| self.by_address[place].1)
     }
 
     pub(super) fn close(&mut self, id: ListenerId) -> Option<Box<Listener>> {
         let listener = self.by_id.remove(&id)?;
-        self.by_address.remove(&listener.local);
+        if let Ok(place) = self.place(&listener.local) {
+            self.by_address.remove(place);
+        }
         Some(listener)
     }
 
@@ -100,9 +116,8 @@ impl Listeners {
             IpAddr::V4(_) => IpAddr::from([0u8; 4]),
             IpAddr::V6(_) => IpAddr::from([0u16; 8]),
         };
-        let exact = self.by_address.get(&local);
-        let found = exact.or_else(|| self.by_address.get(&SocketAddr::new(any, local.port())));
-        found.copied().filter(|id| self.get(*id).is_some_and(|listener| listener.listening))
+        let found = self.at(local).or_else(|| self.at(SocketAddr::new(any, local.port())));
+        found.filter(|id| self.get(*id).is_some_and(|listener| listener.listening))
     }
 }
 

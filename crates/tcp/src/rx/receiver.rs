@@ -3,6 +3,7 @@
 mod answering;
 mod memory;
 mod reading;
+mod warm;
 
 use core::ops::Range;
 
