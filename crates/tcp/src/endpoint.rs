@@ -20,10 +20,12 @@ mod replies;
 mod secrets;
 mod settle;
 mod stats;
+mod strays;
 mod syn_cookies;
 mod table;
 mod time_wait;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ::endpoint::answers::{Answers, BUDGET};
@@ -42,6 +44,7 @@ use self::memory::Memory;
 use self::replies::ResetLimit;
 use self::secrets::Secrets;
 pub use self::stats::EndpointStats;
+pub use self::strays::Stray;
 pub use self::table::ConnectionId;
 use self::table::Table;
 use self::time_wait::TimeWaits;
@@ -69,6 +72,8 @@ pub struct Endpoint {
     memory: Memory,
     events: Fifo<(ConnectionId, Event)>,
     replies: Answers,
+    /// Segments for other endpoints at the same addresses.
+    strays: VecDeque<Stray>,
     resets: ResetLimit,
     /// Number of half-open connections.
     half_open: usize,
@@ -95,6 +100,7 @@ impl Endpoint {
             turns: Turns::default(),
             events: Fifo::default(),
             replies: Answers::new(BUDGET),
+            strays: VecDeque::new(),
             half_open: 0,
             cookies_until: Instant::ZERO,
             stats: EndpointStats::default(),
