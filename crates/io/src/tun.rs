@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 mod addresses;
 #[cfg(target_os = "linux")]
+mod buffers;
+#[cfg(target_os = "linux")]
 mod carrier;
 mod error;
 #[cfg(target_os = "linux")]

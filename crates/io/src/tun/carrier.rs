@@ -13,6 +13,7 @@ use tun_rs::AsyncDevice;
 
 use super::TunStatistics;
 use super::addresses::Addresses;
+use super::buffers::{Buffers, LARGE};
 use super::mailbox::Mailbox;
 use super::offload::{self, HEADER_SIZE};
 use crate::carrier::{Carrier, CarrierStatistics, Counters, RecvBatch, SLOT_SIZE};
@@ -35,6 +36,7 @@ pub struct TunCarrier {
     device: AsyncDevice,
     common: Arc<Common>,
     index: usize,
+    buffers: Arc<Buffers>,
     counters: Counters,
     tally: DeviceCounters,
 }
@@ -64,8 +66,8 @@ fn count(counter: &AtomicU64) {
 
 impl TunCarrier {
     pub(super) fn new(device: AsyncDevice, common: Arc<Common>, index: usize) -> TunCarrier {
-        let (counters, tally) = (Counters::default(), DeviceCounters::default());
-        TunCarrier { device, common, index, counters, tally }
+        let (buffers, counters, tally) = Default::default();
+        TunCarrier { device, common, index, buffers, counters, tally }
     }
 
     /// Statistics other than those of datagrams.
@@ -87,36 +89,44 @@ impl TunCarrier {
     /// Reads one packet; `WouldBlock` if there is none.
     fn receive_one(&self, batch: &mut RecvBatch) -> io::Result<()> {
         let mut header = [0; HEADER_SIZE];
+        let mut lent = self.buffers.lend();
         let length = if self.common.offload {
-            let storage = &mut batch.storage[..SLOT_SIZE];
-            let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(storage)];
+            let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(lent.memory())];
             self.device.try_recv_vectored(&mut parts)?.saturating_sub(HEADER_SIZE)
         } else {
-            self.device.try_recv(&mut batch.storage[..SLOT_SIZE])?
+            self.device.try_recv(lent.memory())?
         };
         count(&self.tally.packets_received);
-        let packet = &mut batch.storage[..length.min(SLOT_SIZE)];
+        let length = length.min(SLOT_SIZE);
+        let packet = &mut lent.memory()[..length];
         let verified = self.common.protocol == ip::TCP && offload::vouches(&header);
         if !verified && !offload::complete_checksum(&header, packet) {
             count(&self.tally.malformed);
             return Ok(());
         }
-        match IpPacket::parse(packet) {
-            Ok(packet) => {
-                if let Some((meta, payload)) = self.judge(&packet) {
-                    self.counters.on_received(1, payload.len());
-                    let datagram = Datagram { verified, ..payload.into() };
-                    batch.push_datagram(meta, datagram);
-                }
-            }
-            Err(Refusal::Fragment) => count(&self.tally.fragments),
-            Err(_) => count(&self.tally.malformed),
+        if length < LARGE {
+            self.judge(packet, verified, batch, Bytes::copy_from_slice);
+        } else {
+            let whole = lent.share();
+            self.judge(&whole[..length], verified, batch, |payload| whole.slice_ref(payload));
         }
         Ok(())
     }
 
-    /// The machine's datagram in the packet, if it has one. ICMP is handled here.
-    fn judge(&self, packet: &IpPacket<'_>) -> Option<(DatagramMeta, Bytes)> {
+    /// Adds the machine's datagram in the packet to the batch, if it has one, with its bytes as `keep` has them. ICMP is handled
+    /// here.
+    fn judge(
+        &self,
+        packet: &[u8],
+        verified: bool,
+        batch: &mut RecvBatch,
+        keep: impl FnOnce(&[u8]) -> Bytes,
+    ) {
+        let packet = match IpPacket::parse(packet) {
+            Ok(packet) => packet,
+            Err(Refusal::Fragment) => return count(&self.tally.fragments),
+            Err(_) => return count(&self.tally.malformed),
+        };
         if !self.common.addresses.take(packet.destination) {
             count(&self.tally.not_ours);
         } else if packet.protocol == self.common.protocol {
@@ -126,13 +136,13 @@ impl TunCarrier {
                 ecn: packet.ecn,
                 origin: None,
             };
-            return Some((meta, Bytes::copy_from_slice(packet.payload)));
+            self.counters.on_received(1, packet.payload.len());
+            batch.push_datagram(meta, Datagram { verified, ..keep(packet.payload).into() });
         } else if matches!(packet.protocol, ip::ICMP | ip::ICMPV6) {
-            self.on_icmp(packet);
+            self.on_icmp(&packet);
         } else {
             count(&self.tally.other_protocol);
         }
-        None
     }
 
     fn on_icmp(&self, packet: &IpPacket<'_>) {
