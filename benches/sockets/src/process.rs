@@ -40,7 +40,7 @@ impl Process {
         Ok(Process { child, input, output })
     }
 
-    /// Its number in the system.
+    /// Number of the process in the system.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// A mailbox for each machine. Whoever posts something wakes the driver of the machine ([`Shared::woken_by`]), whose hook
-/// collects it ([`Hook::take_input`]).
+/// A mailbox for each machine. A parcel wakes the driver of its machine ([`Shared::woken_by`]), whose hook collects it
+/// ([`Hook::take_input`]).
 ///
 /// [`Hook::take_input`]: crate::Hook::take_input
 /// [`Shared::woken_by`]: crate::Shared::woken_by
@@ -59,7 +59,7 @@ impl<T> Mailboxes<T> {
         self.boxes.len()
     }
 
-    /// What wakes the driver of a machine; one that nobody notifies if there is no such machine.
+    /// The notification by which a parcel wakes the driver of a machine; one that never comes if there is no such machine.
     pub fn wake(&self, machine: usize) -> Arc<Notify> {
         self.boxes.get(machine).map(|mailbox| Arc::clone(&mailbox.wake)).unwrap_or_default()
     }

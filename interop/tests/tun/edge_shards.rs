@@ -10,7 +10,7 @@ use io::{Tun, TunOptions};
 
 use super::edge::{Running, bind, connect, greet, is_reset, patient};
 
-/// So many connections that each of a few shards has some.
+/// Enough connections that each of a few shards has some.
 const MANY: usize = 100;
 
 /// A namespace with a service, and an edge of this many shards before it.
@@ -31,7 +31,7 @@ fn open(namespace: &Namespace, listener: &TcpListener) -> (TcpStream, TcpStream)
     (client, service)
 }
 
-/// Asserts that all connections ended in order, and so many segments were refused.
+/// Asserts that all connections ended in order, and `refused` segments belonged to none.
 fn assert_finished(report: &EdgeReport, count: usize, refused: u64) {
     let tally = &report.services[0].tally;
     assert_eq!((tally.finished, tally.ended()), (count as u64, count as u64), "{report}");
