@@ -51,10 +51,7 @@ impl Between {
                 let network = format!("{EDGE}/24");
                 edge.args(["edge", "--address", &network, "--listen", &PORT.to_string()]);
                 edge.args(["--forward", service, "--max-per-client", "65536", "--json"]);
-                // Earlier versions have another name for one thing.
-                if threads > 1 {
-                    edge.args(["--shards", &threads.to_string()]);
-                }
+                edge.args(["--shards", &threads.to_string()]);
                 edge
             }
             Between::Haproxy(_) => {
