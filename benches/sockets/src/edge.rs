@@ -1,21 +1,21 @@
 //! Cost of an edge: connections of clients in one network namespace to a service in another, directly, through
 //! `thinstream edge` and through haproxy in TCP mode.
 
-use std::io::Write;
+mod bulk;
+mod proxy;
+
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use interop::Namespace;
 
+use self::proxy::{Between, Proxy, Spent};
 use crate::Result;
-use crate::probe::resident_bytes;
 use crate::process::{Mark, Process};
 use crate::rounds::{Timing, spread};
-use crate::threads::spent;
 
 /// Address of the service's machine, to clients.
 const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
@@ -33,81 +33,18 @@ pub struct Plan {
     connections: Vec<usize>,
     #[command(flatten)]
     timing: Timing,
+    /// Threads of the proxies, each number in turn: shards of the edge.
+    #[arg(long, default_values_t = [1, 2])]
+    threads: Vec<usize>,
+    /// Connections at a time of the bulk transfers; 0 for none.
+    #[arg(long, default_value_t = 4)]
+    bulk: usize,
     /// The program `thinstream`.
     #[arg(long, default_value = "../../target/release/thinstream")]
     program: PathBuf,
     /// The program haproxy; without it there, its rows are left out.
     #[arg(long, default_value = "/usr/sbin/haproxy")]
     haproxy: PathBuf,
-}
-
-/// Program between the clients and the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Between {
-    Nothing,
-    Edge,
-    Haproxy,
-}
-
-impl Between {
-    fn name(self) -> &'static str {
-        match self {
-            Between::Nothing => "nothing, the kernel alone",
-            Between::Edge => "thinstream edge",
-            Between::Haproxy => "haproxy",
-        }
-    }
-
-    /// Address to which clients connect, if the service listens at `port`.
-    fn address(self, port: u16) -> SocketAddr {
-        match self {
-            Between::Nothing => (MACHINE, port).into(),
-            Between::Edge => (EDGE, PORT).into(),
-            Between::Haproxy => (MACHINE, PORT).into(),
-        }
-    }
-
-    /// Starts it in front of `service`.
-    fn start(
-        self,
-        plan: &Plan,
-        place: &Place,
-        service: &str,
-        connections: usize,
-    ) -> Result<Option<Proxy>> {
-        let mut command = match self {
-            Between::Nothing => return Ok(None),
-            Between::Edge => {
-                let mut edge = Command::new(&plan.program);
-                let network = format!("{EDGE}/24");
-                edge.args(["edge", "--address", &network, "--listen", &PORT.to_string()]);
-                edge.args(["--forward", service, "--max-per-client", "65536", "--json"]);
-                edge
-            }
-            Between::Haproxy => {
-                let mut haproxy = Command::new(&plan.haproxy);
-                haproxy.args(["-db", "-f", "/dev/stdin"]);
-                haproxy
-            }
-        };
-        command.stdin(Stdio::piped()).stdout(Stdio::null());
-        let mut child = place.far.enter(|| command.spawn())??;
-        let input = child.stdin.take();
-        if let (Between::Haproxy, Some(mut input)) = (self, input) {
-            write!(input, "{}", haproxy_configuration(service, connections))?;
-        }
-        Ok(Some(Proxy(child)))
-    }
-}
-
-/// One thread, as the edge has; small messages leave at once.
-fn haproxy_configuration(service: &str, connections: usize) -> String {
-    // One more, by which the start is found.
-    let most = connections + 1;
-    format!(
-        "global\n    maxconn {most}\n    nbthread 1\ndefaults\n    mode tcp\n    timeout connect 5s\n    timeout client 1h\n    \
-         timeout server 1h\nlisten thin\n    bind {MACHINE}:{PORT}\n    server service {service} maxconn {most}\n"
-    )
 }
 
 /// The clients' namespace, and that of the service, with a pair of devices between them.
@@ -145,58 +82,64 @@ impl Place {
     }
 }
 
-/// The running edge or haproxy; it ends with this value.
-struct Proxy(Child);
-
-impl Proxy {
-    /// Processor time of all its threads so far, in nanoseconds, and resident bytes.
-    fn spent(&self) -> Result<(u64, u64)> {
-        let process = Path::new("/proc").join(self.0.id().to_string());
-        let mut all = 0;
-        for thread in std::fs::read_dir(process.join("task"))? {
-            // A thread that has just ended has no file any more.
-            all += spent(&thread?.path())?.unwrap_or(0);
-        }
-        Ok((all, resident_bytes(&process)?))
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        // An error means that it ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Numbers of one measurement.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     messages_a_second: f64,
     /// Of the proxy alone.
     cpu_us: f64,
+    /// The part of it that the kernel took on its behalf.
+    system_us: f64,
+    /// Of clients, proxy and service.
+    all_us: f64,
     bytes_a_connection: f64,
     latencies_us: [f64; 3],
 }
 
 /// Measures and prints.
 pub fn run(plan: &Plan) -> Result<()> {
-    let mut all = vec![Between::Nothing, Between::Edge];
+    let mut all = vec![Between::Nothing];
+    all.extend(plan.threads.iter().map(|threads| Between::Edge(*threads)));
     match plan.haproxy.exists() {
-        true => all.push(Between::Haproxy),
+        true => all.extend(plan.threads.iter().map(|threads| Between::Haproxy(*threads))),
         false => println!("{} is not there: without haproxy.", plan.haproxy.display()),
     }
+    println!(
+        "Load of the machine before the run: {}",
+        std::fs::read_to_string("/proc/loadavg")?.trim()
+    );
     for connections in &plan.connections {
-        let mut measured = vec![Vec::new(); all.len()];
-        for round in 1..=plan.timing.rounds {
-            for (between, numbers) in all.iter().zip(&mut measured) {
-                eprintln!("{connections} connections, round {round}: {}", between.name());
-                numbers.push(measure(plan, *between, *connections)?);
-            }
-        }
+        let measure = |between| measure(plan, between, *connections);
+        let measured = in_turns(plan, &all, &format!("{connections} connections"), measure)?;
         print(*connections, &all, &measured);
     }
+    if plan.bulk > 0 {
+        let measure = |between| bulk::measure(plan, between);
+        bulk::print(plan.bulk, &all, &in_turns(plan, &all, "bulk", measure)?);
+    }
     Ok(())
+}
+
+/// Rounds of all that is compared.
+fn in_turns<T>(
+    plan: &Plan,
+    all: &[Between],
+    what: &str,
+    measure: impl Fn(Between) -> Result<T>,
+) -> Result<Vec<Vec<T>>> {
+    let mut measured: Vec<Vec<T>> = all.iter().map(|_| Vec::new()).collect();
+    for round in 1..=plan.timing.rounds {
+        for (between, numbers) in all.iter().zip(&mut measured) {
+            eprintln!("{what}, round {round}: {}", between.name());
+            numbers.push(measure(*between)?);
+        }
+    }
+    Ok(measured)
+}
+
+/// The median of a number over all rounds.
+fn median<T>(rounds: &[T], number: impl Fn(&T) -> f64) -> f64 {
+    spread(rounds.iter().map(number)).1
 }
 
 fn measure(plan: &Plan, between: Between, connections: usize) -> Result<Numbers> {
@@ -210,8 +153,8 @@ fn measure(plan: &Plan, between: Between, connections: usize) -> Result<Numbers>
     let proxy = between.start(plan, &place, &service, connections)?;
     let address = between.address(port);
     place.wait_for(address)?;
-    let of_proxy = || proxy.as_ref().map_or(Ok((0, 0)), Proxy::spent);
-    let (_, before) = of_proxy()?;
+    let of_proxy = || proxy.as_ref().map_or(Ok(Spent::default()), Proxy::spent);
+    let before = of_proxy()?;
     let (count, interval) = (connections.to_string(), plan.timing.interval_ms.to_string());
     let address = address.to_string();
     let words = ["drive", "tcp", &address, "--connections", &count, "--interval-ms", &interval];
@@ -220,36 +163,47 @@ fn measure(plan: &Plan, between: Between, connections: usize) -> Result<Numbers>
         return Err(format!("the clients did not connect through {}", between.name()).into());
     }
     sleep(Duration::from_secs(2));
+    let ends = [server.id(), clients.id()];
+    let of_ends = || -> Result<u64> {
+        let spent = ends.into_iter().map(Spent::of).collect::<Result<Vec<_>>>()?;
+        Ok(spent.iter().map(|own| own.total).sum())
+    };
+    let (first, first_of_ends, began) = (of_proxy()?, of_ends()?, Instant::now());
     server.mark()?;
-    let (first, began) = (of_proxy()?.0, Instant::now());
     sleep(Duration::from_secs(plan.timing.seconds));
-    let (last, resident) = of_proxy()?;
     let Mark { messages, latencies, .. } = server.mark()?;
+    let (last, last_of_ends) = (of_proxy()?, of_ends()?);
     let seconds = began.elapsed().as_secs_f64();
     if messages == 0 {
         return Err(format!("no message arrived through {}", between.name()).into());
     }
+    let each = |nanoseconds: u64| nanoseconds as f64 / 1e3 / messages as f64;
+    let cpu_us = each(last.total - first.total);
     Ok(Numbers {
         messages_a_second: messages as f64 / seconds,
-        cpu_us: (last - first) as f64 / 1e3 / messages as f64,
-        bytes_a_connection: resident.saturating_sub(before) as f64 / connections as f64,
+        cpu_us,
+        system_us: cpu_us * last.system_share(&first),
+        all_us: cpu_us + each(last_of_ends - first_of_ends),
+        bytes_a_connection: last.resident.saturating_sub(before.resident) as f64
+            / connections as f64,
         latencies_us: latencies.map(|latency| latency as f64 / 1e3),
     })
 }
 
 fn print(connections: usize, all: &[Between], measured: &[Vec<Numbers>]) {
     println!(
-        "\n| {connections} connections through | messages/s | CPU us a message and its answer | p50 us | p99 us | p99.9 us | bytes a connection |"
+        "\n| {connections} connections through | messages/s | CPU us a message and its answer | of it in the kernel | with both ends | p50 us | p99 us | p99.9 us | bytes a connection |"
     );
-    println!("|---|---:|---:|---:|---:|---:|---:|");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (between, rounds) in all.iter().zip(measured) {
-        let median = |number: &dyn Fn(&Numbers) -> f64| spread(rounds.iter().map(number)).1;
-        let rate = median(&|numbers| numbers.messages_a_second);
-        let cpu = median(&|numbers| numbers.cpu_us);
-        let [p50, p99, p999] = [0, 1, 2].map(|index| median(&|own| own.latencies_us[index]));
-        let bytes = median(&|numbers| numbers.bytes_a_connection);
+        let rate = median(rounds, |numbers| numbers.messages_a_second);
+        let cpu = median(rounds, |numbers| numbers.cpu_us);
+        let system = median(rounds, |numbers| numbers.system_us);
+        let whole = median(rounds, |numbers| numbers.all_us);
+        let [p50, p99, p999] = [0, 1, 2].map(|index| median(rounds, |own| own.latencies_us[index]));
+        let bytes = median(rounds, |numbers| numbers.bytes_a_connection);
         println!(
-            "| {} | {rate:.0} | {cpu:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |",
+            "| {} | {rate:.0} | {cpu:.1} | {system:.1} | {whole:.1} | {p50:.0} | {p99:.0} | {p999:.0} | {bytes:.0} |",
             between.name()
         );
     }

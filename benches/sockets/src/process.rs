@@ -40,6 +40,11 @@ impl Process {
         Ok(Process { child, input, output })
     }
 
+    /// Number of the process in the system.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The next line that it prints.
     pub fn line(&mut self) -> Result<String> {
         let mut line = String::new();

@@ -7,6 +7,7 @@ mod address;
 mod budget;
 pub mod carry;
 mod counters;
+mod crew;
 mod file;
 mod flow;
 mod metrics;
@@ -32,14 +33,15 @@ use std::sync::Arc;
 use ::io::{Clock, Tun, TunError, TunOptions, ip};
 use base::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, mpsc};
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use crate::signals::Requests;
-use budget::Budget;
+use crew::{Thread, cause};
 use registry::Registry;
 use routes::Kept;
-use shard::{Accepted, Shard};
+use shard::{Common, Shard};
 
 /// Why an edge could not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +84,9 @@ pub enum EdgeError {
     /// The device or a timer failed while the edge ran.
     #[error("the edge ended: {0}")]
     Ended(io::Error),
+    /// The threads of the shards cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
     /// The system gives no random numbers.
     #[error("no random numbers from the system: {0}")]
     Random(String),
@@ -201,7 +206,7 @@ fn device(options: &EdgeOptions) -> TunOptions {
         name: options.device.clone(),
         host: options.addresses.iter().map(|net| (net.host(), net.prefix())).collect(),
         mtu: options.mtu,
-        queues: options.queues,
+        queues: options.shards,
         offload: options.offload,
     }
 }
@@ -233,41 +238,53 @@ struct Running {
     /// Connections at a time.
     most: usize,
     registry: Arc<Registry>,
-    accepted: mpsc::UnboundedReceiver<Accepted>,
-    /// A task for each connection.
-    flows: JoinSet<()>,
-    /// The stacks' drivers.
-    drivers: JoinSet<io::Result<()>>,
+    /// The tasks of each shard.
+    crews: JoinSet<io::Result<()>>,
+    /// Closed once they are to end.
+    end: Arc<Semaphore>,
     /// The server of metrics.
     others: JoinSet<()>,
     /// The survey that the next status is made of.
     surveys: JoinSet<EdgeStatus>,
     clock: Clock,
+    /// Threads of all shards but the first, which the calling thread runs. They outlast what runs on them.
+    _threads: Vec<Thread>,
 }
 
 impl Running {
     fn start(options: &EdgeOptions, tun: Tun) -> Result<Running, EdgeError> {
-        let clock = Clock::start();
         let most = possible().min(wanted(options));
-        let budget = Budget::new(options.memory, options.queues);
+        let common = Common::new(options)?;
+        let (budget, strays, clock) = (common.budget.clone(), common.strays.clone(), common.clock);
+        let threads: io::Result<Vec<_>> = (1..options.shards).map(Thread::start).collect();
+        let threads = threads.map_err(EdgeError::Thread)?;
+        let mut handles = vec![Handle::current()];
+        handles.extend(threads.iter().map(|thread| thread.handle().clone()));
         // And this machine's own, at which the rules hand packets over.
         let own = options.addresses.iter().map(Network::address);
         let addresses: Vec<_> = own.clone().chain(own.map(any_of_family)).collect();
-        let (sender, accepted) = mpsc::unbounded_channel();
-        let mut drivers = JoinSet::new();
-        let mut shards = Vec::new();
-        for (index, carrier) in tun.carriers(ip::TCP, &addresses)?.into_iter().enumerate() {
-            let carrier = Arc::new(carrier);
-            let limits = budget.limits();
-            let shard = Shard::new(index, options, limits, clock, carrier.clone(), sender.clone())?;
-            let shard = Arc::new(shard);
-            let hook = shard.clone().hook();
-            drivers.spawn(::io::run(shard.machine.clone(), carrier, hook));
-            shards.push(shard);
+        let (mut shards, mut crews) = (Vec::new(), Vec::new());
+        let queues = tun.queues(ip::TCP, &addresses)?;
+        for (index, (queue, handle)) in queues.into_iter().zip(handles).enumerate() {
+            let carrier = {
+                let _runtime = handle.enter();
+                Arc::new(queue.carrier()?)
+            };
+            let (sender, accepted) = mpsc::unbounded_channel();
+            let shard = Arc::new(Shard::new(index, options, common.clone(), carrier, sender)?);
+            shards.push(shard.clone());
+            crews.push((shard, accepted, handle));
         }
-        let registry = Arc::new(Registry::new(options, budget, most, shards, clock));
-        let (rules, flows, others, surveys) = Default::default();
-        Ok(Running { rules, most, registry, accepted, flows, drivers, others, surveys, clock })
+        let registry = Arc::new(Registry::new(options, budget, strays, most, shards, clock));
+        let end = Arc::new(Semaphore::new(0));
+        let mut running = JoinSet::new();
+        for (shard, accepted, handle) in crews {
+            let crew = crew::run(registry.clone(), shard, accepted, end.clone());
+            running.spawn_on(crew, &handle);
+        }
+        let (rules, others, surveys) = Default::default();
+        let (crews, _threads) = (running, threads);
+        Ok(Running { rules, most, registry, crews, end, others, surveys, clock, _threads })
     }
 
     fn serve_metrics(&mut self, listener: TcpListener) {
@@ -287,8 +304,6 @@ impl Running {
         loop {
             tokio::select! {
                 () = &mut stop => return Ok(()),
-                Some(accepted) = self.accepted.recv() => self.open(accepted),
-                Some(_) = self.flows.join_next() => {}
                 _ = ticks.tick() => {
                     self.rules.look();
                     // One at a time: where it takes longer than the interval, the next one waits.
@@ -302,7 +317,7 @@ impl Running {
                     Ok(()) => EdgeNotice::RulesRestored,
                     Err(error) => EdgeNotice::RulesLost { why: error.to_string() },
                 }),
-                Some(ended) = self.drivers.join_next() => return Err(EdgeError::Ended(cause(ended))),
+                Some(ended) = self.crews.join_next() => return Err(EdgeError::Ended(cause(ended))),
             }
         }
     }
@@ -327,10 +342,8 @@ impl Running {
             let look = (self.clock.now() + LOOK).min(deadline);
             tokio::select! {
                 () = &mut stop => break,
-                Some(accepted) = self.accepted.recv() => self.open(accepted),
-                Some(_) = self.flows.join_next() => {}
                 () = self.clock.sleep_until(look) => if self.clock.now() >= deadline { break },
-                Some(ended) = self.drivers.join_next() => return Err(EdgeError::Ended(cause(ended))),
+                Some(ended) = self.crews.join_next() => return Err(EdgeError::Ended(cause(ended))),
             }
         }
         Ok(())
@@ -338,23 +351,8 @@ impl Running {
 
     /// Resets what is left, lets the drivers send that, and takes the rules back.
     async fn end(&mut self) {
-        self.flows.shutdown().await;
-        for shard in self.registry.shards() {
-            shard.end();
-        }
-        while self.drivers.join_next().await.is_some() {}
+        self.end.close();
+        while self.crews.join_next().await.is_some() {}
         self.rules.take_back().await;
-    }
-
-    fn open(&mut self, accepted: Accepted) {
-        self.flows.spawn(flow::run(self.registry.clone(), accepted));
-    }
-}
-
-fn cause(ended: Result<io::Result<()>, tokio::task::JoinError>) -> io::Error {
-    match ended {
-        Ok(Ok(())) => io::Error::other("its driver ended"),
-        Ok(Err(error)) => error,
-        Err(error) => io::Error::other(error),
     }
 }

@@ -68,10 +68,10 @@ pub(crate) struct Arguments {
     /// Largest IP packet in bytes.
     #[arg(long, value_name = "N", help_heading = "Device")]
     mtu: Option<u16>,
-    /// Number of queues of the device, each with a stack of its own.
+    /// Parts of the edge, 1 to 256, each with a queue of the device, a stack and a thread of its own: N use N cores. Without it, 1.
     #[arg(long, value_name = "N", help_heading = "Device")]
-    queues: Option<usize>,
-    /// Never exchange packets larger than the MTU with the device (no GSO, no GRO).
+    shards: Option<usize>,
+    /// Let no packet larger than the MTU pass the device (no GSO, no GRO).
     #[arg(long, help_heading = "Device")]
     no_offload: bool,
     /// Apply the rules by which clients on other machines reach the edge at this machine's addresses (nftables), and
@@ -99,11 +99,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.options()?;
-    let mut runtime = match options.queues {
-        1 => tokio::runtime::Builder::new_current_thread(),
-        _ => tokio::runtime::Builder::new_multi_thread(),
-    };
-    let runtime = runtime.enable_all().build();
+    // Further shards have threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::network(format!("cannot start: {error}")))?;
     let report = {
         let mut notice = notices(&options, arguments.json);
@@ -224,7 +221,7 @@ impl Arguments {
         let mut options = EdgeOptions::new(addresses);
         options.device = self.device.clone().or(file.device);
         options.mtu = self.mtu.or(file.mtu).unwrap_or(options.mtu);
-        options.queues = self.queues.or(file.queues).unwrap_or(1);
+        options.shards = self.shards.or(file.shards).unwrap_or(1);
         options.offload = !self.no_offload && file.offload.unwrap_or(true);
         if let Some(memory) = self.memory.or(file.memory) {
             options.memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
@@ -430,8 +427,8 @@ mod tests {
         for (option, number) in [
             ("--max-connections", "0"),
             ("--max-per-client", "0"),
-            ("--queues", "0"),
-            ("--queues", "257"),
+            ("--shards", "0"),
+            ("--shards", "257"),
             ("--mtu", "575"),
             ("--interval", "9ms"),
         ] {
@@ -455,7 +452,7 @@ mod tests {
             (text.replace("dup-threshold", "dup-treshold"), "dup-treshold"),
             (text.replace("300ms", "300"), "300"),
             (text.replace("mtu", "mtv"), "mtv"),
-            (text.replace("mtu = 1400", "queues = 0"), "queues is 0"),
+            (text.replace("mtu = 1400", "shards = 0"), "shards is 0"),
             (format!("{text}max_connections = 0\n"), "max_connections is 0"),
             (format!("{text}max_per_client = 0\n"), "max_per_client is 0"),
             (format!("{text}buffer_bytes = 0\n"), "buffer_bytes is 0"),

@@ -35,6 +35,7 @@ pub mod ip;
 #[cfg(target_os = "linux")]
 mod limits;
 mod lookup;
+mod mailboxes;
 mod offloads;
 pub mod raw;
 pub mod sockets;
@@ -56,10 +57,11 @@ pub use interfaces::interface_addresses;
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use lookup::{host_and_port, lookup};
+pub use mailboxes::{HandOvers, Mailboxes};
 pub use offloads::{UdpOffloads, try_raw_socket, try_time_stamps, udp_offloads};
 pub use raw::RawCarrier;
 pub use sockets::Sockets;
 #[cfg(feature = "capture")]
 pub use tap::PcapTap;
-pub use tun::{Tun, TunCarrier, TunError, TunOptions, TunStatistics};
+pub use tun::{Tun, TunCarrier, TunError, TunOptions, TunQueue, TunStatistics};
 pub use udp::{SCTP_OVER_UDP_PORT, UdpCarrier, unspecified_for};

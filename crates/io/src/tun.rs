@@ -6,6 +6,10 @@
 
 #[cfg(target_os = "linux")]
 mod addresses;
+#[cfg(target_os = "linux")]
+mod buffers;
+#[cfg(target_os = "linux")]
+mod carrier;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -16,9 +20,11 @@ mod options;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 
+#[cfg(target_os = "linux")]
+pub use carrier::TunCarrier;
 pub use error::TunError;
 #[cfg(target_os = "linux")]
-pub use linux::{Tun, TunCarrier, TunPort};
+pub use linux::{Tun, TunPort, TunQueue};
 pub use options::{TunOptions, TunStatistics};
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::{Tun, TunCarrier};
+pub use unsupported::{Tun, TunCarrier, TunQueue};

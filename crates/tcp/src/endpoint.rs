@@ -20,12 +20,14 @@ mod replies;
 mod secrets;
 mod settle;
 mod stats;
+mod strays;
 mod syn_cookies;
 mod table;
 mod time_wait;
 mod warm;
 
-use std::sync::{Arc, LazyLock};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use ::endpoint::answers::{Answers, BUDGET};
 use ::endpoint::fifo::Fifo;
@@ -43,6 +45,7 @@ use self::memory::Memory;
 use self::replies::ResetLimit;
 use self::secrets::Secrets;
 pub use self::stats::EndpointStats;
+pub use self::strays::Stray;
 pub use self::table::ConnectionId;
 use self::table::Table;
 use self::time_wait::TimeWaits;
@@ -73,6 +76,8 @@ pub struct Endpoint {
     memory: Memory,
     events: Fifo<(ConnectionId, Event)>,
     replies: Answers,
+    /// Segments for other endpoints at the same addresses.
+    strays: VecDeque<Stray>,
     resets: ResetLimit,
     /// Number of half-open connections.
     half_open: usize,
@@ -103,6 +108,7 @@ impl Endpoint {
             turns: Turns::default(),
             events: Fifo::default(),
             replies: Answers::new(BUDGET),
+            strays: VecDeque::new(),
             half_open: 0,
             cookies_until: Instant::ZERO,
             stats: EndpointStats::default(),

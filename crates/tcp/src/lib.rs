@@ -72,7 +72,7 @@ pub mod tx;
 pub mod wire;
 
 pub use self::endpoint::{
-    ConnectError, ConnectionId, ConnectionMut, Endpoint, EndpointStats, ListenError,
+    ConnectError, ConnectionId, ConnectionMut, Endpoint, EndpointStats, ListenError, Stray,
 };
 pub use connection::{
     Connection, ConnectionError, ConnectionInfo, Counters, Received, SendError, State,

@@ -267,6 +267,9 @@ pub struct EndpointOptions {
     pub max_time_wait: usize,
     /// Most resets per second to one host for segments without a connection.
     pub resets_per_second: u32,
+    /// Whether other endpoints have connections at the same addresses: a segment that belongs to no connection here and opens
+    /// none waits for [`Endpoint::take_stray`](crate::Endpoint::take_stray) instead of being refused.
+    pub hands_over: bool,
     /// Ephemeral ports (RFC 6056, section 3.2).
     pub ephemeral_ports: RangeInclusive<u16>,
     /// The initial sequence number of every connection, for replays and for tests such as of wrapping numbers;
@@ -286,6 +289,7 @@ impl Default for EndpointOptions {
             syn_cookies: SynCookies::WhenFull,
             max_time_wait: 65_536,
             resets_per_second: 1000,
+            hands_over: false,
             ephemeral_ports: 49_152..=65_535,
             initial_sequence: None,
             timestamp_offset: None,

@@ -247,7 +247,7 @@ fn two_hundred_clients_at_once_are_told_apart_over_several_queues() {
     let Some(()) = available(Wire::find()) else { return };
     let namespace = Namespace::new().unwrap();
     let (listener, address) = bind(&namespace);
-    let edge = Running::start(&namespace, address, |options| options.queues = 3);
+    let edge = Running::start(&namespace, address, |options| options.shards = 3);
     let echo = std::thread::spawn(move || {
         let clients: Vec<TcpStream> = (0..200).map(|_| listener.accept().unwrap().0).collect();
         for mut client in clients {

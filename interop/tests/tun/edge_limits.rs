@@ -192,7 +192,7 @@ fn figures_that_grow_are_never_seen_to_shrink_while_connections_end() {
     let namespace = Namespace::new().unwrap();
     let (listener, address) = bind(&namespace);
     let edge = Running::start(&namespace, address, |options| {
-        options.queues = 2;
+        options.shards = 2;
         options.interval = base::Duration::from_millis(10);
     });
     let begin = || {

@@ -9,6 +9,7 @@ mod edge_floods;
 mod edge_limits;
 mod edge_memory;
 mod edge_rules;
+mod edge_shards;
 mod host;
 mod kernel;
 mod lossy;

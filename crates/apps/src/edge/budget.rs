@@ -11,8 +11,8 @@ use tcp::MemoryLimits;
 /// Memory of the process without connections: code, buffers of the device, tables; measured as its resident memory
 /// (`cargo test -p interop --test tun edge_memory`). A small budget gives it a quarter.
 const FIXED: usize = 12 << 20;
-/// Buffers of each further queue.
-const QUEUE: usize = 2 << 20;
+/// Buffers of each further shard.
+const SHARD: usize = 2 << 20;
 /// Most memory of a connection that holds little: up to 4 KiB of data each way, which nothing delays, and its state
 /// in the stack, in its task and in reports. Measured as 16 kB where every connection fills both directions, and as
 /// four to seven where all are idle (`make attacks`).
@@ -29,16 +29,22 @@ const DATA: (usize, usize) = (4, 5);
 #[derive(Debug)]
 pub(super) struct Budget {
     memory: usize,
-    queues: usize,
+    /// Bytes that each stack's connections held when it last asked for its limits.
+    held: Box<[AtomicUsize]>,
     connections: AtomicUsize,
     in_flows: AtomicUsize,
 }
 
 impl Budget {
-    /// A budget in bytes, divided among the stacks.
-    pub(super) fn new(memory: usize, queues: usize) -> Budget {
+    /// A budget in bytes for the stacks of this many shards together.
+    pub(super) fn new(memory: usize, shards: usize) -> Budget {
         let (connections, in_flows) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Budget { memory, queues: queues.max(1), connections, in_flows }
+        let held = (0..shards.max(1)).map(|_| AtomicUsize::new(0)).collect();
+        Budget { memory, held, connections, in_flows }
+    }
+
+    fn shards(&self) -> usize {
+        self.held.len()
     }
 
     /// Bytes in all.
@@ -46,19 +52,32 @@ impl Budget {
         self.memory
     }
 
-    /// Present limits of each stack's connections.
-    pub(super) fn limits(&self) -> MemoryLimits {
+    /// Present limits of a shard's stack, whose connections hold `held` bytes: these, and an equal part of what no stack
+    /// holds. The limits of all stacks together are what there is for data, and one that is busy alone may have nearly
+    /// all of it.
+    pub(super) fn limits(&self, shard: usize, held: usize) -> MemoryLimits {
         let part = |bytes: usize, (some, all): (usize, usize)| bytes / all * some;
         let data = part(self.left_beside(self.memory / RESERVED), DATA);
         let data = data.saturating_sub(self.in_flows());
-        MemoryLimits::of(data / self.queues)
+        if self.shards() == 1 {
+            return MemoryLimits::of(data);
+        }
+        if let Some(own) = self.held.get(shard) {
+            own.store(held, Ordering::Relaxed);
+        }
+        let all: usize = self.held.iter().map(|held| held.load(Ordering::Relaxed)).sum();
+        MemoryLimits::of(match data.checked_sub(all) {
+            Some(free) => held + free / self.shards(),
+            // Each gives back in proportion to what it holds.
+            None => (data as u128 * held as u128 / all.max(1) as u128) as usize,
+        })
     }
 
     /// Bytes beyond that limit up to which each stack accepts new connections, and from which on those that hold more than
     /// they ever moved are reset. Connections that hold little may exceed the limit, so that those that hold much do not keep
     /// others out; the memory of each connection has these bytes in it.
     pub(super) fn reserve(&self) -> usize {
-        self.of_connections(LITTLE) / self.queues
+        self.of_connections(LITTLE) / self.shards()
     }
 
     /// Whether one more connection fits: state of connections must leave some memory for data.
@@ -80,7 +99,7 @@ impl Budget {
 
     /// Bytes left for data in the stack and in flows, once connections have their least share.
     fn left_beside(&self, reserved: usize) -> usize {
-        let fixed = (FIXED + (self.queues - 1) * QUEUE).min(self.memory / 4);
+        let fixed = (FIXED + (self.shards() - 1) * SHARD).min(self.memory / 4);
         let connections = self.of_connections(CONNECTION);
         self.memory.saturating_sub(fixed).saturating_sub(connections.max(reserved))
     }
@@ -102,6 +121,9 @@ impl Budget {
 
     /// A flow that held `before` bytes holds `now`.
     pub(super) fn move_in_flows(&self, before: usize, now: usize) {
+        if before == now {
+            return;
+        }
         self.in_flows.fetch_add(now, Ordering::Relaxed);
         self.in_flows.fetch_sub(before, Ordering::Relaxed);
     }
@@ -122,19 +144,19 @@ mod tests {
     #[test]
     fn what_connections_and_flows_take_is_not_given_to_the_stacks() {
         let budget = Budget::new(64 << 20, 1);
-        let alone = budget.limits().limit;
+        let alone = budget.limits(0, 0).limit;
         assert!(((24 << 20)..(40 << 20)).contains(&alone), "{alone}");
         (0..600).for_each(|_| budget.enter());
-        assert_eq!(budget.limits().limit, alone, "there is a reserve for as many");
+        assert_eq!(budget.limits(0, 0).limit, alone, "there is a reserve for as many");
         (0..1100).for_each(|_| budget.enter());
-        let with_connections = budget.limits().limit;
+        let with_connections = budget.limits(0, 0).limit;
         assert!(alone - with_connections >= 800 * CONNECTION, "{with_connections}");
         budget.move_in_flows(0, 8 << 20);
-        let with_flows = budget.limits().limit;
+        let with_flows = budget.limits(0, 0).limit;
         assert!((6 << 20..9 << 20).contains(&(with_connections - with_flows)), "{with_flows}");
         budget.move_in_flows(8 << 20, 0);
         (0..1700).for_each(|_| budget.leave());
-        assert_eq!(budget.limits().limit, alone);
+        assert_eq!(budget.limits(0, 0).limit, alone);
     }
 
     #[test]
@@ -146,7 +168,7 @@ mod tests {
             count += 1;
         }
         assert!((2500..3000).contains(&count), "{count}");
-        assert!(budget.limits().limit >= 2 << 20, "{:?}", budget.limits());
+        assert!(budget.limits(0, 0).limit >= 2 << 20, "{:?}", budget.limits(0, 0));
     }
 
     #[test]
@@ -157,7 +179,7 @@ mod tests {
                 (0..connections).for_each(|_| budget.enter());
                 budget.move_in_flows(0, in_flows);
                 let state = connections * (CONNECTION - LITTLE);
-                let held = budget.limits().limit + budget.reserve() + budget.in_flows();
+                let held = budget.limits(0, 0).limit + budget.reserve() + budget.in_flows();
                 let most = (64 << 20).max(FIXED + state + in_flows + budget.reserve());
                 assert!(FIXED + state + held <= most, "{connections} {in_flows}: {held}");
             }
@@ -173,11 +195,39 @@ mod tests {
     }
 
     #[test]
+    fn shards_together_have_what_one_has_and_one_that_is_busy_alone_nearly_all() {
+        let budget = Budget::new(128 << 20, 2);
+        let limit = |shard, held| budget.limits(shard, held).limit;
+        // A shard takes all that its limit allows, and says so.
+        let fill = |shard, held| {
+            let taken = limit(shard, held);
+            limit(shard, taken);
+            taken
+        };
+        let whole = limit(0, 0) + limit(1, 0);
+        let alone = (0..20).fold(0, |held, _| fill(0, held));
+        assert!(alone > whole / 100 * 95, "{alone} of {whole}");
+        assert!(alone + fill(1, 0) <= whole);
+        // Clients of both take a tenth of what waits for them again and again: both get a part of that.
+        let (mut one, mut two) = (alone, 0);
+        for _ in 0..100 {
+            one = fill(0, one - one / 10);
+            two = fill(1, two - two / 10);
+            assert!(one + two <= whole, "{one} + {two} of {whole}");
+        }
+        assert!(one.abs_diff(two) < whole / 10, "{one} {two}");
+        // Less is left: each is asked for a part of its own.
+        (0..4000).for_each(|_| budget.enter());
+        let (first, second) = (limit(0, one), limit(1, two));
+        assert!(first < one && second < two, "{first} of {one}, {second} of {two}");
+    }
+
+    #[test]
     fn no_sum_overflows_however_small_the_budget_is() {
         let budget = Budget::new(1 << 20, 256);
         budget.move_in_flows(0, 1 << 30);
         (0..1000).for_each(|_| budget.enter());
-        assert_eq!((budget.limits().limit, budget.has_room_for_one()), (0, false));
+        assert_eq!((budget.limits(0, 0).limit, budget.has_room_for_one()), (0, false));
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub struct EdgeFile {
     pub device: Option<String>,
     /// Largest IP packet.
     pub mtu: Option<u16>,
-    /// Queues of the device.
-    pub queues: Option<usize>,
+    /// Parts of the edge, each with a queue of the device, a stack and a thread.
+    pub shards: Option<usize>,
     /// Whether large packets may pass the device whole.
     pub offload: Option<bool>,
     /// Bytes of memory that the process may have.

@@ -161,12 +161,18 @@ impl carry::Client for Stack<'_> {
     type Error = Failure;
 
     fn receive(&mut self, limit: usize, pieces: &mut Vec<Bytes>) -> Result<Taken, Failure> {
-        let (limits, reserve) = (self.budget.limits(), self.budget.reserve());
         let limit = self.budget.piece(limit);
-        self.call(|connection| {
-            connection.stack.set_memory_limits(limits, reserve);
-            connection.receive(limit, pieces)
-        })
+        let (id, machine) = (self.client.accepted.id, &self.client.shard.machine);
+        let now = machine.clock().now();
+        // Where there is nothing to read, nothing follows from reading, and the driver need not look.
+        let nothing = machine.look(|stack| {
+            let readable = stack.connection(id).map_or(0, Connection::readable_bytes);
+            (readable == 0).then(|| InStack { stack, now, id }.receive(limit, pieces))
+        });
+        match nothing {
+            Some(result) => result,
+            None => self.call(|connection| connection.receive(limit, pieces)),
+        }
     }
 
     fn room(&mut self) -> Result<usize, Failure> {

@@ -85,7 +85,7 @@ const OF_SERVICES: [Counter<ServiceCounters>; 11] = [
     ("spurious_total", "Retransmissions that were needless.", |tally| tally.spurious),
 ];
 
-const OF_STACK: [Counter<StackReport>; 13] = [
+const OF_STACK: [Counter<StackReport>; 15] = [
     ("packets_received_total", "IP packets received.", |stack| stack.packets_received),
     ("packets_sent_total", "IP packets sent.", |stack| stack.packets_sent),
     ("packets_refused_total", "IP packets of no use.", |stack| stack.packets_refused),
@@ -105,6 +105,10 @@ const OF_STACK: [Counter<StackReport>; 13] = [
     ("syn_cookies_total", "SYN cookies sent.", |stack| stack.cookies_sent),
     ("no_connection_total", "Segments without a connection.", |stack| stack.no_connection),
     ("malformed_total", "Segments that were none.", |stack| stack.malformed),
+    ("handed_over_total", "Segments handed to another shard.", |stack| stack.handed_over),
+    ("handed_over_dropped_total", "Segments dropped that were to be handed over.", |stack| {
+        stack.handed_over_dropped
+    }),
 ];
 
 /// All metrics.

@@ -109,8 +109,8 @@ pub struct EdgeOptions {
     pub device: Option<String>,
     /// Largest IP packet.
     pub mtu: u16,
-    /// Queues of the device, each with a stack of its own; up to 256.
-    pub queues: usize,
+    /// Parts of the edge, each with a queue of the device, a stack and a thread of its own; up to 256.
+    pub shards: usize,
     /// Whether large packets may pass the device whole.
     pub offload: bool,
     /// Limit of the process's memory, in bytes: its own, state of connections, and their data, unread, unsent,
@@ -137,7 +137,7 @@ impl EdgeOptions {
             addresses,
             device: None,
             mtu: 1500,
-            queues: 1,
+            shards: 1,
             offload: true,
             memory: 512 << 20,
             services: Vec::new(),
@@ -158,11 +158,11 @@ impl EdgeOptions {
         if self.services.is_empty() {
             return Err(EdgeOptionsError::NoService);
         }
-        if !(1..=MOST_QUEUES).contains(&self.queues) {
-            let fitting = format!("from 1 to {MOST_QUEUES}");
-            return Err(EdgeOptionsError::range("queues", self.queues, fitting));
+        if !(1..=MOST_SHARDS).contains(&self.shards) {
+            let fitting = format!("from 1 to {MOST_SHARDS}");
+            return Err(EdgeOptionsError::range("shards", self.shards, fitting));
         }
-        let least = LEAST_MEMORY * self.queues;
+        let least = LEAST_MEMORY * self.shards;
         if self.memory < least {
             return Err(EdgeOptionsError::Memory { memory: self.memory, least });
         }
@@ -198,8 +198,8 @@ impl EdgeOptions {
     }
 }
 
-/// Queues that the system gives a TUN device (MAX_TAP_QUEUES of Linux).
-const MOST_QUEUES: usize = 256;
+/// Most shards: the queues that the system gives a TUN device (MAX_TAP_QUEUES of Linux).
+const MOST_SHARDS: usize = 256;
 /// More often than this the report cannot be read.
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes with which a stack can do anything.
@@ -249,7 +249,7 @@ pub enum EdgeOptionsError {
         least: u16,
     },
     /// The memory is too little.
-    #[error("{memory} bytes are too little memory: at least {least} with this number of queues")]
+    #[error("{memory} bytes are too little memory: at least {least} with this number of shards")]
     Memory {
         /// Limit in the options, bytes.
         memory: usize,

@@ -12,7 +12,7 @@ use tcp::ConnectionInfo;
 use super::budget::{self, Budget};
 use super::counters::{End, ServiceCounters};
 use super::options::{EdgeOptions, Service};
-use super::shard::{Accepted, Shard};
+use super::shard::{Accepted, Shard, Strays};
 use super::status::{ConnectionStatus, EdgeReport, EdgeStatus, ServiceReport, StackReport};
 
 /// A connection that is served.
@@ -42,7 +42,8 @@ pub(super) struct Registry {
     services: Vec<Service>,
     shards: Vec<Arc<Shard>>,
     clock: Clock,
-    budget: Budget,
+    strays: Arc<Strays>,
+    budget: Arc<Budget>,
     /// Connections of all services together for which the system has open files.
     most: usize,
     present: Mutex<Present>,
@@ -63,7 +64,8 @@ struct Present {
 impl Registry {
     pub(super) fn new(
         options: &EdgeOptions,
-        budget: Budget,
+        budget: Arc<Budget>,
+        strays: Arc<Strays>,
         most: usize,
         shards: Vec<Arc<Shard>>,
         clock: Clock,
@@ -75,7 +77,7 @@ impl Registry {
             clients: BTreeMap::new(),
             past: vec![ServiceCounters::default(); services.len()],
         };
-        Registry { services, shards, clock, budget, most, present: Mutex::new(present) }
+        Registry { services, shards, clock, strays, budget, most, present: Mutex::new(present) }
     }
 
     pub(super) fn service(&self, index: usize) -> &Service {
@@ -138,9 +140,7 @@ impl Registry {
         if entry.is_some() {
             self.budget.leave();
         }
-        let (limits, reserve) = (self.budget.limits(), self.budget.reserve());
         let info = shard.machine.call(|endpoint, now| {
-            endpoint.set_memory_limits(limits, reserve);
             let info = endpoint.connection(accepted.id).map(|found| found.info(now));
             endpoint.release(now, accepted.id);
             info
@@ -242,10 +242,13 @@ impl Registry {
     }
 
     fn stack(&self) -> StackReport {
+        let handed = self.strays.statistics();
         let mut report = StackReport {
             held_in_flows: self.budget.in_flows() as u64,
             resident_bytes: budget::resident().unwrap_or(0),
             memory_limit: self.budget.memory() as u64,
+            handed_over: handed.handed_over,
+            handed_over_dropped: handed.dropped,
             ..StackReport::default()
         };
         for shard in &self.shards {

@@ -83,6 +83,10 @@ pub struct StackReport {
     pub stalled_reset: u64,
     /// Segments without a connection.
     pub no_connection: u64,
+    /// Segments that arrived at another shard than that of their connection and were handed on.
+    pub handed_over: u64,
+    /// Segments that were not handed on, since too many waited for the other shard.
+    pub handed_over_dropped: u64,
     /// Segments that were none.
     pub malformed: u64,
 }
@@ -106,6 +110,7 @@ impl StackReport {
         self.cookies_sent += stats.cookies_sent;
         self.no_connection += stats.no_connection;
         self.malformed += stats.malformed;
+        self.handed_over_dropped += stats.strays_dropped;
     }
 }
 

@@ -30,7 +30,7 @@ fn what_cannot_be_done_is_said_before_anything_is() {
     assert!(error(&|options| options.addresses.clear()).contains("--address"));
     assert!(error(&|options| options.services.clear()).contains("--listen"));
     assert!(error(&|options| options.mtu = 1279).contains("1280"));
-    assert!(error(&|options| (options.memory, options.queues) = (1 << 21, 4)).contains("4194304"));
+    assert!(error(&|options| (options.memory, options.shards) = (1 << 21, 4)).contains("4194304"));
     let other = |options: &mut EdgeOptions| options.services[0].listen = listen("10.78.0.3:22");
     assert!(error(&other).contains("10.78.0.3:22"));
     let circle =
@@ -54,10 +54,10 @@ fn numbers_with_which_nothing_works_are_refused_with_what_would_be_right() {
         change(&mut options);
         options.check().err().map(|error| error.to_string())
     };
-    let queues = |queues| check(&|options| options.queues = queues);
-    assert_eq!([1, 256].map(queues), [None, None]);
+    let shards = |shards| check(&|options| options.shards = shards);
+    assert_eq!([1, 256].map(shards), [None, None]);
     for number in [0, 257] {
-        assert_eq!(queues(number), Some(format!("queues is {number}: it should be from 1 to 256")));
+        assert_eq!(shards(number), Some(format!("shards is {number}: it should be from 1 to 256")));
     }
     let of_service =
         |change: &dyn Fn(&mut Service)| check(&|options| change(&mut options.services[0]));

@@ -41,6 +41,28 @@ impl Tun {
     pub fn carriers(self, _: u8, _: &[IpAddr]) -> Result<Vec<TunCarrier>, TunError> {
         match self.0 {}
     }
+
+    /// The queues.
+    ///
+    /// # Errors
+    /// None: there is no such value.
+    pub fn queues(self, _: u8, _: &[IpAddr]) -> Result<Vec<TunQueue>, TunError> {
+        match self.0 {}
+    }
+}
+
+/// A queue of a TUN device; there is none on this system.
+#[derive(Debug)]
+pub struct TunQueue(Infallible);
+
+impl TunQueue {
+    /// The carrier.
+    ///
+    /// # Errors
+    /// None: there is no such value.
+    pub fn carrier(self) -> Result<TunCarrier, TunError> {
+        match self.0 {}
+    }
 }
 
 /// A carrier over a TUN device; there is none on this system.

@@ -8,6 +8,7 @@ use base::{DatagramMeta, Ecn, Instant, IpService};
 
 use super::connect::is_unicast;
 use super::replies::reset_for;
+use super::strays::Stray;
 use super::syn_cookies::{self, Features, Subject};
 use super::{ConnectionId, Endpoint};
 use crate::connection::clock::timestamp;
@@ -36,17 +37,40 @@ impl Endpoint {
         };
         let local = SocketAddr::new(local, segment.destination_port);
         let remote = SocketAddr::new(remote, segment.source_port);
+        let arrived = Stray { local, remote, segment, ecn: meta.ecn };
+        self.dispatch(now, arrived, !self.options.hands_over);
+    }
+
+    /// Processes a segment; `is_last` if no other endpoint may have its connection.
+    pub(super) fn dispatch(&mut self, now: Instant, arrived: Stray, is_last: bool) {
+        let Stray { local, remote, segment, ecn } = arrived;
         if let Some(id) = self.table.find(local, remote) {
-            return self.on_segment_of(now, id, segment, meta.ecn);
+            return self.on_segment_of(now, id, segment, ecn);
         }
         if self.on_segment_in_time_wait(now, local, remote, &segment) {
             return;
         }
-        match self.listeners.find(local) {
-            Some(listener) => {
-                self.on_segment_in_listen(now, listener, local, remote, segment, meta.ecn)
+        let flags = segment.flags;
+        let listener = self.listeners.find(local);
+        if let Some(listener) = listener {
+            if flags.syn() && !flags.ack() && !flags.rst() {
+                return self.on_syn(now, listener, local, remote, &segment);
             }
-            None => self.refuse(now, local, remote, &segment),
+            let may_be_cookie = flags.ack() && !flags.syn() && !flags.rst();
+            if may_be_cookie
+                && now <= self.cookies_until
+                && self.on_cookie(now, listener, local, remote, &segment, ecn)
+            {
+                return;
+            }
+        }
+        // A SYN without a listener here has none at other endpoints either.
+        if !is_last && (flags.ack() || flags.rst() || !flags.syn()) {
+            return self.put_aside(Stray { local, remote, segment, ecn });
+        }
+        // RFC 9293, section 3.10.7.2: neither is answered in LISTEN.
+        if listener.is_none() || flags.ack() && !flags.rst() {
+            self.refuse(now, local, remote, &segment);
         }
     }
 
@@ -144,32 +168,6 @@ impl Endpoint {
     pub(super) fn end_old(&mut self, local: SocketAddr, remote: SocketAddr) {
         if let Some(id) = self.time_waits.take(local, remote) {
             self.end_time_wait(id);
-        }
-    }
-
-    /// Processes a segment in LISTEN (section 3.10.7.2).
-    fn on_segment_in_listen(
-        &mut self,
-        now: Instant,
-        listener: ListenerId,
-        local: SocketAddr,
-        remote: SocketAddr,
-        segment: Segment,
-        ecn: Ecn,
-    ) {
-        let flags = segment.flags;
-        if flags.rst() {
-            return;
-        }
-        if flags.ack() {
-            let may_be_cookie = !flags.syn() && now <= self.cookies_until;
-            if may_be_cookie && self.on_cookie(now, listener, local, remote, &segment, ecn) {
-                return;
-            }
-            return self.refuse(now, local, remote, &segment);
-        }
-        if flags.syn() {
-            self.on_syn(now, listener, local, remote, &segment);
         }
     }
 

@@ -34,6 +34,8 @@ pub struct EndpointStats {
     pub challenge_acks_limited: u64,
     /// Answers without a connection that were dropped, since 8 MiB were queued.
     pub answers_dropped: u64,
+    /// Segments for other endpoints that were dropped, since 1024 waited.
+    pub strays_dropped: u64,
     /// Segments that TIME-WAIT answered or dropped.
     pub time_wait: u64,
     /// ICMP messages proved to be about a segment of a connection.

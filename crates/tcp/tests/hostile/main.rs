@@ -13,4 +13,5 @@ mod flood;
 mod memory;
 mod rubbish;
 mod sack_lists;
+mod strays;
 mod turns;

@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::net::Shutdown;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use socket2::{SockRef, TcpKeepalive};
-use tokio::io::{AsyncWriteExt, Interest};
+use tokio::io::{AsyncRead, AsyncWriteExt, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::edge::carry::{PIECE, Read, Service, Written};
@@ -109,15 +111,19 @@ impl Service for ToService {
     fn read(&mut self, limit: usize) -> io::Result<Read> {
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.resize(PIECE, 0);
-            match self.stream.try_read(&mut scratch[..limit.min(PIECE)]) {
-                Ok(0) => {
+            let mut read = ReadBuf::new(&mut scratch[..limit.min(PIECE)]);
+            // Unlike `try_read`, this takes from a read that does not fill the buffer that there is no more, so that no
+            // further call asks in vain. Who waits is the task, by `ready`.
+            let context = &mut Context::from_waker(Waker::noop());
+            match Pin::new(&mut self.stream).poll_read(context, &mut read) {
+                Poll::Ready(Ok(())) if read.filled().is_empty() => {
                     self.probe_from_now_on();
                     Ok(Read::Finished)
                 }
                 // A piece of its own: the scratch memory stays here, and a few bytes do not keep that of many.
-                Ok(length) => Ok(Read::Data(Bytes::copy_from_slice(&scratch[..length]))),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Read::Nothing),
-                Err(error) => Err(error),
+                Poll::Ready(Ok(())) => Ok(Read::Data(Bytes::copy_from_slice(read.filled()))),
+                Poll::Ready(Err(error)) => Err(error),
+                Poll::Pending => Ok(Read::Nothing),
             }
         })
     }
