@@ -556,11 +556,15 @@ async fn what_is_quiet_is_known_before_a_datagram_of_a_peer_that_was_sent_someth
 async fn a_call_that_sends_and_one_that_looks_know_of_what_arrived_a_while_ago() {
     let (shared, carrier, driving) = noting().await;
     let pause = || tokio::time::sleep(StdDuration::from_millis(2));
-    carrier.push_quiet(Duration::ZERO, PEER);
-    pause().await;
+    let exchange = async || {
+        pause().await;
+        shared.call(|machine, _| machine.sends.push(PEER));
+        carrier.push_quiet(Duration::ZERO, PEER);
+        pause().await;
+    };
+    exchange().await;
     assert_eq!(shared.attempt(|machine, _| Ok::<_, ()>(machine.inputs.len())), Ok(1));
-    carrier.push_quiet(Duration::ZERO, PEER);
-    pause().await;
+    exchange().await;
     assert_eq!(shared.inspect_present(|machine| machine.inputs.len()), 2);
     shared.close();
     driving.await.unwrap().unwrap();
