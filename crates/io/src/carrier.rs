@@ -6,9 +6,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use base::{Datagram, DatagramMeta, Transmit};
+use base::{Datagram, DatagramMeta, Duration, Transmit};
 use bytes::Bytes;
 
 use crate::ip::IcmpReport;
@@ -46,17 +46,38 @@ pub trait Carrier: Send + Sync + 'static {
     /// any other error means that the socket is unusable.
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()>;
 
-    /// Waits for datagrams and adds them to `batch`. Errors as in [`Carrier::try_recv`].
-    fn recv(&self, batch: &mut RecvBatch) -> impl Future<Output = io::Result<()>> + Send {
-        async {
-            loop {
-                poll_fn(|context| self.poll_readable(context)).await?;
-                match self.try_recv(batch) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    other => return other,
-                }
+    /// Whether some datagrams arrive apart, those that only acknowledge: they wake no task and wait for
+    /// [`Carrier::try_recv_quiet`].
+    fn has_quiet(&self) -> bool {
+        false
+    }
+
+    /// Has quiet datagrams wake the task that waits in [`Carrier::poll_quiet`], or not any more. Needs a
+    /// tokio runtime with I/O enabled.
+    fn watch_quiet(&self, _watched: bool) {}
+
+    /// Ready when quiet datagrams have arrived, while they are watched.
+    fn poll_quiet(&self, _context: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+
+    /// Adds all quiet datagrams that have arrived to `batch`.
+    fn try_recv_quiet(&self, _batch: &mut RecvBatch) {}
+
+    /// Adds datagrams to `batch`, or has `context` woken when there are any. Errors as in [`Carrier::try_recv`].
+    fn poll_recv(&self, context: &mut Context<'_>, batch: &mut RecvBatch) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.poll_readable(context))?;
+            match self.try_recv(batch) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return Poll::Ready(other),
             }
         }
+    }
+
+    /// Waits for datagrams and adds them to `batch`. Errors as in [`Carrier::try_recv`].
+    fn recv(&self, batch: &mut RecvBatch) -> impl Future<Output = io::Result<()>> + Send {
+        poll_fn(|context| self.poll_recv(context, batch))
     }
 
     /// Counters of the datagrams and bytes so far.
@@ -88,6 +109,8 @@ impl<T: Carrier> Carrier for SendOnly<T> {
         Err(io::ErrorKind::WouldBlock.into())
     }
 
+    // Quiet datagrams are for the driver that receives.
+
     fn statistics(&self) -> CarrierStatistics {
         self.0.statistics()
     }
@@ -102,15 +125,27 @@ pub(crate) const SLOT_SIZE: usize = 65_536;
 pub struct RecvBatch {
     pub(crate) storage: Box<[u8]>,
     datagrams: VecDeque<(DatagramMeta, Datagram)>,
+    /// Datagrams that arrived apart, and how long each had waited when it was read.
+    quiet: VecDeque<(Duration, DatagramMeta, Datagram)>,
     icmp: VecDeque<IcmpReport>,
 }
 
 impl RecvBatch {
     /// Memory for `slots` (at least one) buffers of 64 KiB that one system call may fill.
     pub fn new(slots: usize) -> RecvBatch {
+        RecvBatch::with(slots.max(1))
+    }
+
+    /// A batch for quiet datagrams alone.
+    pub(crate) fn of_quiet() -> RecvBatch {
+        RecvBatch::with(0)
+    }
+
+    fn with(slots: usize) -> RecvBatch {
         RecvBatch {
-            storage: vec![0; slots.max(1) * SLOT_SIZE].into_boxed_slice(),
+            storage: vec![0; slots * SLOT_SIZE].into_boxed_slice(),
             datagrams: VecDeque::new(),
+            quiet: VecDeque::new(),
             icmp: VecDeque::new(),
         }
     }
@@ -140,6 +175,27 @@ impl RecvBatch {
         self.datagrams.is_empty()
     }
 
+    /// Removes and returns the quiet datagram that arrived first, and how long it had waited.
+    pub(crate) fn pop_quiet(&mut self) -> Option<(Duration, DatagramMeta, Datagram)> {
+        self.quiet.pop_front()
+    }
+
+    /// Adds a datagram that arrived apart, and had waited as long.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn push_quiet(&mut self, waited: Duration, meta: DatagramMeta, bytes: &[u8]) {
+        self.quiet.push_back((waited, meta, Bytes::copy_from_slice(bytes).into()));
+    }
+
+    /// Sources of the quiet datagrams that have not been removed.
+    pub(crate) fn quiet_remotes(&self) -> impl Iterator<Item = SocketAddr> {
+        self.quiet.iter().map(|(_, meta, _)| meta.remote)
+    }
+
+    /// Sources of the datagrams that have not been removed, apart from quiet ones.
+    pub(crate) fn remotes(&self) -> impl Iterator<Item = SocketAddr> {
+        self.datagrams.iter().map(|(meta, _)| meta.remote)
+    }
+
     /// Adds a datagram with separate memory.
     pub(crate) fn push_datagram(&mut self, meta: DatagramMeta, datagram: Datagram) {
         self.datagrams.push_back((meta, datagram));
@@ -158,7 +214,7 @@ impl RecvBatch {
 
     /// Whether the batch has a datagram or an ICMP error.
     pub(crate) fn has_any(&self) -> bool {
-        !self.datagrams.is_empty() || !self.icmp.is_empty()
+        !self.datagrams.is_empty() || !self.quiet.is_empty() || !self.icmp.is_empty()
     }
 
     /// Adds the datagrams of `stride` bytes each (the last may be shorter) in `start..start + length` of the

@@ -105,17 +105,17 @@ impl Alarm {
     }
 
     /// Wakes `waker` at `at`, instead of the previous setting; none cancels. Spurious wake-ups are
-    /// possible.
-    pub(crate) fn set(&mut self, at: Option<Instant>, waker: &Waker) {
+    /// possible; after each the setting has to be repeated.
+    pub(crate) fn set(&mut self, now: Instant, at: Option<Instant>, waker: &Waker) {
         let clock = self.clock;
         match (&mut self.means, at) {
             #[cfg(target_os = "linux")]
             (Means::Own(timer), _) => {
-                if timer.set(at, |at| clock.until(at), waker).is_err()
+                if timer.set(now, at, waker).is_err()
                     && let Ok(place) = Place::take()
                 {
                     self.means = Means::Shared(place);
-                    self.set(at, waker);
+                    self.set(now, at, waker);
                 }
             }
             (Means::Shared(place), Some(at)) => place.set(clock.to_std(at), waker),
@@ -126,8 +126,9 @@ impl Alarm {
     /// Clears a deadline that has passed.
     fn forget(&mut self) {
         match &mut self.means {
+            // It knows itself that it has rung.
             #[cfg(target_os = "linux")]
-            Means::Own(timer) => timer.forget(),
+            Means::Own(_) => {}
             Means::Shared(place) => place.clear(),
         }
     }
@@ -137,11 +138,12 @@ impl Alarm {
     pub async fn wait_until(&mut self, at: Option<Instant>) {
         let Some(at) = at else { return future::pending().await };
         future::poll_fn(|context| {
-            if self.clock.now() >= at {
+            let now = self.clock.now();
+            if now >= at {
                 self.forget();
                 return Poll::Ready(());
             }
-            self.set(Some(at), context.waker());
+            self.set(now, Some(at), context.waker());
             Poll::Pending
         })
         .await;
@@ -207,9 +209,10 @@ mod tests {
                 let (alarm, waker) = (&mut alarm, context.waker());
                 std::thread::scope(|scope| {
                     scope.spawn(|| {
-                        alarm.set(Some(start + Duration::from_millis(2)), waker);
-                        alarm.set(None, waker);
-                        alarm.set(Some(start + Duration::from_millis(8)), waker);
+                        let now = clock.now();
+                        alarm.set(now, Some(start + Duration::from_millis(2)), waker);
+                        alarm.set(now, None, waker);
+                        alarm.set(now, Some(start + Duration::from_millis(8)), waker);
                     });
                 });
                 Poll::Pending

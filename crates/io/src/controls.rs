@@ -24,9 +24,8 @@ enum Source {
 }
 
 impl Controls {
-    /// Control messages that carry the source and ECN codepoint of `transmit`.
-    pub(crate) fn of(transmit: &Transmit) -> Controls {
-        let source = transmit.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
+    /// Control messages that carry the ECN codepoint of `transmit`, and the address to send it from, if it is named.
+    pub(crate) fn of(transmit: &Transmit, source: Option<IpAddr>) -> Controls {
         let codepoint = to_bits(transmit.ecn);
         Controls {
             codepoint,

@@ -5,12 +5,16 @@
 //! where nothing else is under way; while the driver is at work, or calls follow each other closely, the driver sends it with
 //! the rest, in as few packets and system calls as can be.
 
+mod hearing;
 mod hook;
 mod outbox;
 mod shared;
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use base::Machine;
 
@@ -54,25 +58,39 @@ where
         if closed {
             return Ok(());
         }
-        tokio::select! {
-            biased;
-            received = carrier.recv(&mut inbox) => received?,
-            () = shared.woken() => {}
-            () = shared.due() => {}
-        }
+        wait(&shared, &*carrier, &mut inbox).await?;
     }
+}
+
+/// Waits for datagrams, work that a call left to the driver, input of the hook, or the machine's deadline.
+async fn wait<M: Machine, T: Carrier>(
+    shared: &Shared<M>,
+    carrier: &T,
+    inbox: &mut RecvBatch,
+) -> io::Result<()> {
+    let mut mailed = pin!(shared.mailed());
+    poll_fn(|context| {
+        if let Poll::Ready(received) = carrier.poll_recv(context, inbox) {
+            return Poll::Ready(received);
+        }
+        let is_woken = carrier.poll_quiet(context).is_ready()
+            || mailed.as_mut().poll(context).is_ready()
+            || shared.poll_work(context);
+        if is_woken { Poll::Ready(Ok(())) } else { Poll::Pending }
+    })
+    .await
 }
 
 /// Yields once, so that tasks woken earlier run.
 async fn after_others() {
     let mut yielded = false;
-    std::future::poll_fn(|context| {
+    poll_fn(|context| {
         if std::mem::replace(&mut yielded, true) {
-            return std::task::Poll::Ready(());
+            return Poll::Ready(());
         }
         // To the end of the queue; `yield_now` would also ask the system for further events.
         context.waker().wake_by_ref();
-        std::task::Poll::Pending
+        Poll::Pending
     })
     .await;
 }

@@ -12,7 +12,7 @@ pub enum Steering {
     /// By a hash of both addresses and ports.
     Addresses,
     /// By the verification tag of the SCTP packet in the datagram: the remainder of the tag by the number of sockets is the
-    /// number of the socket. Without a tag, as in INIT, by addresses.
+    /// number of the socket. Without a tag, as in INIT, by address and port of the sender.
     VerificationTag,
 }
 
@@ -26,6 +26,9 @@ pub fn can_group() -> bool {
 /// says; port 0 means a free one. No other socket may be there, as with [`UdpCarrier::bind`]. Needs
 /// a tokio runtime with I/O enabled.
 ///
+/// With [`Steering::VerificationTag`], packets that only acknowledge data wait apart on Linux and wake no task
+/// ([`Carrier::try_recv_quiet`](crate::Carrier::try_recv_quiet)).
+///
 /// The order of the sockets is that of their numbers; it changes as soon as one of them is closed, so that all should be
 /// kept until none is needed. What distributes them is a hint: a datagram may come to any.
 ///
@@ -37,15 +40,15 @@ pub fn bind_group(
     steering: Steering,
 ) -> Result<Vec<UdpCarrier>, BindError> {
     let first = UdpCarrier::bind(address)?;
-    if count.get() == 1 {
-        return Ok(vec![first]);
-    }
     #[cfg(target_os = "linux")]
     let group = linux::group(first, count.get(), steering);
     #[cfg(not(target_os = "linux"))]
     let group = {
-        let _ = (first, steering);
-        Err(std::io::ErrorKind::Unsupported.into())
+        let _ = steering;
+        match count.get() {
+            1 => Ok(vec![first]),
+            _ => Err(std::io::ErrorKind::Unsupported.into()),
+        }
     };
     group.map_err(|source| BindError::new("UDP", address, source))
 }
@@ -59,10 +62,10 @@ mod linux {
 
     use super::Steering;
     use crate::carrier::Carrier;
-    use crate::udp::UdpCarrier;
+    use crate::udp::{Quiet, UdpCarrier};
 
-    /// Adds `count - 1` sockets to `first`, which is alone at its address: the system refuses an address for several sockets
-    /// unless each of them agreed, and the first one agrees once it has the address.
+    /// Adds `count - 1` sockets to `first`, and a quiet one to each. `first` is alone at its address: the system refuses an address
+    /// for several sockets unless each of them agreed, and the first one agrees once it has the address.
     pub(super) fn group(
         first: UdpCarrier,
         count: usize,
@@ -74,25 +77,108 @@ mod linux {
         for _ in 1..count {
             group.push(UdpCarrier::bind_beside(address)?);
         }
-        if steering == Steering::VerificationTag {
-            let modulus = u32::try_from(count).map_err(|_| io::ErrorKind::InvalidInput)?;
-            attach(&group[0], &mut by_tag(modulus))?;
+        let modulus = u32::try_from(count).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let (receive, mut program) = match steering {
+            Steering::VerificationTag => (true, by_tag(modulus)),
+            Steering::Addresses => (false, by_addresses(modulus)),
+        };
+        let quiet = (0..count).map(|_| Quiet::bind_beside(address, receive));
+        // Needed only where there are several others; without the program they would get datagrams.
+        let quiet = match quiet.collect::<io::Result<Vec<_>>>() {
+            Ok(quiet) => quiet,
+            Err(_) if count == 1 => return Ok(group),
+            Err(_) => Vec::new(),
+        };
+        match attach(&group[0], &mut program) {
+            Err(_) if count == 1 => return Ok(group),
+            attached => attached?,
         }
+        group.iter_mut().zip(quiet).for_each(|(carrier, quiet)| carrier.set_quiet(quiet));
         Ok(group)
     }
 
-    /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket. For
-    /// numbers that are too large the system falls back to the hash of the addresses; for a payload
+    /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket, that of the quiet one of the same
+    /// tag for a packet of one SACK chunk that reports neither gaps nor duplicates (RFC 9260, section 3.3.4). For a payload
     /// that is too short the program returns 0.
-    fn by_tag(sockets: u32) -> [sock_filter; 5] {
+    fn by_tag(sockets: u32) -> Vec<sock_filter> {
+        /// Bytes of the common header and of such a SACK.
+        const QUIET_LENGTH: u32 = 12 + 16;
+        const SACK: u32 = 3;
+        /// Places in the packet.
         const TAG: u32 = 4;
-        let operation = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };
-        let load = operation(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, TAG);
-        let is_zero = operation(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0);
-        let remainder = operation(libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K, sockets);
-        let number = operation(libc::BPF_RET | libc::BPF_A, 0);
-        let none = operation(libc::BPF_RET | libc::BPF_K, u32::MAX);
-        [load, sock_filter { jt: 2, ..is_zero }, remainder, number, none]
+        const CHUNK_TYPE: u32 = 12;
+        let (remainder, answer) = (compute(libc::BPF_MOD, sockets), answer());
+        let by_tag = [
+            operation(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0),
+            unless(QUIET_LENGTH, 6),
+            load(libc::BPF_B, CHUNK_TYPE),
+            unless(SACK, 4),
+            load(libc::BPF_W, TAG),
+            remainder,
+            compute(libc::BPF_ADD, sockets),
+            answer,
+            // Any other packet; one without a tag goes by addresses.
+            load(libc::BPF_W, TAG),
+            sock_filter { jt: 2, ..equal(0) },
+            remainder,
+            answer,
+        ];
+        [&by_tag[..], &by_addresses(sockets)].concat()
+    }
+
+    /// Classic BPF that returns a number below `sockets` for the address and port of the sender.
+    fn by_addresses(sockets: u32) -> Vec<sock_filter> {
+        /// The beginning of the IP header, among places.
+        const NET: u32 = libc::SKF_NET_OFF as u32;
+        const V4: u32 = 4;
+        /// The latter half of the source address, and the source port, behind IP headers without options.
+        const V4_SOURCE: [u32; 2] = [NET + 12, NET + 20];
+        const V6_SOURCE: [u32; 2] = [NET + 20, NET + 40];
+        /// Spreads the bits of a number (multiplicative hash).
+        const SPREAD: u32 = 0x9e37_79b1;
+        let keep = operation(libc::BPF_MISC | libc::BPF_TAX, 0);
+        vec![
+            load(libc::BPF_B, NET),
+            compute(libc::BPF_RSH, 4),
+            unless(V4, 4),
+            load(libc::BPF_W, V4_SOURCE[0]),
+            keep,
+            load(libc::BPF_H, V4_SOURCE[1]),
+            operation(libc::BPF_JMP | libc::BPF_JA, 3),
+            load(libc::BPF_W, V6_SOURCE[0]),
+            keep,
+            load(libc::BPF_H, V6_SOURCE[1]),
+            operation(libc::BPF_ALU | libc::BPF_XOR | libc::BPF_X, 0),
+            compute(libc::BPF_MUL, SPREAD),
+            compute(libc::BPF_RSH, 16),
+            compute(libc::BPF_MOD, sockets),
+            answer(),
+        ]
+    }
+
+    fn load(size: u32, at: u32) -> sock_filter {
+        operation(libc::BPF_LD | libc::BPF_ABS | size, at)
+    }
+
+    fn compute(code: u32, k: u32) -> sock_filter {
+        operation(libc::BPF_ALU | libc::BPF_K | code, k)
+    }
+
+    /// Skips as many operations if the number is another.
+    fn unless(value: u32, skip: u8) -> sock_filter {
+        sock_filter { jf: skip, ..equal(value) }
+    }
+
+    fn answer() -> sock_filter {
+        operation(libc::BPF_RET | libc::BPF_A, 0)
+    }
+
+    fn operation(code: u32, k: u32) -> sock_filter {
+        sock_filter { code: code as u16, jt: 0, jf: 0, k }
+    }
+
+    fn equal(value: u32) -> sock_filter {
+        operation(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value)
     }
 
     fn attach(socket: &UdpCarrier, program: &mut [sock_filter]) -> io::Result<()> {

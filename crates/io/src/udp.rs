@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod many;
+#[cfg(target_os = "linux")]
+mod quiet;
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
@@ -13,6 +15,8 @@ use quinn_udp::{EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 
+#[cfg(target_os = "linux")]
+pub(crate) use self::quiet::Quiet;
 use crate::carrier::{
     BindError, Carrier, CarrierStatistics, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE,
     canonical, is_passing,
@@ -43,6 +47,9 @@ pub struct UdpCarrier {
     /// ICMP errors about sent datagrams, if requested.
     #[cfg(target_os = "linux")]
     errors: Option<ErrorQueue>,
+    /// Through which datagrams leave, and where packets that only acknowledge may arrive apart.
+    #[cfg(target_os = "linux")]
+    quiet: Option<Box<Quiet>>,
     state: UdpSocketState,
     fragmentation: Fragmentation,
     local: SocketAddr,
@@ -60,6 +67,12 @@ impl UdpCarrier {
     #[cfg(target_os = "linux")]
     pub(crate) fn bind_beside(address: SocketAddr) -> io::Result<UdpCarrier> {
         open(address, true)
+    }
+
+    /// Datagrams leave through this socket from now on.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn set_quiet(&mut self, quiet: Quiet) {
+        self.quiet = Some(Box::new(quiet));
     }
 
     /// The socket, to set options.
@@ -176,6 +189,12 @@ impl UdpCarrier {
         }
     }
 
+    /// The address to name as the source of a datagram: none where the socket's own is the only one.
+    fn source(&self, transmit: &Transmit) -> Option<IpAddr> {
+        let named = transmit.local.map(|local| local.ip());
+        named.filter(|ip| !ip.is_unspecified() && *ip != self.local.ip())
+    }
+
     /// How many of `transmits`, from the first, can leave in one system call.
     fn joinable(&self, transmits: &[Transmit]) -> usize {
         joinable(transmits, self.state.max_gso_segments())
@@ -189,9 +208,18 @@ impl UdpCarrier {
             ecn: to_codepoint(first.ecn),
             contents,
             segment_size: (segment < contents.len()).then_some(segment),
-            src_ip: first.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified()),
+            src_ip: self.source(first),
         };
-        self.fragmentation.prepare(&self.socket, first.dont_fragment);
+        #[cfg(target_os = "linux")]
+        if let Some(quiet) = &self.quiet {
+            let outlet = quiet.outlet(first.dont_fragment);
+            match self.state.try_send(UdpSockRef::from(outlet), &transmit) {
+                // The other socket has room of its own, and can be waited for.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                sent => return sent,
+            }
+        }
+        self.fragmentation.prepare(&*self.socket, self.local.is_ipv4(), first.dont_fragment);
         let send = || {
             let send = || self.state.try_send(UdpSockRef::from(&*self.socket), &transmit);
             self.socket.try_io(Interest::WRITABLE, send)
@@ -208,10 +236,18 @@ impl UdpCarrier {
     fn send_spread(&self, transmits: &[Transmit], buffer: &[u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         if let count @ 2.. = many::count(transmits) {
-            let transmits = &transmits[..count];
-            self.fragmentation.prepare(&self.socket, transmits[0].dont_fragment);
+            let (transmits, first) = (&transmits[..count], &transmits[0]);
+            let (source, to) = (self.source(first), |to| self.for_socket(to));
+            if let Some(quiet) = &self.quiet {
+                let outlet = quiet.outlet(first.dont_fragment);
+                match many::send(outlet, transmits, buffer, source, to) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    sent => return sent,
+                }
+            }
+            self.fragmentation.prepare(&*self.socket, self.local.is_ipv4(), first.dont_fragment);
             return self.socket.try_io(Interest::WRITABLE, || {
-                many::send(&self.socket, transmits, buffer, |address| self.for_socket(address))
+                many::send(&*self.socket, transmits, buffer, source, to)
             });
         }
         let _ = (transmits, buffer);
@@ -298,6 +334,38 @@ impl Carrier for UdpCarrier {
         self.socket.poll_recv_ready(context)
     }
 
+    #[cfg(target_os = "linux")]
+    fn has_quiet(&self) -> bool {
+        self.quiet.as_ref().is_some_and(|quiet| quiet.receives)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn watch_quiet(&self, watched: bool) {
+        if let Some(quiet) = &self.quiet {
+            quiet.set_watched(watched);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn poll_quiet(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.quiet.as_ref().map_or(Poll::Pending, |quiet| quiet.poll_arrival(context))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn try_recv_quiet(&self, batch: &mut RecvBatch) {
+        let Some(quiet) = &self.quiet else { return };
+        let received = quiet.receive(|waited, meta, bytes| {
+            self.counters.on_received(1, bytes.len());
+            batch.push_quiet(waited.into(), self.describe(meta), bytes);
+        });
+        match received {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                self.counters.on_receive_error(&error);
+            }
+            _ => {}
+        }
+    }
+
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
         let mut received = self.receive(batch);
         for _ in 0..PASSING_ERRORS_MAX {
@@ -322,6 +390,37 @@ impl Carrier for UdpCarrier {
 
 /// Opens and prepares the socket; with `beside`, others may share its address.
 fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
+    let socket = tokio::net::UdpSocket::from_std(open_socket(address, beside)?.into())?;
+    let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+    let local = socket.local_addr()?;
+    #[cfg(target_os = "linux")]
+    omit_known_address(&socket, local)?;
+    let (fragmentation, counters) = Default::default();
+    Ok(UdpCarrier {
+        socket: Arc::new(socket),
+        #[cfg(target_os = "linux")]
+        errors: None,
+        #[cfg(target_os = "linux")]
+        quiet: None,
+        state,
+        fragmentation,
+        local,
+        counters,
+    })
+}
+
+/// Has the system leave out the local address of each datagram where it is always the same.
+#[cfg(target_os = "linux")]
+fn omit_known_address(socket: &impl std::os::fd::AsFd, local: SocketAddr) -> io::Result<()> {
+    use nix::sys::socket::{setsockopt, sockopt};
+    if local.is_ipv4() && !local.ip().is_unspecified() {
+        setsockopt(socket, sockopt::Ipv4PacketInfo, &false)?;
+    }
+    Ok(())
+}
+
+/// A socket at `address`, where others may be if it is opened `beside` them.
+fn open_socket(address: SocketAddr, beside: bool) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     #[cfg(target_os = "linux")]
     if beside {
@@ -337,19 +436,7 @@ fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
     let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
-    let socket = tokio::net::UdpSocket::from_std(socket.into())?;
-    let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-    let local = socket.local_addr()?;
-    let (fragmentation, counters) = Default::default();
-    Ok(UdpCarrier {
-        socket: Arc::new(socket),
-        #[cfg(target_os = "linux")]
-        errors: None,
-        state,
-        fragmentation,
-        local,
-        counters,
-    })
+    Ok(socket)
 }
 
 /// How many of `transmits`, from the first, the kernel can segment from one buffer: same addresses

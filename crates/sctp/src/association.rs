@@ -320,6 +320,18 @@ impl Association {
         self.extensions.held_bytes() == 0 && self.tx.is_settled()
     }
 
+    /// Whether something waits for an acknowledgement: data to be sent or sent again, the application for room, or the end of
+    /// the association.
+    pub(crate) fn awaits_acknowledgement(&self) -> bool {
+        // Data that waits with nothing outstanding waits for the peer's window.
+        !self.tx.has_nothing_to_send()
+            || (!self.tx.is_acknowledged()
+                && (self.application.wants_writable()
+                    || self.application.waits_for_memory()
+                    || self.extensions.held_bytes() > 0
+                    || self.state() != State::Established))
+    }
+
     /// Bytes of messages on a stream that were never sent: the bufferedAmount of a data channel. Its cost grows
     /// with the number of messages queued on all streams.
     pub fn unsent_on(&self, stream: StreamId) -> usize {

@@ -76,6 +76,8 @@ pub struct Endpoint {
     turns: Turns<AssociationId>,
     events: Fifo<(AssociationId, Event)>,
     replies: Answers,
+    /// Associations that wait for acknowledgements.
+    waiting: usize,
     stats: EndpointStats,
 }
 
@@ -128,6 +130,7 @@ impl Endpoint {
             turns: Turns::default(),
             events: Fifo::default(),
             replies: Answers::new(BUDGET),
+            waiting: 0,
             stats: EndpointStats::default(),
         }
     }
@@ -253,6 +256,12 @@ impl Endpoint {
         self.events.pop_front()
     }
 
+    /// Whether some association waits for acknowledgements to go on: to send, to close, to let its application write. While
+    /// none does, an acknowledgement of new data without gaps changes nothing before the next call, timeout or datagram.
+    pub fn awaits_acknowledgements(&self) -> bool {
+        self.waiting > 0
+    }
+
     /// Counters of packets without an association.
     pub fn stats(&self) -> EndpointStats {
         self.stats
@@ -314,6 +323,7 @@ impl Endpoint {
         if let Some(membership) = slot.membership {
             self.population.leave(id.row(), slot.host, membership);
         }
+        self.waiting -= usize::from(slot.waits);
         self.table.remove(id);
         self.deadlines.set(id.row(), None);
     }
@@ -426,6 +436,10 @@ impl Machine for Endpoint {
                 if slot.is_done() {
                     self.forget(id);
                 } else {
+                    let waits = slot.association.awaits_acknowledgement();
+                    if core::mem::replace(&mut slot.waits, waits) != waits {
+                        self.waiting = self.waiting + usize::from(waits) - usize::from(!waits);
+                    }
                     self.deadlines.set(id.row(), slot.association.next_timeout());
                 }
             }

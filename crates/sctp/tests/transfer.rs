@@ -78,3 +78,32 @@ fn a_shutdown_delivers_what_was_sent_and_closes_both_sides() {
     assert!(pair.client().has_event(&Event::Closed));
     assert!(pair.server().has_event(&Event::Closed));
 }
+
+#[test]
+fn an_association_waits_for_acknowledgements_while_they_hold_something_up_and_at_no_other_time() {
+    let mut pair = Pair::new(rtt_100(), AssociationOptions::default(), 1);
+    let awaits = |pair: &Pair| pair.client().endpoint.awaits_acknowledgements();
+    pair.run_for(Duration::from_secs(1));
+    assert!(!awaits(&pair));
+    pair.send("thin").unwrap();
+    pair.run_for(Duration::from_millis(10));
+    assert!(pair.stats().outstanding_bytes > 0 && !awaits(&pair), "the timer is enough");
+    pair.run_for(Duration::from_secs(1));
+    // More than the window lets out.
+    pair.send(vec![1; 100_000]).unwrap();
+    pair.run_for(Duration::from_millis(10));
+    assert!(awaits(&pair));
+    pair.run_for(Duration::from_secs(5));
+    assert_eq!((pair.stats().outstanding_bytes, awaits(&pair)), (0, false));
+    pair.send("the last").unwrap();
+    let (client, id) = (pair.client, pair.association);
+    pair.sim.with_host(client, |peer, now| {
+        peer.endpoint.association_mut(id).unwrap().shutdown(now);
+    });
+    pair.run_for(Duration::from_millis(10));
+    assert!(awaits(&pair), "the end waits");
+    pair.run_for(Duration::from_secs(1));
+    assert!(pair.client().has_event(&Event::Closed) && !awaits(&pair));
+    pair.sim.with_host(client, |peer, _| peer.endpoint.release(id));
+    assert!(!awaits(&pair));
+}

@@ -10,11 +10,15 @@ mod polled;
 #[cfg(feature = "qlog")]
 mod qlog;
 mod reconfiguration;
+mod send_errors;
 mod set_up_errors;
 mod stream;
+mod waiting;
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use base::Instant;
@@ -29,10 +33,12 @@ use secure::Peer;
 pub use self::byte_stream::ByteStream;
 #[cfg(feature = "futures")]
 pub use self::messages::{MessageSink, Messages};
+use self::send_errors::send_error;
 pub use self::stream::StreamHandle;
+use self::waiting::Waiting;
 use crate::driver::Driver;
 use crate::error::{AssociationError, ConnectError, SendError, TrySendError};
-use crate::node::{Node, Phase, Ticket};
+use crate::node::{Node, Phase, Signal, Ticket};
 use crate::options::{EndpointOptions, SendOptions};
 use crate::peer_address::PeerAddress;
 use crate::reach;
@@ -261,19 +267,20 @@ impl Association {
     ) -> impl Future<Output = Result<(), SendError>> {
         // Not within the future, which would be larger by the payload as it was.
         let payload = payload.into();
-        async move {
-            loop {
-                tokio::task::consume_budget().await;
-                let writable = self.handle.ticket.signals.changed.notified();
-                tokio::pin!(writable);
-                writable.as_mut().enable();
-                match self.try_send(stream, payload.clone(), options) {
-                    Err(TrySendError::Full) => writable.await,
-                    Err(TrySendError::Send(error)) => return Err(error),
-                    Ok(()) => return Ok(()),
-                }
-            }
-        }
+        let mut waiting = self.waiting(Signal::Changed);
+        poll_fn(move |context| {
+            let budget = ready!(tokio::task::coop::poll_proceed(context));
+            let offered = self.offer(stream, payload.clone(), options, |node, is_full| {
+                waiting.note(node, !is_full, context.waker());
+            });
+            let sent = match offered {
+                Err(TrySendError::Full) => return Poll::Pending,
+                Err(TrySendError::Send(error)) => Err(error),
+                Ok(()) => Ok(()),
+            };
+            budget.made_progress();
+            Poll::Ready(sent)
+        })
     }
 
     /// Sends a message if the send buffer has room for it.
@@ -286,30 +293,23 @@ impl Association {
         payload: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<(), TrySendError> {
-        let payload = payload.into();
+        self.offer(stream, payload.into(), options, |_, _| {})
+    }
+
+    /// As [`Association::try_send`]; tells `then` in the same call whether the message has to wait for room.
+    fn offer(
+        &self,
+        stream: StreamId,
+        payload: Bytes,
+        options: SendOptions,
+        then: impl FnOnce(&mut Node, bool),
+    ) -> Result<(), TrySendError> {
         let Handle { shard, ticket, .. } = &*self.handle;
-        let sent = shard.attempt(|node, now| {
+        shard.attempt(|node, now| {
             let sent = node.send(now, ticket, stream, payload, options);
-            sent.map_err(|error| (error, node.phase(ticket)))
-        });
-        sent.map_err(|(error, phase)| match (error, phase) {
-            (sctp::SendError::BufferFull, _) => TrySendError::Full,
-            // Only messages sent in parts or with a key of their own meet these, and here are none.
-            (
-                sctp::SendError::MessageOpen
-                | sctp::SendError::Abandoned
-                | sctp::SendError::NoSuchKey(_),
-                _,
-            ) => TrySendError::Full,
-            (sctp::SendError::Empty, _) => SendError::Empty.into(),
-            (sctp::SendError::NoSuchStream { stream, streams }, _) => {
-                SendError::NoSuchStream { stream, streams }.into()
-            }
-            (sctp::SendError::TooLarge { length, maximum }, _) => {
-                SendError::TooLarge { length, maximum }.into()
-            }
-            (sctp::SendError::Closed, Phase::Ended(error)) => SendError::Ended(*error).into(),
-            (sctp::SendError::Closed, _) => SendError::ShuttingDown.into(),
+            let sent = sent.map_err(|error| send_error(error, || node.phase(ticket)));
+            then(node, matches!(sent, Err(TrySendError::Full)));
+            sent
         })
     }
 
@@ -448,18 +448,28 @@ impl Association {
         &self,
         reader: Reader,
     ) -> Result<Option<Message>, AssociationError> {
-        // Before a message is taken, so that none is lost when the future is dropped here.
-        tokio::task::consume_budget().await;
-        loop {
-            let readable = self.handle.ticket.signals.readable.notified();
-            tokio::pin!(readable);
-            readable.as_mut().enable();
-            match self.try_receive_as(reader) {
-                Ok(None) => readable.await,
-                Err(AssociationError::Closed) => return Ok(None),
-                other => return other,
-            }
-        }
+        let mut waiting = self.waiting(Signal::Readable);
+        poll_fn(move |context| self.poll_receive(&mut waiting, reader, context)).await
+    }
+
+    /// Ready with the next message for `reader`, as [`Association::receive`].
+    fn poll_receive(
+        &self,
+        waiting: &mut Waiting<'_>,
+        reader: Reader,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Message>, AssociationError>> {
+        // Before a message is taken, so that none is lost.
+        let budget = ready!(tokio::task::coop::poll_proceed(context));
+        let ticket = &self.handle.ticket;
+        let receive = |node: &mut Node, now| node.receive(now, ticket, reader).transpose();
+        let received = ready!(waiting.poll(context, receive));
+        budget.made_progress();
+        Poll::Ready(match received {
+            Ok(message) => Ok(Some(message)),
+            Err(AssociationError::Closed) => Ok(None),
+            Err(error) => Err(error),
+        })
     }
 
     pub(crate) fn try_receive_as(
@@ -467,29 +477,12 @@ impl Association {
         reader: Reader,
     ) -> Result<Option<Message>, AssociationError> {
         let Handle { shard, ticket, .. } = &*self.handle;
-        // A call wakes the driver, which is in vain when nothing was taken.
-        if !shard.inspect(|node| node.may_receive(ticket, reader)) {
-            return Ok(None);
-        }
-        shard.call(|node, now| node.receive(now, ticket, reader))
-    }
-
-    async fn phase_after(&self, condition: impl Fn(&Phase) -> bool) -> Phase {
-        let Handle { shard, ticket, .. } = &*self.handle;
-        loop {
-            let changed = ticket.signals.changed.notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            let phase = shard.inspect(|node| node.phase(ticket));
-            if condition(&phase) {
-                return phase;
-            }
-            changed.await;
-        }
+        let receive = |node: &mut Node, now| node.receive(now, ticket, reader).transpose();
+        shard.ask(receive).transpose()
     }
 
     fn inspect<R>(&self, look: impl FnOnce(&sctp::Association) -> R) -> Option<R> {
         let Handle { shard, ticket, .. } = &*self.handle;
-        shard.inspect(|node| node.association(ticket).map(look))
+        shard.inspect_present(|node| node.association(ticket).map(look))
     }
 }

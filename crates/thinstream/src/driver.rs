@@ -292,6 +292,10 @@ impl Hook<Node> for Dispatch {
     fn take_input(&mut self, node: &mut Node, now: Instant) -> bool {
         node.take_parcel(now)
     }
+
+    fn awaits_acknowledgements(&self, node: &Node) -> bool {
+        node.machine().awaits_acknowledgements()
+    }
 }
 
 /// A port of the dynamic range (RFC 6335, section 6).

@@ -2,13 +2,16 @@
 //! association the events that its handles wait for.
 
 mod driven;
+mod entries;
 mod entry;
 mod opening;
 mod place;
 mod stack;
+mod waiters;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::task::Waker;
 
 use base::Instant;
 use bytes::Bytes;
@@ -19,14 +22,16 @@ use crate::error::{AssociationError, EndpointError};
 use crate::notices::Notices;
 use crate::options::SendOptions;
 use crate::peer_address::PeerAddress;
-use crate::stash::{Reader, Stash};
+use crate::stash::Reader;
 
+use entries::Entries;
 use entry::Entry;
-pub(crate) use entry::{Phase, Signals, Ticket};
+pub(crate) use entry::{Phase, Signal, Ticket};
 pub use opening::RefusedClient;
 use opening::Waiting;
 pub(crate) use place::Place;
 pub(crate) use stack::{Stack, Tapped};
+pub(crate) use waiters::WaiterKey;
 
 /// The SCTP machine and its associations' entries.
 #[derive(Debug)]
@@ -37,7 +42,9 @@ pub(crate) struct Node {
     /// Clients that were refused, of which the application has not asked.
     refused: VecDeque<RefusedClient>,
     refused_signal: Arc<Notify>,
-    entries: BTreeMap<AssociationId, Entry>,
+    entries: Entries,
+    /// Name of the next task that waits.
+    next_waiter: WaiterKey,
     /// Opened by peers, not accepted yet.
     incoming: VecDeque<AssociationId>,
     /// Why nothing is accepted (any more).
@@ -65,7 +72,8 @@ impl Node {
             waiting: Vec::new(),
             refused: VecDeque::new(),
             refused_signal,
-            entries: BTreeMap::new(),
+            entries: Entries::default(),
+            next_waiter: WaiterKey::MIN,
             incoming: VecDeque::new(),
             refusing,
             accept_signal,
@@ -98,7 +106,7 @@ impl Node {
         {
             return self.open_secure(now, peer, trust, options);
         }
-        let stash_limit = options.receive_buffer as usize;
+        let stash_limit = options.receive_buffer;
         let id = self.stack.endpoint_mut().connect(now, peer.addresses, peer.sctp_port, options)?;
         Ok(self.enter(id, Phase::Opening, stash_limit))
     }
@@ -106,31 +114,20 @@ impl Node {
     /// The next association that a peer opened; none while there is none.
     pub(crate) fn accept(&mut self) -> Result<Option<Ticket>, EndpointError> {
         while let Some(id) = self.incoming.pop_front() {
-            if let Some(entry) = self.entries.get_mut(&id) {
+            if let Some(entry) = self.entries.of(id) {
                 entry.accepted = true;
-                return Ok(Some(Ticket { id, signals: Arc::clone(&entry.signals) }));
+                return Ok(self.entries.ticket(id));
             }
         }
         self.refusing.clone().map_or(Ok(None), Err)
     }
 
-    fn enter(&mut self, id: AssociationId, phase: Phase, stash_limit: usize) -> Ticket {
-        let signals = Arc::new(Signals::default());
-        let entry = Entry {
-            signals: Arc::clone(&signals),
-            accepted: phase == Phase::Opening,
-            peer: self.proved_peer(id),
-            phase,
-            readable: false,
-            stash: Stash::default(),
-            stash_limit,
-            notices: None,
-        };
+    fn enter(&mut self, id: AssociationId, phase: Phase, stash_limit: u32) -> Ticket {
+        let entry = Entry::new(id, phase, self.proved_peer(id), stash_limit);
         if let Some(mut own) = self.stack.endpoint_mut().association_mut(id) {
             own.set_kept(entry.memory());
         }
-        self.entries.insert(id, entry);
-        Ticket { id, signals }
+        self.entries.insert(entry)
     }
 
     /// Identity that the peer has proved, once it has.
@@ -173,80 +170,79 @@ impl Node {
         own.send(now, stream, ppid, payload, options)
     }
 
-    /// Whether [`Node::receive`] is worth a call: it may have something, or an error, or learn of a reader.
-    pub(crate) fn may_receive(&self, ticket: &Ticket, reader: Reader) -> bool {
-        self.entry(ticket).is_none_or(|entry| {
-            let unknown = reader.is_some_and(|stream| entry.stash.reader_of(stream).is_none());
-            let ended = matches!(entry.phase, Phase::Ended(_));
-            entry.readable || entry.stash.has(reader) || ended || unknown
-        })
-    }
-
-    /// Takes the next message for `reader`; none while there is none.
+    /// Takes the next message for `reader`; none while there is none, when nothing changed in the machine.
     pub(crate) fn receive(
         &mut self,
         now: Instant,
         ticket: &Ticket,
         reader: Reader,
     ) -> Result<Option<Message>, AssociationError> {
-        let entry = self.entries.get_mut(&ticket.id).filter(|entry| entry.is_of(ticket));
-        let entry = entry.ok_or(AssociationError::Restarted)?;
+        let entry = self.entries.get_mut(*ticket).ok_or(AssociationError::Restarted)?;
         if let Some(stream) = reader {
             entry.stash.claim(stream);
         }
+        let machine = self.stack.endpoint_mut();
         if let Some(message) = entry.stash.pop(reader) {
-            if let Some(mut own) = self.stack.endpoint_mut().association_mut(ticket.id) {
+            if let Some(mut own) = machine.association_mut(ticket.id) {
                 own.set_kept(entry.memory());
             }
             // Others may wait for room in the stash.
-            entry.signals.readable.notify_waiters();
+            entry.wake_readers();
             return Ok(Some(message));
         }
-        while entry.stash.bytes() < entry.stash_limit {
-            match self
-                .stack
-                .endpoint_mut()
-                .association_mut(ticket.id)
-                .and_then(|mut own| own.receive(now))
-            {
-                Some(message) if entry.stash.reader_of(message.stream) == reader => {
-                    return Ok(Some(message));
-                }
-                Some(message) => {
-                    entry.stash.push(message);
-                    if let Some(mut own) = self.stack.endpoint_mut().association_mut(ticket.id) {
-                        own.set_kept(entry.memory());
-                    }
-                    entry.signals.readable.notify_waiters();
-                }
-                None => {
-                    entry.readable = false;
-                    return match &entry.phase {
-                        Phase::Ended(error) => Err((**error).clone()),
-                        _ => Ok(None),
-                    };
-                }
+        while entry.readable && entry.stash.bytes() < entry.stash_limit as usize {
+            let own = machine.association_mut(ticket.id);
+            let Some(message) = own.and_then(|mut own| own.receive(now)) else {
+                entry.readable = false;
+                break;
+            };
+            if entry.stash.reader_of(message.stream) == reader {
+                return Ok(Some(message));
             }
+            entry.stash.push(message);
+            if let Some(mut own) = machine.association_mut(ticket.id) {
+                own.set_kept(entry.memory());
+            }
+            entry.wake_readers();
         }
-        Ok(None)
+        match &entry.phase {
+            Phase::Ended(error) if !entry.readable => Err((**error).clone()),
+            _ => Ok(None),
+        }
     }
 
-    /// Whether something was noticed since the association began.
-    pub(crate) fn has_notices(&self, ticket: &Ticket) -> bool {
-        self.entry(ticket).is_some_and(|entry| entry.notices.is_some())
+    /// Wakes `waker` at the next signal of this kind; `key` names the task from its first call on.
+    pub(crate) fn wait(
+        &mut self,
+        ticket: &Ticket,
+        signal: Signal,
+        key: &mut Option<WaiterKey>,
+        waker: &Waker,
+    ) {
+        let Some(entry) = self.entries.get_mut(*ticket) else { return };
+        let new = self.next_waiter;
+        let named = entry.waiters(signal).wait(*key, new, waker);
+        if named == new {
+            self.next_waiter = new.checked_add(1).unwrap_or(WaiterKey::MIN);
+        }
+        *key = Some(named);
+    }
+
+    /// A task waits no more.
+    pub(crate) fn wait_no_more(&mut self, ticket: &Ticket, signal: Signal, key: WaiterKey) {
+        if let Some(entry) = self.entries.get_mut(*ticket) {
+            entry.waiters(signal).remove(key);
+        }
     }
 
     /// Unread notices of an association.
     pub(crate) fn notices(&mut self, ticket: &Ticket) -> Option<&mut Notices> {
-        let entry = self.entries.get_mut(&ticket.id).filter(|entry| entry.is_of(ticket))?;
-        entry.notices.as_deref_mut()
+        self.entries.get_mut(*ticket)?.notices.as_deref_mut()
     }
 
     /// The association makes room for another one to the same peer; what arrived stays to be received.
     pub(crate) fn let_go(&mut self, now: Instant, ticket: &Ticket) {
-        let Some(entry) = self.entries.get_mut(&ticket.id).filter(|own| own.is_of(ticket)) else {
-            return;
-        };
+        let Some(entry) = self.entries.get_mut(*ticket) else { return };
         while let Some(message) = self
             .stack
             .endpoint_mut()
@@ -262,8 +258,7 @@ impl Node {
 
     /// The last handle is gone.
     pub(crate) fn release(&mut self, ticket: &Ticket) {
-        if self.entry(ticket).is_some() {
-            self.entries.remove(&ticket.id);
+        if self.entries.remove(*ticket).is_some() {
             self.stop_waiting(ticket.id);
             self.stack.endpoint_mut().release(ticket.id);
         }
@@ -279,6 +274,6 @@ impl Node {
     }
 
     fn entry(&self, ticket: &Ticket) -> Option<&Entry> {
-        self.entries.get(&ticket.id).filter(|entry| entry.is_of(ticket))
+        self.entries.get(*ticket)
     }
 }

@@ -61,16 +61,6 @@ impl Stash {
         }
     }
 
-    /// Whether there is a message for `reader`.
-    pub(crate) fn has(&self, reader: Reader) -> bool {
-        let Some(kept) = &self.0 else { return false };
-        let queue = match reader {
-            None => Some(&kept.others),
-            Some(stream) => kept.claimed.get(&stream),
-        };
-        queue.is_some_and(|queue| !queue.is_empty())
-    }
-
     /// All unclaimed messages; those of a stream in their order.
     pub(crate) fn for_anyone(mut self) -> Stash {
         if let Some(kept) = &mut self.0 {

@@ -5,7 +5,6 @@
 //! descriptor, so that only the first alarms of a process have one.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
@@ -14,7 +13,6 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
-use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::unix::pipe;
 
 /// Most alarms of a process with a kernel timer each.
@@ -40,12 +38,43 @@ impl Drop for Share {
     }
 }
 
+/// How often a deadline moves, which decides whether a timer that would ring too early is moved
+/// (a system call for each change) or rings in vain (a wake-up and a system call for many changes).
+#[derive(Debug, Default)]
+struct Pace {
+    deadline: Option<Instant>,
+    changed_at: Instant,
+    /// Mean time between changes.
+    gap: Duration,
+}
+
+impl Pace {
+    /// Changes before a timer rings in vain from which on that costs less than moving it.
+    const WORTH: u64 = 8;
+
+    /// Notes the present deadline.
+    fn note(&mut self, now: Instant, deadline: Option<Instant>) {
+        if self.deadline != deadline {
+            // A mean in which the latest of four counts as much as all before.
+            self.gap = self.gap * 3 / 4 + now.since(self.changed_at) / 4;
+            (self.deadline, self.changed_at) = (deadline, now);
+        }
+    }
+
+    /// Whether a timer that rings at `rings`, before the deadline, may go on.
+    fn may_ring_in_vain(&self, now: Instant, rings: Instant) -> bool {
+        self.gap * Self::WORTH < rings.since(now)
+    }
+}
+
 /// A kernel timer and its deadline.
 #[derive(Debug)]
 pub(super) struct OwnTimer {
-    /// The timer's descriptor, read like a pipe: it has eight bytes after expiry.
+    /// The timer's descriptor, which becomes readable, like a pipe.
     timer: pipe::Receiver,
-    set: Option<Instant>,
+    /// When the timer rings, which may be before the deadline; none once it has rung.
+    rings: Option<Instant>,
+    pace: Pace,
     _share: Share,
 }
 
@@ -57,30 +86,41 @@ impl OwnTimer {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags).ok()?;
         let timer = pipe::Receiver::from_owned_fd_unchecked(timer).ok()?;
-        Some(OwnTimer { timer, set: None, _share: share })
+        Some(OwnTimer { timer, rings: None, pace: Pace::default(), _share: share })
     }
 
-    /// Wakes `waker` at `at`, which is `until` from now; none cancels.
+    /// Wakes `waker` at `at`, or before; none cancels. If the deadline moves on often, the timer
+    /// keeps an earlier time, and the next call after that sets it.
     pub(super) fn set(
         &mut self,
+        now: Instant,
         at: Option<Instant>,
-        until: impl FnOnce(Instant) -> Duration,
         waker: &Waker,
     ) -> io::Result<()> {
-        if self.set != at {
+        self.pace.note(now, at);
+        self.rings = self.rings.filter(|rings| *rings > now);
+        let goes_on = match self.rings {
+            None => at.is_none(),
+            Some(rings) if at.is_none_or(|at| rings < at) => self.pace.may_ring_in_vain(now, rings),
+            rings => rings == at,
+        };
+        self.listen(waker)?;
+        if !goes_on {
             // A span of zero stops the timer.
-            let span = at.map(|at| until(at).max(Duration::from_nanos(1)));
+            let span = at.map(|at| at.since(now).max(Duration::from_nanos(1)));
             self.start(span.unwrap_or(Duration::ZERO))?;
-            self.set = at;
+            self.rings = at;
         }
+        Ok(())
+    }
+
+    /// Has `waker` woken when the timer rings. The expiries are never read: starting the timer anew takes them back, and the
+    /// system reports the next one all the same.
+    fn listen(&self, waker: &Waker) -> io::Result<()> {
         let context = &mut Context::from_waker(waker);
-        // More room than it has bytes: tokio takes from that that there are no more.
-        let room = &mut [0; 16];
-        while let Poll::Ready(read) =
-            Pin::new(&mut self.timer).poll_read(context, &mut ReadBuf::new(room))
-        {
-            read?;
-            waker.wake_by_ref();
+        while let Poll::Ready(rung) = self.timer.poll_read_ready(context) {
+            rung?;
+            let _ = self.timer.try_io(|| Err::<(), _>(io::ErrorKind::WouldBlock.into()));
         }
         Ok(())
     }
@@ -91,11 +131,6 @@ impl OwnTimer {
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: span };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
         Ok(())
-    }
-
-    /// Clears a deadline that has passed; a timer that still runs causes one needless wake-up.
-    pub(super) fn forget(&mut self) {
-        self.set = None;
     }
 }
 
@@ -115,5 +150,50 @@ mod tests {
             }
         };
         tokio::time::timeout(std::time::Duration::from_secs(20), regained).await.unwrap();
+    }
+
+    /// Times at which the timer was set to ring, as two deadlines alternate, `gap` and 5 ms apart.
+    async fn rings(gap: Duration) -> usize {
+        let mut timer = loop {
+            match OwnTimer::take() {
+                Some(timer) => break timer,
+                None => tokio::time::sleep(std::time::Duration::from_millis(1)).await,
+            }
+        };
+        let (mut now, mut starts, mut before) = (Instant::from_millis(1), 0, None);
+        for number in 0..400_u64 {
+            now = now + gap;
+            let waits = Duration::from_millis(if number % 2 == 0 { 5 } else { 30_000 });
+            timer.set(now, Some(now + waits), Waker::noop()).unwrap();
+            starts += usize::from(timer.rings != before);
+            before = timer.rings;
+        }
+        starts
+    }
+
+    #[tokio::test]
+    async fn a_deadline_that_moves_often_moves_the_timer_rarely_and_one_that_moves_seldom_each_time()
+     {
+        // The mean begins with the first changes; from then on the timer rings each 5 ms, of 20 ms in all.
+        let often = rings(Duration::from_micros(50)).await;
+        assert!(often < 20, "{often} of 400");
+        assert_eq!(rings(Duration::from_millis(20)).await, 400);
+    }
+
+    #[tokio::test]
+    async fn a_timer_that_rang_in_vain_is_set_to_the_deadline() {
+        let (now, at) = (Instant::from_millis(1), Instant::from_millis(9));
+        let mut pace = Pace::default();
+        (0..100).for_each(|step| pace.note(now, Some(at + Duration::from_nanos(step))));
+        assert!(pace.may_ring_in_vain(now, at));
+        let Some(mut timer) = OwnTimer::take() else { return };
+        (timer.pace, timer.rings) = (pace, Some(at));
+        let later = Instant::from_millis(20);
+        timer.set(now, Some(later), Waker::noop()).unwrap();
+        assert_eq!(timer.rings, Some(at), "it goes on");
+        timer.set(at, Some(later), Waker::noop()).unwrap();
+        assert_eq!(timer.rings, Some(later));
+        timer.set(at, Some(at), Waker::noop()).unwrap();
+        assert_eq!(timer.rings, Some(at), "an earlier deadline moves it at once");
     }
 }

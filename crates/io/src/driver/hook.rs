@@ -11,6 +11,13 @@ pub trait Hook<M>: Send {
     /// rest.
     fn after_input(&mut self, machine: &mut M, now: Instant);
 
+    /// Whether the machine waits for acknowledgements to go on, so that each must reach it at once; otherwise those that
+    /// arrive apart ([`Carrier::has_quiet`](crate::Carrier::has_quiet)) may wait until a timer expires, a call is made, or
+    /// something else arrives.
+    fn awaits_acknowledgements(&self, _machine: &M) -> bool {
+        true
+    }
+
     /// Passes the machine one input that did not come from the driver's socket; false if there is
     /// none. Called whenever the driver was woken, with the machine drained before each call. The
     /// source of an input wakes the driver by the [`Notify`] of

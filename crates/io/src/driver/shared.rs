@@ -1,16 +1,18 @@
 //! The machine between its driver and its application.
 
+mod quiet;
+
 use std::fmt;
-use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::{Context, Waker};
 
 use base::{Duration, Instant, Machine, Transmit};
 use tokio::sync::Notify;
 
+use super::hearing::Hearing;
 use super::hook::Hook;
 use super::outbox::Outbox;
 use crate::carrier::{Carrier, RecvBatch};
@@ -27,7 +29,8 @@ const UNDRAINED: usize = 64;
 pub struct Shared<M> {
     state: Mutex<State<M>>,
     clock: Clock,
-    wake: Arc<Notify>,
+    /// Notified when the hook has input.
+    mail: Option<Arc<Notify>>,
     closed: AtomicBool,
 }
 
@@ -38,29 +41,46 @@ struct State<M> {
     outbox: Outbox,
     /// Whether the driver is running, or was woken: it will drain the machine before it waits.
     is_driver_awake: bool,
+    /// Whether the driver must not wait, since there is work for it.
+    has_work: bool,
     /// The machine's next deadline, while the driver waits.
     deadline: Option<Instant>,
     /// When a call last sent datagrams itself.
     sent_at: Instant,
+    /// The latest time that the machine knows, and the one before the present call.
+    latest: Instant,
+    before: Instant,
 }
 
 /// The driver's carrier and alarm, for calls that send without the driver.
 struct Driven<M> {
     hook: Box<dyn Hook<M>>,
-    sender: Arc<dyn TrySend>,
+    line: Arc<dyn Line>,
+    /// None where no datagrams arrive apart.
+    hearing: Option<Box<(Hearing, RecvBatch)>>,
     alarm: Alarm,
     /// The waker of the driver's task; none before it waits for the first time.
     waker: Option<Waker>,
 }
 
-/// [`Carrier::try_send`] of any carrier.
-trait TrySend: Send + Sync {
+/// Calls of any [`Carrier`].
+trait Line: Send + Sync {
     fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize;
+    fn try_recv_quiet(&self, batch: &mut RecvBatch);
+    fn watch_quiet(&self, watched: bool);
 }
 
-impl<T: Carrier> TrySend for T {
+impl<T: Carrier> Line for T {
     fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize {
         Carrier::try_send(self, transmits, buffer)
+    }
+
+    fn try_recv_quiet(&self, batch: &mut RecvBatch) {
+        Carrier::try_recv_quiet(self, batch);
+    }
+
+    fn watch_quiet(&self, watched: bool) {
+        Carrier::watch_quiet(self, watched);
     }
 }
 
@@ -87,23 +107,30 @@ impl<M> Drop for Running<'_, M> {
 impl<M: Machine> Shared<M> {
     /// Shares `machine`, which uses the time of `clock`.
     pub fn new(machine: M, clock: Clock) -> Arc<Shared<M>> {
-        Shared::woken_by(machine, clock, Arc::default())
+        Shared::with_mail(machine, clock, None)
     }
 
     /// Like [`Shared::new`], with a driver that asks its hook for input when `wake` is notified
     /// ([`Hook::take_input`]).
     pub fn woken_by(machine: M, clock: Clock, wake: Arc<Notify>) -> Arc<Shared<M>> {
+        Shared::with_mail(machine, clock, Some(wake))
+    }
+
+    fn with_mail(machine: M, clock: Clock, mail: Option<Arc<Notify>>) -> Arc<Shared<M>> {
         Arc::new(Shared {
             state: Mutex::new(State {
                 machine,
                 driven: None,
                 outbox: Outbox::default(),
                 is_driver_awake: true,
+                has_work: false,
                 deadline: None,
                 sent_at: Instant::ZERO,
+                latest: Instant::ZERO,
+                before: Instant::ZERO,
             }),
             clock,
-            wake,
+            mail,
             closed: AtomicBool::new(false),
         })
     }
@@ -115,7 +142,7 @@ impl<M: Machine> Shared<M> {
     /// Otherwise the driver sends them soon after, so that data of calls in quick succession may
     /// share a packet and a system call.
     pub fn call<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
-        self.make(call, |_| true)
+        self.make(|state, now| call(&mut state.machine, now), |_| true)
     }
 
     /// Like [`Shared::call`], but after a failed call the driver does the work that is due. The
@@ -125,32 +152,51 @@ impl<M: Machine> Shared<M> {
         &self,
         call: impl FnOnce(&mut M, Instant) -> Result<R, E>,
     ) -> Result<R, E> {
+        let call = |state: &mut State<M>, now| {
+            state.hear_before_call(now);
+            call(&mut state.machine, now)
+        };
         self.make(call, Result::is_ok)
+    }
+
+    /// Like [`Shared::call`], for a call that leaves the machine without work where it returns none: neither the driver nor
+    /// the caller does anything then.
+    pub fn ask<R>(&self, call: impl FnOnce(&mut M, Instant) -> Option<R>) -> Option<R> {
+        let (mut state, now) = self.lock_now();
+        let answer = call(&mut state.machine, now);
+        match answer {
+            Some(_) => self.see_to(state, now, true),
+            // The time of a call that did nothing does not count.
+            None => state.latest = state.before,
+        }
+        answer
     }
 
     /// Like [`Shared::call`], but the driver sends the queued datagrams, if it still runs: for
     /// calls in destructors.
     pub fn post<R>(&self, call: impl FnOnce(&mut M, Instant) -> R) -> R {
-        self.make(call, |_| false)
+        self.make(|state, now| call(&mut state.machine, now), |_| false)
     }
 
     /// Makes a call, and sends queued datagrams within the call if its result permits and the
     /// driver waits.
     fn make<R>(
         &self,
-        call: impl FnOnce(&mut M, Instant) -> R,
+        call: impl FnOnce(&mut State<M>, Instant) -> R,
         within: impl FnOnce(&R) -> bool,
     ) -> R {
-        let mut state = self.lock();
-        // Read under the lock, so that the machine never sees time go back.
-        let now = self.clock.now();
-        let result = call(&mut state.machine, now);
-        let is_seen_to = state.is_driver_awake || (within(&result) && state.finish_call(now));
-        if !is_seen_to {
-            state.is_driver_awake = true;
-            self.wake.notify_one();
-        }
+        let (mut state, now) = self.lock_now();
+        let result = call(&mut state, now);
+        self.see_to(state, now, within(&result));
         result
+    }
+
+    /// Sends what a call queued, `within` it if the driver waits, or lets the driver do it.
+    fn see_to(&self, mut state: MutexGuard<'_, State<M>>, now: Instant, within: bool) {
+        let is_seen_to = state.is_driver_awake || (within && state.finish_call(now));
+        if !is_seen_to {
+            state.wake_driver();
+        }
     }
 
     /// Makes a call that causes no work for the machine, without waking the driver.
@@ -163,6 +209,18 @@ impl<M: Machine> Shared<M> {
         look(&self.lock().machine)
     }
 
+    /// Like [`Shared::inspect`], once the machine knows of all acknowledgements that have arrived.
+    pub fn inspect_present<R>(&self, look: impl FnOnce(&M) -> R) -> R {
+        let (mut state, now) = self.lock_now();
+        let has_heard = state.hear_before_call(now);
+        let seen = look(&state.machine);
+        match has_heard {
+            true => self.see_to(state, now, true),
+            false => state.latest = state.before,
+        }
+        seen
+    }
+
     /// The machine's clock.
     pub fn clock(&self) -> Clock {
         self.clock
@@ -171,8 +229,7 @@ impl<M: Machine> Shared<M> {
     /// Ends [`run`](super::run) once it has sent the machine's present datagrams.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.lock().is_driver_awake = true;
-        self.wake.notify_one();
+        self.lock().wake_driver();
     }
 
     /// Registers a driver that begins.
@@ -182,7 +239,10 @@ impl<M: Machine> Shared<M> {
         carrier: Arc<T>,
     ) -> io::Result<Running<'_, M>> {
         let (alarm, waker) = (Alarm::new(self.clock)?, None);
-        self.lock().driven = Some(Driven { hook: Box::new(hook), sender: carrier, alarm, waker });
+        let hearing = || Box::new((Hearing::default(), RecvBatch::of_quiet()));
+        let hearing = carrier.has_quiet().then(hearing);
+        let driven = Driven { hook: Box::new(hook), line: carrier, hearing, alarm, waker };
+        self.lock().driven = Some(driven);
         Ok(Running(self))
     }
 
@@ -196,69 +256,92 @@ impl<M: Machine> Shared<M> {
         self.lock().is_driver_awake
     }
 
-    /// Waits until a call has something for the driver.
-    pub(super) async fn woken(&self) {
-        self.wake.notified().await;
+    /// Waits until the hook has input.
+    pub(super) async fn mailed(&self) {
+        match &self.mail {
+            Some(mail) => mail.notified().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Passes the inbox to the machine, as far as the outbox has room, and the time if a deadline
     /// has passed. Returns whether there was any input.
     pub(super) fn feed(&self, inbox: &mut RecvBatch) -> bool {
-        let mut state = self.lock();
+        let (mut state, now) = self.lock_now();
         let state = &mut *state;
-        state.is_driver_awake = true;
-        let now = self.clock.now();
+        let has_waited = !std::mem::replace(&mut state.is_driver_awake, true);
+        state.has_work = false;
         // What calls left behind comes before new input.
-        if !state.drain(now) {
+        if !has_waited && !state.drain(now) {
             return false;
         }
+        state.read_quiet(inbox, now);
+        // What acknowledges is passed on as of its arrival, unless the machine was called since.
+        let since = if has_waited { state.before } else { now };
+        let heard = state.feed_quiet(inbox, since, now);
         let (mut any, left) = state.take_inputs(now);
-        if left {
-            self.wake.notify_one();
-        }
+        state.has_work |= left;
         // What the inputs of others queued leaves before more comes in.
-        if !any || state.drain(now) {
+        if !(any || heard) || state.drain(now) {
             any |= state.feed(inbox, now);
         }
-        if any {
+        if any || heard {
             state.run_hook(now);
         }
-        any
+        any || heard
     }
 
-    /// Waits until the machine's deadline, which calls may change meanwhile.
-    pub(super) async fn due(&self) {
-        poll_fn(|context| {
-            let mut state = self.lock();
-            if state.deadline.is_some_and(|at| at <= self.clock.now()) {
-                return Poll::Ready(());
-            }
-            state.set_alarm(Some(context.waker()));
-            Poll::Pending
-        })
-        .await;
+    /// Whether a call has left work to the driver, or the machine's deadline has passed, which calls may change while the
+    /// driver waits; if neither, `context` is woken when it may be so.
+    pub(super) fn poll_work(&self, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        if state.has_work || self.is_closed() || state.deadline.is_some_and(|at| at <= now) {
+            return true;
+        }
+        state.set_alarm(now, Some(context.waker()));
+        false
     }
 
     /// Drains the machine to `sending`, which is empty, or lets the driver wait.
     pub(super) fn next(&self, sending: &mut Outbox) -> Next {
-        let mut state = self.lock();
-        let now = self.clock.now();
+        let (mut state, now) = self.lock_now();
         if state.drain(now) {
             state.run_hook(now);
             // What the hook itself gave the machine to send must not wait for the next input.
             state.drain(now);
         }
         if !state.outbox.is_empty() {
+            state.note_sent();
             std::mem::swap(&mut state.outbox, sending);
             return Next::Send;
         }
+        state.review_watching(now);
         state.deadline = state.machine.poll_timeout();
         state.is_driver_awake = false;
         Next::Wait
     }
 }
 
+impl<M> State<M> {
+    /// Lets the driver see to what a call left behind.
+    fn wake_driver(&mut self) {
+        (self.is_driver_awake, self.has_work) = (true, true);
+        if let Some(waker) = self.driven.as_ref().and_then(|driven| driven.waker.as_ref()) {
+            waker.wake_by_ref();
+        }
+    }
+}
+
 impl<M> Shared<M> {
+    /// Locks the state and reads the clock, in this order, so that the machine never sees time go back.
+    fn lock_now(&self) -> (MutexGuard<'_, State<M>>, Instant) {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        state.before = std::mem::replace(&mut state.latest, now);
+        (state, now)
+    }
+
     /// Locks the state, also after a panic in a hook or a call, so that the driver goes on.
     fn lock(&self) -> MutexGuard<'_, State<M>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -327,20 +410,20 @@ impl<M: Machine> State<M> {
         let mut all = self.drain(now);
         self.run_hook(now);
         all &= self.drain(now);
-        if let Some(driven) = &self.driven
-            && !self.outbox.is_empty()
-        {
+        if !self.outbox.is_empty() {
             self.sent_at = now;
-            let sent = driven.sender.try_send(&self.outbox.transmits, &self.outbox.buffer);
+            self.note_sent();
+            let Some(driven) = &self.driven else { return false };
+            let sent = driven.line.try_send(&self.outbox.transmits, &self.outbox.buffer);
             self.outbox.remove(sent);
         }
         self.deadline = self.machine.poll_timeout();
-        self.set_alarm(None);
-        all && self.outbox.is_empty()
+        self.set_alarm(now, None);
+        all && self.outbox.is_empty() && !self.must_begin_to_watch()
     }
 
     /// Sets the alarm for the machine's deadline, to wake the driver by `waker`, or as before.
-    fn set_alarm(&mut self, waker: Option<&Waker>) {
+    fn set_alarm(&mut self, now: Instant, waker: Option<&Waker>) {
         let Some(Driven { alarm, waker: known, .. }) = &mut self.driven else { return };
         if let Some(waker) = waker
             && known.as_ref().is_none_or(|known| !known.will_wake(waker))
@@ -348,7 +431,7 @@ impl<M: Machine> State<M> {
             *known = Some(waker.clone());
         }
         if let Some(waker) = known {
-            alarm.set(self.deadline, waker);
+            alarm.set(now, self.deadline, waker);
         }
     }
 }

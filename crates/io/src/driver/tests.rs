@@ -345,3 +345,252 @@ async fn a_driver_that_is_woken_takes_input_that_came_by_another_way_and_answers
     shared.close();
     driving.await.unwrap().unwrap();
 }
+
+/// A carrier that gives what the test puts into it: datagrams, and quiet ones with the time that they have waited.
+#[derive(Default)]
+struct Prepared {
+    loud: std::sync::Mutex<Vec<SocketAddr>>,
+    quiet: std::sync::Mutex<Vec<(Duration, SocketAddr)>>,
+    watched: std::sync::atomic::AtomicBool,
+    sent: std::sync::atomic::AtomicUsize,
+    task: std::sync::Mutex<Option<std::task::Waker>>,
+}
+
+impl Prepared {
+    fn meta(remote: SocketAddr) -> DatagramMeta {
+        DatagramMeta { local: remote, remote, ecn: Ecn::NotEct, origin: None }
+    }
+
+    fn push(&self, remote: SocketAddr) {
+        self.loud.lock().unwrap().push(remote);
+        self.wake();
+    }
+
+    fn push_quiet(&self, waited: Duration, remote: SocketAddr) {
+        self.quiet.lock().unwrap().push((waited, remote));
+        if self.is_watched() {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(task) = self.task.lock().unwrap().take() {
+            task.wake();
+        }
+    }
+
+    fn is_watched(&self) -> bool {
+        self.watched.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn sent(&self) -> usize {
+        self.sent.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+impl Carrier for Prepared {
+    fn local_addr(&self) -> SocketAddr {
+        ([10, 0, 0, 9], 9).into()
+    }
+
+    async fn send(&self, transmits: &[Transmit], buffer: &[u8]) {
+        self.try_send(transmits, buffer);
+    }
+
+    fn try_send(&self, transmits: &[Transmit], _: &[u8]) -> usize {
+        self.sent.fetch_add(transmits.len(), std::sync::atomic::Ordering::Relaxed);
+        transmits.len()
+    }
+
+    fn poll_readable(&self, context: &mut std::task::Context<'_>) -> Poll<io::Result<()>> {
+        *self.task.lock().unwrap() = Some(context.waker().clone());
+        match self.loud.lock().unwrap().is_empty() {
+            true => Poll::Pending,
+            false => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
+        for remote in self.loud.lock().unwrap().drain(..) {
+            batch.push_datagram(Prepared::meta(remote), Bytes::from_static(b"loud").into());
+        }
+        Ok(())
+    }
+
+    fn has_quiet(&self) -> bool {
+        true
+    }
+
+    fn watch_quiet(&self, watched: bool) {
+        self.watched.store(watched, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn poll_quiet(&self, _: &mut std::task::Context<'_>) -> Poll<()> {
+        match self.is_watched() && !self.quiet.lock().unwrap().is_empty() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    fn try_recv_quiet(&self, batch: &mut RecvBatch) {
+        for (waited, remote) in self.quiet.lock().unwrap().drain(..) {
+            batch.push_quiet(waited, Prepared::meta(remote), b"quiet");
+        }
+    }
+
+    fn statistics(&self) -> crate::CarrierStatistics {
+        crate::CarrierStatistics::default()
+    }
+}
+
+/// Notes each input with its time.
+#[derive(Default)]
+struct Noting {
+    inputs: Vec<(&'static str, Instant)>,
+    timer: Option<Instant>,
+    sends: Vec<SocketAddr>,
+    is_impatient: bool,
+}
+
+impl Machine for Noting {
+    fn handle_datagram(&mut self, now: Instant, _: DatagramMeta, datagram: base::Datagram) {
+        let kind = if datagram.head == &b"quiet"[..] { "quiet" } else { "loud" };
+        assert!(self.inputs.last().is_none_or(|(_, at)| *at <= now), "time went back");
+        self.inputs.push((kind, now));
+    }
+
+    fn handle_icmp(&mut self, _: Instant, _: base::Icmp<'_>) {}
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.timer.take_if(|at| *at <= now).is_some() {
+            self.inputs.push(("timeout", now));
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    fn poll_transmit(
+        &mut self,
+        _: Instant,
+        buffer: &mut dyn base::TransmitBuffer,
+    ) -> Option<Transmit> {
+        let remote = self.sends.pop()?;
+        buffer.head().push(1);
+        Some(transmit(remote, 1))
+    }
+}
+
+struct NotingHook;
+
+impl Hook<Noting> for NotingHook {
+    fn after_input(&mut self, _: &mut Noting, _: Instant) {}
+
+    fn awaits_acknowledgements(&self, machine: &Noting) -> bool {
+        machine.is_impatient
+    }
+}
+
+type NotingDriver = tokio::task::JoinHandle<io::Result<()>>;
+
+/// A driver that waits, and has just read what was quiet.
+async fn noting() -> (Arc<Shared<Noting>>, Arc<Prepared>, NotingDriver) {
+    let shared = Shared::new(Noting::default(), Clock::start());
+    let carrier = Arc::new(Prepared::default());
+    let driving = tokio::spawn(run(shared.clone(), carrier.clone(), NotingHook));
+    until_the_driver_waits(&shared).await;
+    (shared, carrier, driving)
+}
+
+fn kinds(shared: &Shared<Noting>) -> Vec<&'static str> {
+    shared.inspect(|machine| machine.inputs.iter().map(|(kind, _)| *kind).collect())
+}
+
+const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 9);
+
+#[tokio::test]
+async fn a_quiet_datagram_waits_for_the_timer_and_comes_before_it_as_of_its_arrival() {
+    let (shared, carrier, driving) = noting().await;
+    let due = shared.clock().now() + Duration::from_millis(30);
+    let called = shared.call(|machine, now| {
+        machine.timer = Some(due);
+        now
+    });
+    // Longer than since the call, before which the machine was told of nothing.
+    carrier.push_quiet(Duration::from_secs(1000), PEER);
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    assert!(kinds(&shared).is_empty(), "it woke no task");
+    let rung = async {
+        while kinds(&shared).len() < 2 {
+            tokio::time::sleep(StdDuration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(StdDuration::from_secs(20), rung).await.unwrap();
+    assert_eq!(kinds(&shared), ["quiet", "timeout"]);
+    assert_eq!(shared.inspect(|machine| machine.inputs[0].1), called);
+    shared.close();
+    driving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_is_quiet_is_known_before_a_datagram_of_a_peer_that_was_sent_something() {
+    let (shared, carrier, driving) = noting().await;
+    tokio::time::sleep(StdDuration::from_millis(1)).await;
+    shared.call(|machine, _| machine.sends.push(PEER));
+    assert_eq!(carrier.sent(), 1, "it left within the call");
+    carrier.push_quiet(Duration::ZERO, PEER);
+    carrier.push(PEER);
+    until_the_driver_waits(&shared).await;
+    while kinds(&shared).len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(kinds(&shared), ["quiet", "loud"]);
+    shared.close();
+    driving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_sends_and_one_that_looks_know_of_what_arrived_a_while_ago() {
+    let (shared, carrier, driving) = noting().await;
+    let pause = || tokio::time::sleep(StdDuration::from_millis(2));
+    let exchange = async || {
+        pause().await;
+        shared.call(|machine, _| machine.sends.push(PEER));
+        carrier.push_quiet(Duration::ZERO, PEER);
+        pause().await;
+    };
+    exchange().await;
+    assert_eq!(shared.attempt(|machine, _| Ok::<_, ()>(machine.inputs.len())), Ok(1));
+    exchange().await;
+    assert_eq!(shared.inspect_present(|machine| machine.inputs.len()), 2);
+    shared.close();
+    driving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_machine_that_waits_for_acknowledgements_gets_each_at_once() {
+    let (shared, carrier, driving) = noting().await;
+    assert!(!carrier.is_watched());
+    shared.call(|machine, _| machine.is_impatient = true);
+    until_the_driver_waits(&shared).await;
+    assert!(carrier.is_watched());
+    carrier.push_quiet(Duration::ZERO, PEER);
+    while kinds(&shared).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    shared.call(|machine, _| machine.is_impatient = false);
+    // Patient for long enough, the driver watches no more.
+    tokio::time::sleep(StdDuration::from_millis(150)).await;
+    carrier.push(PEER);
+    let over = async {
+        while carrier.is_watched() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(StdDuration::from_secs(20), over).await.unwrap();
+    shared.close();
+    driving.await.unwrap().unwrap();
+}

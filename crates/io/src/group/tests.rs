@@ -105,3 +105,63 @@ async fn an_address_in_use_is_refused_be_it_by_one_socket_or_by_a_group() {
     let error = bind_group(address, count(2), Steering::Addresses).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse, "{error}");
 }
+
+/// An SCTP packet with this tag and one SACK chunk, with as many gap ack blocks.
+fn acknowledgement(tag: u32, gaps: u8) -> Vec<u8> {
+    let length = 16 + 4 * gaps;
+    let header = [&[1, 2, 3, 4][..], &tag.to_be_bytes(), &[0; 4]].concat();
+    let fields = [&[0; 8][..], &[0, gaps], &[0; 2]].concat();
+    [&header[..], &[3, 0, 0, length], &fields, &vec![1; 4 * usize::from(gaps)]].concat()
+}
+
+#[tokio::test]
+async fn what_only_acknowledges_waits_apart_and_wakes_no_task_unless_it_is_watched() {
+    for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
+        for of in [1, 2, 3] {
+            let sockets = group(of, address, Steering::VerificationTag);
+            assert!(sockets.iter().all(Carrier::has_quiet));
+            let mut to = sockets[0].local_addr();
+            if to.ip().is_unspecified() {
+                to.set_ip("127.0.0.1".parse().unwrap());
+            }
+            let sender = UdpCarrier::bind(crate::unspecified_for(to)).unwrap();
+            for tag in [6, 7, u32::MAX] {
+                let mut batch = RecvBatch::new(1);
+                let own = &sockets[tag as usize % of];
+                send(&sender, to, &acknowledgement(tag, 0)).await;
+                // The next packet arrives after it.
+                send(&sender, to, &acknowledgement(tag, 1)).await;
+                assert_eq!(arrival(&sockets).await, (tag as usize % of, 32), "a gap is urgent");
+                assert!(own.try_recv(&mut batch).is_err(), "nothing else arrived there");
+                own.try_recv_quiet(&mut batch);
+                let (waited, meta, datagram) = batch.pop_quiet().expect("it waited");
+                assert_eq!(datagram.head, acknowledgement(tag, 0));
+                assert_eq!(meta.remote.port(), sender.local_addr().port());
+                assert!(waited < base::Duration::from_secs(20), "{waited}");
+                assert!(batch.pop_quiet().is_none());
+            }
+            let arrives = std::future::poll_fn(|context| sockets[0].poll_quiet(context));
+            sockets[0].watch_quiet(true);
+            send(&sender, to, &acknowledgement(of as u32, 0)).await;
+            tokio::time::timeout(Duration::from_secs(20), arrives).await.expect("it is watched");
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_acknowledgements_are_read_at_once_in_their_order() {
+    let sockets = group(1, "127.0.0.1:0", Steering::VerificationTag);
+    let sender = UdpCarrier::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    for number in 0..100 {
+        send(&sender, sockets[0].local_addr(), &acknowledgement(number + 1, 0)).await;
+    }
+    let mut batch = RecvBatch::new(1);
+    sockets[0].try_recv_quiet(&mut batch);
+    let numbers: Vec<_> = std::iter::from_fn(|| batch.pop_quiet())
+        .map(|(_, _, datagram)| u32::from_be_bytes(*datagram.head[4..].first_chunk().unwrap()))
+        .collect();
+    assert_eq!(numbers, (1..=100).collect::<Vec<_>>());
+    assert_eq!(sockets[0].statistics().datagrams_received, 100);
+    sockets[0].try_recv_quiet(&mut batch);
+    assert!(!batch.has_any());
+}

@@ -111,7 +111,8 @@ impl RawCarrier {
 
     /// Sends one packet; `WouldBlock` when the socket's buffer is full.
     fn send_one(&self, transmit: &Transmit, packet: &[u8]) -> io::Result<()> {
-        let controls = Controls::of(transmit);
+        let source = transmit.local.map(|local| local.ip()).filter(|ip| !ip.is_unspecified());
+        let controls = Controls::of(transmit, source);
         let remote = SockaddrStorage::from(without_port(transmit.remote));
         let parts = [IoSlice::new(packet)];
         let flags = MsgFlags::empty();
@@ -130,7 +131,7 @@ impl Carrier for RawCarrier {
         for transmit in transmits {
             let (packet, after) = rest.split_at(transmit.size.min(rest.len()));
             rest = after;
-            self.fragmentation.prepare(&self.socket, transmit.dont_fragment);
+            self.fragmentation.prepare(&self.socket, self.local.is_ipv4(), transmit.dont_fragment);
             let send = || self.send_one(transmit, packet);
             match self.socket.async_io(Interest::WRITABLE, send).await {
                 Ok(()) => self.counters.on_sent(1, packet.len()),

@@ -1,12 +1,11 @@
 //! Datagrams to many peers in one system call (sendmmsg of Linux).
 
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
 use base::Transmit;
 use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg};
-use tokio::net::UdpSocket;
 
 use crate::controls::Controls;
 
@@ -24,12 +23,13 @@ pub(super) fn count(transmits: &[Transmit]) -> usize {
     1 + transmits.windows(2).take(MOST - 1).take_while(goes_on).count()
 }
 
-/// Sends `transmits`, whose bytes are consecutive in `contents`, to addresses in the form of the
-/// socket; returns how many the system accepted, at least one.
+/// Sends `transmits`, whose bytes are consecutive in `contents`, from `source` (or any address) to
+/// addresses in the form of the socket; returns how many the system accepted, at least one.
 pub(super) fn send(
-    socket: &UdpSocket,
+    socket: &impl AsRawFd,
     transmits: &[Transmit],
     contents: &[u8],
+    source: Option<IpAddr>,
     address: impl Fn(SocketAddr) -> SocketAddr,
 ) -> io::Result<usize> {
     let Some(first) = transmits.first() else { return Ok(0) };
@@ -42,7 +42,7 @@ pub(super) fn send(
     let slices: Vec<_> = slices.collect();
     let remotes = transmits.iter().map(|transmit| Some(address(transmit.remote).into()));
     let remotes: Vec<Option<SockaddrStorage>> = remotes.collect();
-    let controls = Controls::of(first);
+    let controls = Controls::of(first, source);
     let mut headers = MultiHeaders::preallocate(transmits.len(), Some(controls.space()));
     let (descriptor, flags) = (socket.as_raw_fd(), MsgFlags::empty());
     let sent = sendmmsg(descriptor, &mut headers, &slices, &remotes, controls.messages(), flags)?;

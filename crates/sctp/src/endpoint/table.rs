@@ -24,8 +24,8 @@ impl AssociationId {
     /// The lowest id.
     const FIRST: AssociationId = AssociationId(Name::FIRST);
 
-    /// Row in the table.
-    pub(super) fn row(self) -> u32 {
+    /// The row in the endpoint's table: a small number, used again once the association is released.
+    pub fn row(self) -> u32 {
         self.0.row()
     }
 }
@@ -36,6 +36,8 @@ pub(super) struct Slot {
     pub(super) association: Association,
     /// Whether it waits for a turn to send.
     pub(super) dirty: bool,
+    /// Whether it is counted among those that wait for acknowledgements.
+    pub(super) waits: bool,
     /// The peer's address in the lookup, while the association is listed.
     listed: Option<Peer>,
     /// Further addresses in the lookups; one word while there are none.
@@ -62,6 +64,7 @@ impl Slot {
             host: Host::from(association.remote().ip()),
             association,
             dirty: false,
+            waits: false,
             listed: None,
             listed_further: None,
             released: false,

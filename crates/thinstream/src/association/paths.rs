@@ -83,29 +83,19 @@ impl Association {
         mut take: impl FnMut(&mut Notices) -> Option<T>,
     ) -> Option<T> {
         let Handle { shard, ticket, .. } = &*self.handle;
-        // A call wakes the driver, which is in vain when nothing waits.
-        if !shard.inspect(|node| node.has_notices(ticket)) {
-            return None;
-        }
-        shard.call(|node, _| node.notices(ticket).and_then(&mut take))
+        shard.look(|node| node.notices(ticket).and_then(&mut take))
     }
 
     pub(super) async fn next_notice<T>(
         &self,
         mut take: impl FnMut(&mut Notices) -> Option<T>,
     ) -> Option<T> {
-        let Handle { shard, ticket, .. } = &*self.handle;
-        loop {
-            let noticed = ticket.signals.changed.notified();
-            tokio::pin!(noticed);
-            noticed.as_mut().enable();
-            // Before the notices, since the last of them come before the end.
-            let phase = shard.inspect(|node| node.phase(ticket));
-            let taken = self.take_notice(&mut take);
-            if taken.is_some() || matches!(phase, Phase::Ended(_)) {
-                return taken;
-            }
-            noticed.await;
-        }
+        let ticket = &self.handle.ticket;
+        self.after_changes(|node| match node.notices(ticket).and_then(&mut take) {
+            // The last of them come before the end.
+            None if !matches!(node.phase(ticket), Phase::Ended(_)) => None,
+            taken => Some(taken),
+        })
+        .await
     }
 }

@@ -9,6 +9,7 @@ use sctp::{Message, StreamId};
 
 use super::Association;
 use crate::error::{AssociationError, SendError, TrySendError};
+use crate::node::{Signal, WaiterKey};
 use crate::options::SendOptions;
 use crate::stash::Reader;
 
@@ -18,15 +19,20 @@ type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(super) struct Receiving {
     association: Association,
     reader: Reader,
-    /// Present only while nothing can be received, so that receiving a waiting message allocates
-    /// nothing.
-    waiting: Option<Waiting<Result<Option<Message>, AssociationError>>>,
+    /// Names the task that waits, if one does.
+    key: Option<WaiterKey>,
     over: bool,
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        drop(self.association.waiting_as(Signal::Readable, self.key));
+    }
 }
 
 impl Receiving {
     pub(super) fn new(association: Association, reader: Reader) -> Receiving {
-        Receiving { association, reader, waiting: None, over: false }
+        Receiving { association, reader, key: None, over: false }
     }
 
     /// The next message, or the failure after the last one; then none.
@@ -37,25 +43,10 @@ impl Receiving {
         if self.over {
             return Poll::Ready(None);
         }
-        let received = match &mut self.waiting {
-            Some(waiting) => ready!(waiting.as_mut().poll(context)),
-            None => {
-                let budget = ready!(tokio::task::coop::poll_proceed(context));
-                match self.association.try_receive_as(self.reader) {
-                    Ok(None) => {
-                        let (association, reader) = (self.association.clone(), self.reader);
-                        let wait = async move { association.receive_as(reader).await };
-                        ready!(self.waiting.insert(Box::pin(wait)).as_mut().poll(context))
-                    }
-                    Err(AssociationError::Closed) => Ok(None),
-                    other => {
-                        budget.made_progress();
-                        other
-                    }
-                }
-            }
-        };
-        self.waiting = None;
+        let mut waiting = self.association.waiting_as(Signal::Readable, self.key.take());
+        let received = self.association.poll_receive(&mut waiting, self.reader, context);
+        self.key = waiting.suspend();
+        let received = ready!(received);
         self.over = !matches!(received, Ok(Some(_)));
         Poll::Ready(received.transpose())
     }

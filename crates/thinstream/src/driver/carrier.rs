@@ -25,7 +25,9 @@ impl OpenCarrier {
         grouped: bool,
     ) -> Result<OpenCarrier, BindError> {
         let count = if grouped { options.shards } else { NonZeroUsize::MIN };
-        let steering = match options.carrier.is_secure() {
+        // What waits apart, unread, must be for the shard that reads it.
+        let one_receives = count < options.shards;
+        let steering = match options.carrier.is_secure() || one_receives {
             true => Steering::Addresses,
             false => Steering::VerificationTag,
         };

@@ -15,7 +15,7 @@ impl Node {
     pub(crate) fn refuse(&mut self, why: EndpointError) {
         self.refusing.get_or_insert(why);
         for id in core::mem::take(&mut self.incoming) {
-            self.entries.remove(&id);
+            self.remove(id);
             self.stack.endpoint_mut().release(id);
         }
         self.accept_signal.notify_waiters();
@@ -23,9 +23,9 @@ impl Node {
 
     /// All associations end: aborted, if the socket still works.
     pub(crate) fn end_all(&mut self, why: &AssociationError) {
-        for (id, entry) in &mut self.entries {
+        for entry in self.entries.iter_mut() {
             if !matches!(entry.phase, Phase::Ended(_)) {
-                if let Some(mut own) = self.stack.endpoint_mut().association_mut(*id) {
+                if let Some(mut own) = self.stack.endpoint_mut().association_mut(entry.id) {
                     own.abort(Bytes::new());
                 }
                 entry.end(why.clone());
@@ -60,9 +60,9 @@ impl Node {
                 Event::Restarted => self.on_restarted(id),
                 Event::Readable => self.with(id, |entry| {
                     entry.readable = true;
-                    entry.signals.readable.notify_waiters();
+                    entry.wake_readers();
                 }),
-                Event::Writable => self.with(id, |entry| entry.signals.changed.notify_waiters()),
+                Event::Writable => self.with(id, Entry::wake_others),
                 Event::Closed => self.with(id, |entry| entry.end(AssociationError::Closed)),
                 Event::Failed(Failure::OutOfResource) => self.on_evicted(id),
                 Event::Failed(failure) => {
@@ -88,43 +88,43 @@ impl Node {
     }
 
     fn on_established(&mut self, id: AssociationId) {
-        match self.entries.get_mut(&id) {
+        match self.entries.of(id) {
             Some(entry) => {
                 entry.phase = Phase::Open;
-                entry.signals.changed.notify_waiters();
+                entry.wake_others();
             }
             None => self.on_incoming(id),
         }
     }
 
     fn on_restarted(&mut self, id: AssociationId) {
-        let old = self.entries.remove(&id);
+        let old = self.remove(id);
         self.incoming.retain(|waiting| *waiting != id);
         self.on_incoming(id);
-        let Some(old) = old else { return };
+        let Some(mut old) = old else { return };
+        old.wake_all();
         // What was acknowledged is not lost: the new association begins with it.
-        if let Some(entry) = self.entries.get_mut(&id) {
+        if let Some(entry) = self.entries.of(id) {
             entry.stash = old.stash.for_anyone();
             if let Some(mut own) = self.stack.endpoint_mut().association_mut(id) {
                 own.set_kept(entry.memory());
             }
         }
-        old.signals.wake_all();
     }
 
     /// The machine evicted an association for its memory or its place; none of its data is kept. If
     /// the application has not accepted it, no event is kept either, so that newcomers that evict
     /// each other do not accumulate.
     fn on_evicted(&mut self, id: AssociationId) {
-        let Some(entry) = self.entries.get_mut(&id) else { return };
+        let Some(entry) = self.entries.of(id) else { return };
         entry.stash = Stash::default();
         entry.readable = false;
         if entry.accepted {
             return entry.end(AssociationError::Failed(Failure::OutOfResource));
         }
-        self.entries.remove(&id);
+        self.remove(id);
         if self.incoming.len() > 2 * self.entries.len() + 64 {
-            self.incoming.retain(|id| self.entries.contains_key(id));
+            self.incoming.retain(|id| self.entries.ticket(*id).is_some());
         }
     }
 
@@ -133,16 +133,22 @@ impl Node {
             self.stack.endpoint_mut().release(id);
             return;
         }
-        let stash_limit = self.stack.endpoint().options().accepted.receive_buffer as usize;
+        let stash_limit = self.stack.endpoint().options().accepted.receive_buffer;
         self.enter(id, Phase::Open, stash_limit);
         self.incoming.push_back(id);
         self.accept_signal.notify_waiters();
     }
 
     fn with(&mut self, id: AssociationId, change: impl FnOnce(&mut Entry)) {
-        if let Some(entry) = self.entries.get_mut(&id) {
+        if let Some(entry) = self.entries.of(id) {
             change(entry);
         }
+    }
+
+    /// Removes the entry of one of the machine's associations.
+    fn remove(&mut self, id: AssociationId) -> Option<Entry> {
+        let ticket = self.entries.ticket(id)?;
+        self.entries.remove(ticket)
     }
 }
 

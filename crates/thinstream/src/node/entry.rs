@@ -1,30 +1,20 @@
 //! An association's part of a node: what its handles wait for, where it stands, and what waits to be read.
 
-use std::sync::Arc;
-
 use sctp::AssociationId;
-use tokio::sync::Notify;
 
+use super::waiters::Waiters;
 use crate::error::AssociationError;
 use crate::notices::Notices;
 use crate::stash::Stash;
 
-/// Signals for which tasks wait, of one association. Two associations of the same name (before and after a restart of
-/// the peer) have different ones.
-#[derive(Debug, Default)]
-pub(crate) struct Signals {
+/// What a task waits for, of one association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
     /// A message arrived, or there will be none any more.
-    pub(crate) readable: Notify,
+    Readable,
     /// Something else did: the association is set up, its send buffer has room, there is a notice of a path, a message given up,
     /// streams or addresses, or the association is over. One signal for all, since each is rare and takes memory of its own.
-    pub(crate) changed: Notify,
-}
-
-impl Signals {
-    pub(super) fn wake_all(&self) {
-        self.readable.notify_waiters();
-        self.changed.notify_waiters();
-    }
+    Changed,
 }
 
 /// Where an association stands, for its handles.
@@ -39,7 +29,9 @@ pub(crate) enum Phase {
 /// An association that has handles, or waits to be accepted.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) signals: Arc<Signals>,
+    pub(super) id: AssociationId,
+    /// Tells entries apart that had the same place one after the other.
+    pub(super) life: u32,
     pub(super) phase: Phase,
     /// Identity that the peer has proved.
     pub(super) peer: Option<Box<secure::Peer>>,
@@ -49,33 +41,80 @@ pub(super) struct Entry {
     pub(super) readable: bool,
     pub(super) stash: Stash,
     /// Bytes that may wait for their readers here, before the peer has to wait.
-    pub(super) stash_limit: usize,
+    pub(super) stash_limit: u32,
     /// Boxed since most associations have none.
     pub(super) notices: Option<Box<Notices>>,
+    readers: Waiters,
+    /// Tasks that wait for anything else; boxed since most associations have none.
+    others: Option<Box<Waiters>>,
 }
 
-/// Names an association: its handle's part of it.
-#[derive(Clone, Debug)]
+/// Names an association: its handle's part of it. Two associations of the same name (before and after a restart of the
+/// peer) differ in their entries.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
     pub(crate) id: AssociationId,
-    pub(crate) signals: Arc<Signals>,
+    pub(super) place: u32,
+    pub(super) life: u32,
 }
 
 impl Entry {
+    pub(super) fn new(
+        id: AssociationId,
+        phase: Phase,
+        peer: Option<Box<secure::Peer>>,
+        stash_limit: u32,
+    ) -> Entry {
+        Entry {
+            id,
+            life: 0,
+            accepted: phase == Phase::Opening,
+            phase,
+            peer,
+            readable: false,
+            stash: Stash::default(),
+            stash_limit,
+            notices: None,
+            readers: Waiters::default(),
+            others: None,
+        }
+    }
+
     /// Bytes that the library keeps for the association.
     pub(super) fn memory(&self) -> usize {
-        /// Places in a tree and a queue, the signals, and what its handles share.
-        const OWN: usize = size_of::<Entry>() * 3 / 2 + size_of::<Signals>() + 128;
+        /// A place in a table that is half empty, and what the handles share.
+        const OWN: usize = size_of::<Entry>() * 2 + 128;
         OWN + self.stash.memory()
     }
 
-    pub(super) fn is_of(&self, ticket: &Ticket) -> bool {
-        Arc::ptr_eq(&self.signals, &ticket.signals)
+    /// Tasks that wait for `signal`.
+    pub(super) fn waiters(&mut self, signal: Signal) -> &mut Waiters {
+        match signal {
+            Signal::Readable => &mut self.readers,
+            Signal::Changed => self.others.get_or_insert_default(),
+        }
+    }
+
+    /// Wakes the tasks that wait for a message.
+    pub(super) fn wake_readers(&mut self) {
+        self.readers.wake();
+    }
+
+    /// Wakes the tasks that wait for anything else.
+    pub(super) fn wake_others(&mut self) {
+        if let Some(mut others) = self.others.take() {
+            others.wake();
+        }
+    }
+
+    pub(super) fn wake_all(&mut self) {
+        self.wake_readers();
+        self.wake_others();
     }
 
     pub(super) fn notice(&mut self, push: impl FnOnce(&mut Notices)) {
         push(self.notices.get_or_insert_default());
-        self.signals.changed.notify_waiters();
+        self.wake_others();
     }
 
     /// The first reason stays.
@@ -83,7 +122,7 @@ impl Entry {
         if !matches!(self.phase, Phase::Ended(_)) {
             self.phase = Phase::Ended(Box::new(why));
         }
-        self.signals.wake_all();
+        self.wake_all();
     }
 }
 
@@ -93,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_is_rare_is_not_kept_for_every_association() {
-        let sizes = [size_of::<Entry>(), size_of::<Signals>()];
-        assert!(sizes[0] <= 64 && sizes[1] <= 64, "{sizes:?} bytes");
+        let sizes = [size_of::<Entry>(), size_of::<Ticket>()];
+        assert!(sizes[0] <= 104 && sizes[1] <= 16, "{sizes:?} bytes");
     }
 }

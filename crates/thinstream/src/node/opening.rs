@@ -44,7 +44,7 @@ impl Node {
         trust: Trust,
         options: AssociationOptions,
     ) -> Result<Ticket, sctp::ConnectError> {
-        let (stash_limit, patience) = (options.receive_buffer as usize, patience(&options));
+        let (stash_limit, patience) = (options.receive_buffer, patience(&options));
         let endpoint = self.stack.endpoint_mut();
         let id = endpoint.prepare(now, peer.addresses, peer.sctp_port, options)?;
         let paths = endpoint.association(id).map(|own| own.stats().paths).unwrap_or_default();
@@ -98,7 +98,7 @@ impl Node {
                 refused = Some(SessionError::Untrusted(refusal));
                 return true;
             }
-            if let Some(entry) = self.entries.get_mut(&waiting.id) {
+            if let Some(entry) = self.entries.of(waiting.id) {
                 entry.peer = Some(Box::new(peer.clone()));
             }
             if let Some(mut own) = self.stack.endpoint_mut().association_mut(waiting.id) {
@@ -133,7 +133,7 @@ impl Node {
         });
         for (id, failure) in ended {
             let error = failure.unwrap_or_else(|| error.clone());
-            if let Some(entry) = self.entries.get_mut(&id) {
+            if let Some(entry) = self.entries.of(id) {
                 entry.end(AssociationError::Session(error));
             }
             self.stack.endpoint_mut().release(id);

@@ -1,0 +1,129 @@
+//! When the driver reads quiet datagrams, those that only acknowledge and wake no task
+//! ([`Carrier::try_recv_quiet`](crate::Carrier::try_recv_quiet)).
+//!
+//! A thin stream needs an acknowledgement only once it sends again, or its timer expires. Most of them can therefore wait
+//! until the driver runs anyway, and one system call reads many.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use base::{Duration, Instant};
+
+use crate::carrier::RecvBatch;
+
+/// The driver reads quiet datagrams if it last did so longer ago.
+const REST: Duration = Duration::from_millis(1);
+
+/// Most peers that are listed, the latest.
+const LISTED: usize = 32;
+
+/// Time after which quiet datagrams are watched no more.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What the driver knows of quiet datagrams.
+#[derive(Debug, Default)]
+pub(super) struct Hearing {
+    /// All that had arrived by then is read.
+    heard_at: Instant,
+    /// Peers to which something was sent that have not acknowledged anything since.
+    addressed: VecDeque<SocketAddr>,
+    /// When the machine last waited for acknowledgements.
+    impatient_at: Instant,
+    pub(super) is_watching: bool,
+}
+
+impl Hearing {
+    /// Whether quiet datagrams must be read before the machine gets `inbox` and the time.
+    pub(super) fn is_due(
+        &self,
+        now: Instant,
+        deadline: Option<Instant>,
+        inbox: &RecvBatch,
+    ) -> bool {
+        self.is_stale(now)
+            || deadline.is_some_and(|at| at <= now)
+            || inbox.remotes().any(|remote| self.addressed.contains(&remote))
+    }
+
+    /// Whether quiet datagrams must be read before a call of the application.
+    pub(super) fn is_stale(&self, now: Instant) -> bool {
+        self.is_watching || (!self.addressed.is_empty() && self.heard_at + REST <= now)
+    }
+
+    /// All that had arrived by now is read; it came from these peers.
+    pub(super) fn on_heard(&mut self, now: Instant, from: impl Iterator<Item = SocketAddr>) {
+        self.heard_at = now;
+        from.for_each(|remote| self.addressed.retain(|peer| *peer != remote));
+    }
+
+    /// Datagrams leave to these peers.
+    pub(super) fn on_sent(&mut self, remotes: impl Iterator<Item = SocketAddr>) {
+        for remote in remotes {
+            if self.addressed.len() == LISTED {
+                self.addressed.pop_front();
+            }
+            self.addressed.push_back(remote);
+        }
+    }
+
+    /// Whether quiet datagrams should be watched while the driver waits, where the machine waits for acknowledgements or not.
+    pub(super) fn should_watch(&mut self, now: Instant, is_impatient: bool) -> bool {
+        if is_impatient {
+            self.impatient_at = now;
+        }
+        is_impatient || (self.is_watching && now < self.impatient_at + PATIENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::{DatagramMeta, Ecn};
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn peer(port: u16) -> SocketAddr {
+        ([10, 0, 0, 1], port).into()
+    }
+
+    fn inbox(from: u16) -> RecvBatch {
+        let mut inbox = RecvBatch::of_quiet();
+        let meta =
+            DatagramMeta { local: peer(1), remote: peer(from), ecn: Ecn::NotEct, origin: None };
+        inbox.push_datagram(meta, Bytes::new().into());
+        inbox
+    }
+
+    #[test]
+    fn what_acknowledges_is_read_before_it_can_matter_and_rarely_otherwise() {
+        let (now, mut hearing) = (Instant::from_millis(10), Hearing::default());
+        assert!(!hearing.is_due(now, None, &inbox(2)), "no peer has anything to acknowledge");
+        hearing.on_sent([peer(2), peer(3)].into_iter());
+        assert!(hearing.is_due(now, None, &inbox(4)), "nothing was read for long");
+        hearing.on_heard(now, [peer(2)].into_iter());
+        assert!(!hearing.is_due(now, None, &inbox(4)));
+        assert!(hearing.is_due(now + REST, None, &inbox(4)));
+        assert!(hearing.is_due(now, Some(now), &inbox(4)), "a timer would take it for lost");
+        assert!(!hearing.is_due(now, Some(now + REST), &inbox(4)));
+        let by_old = "the answer to this peer would go by an old acknowledgement";
+        assert!(hearing.is_due(now, None, &inbox(3)), "{by_old}");
+        assert!(!hearing.is_due(now, None, &inbox(2)), "it has acknowledged");
+        hearing.on_heard(now, [peer(3)].into_iter());
+        assert!(!hearing.is_due(now + REST, None, &inbox(3)));
+        hearing.on_sent((0..1000).map(peer));
+        assert!(hearing.is_due(now, None, &inbox(999)) && hearing.addressed.len() == LISTED);
+    }
+
+    #[test]
+    fn a_machine_that_waits_for_acknowledgements_has_them_watched_and_for_a_while_longer() {
+        let (mut now, mut hearing) = (Instant::from_millis(10), Hearing::default());
+        assert!(!hearing.should_watch(now, false));
+        hearing.on_heard(now, [].into_iter());
+        assert!(hearing.should_watch(now, true));
+        hearing.is_watching = true;
+        assert!(hearing.is_due(now, None, &inbox(2)));
+        now = now + PATIENCE / 2;
+        assert!(hearing.should_watch(now, false));
+        assert!(!hearing.should_watch(now + PATIENCE, false));
+    }
+}

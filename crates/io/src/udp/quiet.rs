@@ -1,0 +1,121 @@
+//! A socket beside another at the same address that wakes no task (Linux): neither by what arrives there, nor when what was sent
+//! through it has left.
+//!
+//! A socket that the runtime waits for wakes its thread once more for each datagram that it sends, when the datagram has left the
+//! socket's buffer and there is room again.
+
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, SystemTime};
+
+use nix::sys::socket::{getsockopt, sockopt};
+use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
+use socket2::Socket;
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+use super::{omit_known_address, open_socket};
+use crate::fragmentation::Fragmentation;
+
+/// Bytes of a datagram that are read: no datagram here is longer.
+const LENGTH: usize = 64;
+
+/// A second socket at a carrier's address. Unless it is watched, what arrives waits until it is asked for.
+#[derive(Debug)]
+pub(crate) struct Quiet {
+    socket: Socket,
+    state: UdpSocketState,
+    fragmentation: Fragmentation,
+    is_ipv4: bool,
+    /// Whether datagrams arrive here.
+    pub(super) receives: bool,
+    watch: Mutex<Watch>,
+}
+
+/// Another descriptor of the socket, which the runtime knows while it is watched.
+#[derive(Debug)]
+enum Watch {
+    Off(std::net::UdpSocket),
+    On(UdpSocket),
+    /// Nothing arrives, or the system could not watch it: then what arrives is read with the datagrams of the other socket.
+    Never,
+}
+
+impl Quiet {
+    /// Opens a further socket at an address that others share, which receives some of the datagrams or only sends.
+    pub(crate) fn bind_beside(address: SocketAddr, receives: bool) -> io::Result<Quiet> {
+        let socket = open_socket(address, true)?;
+        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        omit_known_address(&socket, address)?;
+        // Without the time of their arrival, datagrams that wait would lengthen the round trips that are measured.
+        if !getsockopt(&socket, sockopt::ReceiveTimestampns)? {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let watch = Mutex::new(match receives {
+            true => Watch::Off(socket.try_clone()?.into()),
+            false => Watch::Never,
+        });
+        let (fragmentation, is_ipv4) = (Fragmentation::default(), address.is_ipv4());
+        Ok(Quiet { socket, state, fragmentation, is_ipv4, receives, watch })
+    }
+
+    /// The socket, prepared for datagrams that must not, or may, be fragmented.
+    pub(super) fn outlet(&self, dont_fragment: bool) -> &Socket {
+        self.fragmentation.prepare(&self.socket, self.is_ipv4, dont_fragment);
+        &self.socket
+    }
+
+    /// Ready if a datagram may have arrived, while the socket is watched; else `context` is woken by the next.
+    pub(super) fn poll_arrival(&self, context: &mut Context<'_>) -> Poll<()> {
+        let watch = self.watch();
+        let Watch::On(socket) = &*watch else { return Poll::Pending };
+        // An error means that the runtime ends.
+        if ready!(socket.poll_recv_ready(context)).is_ok() {
+            // The caller reads all of them: as after a call in vain, the system then reports the next datagram.
+            let read = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+            let _ = socket.try_io(Interest::READABLE, read);
+        }
+        Poll::Ready(())
+    }
+
+    /// Has arrivals wake the task that waits for them, or not any more. Needs a tokio runtime with I/O enabled.
+    pub(super) fn set_watched(&self, wanted: bool) {
+        let mut watch = self.watch();
+        *watch = match (std::mem::replace(&mut *watch, Watch::Never), wanted) {
+            (Watch::Off(socket), true) => {
+                UdpSocket::from_std(socket).map_or(Watch::Never, Watch::On)
+            }
+            (Watch::On(socket), false) => socket.into_std().map_or(Watch::Never, Watch::Off),
+            (watch, _) => watch,
+        };
+    }
+
+    fn watch(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes each waiting datagram to `take`, with how long it has waited.
+    pub(super) fn receive(
+        &self,
+        mut take: impl FnMut(Duration, &RecvMeta, &[u8]),
+    ) -> io::Result<()> {
+        loop {
+            let mut memory = [[0; LENGTH]; quinn_udp::BATCH_SIZE];
+            let mut metas = [RecvMeta::default(); quinn_udp::BATCH_SIZE];
+            let count = {
+                let mut slots = memory.each_mut().map(|slot| IoSliceMut::new(slot));
+                self.state.recv(UdpSockRef::from(&self.socket), &mut slots, &mut metas)?
+            };
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            for (meta, bytes) in metas[..count].iter().zip(&memory) {
+                let arrived = meta.timestamp.unwrap_or(now);
+                take(now.saturating_sub(arrived), meta, &bytes[..meta.len.min(LENGTH)]);
+            }
+            if count < memory.len() {
+                return Ok(());
+            }
+        }
+    }
+}

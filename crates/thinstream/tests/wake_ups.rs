@@ -1,0 +1,72 @@
+//! How often a server's thread wakes for the messages of its clients.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use support::*;
+use thinstream::{
+    AssociationOptions, Carrier, Endpoint, EndpointOptions, RecoveryPolicy, StreamId,
+};
+
+const CLIENTS: usize = 20;
+const ROUNDS: u64 = 50;
+
+/// A thread with a server that answers each message, and how often it has woken; ends with the sender.
+fn server() -> (std::net::SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Sender<()>) {
+    let wakes = Arc::new(AtomicU64::new(0));
+    let woken = Arc::clone(&wakes);
+    let (tell, address) = mpsc::channel();
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .on_thread_unpark(move || _ = woken.fetch_add(1, Ordering::Relaxed))
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            // Timers of a second at least, which do not expire here.
+            let policy = Arc::new(RecoveryPolicy::sctp_rfc());
+            let options = EndpointOptions {
+                carrier: Carrier::PlainUdp,
+                accepted: AssociationOptions { policy, ..AssociationOptions::default() },
+                ..EndpointOptions::server()
+            };
+            let server = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
+            tell.send(spawn_echo(server)).unwrap();
+            let _ = stopped.await;
+        });
+    });
+    (address.recv().unwrap(), wakes, stop)
+}
+
+#[tokio::test]
+async fn a_message_wakes_the_server_and_the_acknowledgement_of_its_answer_does_not() {
+    let (address, wakes, stop) = server();
+    let mut clients = Vec::new();
+    for _ in 0..CLIENTS {
+        let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
+        let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
+        let connecting = endpoint.connect(address, AssociationOptions::default());
+        clients.push(within(connecting).await.unwrap());
+    }
+    let exchange = async |rounds: u64| {
+        for _ in 0..rounds {
+            for client in &clients {
+                client.send(StreamId(0), "x").await.unwrap();
+                assert!(within(client.receive()).await.unwrap().is_some());
+            }
+        }
+    };
+    exchange(1).await;
+    let before = wakes.load(Ordering::Relaxed);
+    exchange(ROUNDS).await;
+    let woken = wakes.load(Ordering::Relaxed) - before;
+    let messages = ROUNDS * CLIENTS as u64;
+    // Each acknowledgement woke it once more when it arrived at the same socket.
+    assert!(woken <= messages * 11 / 10, "{woken} for {messages} messages");
+    drop(stop);
+}
