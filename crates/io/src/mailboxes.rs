@@ -80,7 +80,7 @@ impl<T> Mailboxes<T> {
         mailbox.wake.notify_one();
     }
 
-    /// What was posted first of all that waits for a machine.
+    /// Takes the oldest parcel that waits for a machine.
     pub fn collect(&self, machine: usize) -> Option<T> {
         let mailbox = self.boxes.get(machine)?;
         if mailbox.waiting.load(Ordering::Acquire) == 0 {

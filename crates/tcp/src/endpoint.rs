@@ -27,7 +27,7 @@ mod time_wait;
 mod warm;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ::endpoint::answers::{Answers, BUDGET};
 use ::endpoint::fifo::Fifo;

@@ -1,4 +1,4 @@
-//! What is between the clients and the service: its start, and what it spends.
+//! Process between the clients and the service: its start, and its resources.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use crate::Result;
 use crate::probe::resident_bytes;
 use crate::threads::spent;
 
-/// What is between the clients and the service; proxies with a number of threads.
+/// Kinds of process between the clients and the service; proxies with a number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Between {
     Nothing,
@@ -27,7 +27,7 @@ impl Between {
         }
     }
 
-    /// What clients connect to, where the service listens at `port`.
+    /// Address that clients connect to, where the service listens at `port`.
     pub(super) fn address(self, port: u16) -> SocketAddr {
         match self {
             Between::Nothing => (MACHINE, port).into(),
@@ -97,7 +97,7 @@ impl Drop for Proxy {
     }
 }
 
-/// What a process has used so far.
+/// Resources that a process has used since its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
     /// Processor time of all threads, in nanoseconds.

@@ -39,7 +39,7 @@ pub(super) struct Parcel {
 /// Segments between shards.
 pub(super) type Strays = Mailboxes<Parcel>;
 
-/// What all shards of an edge share.
+/// State that all shards of an edge share.
 #[derive(Clone)]
 pub(super) struct Common {
     pub(super) budget: Arc<Budget>,

@@ -20,7 +20,7 @@ const LISTED: usize = 32;
 /// Time after which quiet datagrams are watched no more.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What the driver knows of quiet datagrams.
+/// State of the driver about quiet datagrams.
 #[derive(Debug, Default)]
 pub(super) struct Hearing {
     /// All that had arrived by then is read.

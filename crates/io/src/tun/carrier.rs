@@ -19,7 +19,7 @@ use super::offload::{self, HEADER_SIZE};
 use crate::carrier::{Carrier, CarrierStatistics, Counters, RecvBatch, SLOT_SIZE};
 use crate::ip::{self, IcmpReport, Identifications, IpHeader, IpPacket, Message, Refusal};
 
-/// What the queues of one device share.
+/// State that the queues of one device share.
 #[derive(Debug)]
 pub(super) struct Common {
     pub(super) protocol: u8,

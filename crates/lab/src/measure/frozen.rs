@@ -115,7 +115,11 @@ struct OfFlow {
 impl Measure for Kept {
     fn observe(&mut self, flow: usize, seen: &Seen<'_>) {
         let Kept { limits, window, flows } = self;
-        let new = || OfFlow { progress: None, has_expiry: false, frozen: vec![Duration::ZERO; limits.len()] };
+        let new = || OfFlow {
+            progress: None,
+            has_expiry: false,
+            frozen: vec![Duration::ZERO; limits.len()],
+        };
         let Some(flow) = of_flow(flows, flow, new) else { return };
         let (from, to, rto, has_expiry) = match *seen {
             Seen::Progress { at, rto } => {

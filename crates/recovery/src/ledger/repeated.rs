@@ -109,7 +109,7 @@ pub(super) struct RepeatedUnits {
 }
 
 impl RepeatedUnits {
-    /// The same rules for what is remembered, and nothing remembered.
+    /// An empty list with these rules for what is remembered.
     pub(super) fn emptied(&self) -> RepeatedUnits {
         RepeatedUnits { brief: self.brief, ..RepeatedUnits::default() }
     }

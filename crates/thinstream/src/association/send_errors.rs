@@ -3,7 +3,7 @@
 use crate::error::{SendError, TrySendError};
 use crate::node::Phase;
 
-/// What an error of the machine means for an application, where the association is in this phase.
+/// The application's error for an error of the machine, with the association in this phase.
 pub(super) fn send_error(error: sctp::SendError, phase: impl FnOnce() -> Phase) -> TrySendError {
     match error {
         sctp::SendError::BufferFull => TrySendError::Full,

@@ -7,7 +7,7 @@ use crate::error::AssociationError;
 use crate::notices::Notices;
 use crate::stash::Stash;
 
-/// What a task waits for, of one association.
+/// Condition of one association that a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// A message arrived, or there will be none any more.
