@@ -109,7 +109,7 @@ pub(super) struct RepeatedUnits {
 }
 
 impl RepeatedUnits {
-    /// The same rules for what is remembered, and nothing remembered.
+    /// An empty list for the same policy.
     pub(super) fn emptied(&self) -> RepeatedUnits {
         RepeatedUnits { brief: self.brief, ..RepeatedUnits::default() }
     }
