@@ -478,7 +478,7 @@ fn tell_outcomes(link: &mut Link<Box<Packet>>, now: Instant, checker: &mut impl 
     }
 }
 
-/// This oracle for packets in boxes.
+/// An oracle of packets as one of boxed packets.
 fn of_boxed(mut oracle: LossOracle<Packet>) -> LossOracle<Box<Packet>> {
     Box::new(move |at, packet| oracle(at, packet))
 }

@@ -10,6 +10,7 @@ const KEPT: usize = 32;
 /// Boxes of packets that have arrived or were dropped. The latest one serves the next packet, since it is in the
 /// processor's cache.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "boxes are lent and come back")]
 pub(super) struct Boxes(Vec<Box<Packet>>);
 
 impl Boxes {

@@ -109,7 +109,7 @@ pub(super) struct RepeatedUnits {
 }
 
 impl RepeatedUnits {
-    /// An empty list with these rules for what is remembered.
+    /// An empty list for the same policy.
     pub(super) fn emptied(&self) -> RepeatedUnits {
         RepeatedUnits { brief: self.brief, ..RepeatedUnits::default() }
     }
