@@ -59,37 +59,6 @@ fn every_weakness_has_a_test_and_a_source() {
     assert!(count >= 20, "{count} weaknesses");
 }
 
-/// The rows of the table of fuzz targets: name, minutes and inputs.
-fn fuzzed(text: &str) -> Vec<Vec<&str>> {
-    let table = text.split("<!-- fuzz record").nth(1).expect("a table of fuzz targets");
-    let table = table.split("<!-- end").next().expect("its end");
-    let rows = table.lines().filter(|line| line.starts_with("| `"));
-    rows.map(|row| row.split('|').map(|cell| cell.trim().trim_matches('`')).collect()).collect()
-}
-
-#[test]
-fn every_fuzz_target_has_its_row_and_the_row_its_record() {
-    let text = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
-    let rows = fuzzed(&text);
-    let names: Vec<&str> = rows.iter().map(|row| row[1]).collect();
-    let mut targets: Vec<String> = std::fs::read_dir(root().join("fuzz/fuzz_targets"))
-        .unwrap()
-        .map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-        .collect();
-    targets.sort();
-    assert_eq!(names, targets, "ci/fuzz --table writes the table");
-    let record = std::fs::read_to_string(root().join("fuzz/record.tsv")).unwrap();
-    for row in rows {
-        let seconds: f64 = record
-            .lines()
-            .map(|line| line.split('\t').collect::<Vec<_>>())
-            .find(|line| line[0] == row[1])
-            .map_or(0.0, |line| line[2].parse().unwrap());
-        let minutes: f64 = row[2].parse().unwrap();
-        assert!((minutes - seconds / 60.0).abs() <= 0.5, "{row:?}: the record has {seconds} s");
-    }
-}
-
 #[test]
 fn a_test_that_does_not_exist_is_noticed() {
     let source = "#[test]\nfn a_thing_works() {}\nfn helper() {}\n";

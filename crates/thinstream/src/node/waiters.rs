@@ -10,6 +10,7 @@ pub(crate) type WaiterKey = NonZeroU64;
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     first: Option<(WaiterKey, Waker)>,
+    #[expect(clippy::box_collection, reason = "one word while there are none")]
     more: Option<Box<Vec<(WaiterKey, Waker)>>>,
 }
 
