@@ -1,5 +1,6 @@
 //! How often a server's thread wakes for the messages of its clients.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod support;
 

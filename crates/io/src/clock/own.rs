@@ -162,7 +162,7 @@ mod tests {
         };
         let (mut now, mut starts, mut before) = (Instant::from_millis(1), 0, None);
         for number in 0..400_u64 {
-            now = now + gap;
+            now += gap;
             let waits = Duration::from_millis(if number % 2 == 0 { 5 } else { 30_000 });
             timer.set(now, Some(now + waits), Waker::noop()).unwrap();
             starts += usize::from(timer.rings != before);

@@ -122,7 +122,7 @@ mod tests {
         assert!(hearing.should_watch(now, true));
         hearing.is_watching = true;
         assert!(hearing.is_due(now, None, &inbox(2)));
-        now = now + PATIENCE / 2;
+        now += PATIENCE / 2;
         assert!(hearing.should_watch(now, false));
         assert!(!hearing.should_watch(now + PATIENCE, false));
     }

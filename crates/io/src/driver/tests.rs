@@ -454,7 +454,7 @@ struct Noting {
 
 impl Machine for Noting {
     fn handle_datagram(&mut self, now: Instant, _: DatagramMeta, datagram: base::Datagram) {
-        let kind = if datagram.head == &b"quiet"[..] { "quiet" } else { "loud" };
+        let kind = if datagram.head == b"quiet"[..] { "quiet" } else { "loud" };
         assert!(self.inputs.last().is_none_or(|(_, at)| *at <= now), "time went back");
         self.inputs.push((kind, now));
     }
