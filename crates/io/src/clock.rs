@@ -106,6 +106,10 @@ impl Alarm {
 
     /// Wakes `waker` at `at`, instead of the previous setting; none cancels. Spurious wake-ups are
     /// possible; after each the setting has to be repeated.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(unused_variables, reason = "the shared thread needs no present time")
+    )]
     pub(crate) fn set(&mut self, now: Instant, at: Option<Instant>, waker: &Waker) {
         let clock = self.clock;
         match (&mut self.means, at) {
