@@ -74,7 +74,7 @@ impl Tun {
         self.offload
     }
 
-    /// A carrier of `protocol` (of IP: [`ip::TCP`], [`ip::SCTP`]) for each queue, for a machine
+    /// A carrier of `protocol` (of IP: [`ip::TCP`](crate::ip::TCP), [`ip::SCTP`](crate::ip::SCTP)) for each queue, for a machine
     /// with these addresses, of which the first of each family is the default source. The
     /// unspecified address stands for all addresses of its family outside the device's own
     /// networks: packets that the system passes on for them are the machine's, too, except for
