@@ -225,8 +225,13 @@ def test_ctrl_c_ends_runs_with_advisors() -> None:
         asked.wait()
         signal.raise_signal(signal.SIGINT)
 
+    # A background job of a shell inherits that the signal is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     pressing = threading.Thread(target=press)
     pressing.start()
-    with pytest.raises(KeyboardInterrupt):
-        rows(SCTP.replace("60s", "8784h"), Slow, jobs=2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rows(SCTP.replace("60s", "8784h"), Slow, jobs=2)
+    finally:
+        signal.signal(signal.SIGINT, before)
     pressing.join()
