@@ -261,8 +261,8 @@ impl Results {
         columns.table()
     }
 
-    /// Comparison of two values of a key on equal random streams: the numbers of both, with the mean of their
-    /// differences seed by seed and its 95 % interval, and quantiles of latency. See `thinstream.lab.compare`.
+    /// Compares two values of a key on equal random streams. Returns both numbers of each measure, the mean difference over
+    /// the seeds with its 95 % interval, and the quantiles of the latency. See `thinstream.lab.compare`.
     fn compare(
         &self,
         key: &str,

@@ -30,8 +30,8 @@ fn read(path: &Path, receiver: Option<&Path>, options: Options) -> Result<Report
     Ok(compare(&mut open(path)?, &mut open(receiver)?, clocks, options, ()).0)
 }
 
-/// Analyses a capture, with that of the receivers' side if given: a row for each stream with every number of the JSON
-/// of `thinstream trace`, a row for each stream and kind of latency, and that JSON. See `thinstream.trace`.
+/// Analyses a capture, beside the receivers' capture if given. Returns a table of streams, with each number of the JSON of
+/// `thinstream trace`; a table of latencies, by stream and kind; and the JSON. See `thinstream.trace`.
 #[pyfunction]
 #[pyo3(signature = (path, *, receiver=None, hosts=vec![], ports=vec![], udp_ports=vec![], start="0s", end=None, interface=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
