@@ -24,8 +24,8 @@ pub(crate) struct Estimate {
     pub(crate) high: f64,
 }
 
-/// Estimated numbers: in milliseconds the mean, then quantiles; in percent the latencies above a bound, which say more
-/// than a quantile that lies between two groups of latencies.
+/// Estimated numbers: the mean and quantiles in milliseconds, and the shares of latencies above bounds in percent. Where latencies
+/// form two groups, a quantile between them varies widely from run to run, and a share does not.
 pub(crate) const NUMBERS: [&str; 8] = [
     "mean",
     "p50",
