@@ -57,7 +57,7 @@ pub use interfaces::interface_addresses;
 #[cfg(target_os = "linux")]
 pub use limits::{is_shortage, raise_descriptor_limit};
 pub use lookup::{host_and_port, lookup};
-pub use mailboxes::{HandOvers, Mailboxes};
+pub use mailboxes::{HandOverStatistics, Mailboxes};
 pub use offloads::{UdpOffloads, try_raw_socket, try_time_stamps, udp_offloads};
 pub use raw::RawCarrier;
 pub use sockets::Sockets;

@@ -26,10 +26,10 @@ struct Mailbox<T> {
     wake: Arc<Notify>,
 }
 
-/// Counters of [`Mailboxes`].
+/// Counters of inputs that arrived at another machine than theirs ([`Mailboxes`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HandOvers {
+pub struct HandOverStatistics {
     /// Inputs handed to another machine.
     pub handed_over: u64,
     /// Inputs dropped because too many waited for that machine.
@@ -66,10 +66,15 @@ impl<T> Mailboxes<T> {
 
     /// Hands something to a machine.
     pub fn post(&self, machine: usize, parcel: T) {
+        self.post_below(machine, Self::MOST, parcel);
+    }
+
+    /// Hands something to a machine unless `most` parcels, at most [`Mailboxes::MOST`], already wait there.
+    pub fn post_below(&self, machine: usize, most: usize, parcel: T) {
         let Some(mailbox) = self.boxes.get(machine) else { return };
         {
             let mut parcels = mailbox.lock();
-            if parcels.len() >= Self::MOST {
+            if parcels.len() >= most.min(Self::MOST) {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
                 return;
             }
@@ -93,8 +98,8 @@ impl<T> Mailboxes<T> {
     }
 
     /// Counters so far.
-    pub fn statistics(&self) -> HandOvers {
-        HandOvers {
+    pub fn statistics(&self) -> HandOverStatistics {
+        HandOverStatistics {
             handed_over: self.handed_over.load(Ordering::Relaxed),
             dropped: self.dropped.load(Ordering::Relaxed),
         }

@@ -22,8 +22,9 @@ use crate::error::{AssociationError, EndpointError};
 use crate::node::Node;
 use crate::options::{Carrier, EndpointOptions, secret};
 use crate::peer_address::PeerAddress;
-use crate::shards::{HandOverStatistics, Shards};
+use crate::shards::Shards;
 use crate::tap::SharedTap;
+use io::HandOverStatistics;
 
 /// Stands for the address of an endpoint without any.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);

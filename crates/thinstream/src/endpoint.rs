@@ -15,7 +15,7 @@ use crate::node::RefusedClient;
 use crate::options::EndpointOptions;
 use crate::peer_address::PeerAddress;
 use crate::reach;
-use crate::shards::HandOverStatistics;
+use io::HandOverStatistics;
 
 /// A socket with any number of associations, at one SCTP port.
 ///

@@ -181,6 +181,7 @@ pub use error::{
     AddressError, AssociationError, ConnectError, EndpointError, SendError, SessionError,
     TrySendError,
 };
+pub use io::HandOverStatistics;
 pub use node::RefusedClient;
 pub use notices::{AbandonNotice, PathEvent};
 pub use options::{
@@ -189,7 +190,6 @@ pub use options::{
 pub use peer_address::PeerAddress;
 #[cfg(feature = "qlog")]
 pub use qlog::QlogWriter;
-pub use shards::HandOverStatistics;
 pub use tap::PacketTap;
 
 /// Time in fields of policies, statistics and events: 64-bit nanoseconds with saturating

@@ -12,20 +12,18 @@
 
 mod census;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{Datagram, DatagramMeta, HashKey, RandomStream};
+use io::{HandOverStatistics, Mailboxes};
 use secure::Migrant;
 use tokio::sync::Notify;
 
 pub(crate) use self::census::Commons;
-
-/// Datagrams that wait for a shard at most; more are dropped, as a socket drops what its buffer does not hold.
-const MAILBOX: usize = 4096;
 
 /// A peer: its IP address, and its SCTP port in plain, its UDP port where packets are encrypted.
 pub(crate) type Whom = (IpAddr, u16);
@@ -53,42 +51,26 @@ pub(crate) enum Parcel {
 }
 
 impl Parcel {
-    /// Whether the parcel may take the last places of a mailbox.
-    fn is_urgent(&self) -> bool {
-        !matches!(self, Parcel::Datagram { leg: Leg::Search(_), .. })
+    /// Parcels in a mailbox up to which this one may join them. Anybody can send datagrams that have to be sought, so that these
+    /// leave half of it free.
+    fn most(&self) -> usize {
+        match self {
+            Parcel::Datagram { leg: Leg::Search(_), .. } => Mailboxes::<Parcel>::MOST / 2,
+            _ => Mailboxes::<Parcel>::MOST,
+        }
     }
-}
-
-/// Parcels that wait for a shard.
-#[derive(Debug, Default)]
-struct Mailbox {
-    parcels: Mutex<VecDeque<Parcel>>,
-    /// Wakes the shard's driver.
-    wake: Arc<Notify>,
-}
-
-/// Counters of datagrams that arrived at the wrong shard of an endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HandOverStatistics {
-    /// Hand-overs of datagrams to another shard.
-    pub handed_over: u64,
-    /// Datagrams that were dropped because too many waited for that shard.
-    pub dropped: u64,
 }
 
 /// State that the shards of an endpoint share, except for the limits, which are in [`Commons`].
 #[derive(Debug)]
 pub(crate) struct Shards {
-    mailboxes: Box<[Mailbox]>,
+    mailboxes: Mailboxes<Parcel>,
     key: HashKey,
     /// Whether the first shard receives for all.
     one_receives: bool,
     detours: Mutex<BTreeMap<Whom, usize>>,
     /// Detours, to be read without the lock.
     detour_count: AtomicUsize,
-    handed_over: AtomicU64,
-    dropped: AtomicU64,
 }
 
 impl Shards {
@@ -99,31 +81,29 @@ impl Shards {
         random: &mut RandomStream,
     ) -> Arc<Shards> {
         Arc::new(Shards {
-            mailboxes: (0..count.get()).map(|_| Mailbox::default()).collect(),
+            mailboxes: Mailboxes::new(count.get()),
             key: HashKey::draw(random),
             one_receives,
             detours: Mutex::default(),
             detour_count: AtomicUsize::new(0),
-            handed_over: AtomicU64::new(0),
-            dropped: AtomicU64::new(0),
         })
     }
 
     /// Shards of the endpoint.
     pub(crate) fn len(&self) -> usize {
-        self.mailboxes.len()
+        self.mailboxes.count()
     }
 
     /// Wakes the driver of a shard.
     pub(crate) fn wake(&self, shard: usize) -> Arc<Notify> {
-        Arc::clone(&self.mailboxes[shard].wake)
+        self.mailboxes.wake(shard)
     }
 
     /// The shard of a peer, unless it made a detour.
     pub(crate) fn home(&self, (ip, port): Whom) -> usize {
         let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
         let hash = self.key.hash_addresses(SocketAddr::new(ip, port), nowhere, 0);
-        (hash % self.mailboxes.len() as u64) as usize
+        (hash % self.mailboxes.count() as u64) as usize
     }
 
     /// The shard of a peer with whom there may be a session, unless it made a detour, where `shard` has received from it.
@@ -161,33 +141,17 @@ impl Shards {
 
     /// Hands a parcel to a shard.
     pub(crate) fn post(&self, shard: usize, parcel: Parcel) {
-        let Some(mailbox) = self.mailboxes.get(shard) else { return };
-        {
-            let mut parcels = mailbox.parcels.lock().unwrap_or_else(PoisonError::into_inner);
-            // Anybody can send what has to be sought.
-            let most = if parcel.is_urgent() { MAILBOX } else { MAILBOX / 2 };
-            if parcels.len() >= most {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
-                return;
-            }
-            parcels.push_back(parcel);
-        }
-        self.handed_over.fetch_add(1, Ordering::Relaxed);
-        mailbox.wake.notify_one();
+        self.mailboxes.post_below(shard, parcel.most(), parcel);
     }
 
     /// The next parcel for a shard.
     pub(crate) fn collect(&self, shard: usize) -> Option<Parcel> {
-        let mailbox = self.mailboxes.get(shard)?;
-        mailbox.parcels.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.mailboxes.collect(shard)
     }
 
     /// Datagrams handed over so far.
     pub(crate) fn statistics(&self) -> HandOverStatistics {
-        HandOverStatistics {
-            handed_over: self.handed_over.load(Ordering::Relaxed),
-            dropped: self.dropped.load(Ordering::Relaxed),
-        }
+        self.mailboxes.statistics()
     }
 }
 
