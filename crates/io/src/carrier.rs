@@ -182,8 +182,8 @@ impl RecvBatch {
 
     /// Adds a datagram that arrived apart, and had waited as long.
     #[cfg(target_os = "linux")]
-    pub(crate) fn push_quiet(&mut self, waited: Duration, meta: DatagramMeta, bytes: &[u8]) {
-        self.quiet.push_back((waited, meta, Bytes::copy_from_slice(bytes).into()));
+    pub(crate) fn push_quiet(&mut self, waited: Duration, meta: DatagramMeta, bytes: Bytes) {
+        self.quiet.push_back((waited, meta, bytes.into()));
     }
 
     /// Sources of the quiet datagrams that have not been removed.

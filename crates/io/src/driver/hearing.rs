@@ -20,6 +20,16 @@ const LISTED: usize = 32;
 /// Time after which quiet datagrams are watched no more.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// Datagrams that fit even a small socket buffer. Where so many leave at a time, or were read at once, as in a flood, their
+/// acknowledgements might find no room: then they are watched.
+const CROWD: usize = 128;
+
+/// Datagrams that leave within this time leave at a time.
+const AT_A_TIME: Duration = Duration::from_millis(10);
+
+/// Time for which quiet datagrams are watched after a crowd: acknowledgements take a round trip.
+const CROWDED: Duration = Duration::from_secs(1);
+
 /// State of the driver about quiet datagrams.
 #[derive(Debug, Default)]
 pub(super) struct Hearing {
@@ -30,6 +40,9 @@ pub(super) struct Hearing {
     /// When the machine last waited for acknowledgements.
     impatient_at: Instant,
     pub(super) is_watching: bool,
+    /// Datagrams sent since then, for at most [`AT_A_TIME`].
+    sent: (Instant, usize),
+    crowded_until: Instant,
 }
 
 impl Hearing {
@@ -53,17 +66,38 @@ impl Hearing {
     /// All that had arrived by now is read; it came from these peers.
     pub(super) fn on_heard(&mut self, now: Instant, from: impl Iterator<Item = SocketAddr>) {
         self.heard_at = now;
-        from.for_each(|remote| self.addressed.retain(|peer| *peer != remote));
+        let mut count = 0;
+        for remote in from {
+            count += 1;
+            self.addressed.retain(|peer| *peer != remote);
+        }
+        self.see_crowd(now, count);
+    }
+
+    fn see_crowd(&mut self, now: Instant, count: usize) {
+        if count >= CROWD {
+            self.crowded_until = now + CROWDED;
+        }
+    }
+
+    /// Whether acknowledgements might overflow the socket's buffer if they waited there.
+    pub(super) fn is_crowded(&self, now: Instant) -> bool {
+        now < self.crowded_until
     }
 
     /// Datagrams leave to these peers.
-    pub(super) fn on_sent(&mut self, remotes: impl Iterator<Item = SocketAddr>) {
+    pub(super) fn on_sent(&mut self, now: Instant, remotes: impl Iterator<Item = SocketAddr>) {
+        if self.sent.0 + AT_A_TIME <= now {
+            self.sent = (now, 0);
+        }
         for remote in remotes {
+            self.sent.1 += 1;
             if self.addressed.len() == LISTED {
                 self.addressed.pop_front();
             }
             self.addressed.push_back(remote);
         }
+        self.see_crowd(now, self.sent.1);
     }
 
     /// Whether quiet datagrams should be watched while the driver waits, where the machine waits for acknowledgements or not.
@@ -71,7 +105,9 @@ impl Hearing {
         if is_impatient {
             self.impatient_at = now;
         }
-        is_impatient || (self.is_watching && now < self.impatient_at + PATIENCE)
+        is_impatient
+            || self.is_crowded(now)
+            || (self.is_watching && now < self.impatient_at + PATIENCE)
     }
 }
 
@@ -98,7 +134,7 @@ mod tests {
     fn what_acknowledges_is_read_before_it_can_matter_and_rarely_otherwise() {
         let (now, mut hearing) = (Instant::from_millis(10), Hearing::default());
         assert!(!hearing.is_due(now, None, &inbox(2)), "no peer has anything to acknowledge");
-        hearing.on_sent([peer(2), peer(3)].into_iter());
+        hearing.on_sent(now, [peer(2), peer(3)].into_iter());
         assert!(hearing.is_due(now, None, &inbox(4)), "nothing was read for long");
         hearing.on_heard(now, [peer(2)].into_iter());
         assert!(!hearing.is_due(now, None, &inbox(4)));
@@ -110,7 +146,7 @@ mod tests {
         assert!(!hearing.is_due(now, None, &inbox(2)), "it has acknowledged");
         hearing.on_heard(now, [peer(3)].into_iter());
         assert!(!hearing.is_due(now + REST, None, &inbox(3)));
-        hearing.on_sent((0..1000).map(peer));
+        hearing.on_sent(now, (0..1000).map(peer));
         assert!(hearing.is_due(now, None, &inbox(999)) && hearing.addressed.len() == LISTED);
     }
 
@@ -125,5 +161,25 @@ mod tests {
         now += PATIENCE / 2;
         assert!(hearing.should_watch(now, false));
         assert!(!hearing.should_watch(now + PATIENCE, false));
+    }
+
+    #[test]
+    fn acknowledgements_of_a_crowd_and_floods_are_watched_since_they_might_find_no_room() {
+        let (mut now, mut hearing) = (Instant::from_millis(10), Hearing::default());
+        // As many over a longer time are read in between.
+        for _ in 0..20 {
+            hearing.on_sent(now, (0..100).map(peer));
+            assert!(!hearing.should_watch(now, false));
+            now += AT_A_TIME;
+        }
+        hearing.on_sent(now, (0..100).map(peer));
+        hearing.on_sent(now, (100..128).map(peer));
+        assert!(hearing.should_watch(now, false) && hearing.is_crowded(now));
+        now += CROWDED;
+        assert!(!hearing.should_watch(now, false));
+        hearing.on_heard(now, (0..127).map(peer));
+        assert!(!hearing.is_crowded(now));
+        hearing.on_heard(now, (0..128).map(|_| peer(9)));
+        assert!(hearing.is_crowded(now));
     }
 }

@@ -312,7 +312,7 @@ impl<M: Machine> Shared<M> {
             state.drain(now);
         }
         if !state.outbox.is_empty() {
-            state.note_sent();
+            state.note_sent(now);
             std::mem::swap(&mut state.outbox, sending);
             return Next::Send;
         }
@@ -412,14 +412,14 @@ impl<M: Machine> State<M> {
         all &= self.drain(now);
         if !self.outbox.is_empty() {
             self.sent_at = now;
-            self.note_sent();
+            self.note_sent(now);
             let Some(driven) = &self.driven else { return false };
             let sent = driven.line.try_send(&self.outbox.transmits, &self.outbox.buffer);
             self.outbox.remove(sent);
         }
         self.deadline = self.machine.poll_timeout();
         self.set_alarm(now, None);
-        all && self.outbox.is_empty() && !self.must_begin_to_watch()
+        all && self.outbox.is_empty() && !self.must_begin_to_watch(now)
     }
 
     /// Sets the alarm for the machine's deadline, to wake the driver by `waker`, or as before.

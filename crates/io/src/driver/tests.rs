@@ -434,7 +434,7 @@ impl Carrier for Prepared {
 
     fn try_recv_quiet(&self, batch: &mut RecvBatch) {
         for (waited, remote) in self.quiet.lock().unwrap().drain(..) {
-            batch.push_quiet(waited, Prepared::meta(remote), b"quiet");
+            batch.push_quiet(waited, Prepared::meta(remote), Bytes::from_static(b"quiet"));
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
 
+use bytes::{Bytes, BytesMut};
 use nix::sys::socket::{getsockopt, sockopt};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::Socket;
@@ -21,6 +22,9 @@ use crate::fragmentation::Fragmentation;
 
 /// Bytes of a datagram that are read: no datagram here is longer.
 const LENGTH: usize = 64;
+
+/// System calls of one reading at most: a flood does not hold up the driver beyond what a large buffer holds.
+const READS: usize = 512;
 
 /// A second socket at a carrier's address. Unless it is watched, what arrives waits until it is asked for.
 #[derive(Debug)]
@@ -99,9 +103,9 @@ impl Quiet {
     /// Passes each waiting datagram to `take`, with how long it has waited.
     pub(super) fn receive(
         &self,
-        mut take: impl FnMut(Duration, &RecvMeta, &[u8]),
+        mut take: impl FnMut(Duration, &RecvMeta, Bytes),
     ) -> io::Result<()> {
-        loop {
+        for _ in 0..READS {
             let mut memory = [[0; LENGTH]; quinn_udp::BATCH_SIZE];
             let mut metas = [RecvMeta::default(); quinn_udp::BATCH_SIZE];
             let count = {
@@ -109,13 +113,20 @@ impl Quiet {
                 self.state.recv(UdpSockRef::from(&self.socket), &mut slots, &mut metas)?
             };
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            // One block for all of them.
+            let mut block = BytesMut::with_capacity(count * LENGTH);
             for (meta, bytes) in metas[..count].iter().zip(&memory) {
+                block.extend_from_slice(&bytes[..meta.len.min(LENGTH)]);
+            }
+            let mut block = block.freeze();
+            for meta in &metas[..count] {
                 let arrived = meta.timestamp.unwrap_or(now);
-                take(now.saturating_sub(arrived), meta, &bytes[..meta.len.min(LENGTH)]);
+                take(now.saturating_sub(arrived), meta, block.split_to(meta.len.min(LENGTH)));
             }
             if count < memory.len() {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 }

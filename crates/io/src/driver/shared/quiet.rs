@@ -54,9 +54,9 @@ impl<M: Machine> State<M> {
     }
 
     /// Notes where the outbox goes.
-    pub(super) fn note_sent(&mut self) {
+    pub(super) fn note_sent(&mut self, now: Instant) {
         if let Some(Driven { hearing: Some(own), .. }) = &mut self.driven {
-            own.0.on_sent(self.outbox.transmits.iter().map(|transmit| transmit.remote));
+            own.0.on_sent(now, self.outbox.transmits.iter().map(|transmit| transmit.remote));
         }
     }
 
@@ -70,8 +70,8 @@ impl<M: Machine> State<M> {
     }
 
     /// Whether the driver has to have quiet datagrams watched that are not.
-    pub(super) fn must_begin_to_watch(&self) -> bool {
+    pub(super) fn must_begin_to_watch(&self, now: Instant) -> bool {
         let Some(Driven { hook, hearing: Some(own), .. }) = &self.driven else { return false };
-        !own.0.is_watching && hook.awaits_acknowledgements(&self.machine)
+        !own.0.is_watching && (own.0.is_crowded(now) || hook.awaits_acknowledgements(&self.machine))
     }
 }
