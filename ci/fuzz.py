@@ -100,7 +100,8 @@ def fuzz(seconds: int, chosen: list[str]) -> int:
     built = subprocess.run(["cargo", "+nightly", "fuzz", "build", "--sanitizer", "none"], cwd=ROOT)  # No room has unsafe code:
     if built.returncode != 0:  # the sanitizer would find what Rust finds, at half the speed.
         return 1
-    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "fuzz/target")) / "x86_64-unknown-linux-gnu/release"
+    host = subprocess.run(["rustc", "+nightly", "--print", "host-tuple"], capture_output=True, text=True).stdout.strip()
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "fuzz/target")) / host / "release"
     commit = git("rev-parse", "HEAD").stdout.strip()
     is_clean = not git("status", "--porcelain", "--", "crates", "fuzz/harness").stdout
     if not is_clean:

@@ -5,13 +5,11 @@ use core::fmt;
 use base::Duration;
 
 use crate::path_id::PathId;
+pub use crate::rto::MOST_DOUBLINGS;
 
 /// Shortest time between a transmission and advice about it, and shortest timer: no peer answers a packet sooner, and
 /// advice that answers its own effects comes to an end.
 pub const LEAST_WAIT: Duration = Duration::from_millis(1);
-
-/// Most doublings of the timeout.
-pub const MOST_DOUBLINGS: u8 = 63;
 
 /// Largest window, bytes: that of TCP with window scaling (RFC 7323, section 2.2).
 pub const LARGEST_WINDOW: u64 = 1 << 30;

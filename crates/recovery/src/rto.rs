@@ -2,10 +2,12 @@
 
 use base::{Duration, Instant};
 
-use crate::advice::MOST_DOUBLINGS;
 use crate::margin::Margin;
 use crate::policy::{BackoffEnd, BackoffPolicy, ErrorCounting, RtoPolicy, ThinBackoff};
 use crate::rtt::RttEstimator;
+
+/// Most doublings of the timeout.
+pub const MOST_DOUBLINGS: u8 = 63;
 
 /// The timeout before back-off: derived from the round-trip times, within the policy's bounds.
 pub(crate) fn compute_rto(

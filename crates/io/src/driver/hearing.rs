@@ -20,8 +20,8 @@ const LISTED: usize = 32;
 /// Time after which quiet datagrams are watched no more.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Datagrams that fit even a small socket buffer. Where so many leave at a time, or were read at once, as in a flood, their
-/// acknowledgements might find no room: then they are watched.
+/// Number of datagrams for which even a small socket buffer has room. If as many leave at a time, or were read at once (a flood),
+/// acknowledgements might find no room there: then they are watched.
 const CROWD: usize = 128;
 
 /// Datagrams that leave within this time leave at a time.
