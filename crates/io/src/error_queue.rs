@@ -16,11 +16,10 @@ use nix::libc;
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
 };
-use tokio::io::Interest;
-use tokio::net::UdpSocket;
 
 use crate::carrier::canonical;
 use crate::ip::{IcmpReport, icmp_error};
+use crate::registered::Registered;
 
 /// Bytes of a quoted datagram that are kept: enough for an SCTP header and the beginning of a
 /// chunk.
@@ -33,7 +32,8 @@ type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Reads the error queue of a socket.
 pub(crate) struct ErrorQueue {
-    socket: Arc<UdpSocket>,
+    socket: Arc<Registered>,
+    local: IpAddr,
     waiting: Mutex<Option<Waiting>>,
 }
 
@@ -45,12 +45,12 @@ impl std::fmt::Debug for ErrorQueue {
 
 impl ErrorQueue {
     /// Makes the system queue ICMP messages about datagrams of `socket`.
-    pub(crate) fn open(socket: &Arc<UdpSocket>) -> io::Result<ErrorQueue> {
-        match socket.local_addr()?.is_ipv4() {
-            true => setsockopt(socket, sockopt::Ipv4RecvErr, &true)?,
-            false => setsockopt(socket, sockopt::Ipv6RecvErr, &true)?,
+    pub(crate) fn open(socket: &Arc<Registered>, local: IpAddr) -> io::Result<ErrorQueue> {
+        match local.is_ipv4() {
+            true => setsockopt(socket.socket(), sockopt::Ipv4RecvErr, &true)?,
+            false => setsockopt(socket.socket(), sockopt::Ipv6RecvErr, &true)?,
         }
-        Ok(ErrorQueue { socket: Arc::clone(socket), waiting: Mutex::new(None) })
+        Ok(ErrorQueue { socket: Arc::clone(socket), local, waiting: Mutex::new(None) })
     }
 
     /// Whether there may be something to read; if not, `context` is woken when there is.
@@ -59,7 +59,7 @@ impl ErrorQueue {
         let future = waiting.get_or_insert_with(|| {
             let socket = Arc::clone(&self.socket);
             // Without a reactor nothing else would work either.
-            Box::pin(async move { drop(socket.ready(Interest::ERROR).await) })
+            Box::pin(async move { drop(socket.failing().await) })
         });
         let ready = future.as_mut().poll(context);
         if ready.is_ready() {
@@ -72,7 +72,7 @@ impl ErrorQueue {
     pub(crate) fn drain(&self) -> VecDeque<IcmpReport> {
         let mut reports = VecDeque::new();
         for _ in 0..BURST {
-            match self.socket.try_io(Interest::ERROR, || self.read()) {
+            match self.socket.try_read_error(|| self.read()) {
                 Ok(report) => reports.extend(report),
                 Err(_) => break,
             }
@@ -86,7 +86,7 @@ impl ErrorQueue {
         let (length, remote, error) = {
             let mut slots = [IoSliceMut::new(&mut quoted)];
             let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-            let descriptor = self.socket.as_raw_fd();
+            let descriptor = self.socket.socket().as_raw_fd();
             let message =
                 recvmsg::<SockaddrStorage>(descriptor, &mut slots, Some(&mut control), flags)?;
             let v4 =
@@ -104,7 +104,7 @@ impl ErrorQueue {
             return Ok(None);
         };
         Ok(Some(IcmpReport {
-            local: self.socket.local_addr()?.ip(),
+            local: self.local,
             remote: canonical(remote.into()),
             error,
             quoted: Bytes::copy_from_slice(quoted.get(..length).unwrap_or_default()),
@@ -126,6 +126,8 @@ fn meaning(error: &libc::sock_extended_err) -> Option<IcmpError> {
 mod tests {
     use std::net::SocketAddr;
 
+    use socket2::{Domain, Socket, Type};
+
     use super::*;
 
     async fn next(queue: &ErrorQueue) -> IcmpReport {
@@ -134,22 +136,26 @@ mod tests {
         queue.drain().pop_front().expect("nothing was read")
     }
 
-    /// The address of a port without a listener.
-    async fn closed(at: SocketAddr) -> SocketAddr {
-        UdpSocket::bind(at).await.unwrap().local_addr().unwrap()
+    /// A socket, and its address.
+    fn bind(any: SocketAddr) -> io::Result<(Socket, SocketAddr)> {
+        let socket = Socket::new(Domain::for_address(any), Type::DGRAM, None)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&any.into())?;
+        let address = socket.local_addr()?.as_socket().unwrap();
+        Ok((socket, address))
     }
 
     async fn assert_tells(any: &str) {
-        let any: SocketAddr = any.parse().unwrap();
-        let Ok(socket) = UdpSocket::bind(any).await else { return };
-        let socket = Arc::new(socket);
-        let queue = ErrorQueue::open(&socket).unwrap();
+        let Ok((socket, address)) = bind(any.parse().unwrap()) else { return };
+        let socket = Arc::new(Registered::new(socket).unwrap());
+        let queue = ErrorQueue::open(&socket, address.ip()).unwrap();
         for round in 0..3_u8 {
-            let nobody = closed(any).await;
-            let datagram = [round; 200];
+            // A port without a listener.
+            let (_, nobody) = bind(any.parse().unwrap()).unwrap();
+            let (datagram, to) = ([round; 200], nobody.into());
             // What an earlier message left behind makes one call fail.
-            if socket.send_to(&datagram, nobody).await.is_err() {
-                socket.send_to(&datagram, nobody).await.unwrap();
+            if socket.socket().send_to(&datagram, &to).is_err() {
+                socket.socket().send_to(&datagram, &to).unwrap();
             }
             let report = next(&queue).await;
             assert_eq!((report.remote, report.error), (nobody, IcmpError::NobodyThere));

@@ -38,6 +38,7 @@ mod lookup;
 mod mailboxes;
 mod offloads;
 pub mod raw;
+mod registered;
 pub mod sockets;
 #[cfg(feature = "capture")]
 pub mod tap;

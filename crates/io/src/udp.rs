@@ -13,7 +13,6 @@ use std::task::{Context, Poll};
 use base::{DatagramMeta, Ecn, Transmit};
 use quinn_udp::{EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::Interest;
 
 #[cfg(target_os = "linux")]
 pub(crate) use self::quiet::Quiet;
@@ -24,6 +23,7 @@ use crate::carrier::{
 #[cfg(target_os = "linux")]
 use crate::error_queue::ErrorQueue;
 use crate::fragmentation::Fragmentation;
+use crate::registered::Registered;
 
 /// The UDP port of SCTP's encapsulation (RFC 6951, section 4).
 pub const SCTP_OVER_UDP_PORT: u16 = 9899;
@@ -43,7 +43,7 @@ const LARGEST_JOINED_SEND: usize = 65_507;
 /// datagram.
 #[derive(Debug)]
 pub struct UdpCarrier {
-    socket: Arc<tokio::net::UdpSocket>,
+    socket: Arc<Registered>,
     /// ICMP errors about sent datagrams, if requested.
     #[cfg(target_os = "linux")]
     errors: Option<ErrorQueue>,
@@ -77,20 +77,20 @@ impl UdpCarrier {
 
     /// The socket, to set options.
     #[cfg(target_os = "linux")]
-    pub(crate) fn socket(&self) -> &tokio::net::UdpSocket {
-        &self.socket
+    pub(crate) fn socket(&self) -> &Socket {
+        self.socket.socket()
     }
 
     /// Like [`UdpCarrier::bind`], and ICMP messages about sent datagrams reach the machine
     /// ([`base::Machine::handle_icmp`]) on Linux; elsewhere it equals `bind`.
     ///
     /// For clients: a message about one destination also makes the next call for another one fail,
-    /// which is then repeated, and afterwards the socket always counts as writable.
+    /// which is then repeated.
     pub fn bind_with_icmp(address: SocketAddr) -> Result<UdpCarrier, BindError> {
         #[cfg(target_os = "linux")]
         {
             let mut carrier = UdpCarrier::bind(address)?;
-            let errors = ErrorQueue::open(&carrier.socket);
+            let errors = ErrorQueue::open(&carrier.socket, carrier.local.ip());
             carrier.errors = Some(errors.map_err(|source| BindError::new("UDP", address, source))?);
             Ok(carrier)
         }
@@ -136,7 +136,7 @@ impl UdpCarrier {
                 *slot = IoSliceMut::new(memory);
                 used += 1;
             }
-            let socket = UdpSockRef::from(&*self.socket);
+            let socket = UdpSockRef::from(self.socket.socket());
             (self.state.recv(socket, &mut slots[..used], &mut metas)?, used)
         };
         let mut bytes = 0;
@@ -153,7 +153,7 @@ impl UdpCarrier {
     /// Receives the waiting datagrams, or as many as one system call returns.
     fn receive(&self, batch: &mut RecvBatch) -> io::Result<()> {
         let mut is_all = false;
-        let received = self.socket.try_io(Interest::READABLE, || match self.receive_slots(batch) {
+        let received = self.socket.try_read(|| match self.receive_slots(batch) {
             Ok(true) => Ok(()),
             // The socket is empty now: as after a call in vain, which this saves, the system reports the next datagram.
             Ok(false) => {
@@ -219,10 +219,10 @@ impl UdpCarrier {
                 sent => return sent,
             }
         }
-        self.fragmentation.prepare(&*self.socket, self.local.is_ipv4(), first.dont_fragment);
+        self.fragmentation.prepare(self.socket.socket(), self.local.is_ipv4(), first.dont_fragment);
         let send = || {
-            let send = || self.state.try_send(UdpSockRef::from(&*self.socket), &transmit);
-            self.socket.try_io(Interest::WRITABLE, send)
+            let send = || self.state.try_send(UdpSockRef::from(self.socket.socket()), &transmit);
+            self.socket.try_send(send)
         };
         match send() {
             // It may be what ICMP said of an earlier datagram, which is reported once.
@@ -245,10 +245,8 @@ impl UdpCarrier {
                     sent => return sent,
                 }
             }
-            self.fragmentation.prepare(&*self.socket, self.local.is_ipv4(), first.dont_fragment);
-            return self.socket.try_io(Interest::WRITABLE, || {
-                many::send(&*self.socket, transmits, buffer, source, to)
-            });
+            self.fragmentation.prepare(self.socket.socket(), self.local.is_ipv4(), first.dont_fragment);
+            return many::send(self.socket.socket(), transmits, buffer, source, to);
         }
         let _ = (transmits, buffer);
         Ok(0)
@@ -331,7 +329,7 @@ impl Carrier for UdpCarrier {
         {
             return Poll::Ready(Ok(()));
         }
-        self.socket.poll_recv_ready(context)
+        self.socket.poll_readable(context)
     }
 
     #[cfg(target_os = "linux")]
@@ -390,14 +388,14 @@ impl Carrier for UdpCarrier {
 
 /// Opens and prepares the socket; with `beside`, others may share its address.
 fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
-    let socket = tokio::net::UdpSocket::from_std(open_socket(address, beside)?.into())?;
+    let socket = open_socket(address, beside)?;
     let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-    let local = socket.local_addr()?;
+    let local = local_address(&socket)?;
     #[cfg(target_os = "linux")]
     omit_known_address(&socket, local)?;
     let (fragmentation, counters) = Default::default();
     Ok(UdpCarrier {
-        socket: Arc::new(socket),
+        socket: Arc::new(Registered::new(socket)?),
         #[cfg(target_os = "linux")]
         errors: None,
         #[cfg(target_os = "linux")]
@@ -407,6 +405,11 @@ fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
         local,
         counters,
     })
+}
+
+fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
+    let address = socket.local_addr()?;
+    address.as_socket().ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
 }
 
 /// Has the system leave out the local address of each datagram where it is always the same.

@@ -1,4 +1,4 @@
-//! How often a server's thread wakes for the messages of its clients.
+//! How often the threads of a server and of a client wake for messages.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -16,18 +16,26 @@ use thinstream::{
 const CLIENTS: usize = 20;
 const ROUNDS: u64 = 50;
 
-/// A thread with a server that answers each message, and how often it has woken; ends with the sender.
-fn server() -> (std::net::SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Sender<()>) {
+/// A runtime for this thread, and how often the thread has woken.
+fn counting() -> (tokio::runtime::Runtime, Arc<AtomicU64>) {
     let wakes = Arc::new(AtomicU64::new(0));
     let woken = Arc::clone(&wakes);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .on_thread_unpark(move || _ = woken.fetch_add(1, Ordering::Relaxed))
+        .build()
+        .unwrap();
+    (runtime, wakes)
+}
+
+/// A thread with a server that answers each message, and how often it has woken; ends with the sender.
+fn server() -> (std::net::SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Sender<()>) {
     let (tell, address) = mpsc::channel();
     let (stop, stopped) = tokio::sync::oneshot::channel();
+    let (tell_wakes, wakes) = mpsc::channel();
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .on_thread_unpark(move || _ = woken.fetch_add(1, Ordering::Relaxed))
-            .build()
-            .unwrap();
+        let (runtime, wakes) = counting();
+        tell_wakes.send(wakes).unwrap();
         runtime.block_on(async {
             // Timers of a second at least, which do not expire here.
             let policy = Arc::new(RecoveryPolicy::sctp_rfc());
@@ -41,7 +49,7 @@ fn server() -> (std::net::SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Send
             let _ = stopped.await;
         });
     });
-    (address.recv().unwrap(), wakes, stop)
+    (address.recv().unwrap(), wakes.recv().unwrap(), stop)
 }
 
 #[tokio::test]
@@ -69,5 +77,30 @@ async fn a_message_wakes_the_server_and_the_acknowledgement_of_its_answer_does_n
     let messages = ROUNDS * CLIENTS as u64;
     // Each acknowledgement woke it once more when it arrived at the same socket.
     assert!(woken <= messages * 11 / 10, "{woken} for {messages} messages");
+    drop(stop);
+}
+
+#[test]
+fn the_answer_to_its_message_wakes_a_client_once() {
+    let (address, _, stop) = server();
+    let (runtime, wakes) = counting();
+    runtime.block_on(async {
+        let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
+        let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
+        let connecting = endpoint.connect(address, AssociationOptions::default());
+        let client = within(connecting).await.unwrap();
+        let exchange = async |rounds: u64| {
+            for _ in 0..rounds {
+                client.send(StreamId(0), "x").await.unwrap();
+                assert!(within(client.receive()).await.unwrap().is_some());
+            }
+        };
+        exchange(1).await;
+        let before = wakes.load(Ordering::Relaxed);
+        exchange(1000).await;
+        let woken = wakes.load(Ordering::Relaxed) - before;
+        // A socket whose writability is waited for wakes it once more for each message that leaves.
+        assert!(woken <= 1100, "{woken} for 1000 messages");
+    });
     drop(stop);
 }

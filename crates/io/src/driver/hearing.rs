@@ -20,8 +20,8 @@ const LISTED: usize = 32;
 /// Time after which quiet datagrams are watched no more.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Number of datagrams for which even a small socket buffer has room. If as many leave at a time, or were read at once (a flood),
-/// acknowledgements might find no room there: then they are watched.
+/// Number of datagrams for which even a small socket buffer has room. If as many leave at a time and few are acknowledged
+/// meanwhile, or as many were read at once (a flood), acknowledgements might find no room there: then they are watched.
 const CROWD: usize = 128;
 
 /// Datagrams that leave within this time leave at a time.
@@ -40,8 +40,8 @@ pub(super) struct Hearing {
     /// When the machine last waited for acknowledgements.
     impatient_at: Instant,
     pub(super) is_watching: bool,
-    /// Datagrams sent since then, for at most [`AT_A_TIME`].
-    sent: (Instant, usize),
+    /// Datagrams sent since then, for at most [`AT_A_TIME`], less those that acknowledged meanwhile.
+    unheard: (Instant, usize),
     crowded_until: Instant,
 }
 
@@ -71,6 +71,7 @@ impl Hearing {
             count += 1;
             self.addressed.retain(|peer| *peer != remote);
         }
+        self.unheard.1 = self.unheard.1.saturating_sub(count);
         self.see_crowd(now, count);
     }
 
@@ -87,17 +88,17 @@ impl Hearing {
 
     /// Datagrams leave to these peers.
     pub(super) fn on_sent(&mut self, now: Instant, remotes: impl Iterator<Item = SocketAddr>) {
-        if self.sent.0 + AT_A_TIME <= now {
-            self.sent = (now, 0);
+        if self.unheard.0 + AT_A_TIME <= now {
+            self.unheard = (now, 0);
         }
         for remote in remotes {
-            self.sent.1 += 1;
+            self.unheard.1 += 1;
             if self.addressed.len() == LISTED {
                 self.addressed.pop_front();
             }
             self.addressed.push_back(remote);
         }
-        self.see_crowd(now, self.sent.1);
+        self.see_crowd(now, self.unheard.1);
     }
 
     /// Whether quiet datagrams should be watched while the driver waits, where the machine waits for acknowledgements or not.
@@ -172,6 +173,12 @@ mod tests {
             assert!(!hearing.should_watch(now, false));
             now += AT_A_TIME;
         }
+        // So are as many that are acknowledged one after another, however fast.
+        for _ in 0..10 {
+            hearing.on_sent(now, (0..100).map(peer));
+            hearing.on_heard(now, (0..100).map(peer));
+        }
+        assert!(!hearing.should_watch(now, false));
         hearing.on_sent(now, (0..100).map(peer));
         hearing.on_sent(now, (100..128).map(peer));
         assert!(hearing.should_watch(now, false) && hearing.is_crowded(now));

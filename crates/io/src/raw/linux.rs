@@ -13,7 +13,6 @@ use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt, sockopt,
 };
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::Interest;
 
 use crate::carrier::{
     BindError, Carrier, CarrierStatistics, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE,
@@ -22,13 +21,12 @@ use crate::carrier::{
 use crate::controls::Controls;
 use crate::fragmentation::Fragmentation;
 use crate::ip::from_bits;
+use crate::registered::Registered;
 
 /// A raw IP socket for SCTP, of one address family. Ports in its addresses are 0.
 #[derive(Debug)]
 pub struct RawCarrier {
-    /// A raw socket wrapped as a UDP socket, for which tokio can wait; the system calls are the
-    /// same.
-    socket: tokio::net::UdpSocket,
+    socket: Registered,
     fragmentation: Fragmentation,
     local: SocketAddr,
     counters: Counters,
@@ -69,7 +67,7 @@ impl RawCarrier {
         let (length, remote, mut meta) = {
             let mut slots = [IoSliceMut::new(&mut batch.storage[..SLOT_SIZE])];
             let message = recvmsg::<SockaddrStorage>(
-                self.socket.as_raw_fd(),
+                self.socket.socket().as_raw_fd(),
                 &mut slots,
                 Some(&mut control),
                 MsgFlags::empty(),
@@ -116,7 +114,7 @@ impl RawCarrier {
         let remote = SockaddrStorage::from(without_port(transmit.remote));
         let parts = [IoSlice::new(packet)];
         let flags = MsgFlags::empty();
-        sendmsg(self.socket.as_raw_fd(), &parts, &controls.messages(), flags, Some(&remote))?;
+        sendmsg(self.socket.socket().as_raw_fd(), &parts, &controls.messages(), flags, Some(&remote))?;
         Ok(())
     }
 }
@@ -131,9 +129,9 @@ impl Carrier for RawCarrier {
         for transmit in transmits {
             let (packet, after) = rest.split_at(transmit.size.min(rest.len()));
             rest = after;
-            self.fragmentation.prepare(&self.socket, self.local.is_ipv4(), transmit.dont_fragment);
+            self.fragmentation.prepare(self.socket.socket(), self.local.is_ipv4(), transmit.dont_fragment);
             let send = || self.send_one(transmit, packet);
-            match self.socket.async_io(Interest::WRITABLE, send).await {
+            match self.socket.send(send).await {
                 Ok(()) => self.counters.on_sent(1, packet.len()),
                 Err(error) => self.counters.on_send_error(transmit.remote, &error),
             }
@@ -141,11 +139,11 @@ impl Carrier for RawCarrier {
     }
 
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket.poll_recv_ready(context)
+        self.socket.poll_readable(context)
     }
 
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
-        self.socket.try_io(Interest::READABLE, || self.receive_burst(batch))
+        self.socket.try_read(|| self.receive_burst(batch))
     }
 
     fn statistics(&self) -> CarrierStatistics {
@@ -175,7 +173,7 @@ fn unbound(address: SocketAddr) -> io::Result<Socket> {
 
 fn bound(socket: Socket, address: SocketAddr) -> io::Result<RawCarrier> {
     socket.bind(&address.into())?;
-    let socket = tokio::net::UdpSocket::from_std(socket.into())?;
+    let socket = Registered::new(socket)?;
     let (fragmentation, counters) = Default::default();
     Ok(RawCarrier { socket, fragmentation, local: address, counters })
 }

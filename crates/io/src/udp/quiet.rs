@@ -14,11 +14,10 @@ use bytes::{Bytes, BytesMut};
 use nix::sys::socket::{getsockopt, sockopt};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::Socket;
-use tokio::io::Interest;
-use tokio::net::UdpSocket;
 
 use super::{omit_known_address, open_socket};
 use crate::fragmentation::Fragmentation;
+use crate::registered::Registered;
 
 /// Bytes of a datagram that are read: no datagram here is longer.
 const LENGTH: usize = 64;
@@ -41,8 +40,8 @@ pub(crate) struct Quiet {
 /// Another descriptor of the socket, which the runtime knows while it is watched.
 #[derive(Debug)]
 enum Watch {
-    Off(std::net::UdpSocket),
-    On(UdpSocket),
+    Off(Socket),
+    On(Registered),
     /// Nothing arrives, or the system could not watch it: then what arrives is read with the datagrams of the other socket.
     Never,
 }
@@ -58,7 +57,7 @@ impl Quiet {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let watch = Mutex::new(match receives {
-            true => Watch::Off(socket.try_clone()?.into()),
+            true => Watch::Off(socket.try_clone()?),
             false => Watch::Never,
         });
         let (fragmentation, is_ipv4) = (Fragmentation::default(), address.is_ipv4());
@@ -76,10 +75,10 @@ impl Quiet {
         let watch = self.watch();
         let Watch::On(socket) = &*watch else { return Poll::Pending };
         // An error means that the runtime ends.
-        if ready!(socket.poll_recv_ready(context)).is_ok() {
+        if ready!(socket.poll_readable(context)).is_ok() {
             // The caller reads all of them: as after a call in vain, the system then reports the next datagram.
             let read = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
-            let _ = socket.try_io(Interest::READABLE, read);
+            let _ = socket.try_read(read);
         }
         Poll::Ready(())
     }
@@ -89,9 +88,9 @@ impl Quiet {
         let mut watch = self.watch();
         *watch = match (std::mem::replace(&mut *watch, Watch::Never), wanted) {
             (Watch::Off(socket), true) => {
-                UdpSocket::from_std(socket).map_or(Watch::Never, Watch::On)
+                Registered::new(socket).map_or(Watch::Never, Watch::On)
             }
-            (Watch::On(socket), false) => socket.into_std().map_or(Watch::Never, Watch::Off),
+            (Watch::On(socket), false) => Watch::Off(socket.into_socket()),
             (watch, _) => watch,
         };
     }

@@ -172,7 +172,7 @@ async fn what_must_not_be_fragmented_and_what_may_leave_through_one_socket() {
         [(whole, Discovery::PROBE), (pieces, Discovery::DONT), (whole, Discovery::PROBE)]
     {
         sender.send(&[one], b"x").await;
-        assert_eq!(ip_mtu_discover(&sender.socket).unwrap(), expected);
+        assert_eq!(ip_mtu_discover(sender.socket()).unwrap(), expected);
     }
     sender.send(&[whole, pieces, whole], b"abc").await;
     let (mut batch, mut count) = (RecvBatch::new(4), 0);
