@@ -64,7 +64,7 @@ mod linux {
     use crate::carrier::Carrier;
     use crate::udp::{Quiet, UdpCarrier};
 
-    /// Adds `count - 1` sockets to `first`, and a quiet one to each. `first` is alone at its address: the system refuses an address
+    /// Adds `count - 1` sockets to `first`, and a quiet one to each if tags steer. `first` is alone at its address: the system refuses an address
     /// for several sockets unless each of them agreed, and the first one agrees once it has the address.
     pub(super) fn group(
         first: UdpCarrier,
@@ -78,12 +78,12 @@ mod linux {
             group.push(UdpCarrier::bind_beside(address)?);
         }
         let modulus = u32::try_from(count).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let (receive, mut program) = match steering {
-            Steering::VerificationTag => (true, by_tag(modulus)),
-            Steering::Addresses => (false, by_addresses(modulus)),
+        let (of_acknowledgements, mut program) = match steering {
+            Steering::VerificationTag => (count, by_tag(modulus)),
+            Steering::Addresses => (0, by_addresses(modulus)),
         };
-        let quiet = (0..count).map(|_| Quiet::bind_beside(address, receive));
         // Needed only where there are several others; without the program they would get datagrams.
+        let quiet = (0..of_acknowledgements).map(|_| Quiet::bind_beside(address));
         let quiet = match quiet.collect::<io::Result<Vec<_>>>() {
             Ok(quiet) => quiet,
             Err(_) if count == 1 => return Ok(group),

@@ -9,10 +9,10 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::Interest;
 
-#[cfg(unix)]
-pub(crate) use unix::Registered;
 #[cfg(not(unix))]
 pub(crate) use other::Registered;
+#[cfg(unix)]
+pub(crate) use unix::Registered;
 
 #[cfg(unix)]
 mod unix {
@@ -27,7 +27,10 @@ mod unix {
     #[derive(Debug)]
     pub(crate) struct Registered(AsyncFd<Socket>);
 
-    #[expect(deprecated, reason = "what replaces it is unsafe, for descriptors that a type may change or close; a Socket has one")]
+    #[expect(
+        deprecated,
+        reason = "what replaces it is unsafe, for descriptors that a type may change or close; a Socket has one"
+    )]
     fn register(socket: Socket, interest: Interest) -> io::Result<AsyncFd<Socket>> {
         AsyncFd::with_interest(socket, interest)
     }
@@ -51,7 +54,9 @@ mod unix {
 
         /// Ready if something may have arrived; if not, `context` is woken when it has.
         pub(crate) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(ready!(self.0.poll_read_ready(context)).map(|mut ready| ready.retain_ready()))
+            Poll::Ready(
+                ready!(self.0.poll_read_ready(context)).map(|mut ready| ready.retain_ready()),
+            )
         }
 
         /// Makes a receiving call; if it would block, the next arrival is reported.
@@ -77,7 +82,9 @@ mod unix {
         ) -> io::Result<R> {
             loop {
                 match call() {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable().await?,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.writable().await?
+                    }
                     sent => return sent,
                 }
             }

@@ -47,7 +47,7 @@ pub struct UdpCarrier {
     /// ICMP errors about sent datagrams, if requested.
     #[cfg(target_os = "linux")]
     errors: Option<ErrorQueue>,
-    /// Through which datagrams leave, and where packets that only acknowledge may arrive apart.
+    /// Where packets that only acknowledge arrive apart.
     #[cfg(target_os = "linux")]
     quiet: Option<Box<Quiet>>,
     state: UdpSocketState,
@@ -69,7 +69,7 @@ impl UdpCarrier {
         open(address, true)
     }
 
-    /// Datagrams leave through this socket from now on.
+    /// Packets that only acknowledge arrive at this socket from now on.
     #[cfg(target_os = "linux")]
     pub(crate) fn set_quiet(&mut self, quiet: Quiet) {
         self.quiet = Some(Box::new(quiet));
@@ -210,15 +210,6 @@ impl UdpCarrier {
             segment_size: (segment < contents.len()).then_some(segment),
             src_ip: self.source(first),
         };
-        #[cfg(target_os = "linux")]
-        if let Some(quiet) = &self.quiet {
-            let outlet = quiet.outlet(first.dont_fragment);
-            match self.state.try_send(UdpSockRef::from(outlet), &transmit) {
-                // The other socket has room of its own, and can be waited for.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                sent => return sent,
-            }
-        }
         self.fragmentation.prepare(self.socket.socket(), self.local.is_ipv4(), first.dont_fragment);
         let send = || {
             let send = || self.state.try_send(UdpSockRef::from(self.socket.socket()), &transmit);
@@ -238,14 +229,11 @@ impl UdpCarrier {
         if let count @ 2.. = many::count(transmits) {
             let (transmits, first) = (&transmits[..count], &transmits[0]);
             let (source, to) = (self.source(first), |to| self.for_socket(to));
-            if let Some(quiet) = &self.quiet {
-                let outlet = quiet.outlet(first.dont_fragment);
-                match many::send(outlet, transmits, buffer, source, to) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    sent => return sent,
-                }
-            }
-            self.fragmentation.prepare(self.socket.socket(), self.local.is_ipv4(), first.dont_fragment);
+            self.fragmentation.prepare(
+                self.socket.socket(),
+                self.local.is_ipv4(),
+                first.dont_fragment,
+            );
             return many::send(self.socket.socket(), transmits, buffer, source, to);
         }
         let _ = (transmits, buffer);
@@ -334,7 +322,7 @@ impl Carrier for UdpCarrier {
 
     #[cfg(target_os = "linux")]
     fn has_quiet(&self) -> bool {
-        self.quiet.as_ref().is_some_and(|quiet| quiet.receives)
+        self.quiet.is_some()
     }
 
     #[cfg(target_os = "linux")]

@@ -114,7 +114,13 @@ impl RawCarrier {
         let remote = SockaddrStorage::from(without_port(transmit.remote));
         let parts = [IoSlice::new(packet)];
         let flags = MsgFlags::empty();
-        sendmsg(self.socket.socket().as_raw_fd(), &parts, &controls.messages(), flags, Some(&remote))?;
+        sendmsg(
+            self.socket.socket().as_raw_fd(),
+            &parts,
+            &controls.messages(),
+            flags,
+            Some(&remote),
+        )?;
         Ok(())
     }
 }
@@ -129,7 +135,11 @@ impl Carrier for RawCarrier {
         for transmit in transmits {
             let (packet, after) = rest.split_at(transmit.size.min(rest.len()));
             rest = after;
-            self.fragmentation.prepare(self.socket.socket(), self.local.is_ipv4(), transmit.dont_fragment);
+            self.fragmentation.prepare(
+                self.socket.socket(),
+                self.local.is_ipv4(),
+                transmit.dont_fragment,
+            );
             let send = || self.send_one(transmit, packet);
             match self.socket.send(send).await {
                 Ok(()) => self.counters.on_sent(1, packet.len()),

@@ -1,8 +1,4 @@
-//! A socket beside another at the same address that wakes no task (Linux): neither by what arrives there, nor when what was sent
-//! through it has left.
-//!
-//! A socket that the runtime waits for wakes its thread once more for each datagram that it sends, when the datagram has left the
-//! socket's buffer and there is room again.
+//! A socket beside another at the same address, where what arrives wakes no task (Linux).
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -16,7 +12,6 @@ use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::Socket;
 
 use super::{omit_known_address, open_socket};
-use crate::fragmentation::Fragmentation;
 use crate::registered::Registered;
 
 /// Bytes of a datagram that are read: no datagram here is longer.
@@ -30,10 +25,6 @@ const READS: usize = 512;
 pub(crate) struct Quiet {
     socket: Socket,
     state: UdpSocketState,
-    fragmentation: Fragmentation,
-    is_ipv4: bool,
-    /// Whether datagrams arrive here.
-    pub(super) receives: bool,
     watch: Mutex<Watch>,
 }
 
@@ -42,13 +33,13 @@ pub(crate) struct Quiet {
 enum Watch {
     Off(Socket),
     On(Registered),
-    /// Nothing arrives, or the system could not watch it: then what arrives is read with the datagrams of the other socket.
+    /// The system could not watch it: then what arrives is read with the datagrams of the other socket.
     Never,
 }
 
 impl Quiet {
-    /// Opens a further socket at an address that others share, which receives some of the datagrams or only sends.
-    pub(crate) fn bind_beside(address: SocketAddr, receives: bool) -> io::Result<Quiet> {
+    /// Opens a further socket at an address that others share.
+    pub(crate) fn bind_beside(address: SocketAddr) -> io::Result<Quiet> {
         let socket = open_socket(address, true)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         omit_known_address(&socket, address)?;
@@ -56,18 +47,8 @@ impl Quiet {
         if !getsockopt(&socket, sockopt::ReceiveTimestampns)? {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let watch = Mutex::new(match receives {
-            true => Watch::Off(socket.try_clone()?),
-            false => Watch::Never,
-        });
-        let (fragmentation, is_ipv4) = (Fragmentation::default(), address.is_ipv4());
-        Ok(Quiet { socket, state, fragmentation, is_ipv4, receives, watch })
-    }
-
-    /// The socket, prepared for datagrams that must not, or may, be fragmented.
-    pub(super) fn outlet(&self, dont_fragment: bool) -> &Socket {
-        self.fragmentation.prepare(&self.socket, self.is_ipv4, dont_fragment);
-        &self.socket
+        let watch = Mutex::new(Watch::Off(socket.try_clone()?));
+        Ok(Quiet { socket, state, watch })
     }
 
     /// Ready if a datagram may have arrived, while the socket is watched; else `context` is woken by the next.
@@ -87,9 +68,7 @@ impl Quiet {
     pub(super) fn set_watched(&self, wanted: bool) {
         let mut watch = self.watch();
         *watch = match (std::mem::replace(&mut *watch, Watch::Never), wanted) {
-            (Watch::Off(socket), true) => {
-                Registered::new(socket).map_or(Watch::Never, Watch::On)
-            }
+            (Watch::Off(socket), true) => Registered::new(socket).map_or(Watch::Never, Watch::On),
             (Watch::On(socket), false) => Watch::Off(socket.into_socket()),
             (watch, _) => watch,
         };
