@@ -14,6 +14,8 @@ pub enum Steering {
     /// By the verification tag of the SCTP packet in the datagram: the remainder of the tag by the number of sockets is the
     /// number of the socket. Without a tag, as in INIT, by address and port of the sender.
     VerificationTag,
+    /// As [`Steering::Addresses`], for SCTP in records of DTLS 1.3.
+    Records,
 }
 
 /// Whether this system can distribute datagrams over several sockets as [`Steering`] says: Linux
@@ -26,8 +28,8 @@ pub fn can_group() -> bool {
 /// says; port 0 means a free one. No other socket may be there, as with [`UdpCarrier::bind`]. Needs
 /// a tokio runtime with I/O enabled.
 ///
-/// With [`Steering::VerificationTag`], packets that only acknowledge data wait apart on Linux and wake no task
-/// ([`Carrier::try_recv_quiet`](crate::Carrier::try_recv_quiet)).
+/// With [`Steering::VerificationTag`] and [`Steering::Records`], packets that only acknowledge data wait apart on Linux and wake
+/// no task ([`Carrier::try_recv_quiet`](crate::Carrier::try_recv_quiet)). An encrypted one is known by its size.
 ///
 /// The order of the sockets is that of their numbers; it changes as soon as one of them is closed, so that all should be
 /// kept until none is needed. What distributes them is a hint: a datagram may come to any.
@@ -64,7 +66,7 @@ mod linux {
     use crate::carrier::Carrier;
     use crate::udp::{Quiet, UdpCarrier};
 
-    /// Adds `count - 1` sockets to `first`, and a quiet one to each if tags steer. `first` is alone at its address: the system refuses an address
+    /// Adds `count - 1` sockets to `first`, and a quiet one to each unless addresses alone steer. `first` is alone at its address: the system refuses an address
     /// for several sockets unless each of them agreed, and the first one agrees once it has the address.
     pub(super) fn group(
         first: UdpCarrier,
@@ -80,7 +82,8 @@ mod linux {
         let modulus = u32::try_from(count).map_err(|_| io::ErrorKind::InvalidInput)?;
         let (of_acknowledgements, mut program) = match steering {
             Steering::VerificationTag => (count, by_tag(modulus)),
-            Steering::Addresses => (0, by_addresses(modulus)),
+            Steering::Records => (count, by_record(modulus)),
+            Steering::Addresses => (0, by_addresses(modulus, 0)),
         };
         // Needed only where there are several others; without the program they would get datagrams.
         let quiet = (0..of_acknowledgements).map(|_| Quiet::bind_beside(address));
@@ -97,12 +100,13 @@ mod linux {
         Ok(group)
     }
 
+    /// Bytes of an SCTP packet with one SACK chunk that reports neither gaps nor duplicates: the common header and the chunk.
+    const QUIET_LENGTH: u32 = 12 + 16;
+
     /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket, that of the quiet one of the same
     /// tag for a packet of one SACK chunk that reports neither gaps nor duplicates (RFC 9260, section 3.3.4). For a payload
     /// that is too short the program returns 0.
     fn by_tag(sockets: u32) -> Vec<sock_filter> {
-        /// Bytes of the common header and of such a SACK.
-        const QUIET_LENGTH: u32 = 12 + 16;
         const SACK: u32 = 3;
         /// Places in the packet.
         const TAG: u32 = 4;
@@ -123,11 +127,34 @@ mod linux {
             remainder,
             answer,
         ];
-        [&by_tag[..], &by_addresses(sockets)].concat()
+        [&by_tag[..], &by_addresses(sockets, 0)].concat()
     }
 
-    /// Classic BPF that returns a number below `sockets` for the address and port of the sender.
-    fn by_addresses(sockets: u32) -> Vec<sock_filter> {
+    /// Classic BPF over the payload of UDP, a record of DTLS 1.3 (RFC 9147, section 4) without a connection id: returns the number
+    /// of a socket for the sender's address and port, that of its quiet one for a record of the size that a SACK has. Another
+    /// packet of that size, such as an ABORT with a reason of eight bytes, waits as long as a SACK may.
+    fn by_record(sockets: u32) -> Vec<sock_filter> {
+        /// Bytes of the record around its content: the header with a sequence number of 16 bits and a length, the type of the
+        /// content, and the tag of the cipher.
+        const AROUND: u32 = 5 + 1 + 16;
+        /// Such a header begins with these bits, above those of the epoch.
+        const FORM: u32 = 0b0010_1100;
+        const FORM_BITS: u32 = 0b1111_1100;
+        let quiet = by_addresses(sockets, sockets);
+        // Programs are a few operations long.
+        let past_quiet = quiet.len() as u8;
+        let by_form = [
+            operation(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0),
+            unless(AROUND + QUIET_LENGTH, 3 + past_quiet),
+            load(libc::BPF_B, 0),
+            compute(libc::BPF_AND, FORM_BITS),
+            unless(FORM, past_quiet),
+        ];
+        [&by_form[..], &quiet, &by_addresses(sockets, 0)].concat()
+    }
+
+    /// Classic BPF that returns a number of `sockets`, from `first`, for the address and port of the sender.
+    fn by_addresses(sockets: u32, first: u32) -> Vec<sock_filter> {
         /// The beginning of the IP header, among places.
         const NET: u32 = libc::SKF_NET_OFF as u32;
         const V4: u32 = 4;
@@ -152,6 +179,7 @@ mod linux {
             compute(libc::BPF_MUL, SPREAD),
             compute(libc::BPF_RSH, 16),
             compute(libc::BPF_MOD, sockets),
+            compute(libc::BPF_ADD, first),
             answer(),
         ]
     }

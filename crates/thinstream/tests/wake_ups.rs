@@ -4,13 +4,14 @@
 
 mod support;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
 use support::*;
 use thinstream::{
-    AssociationOptions, Carrier, Endpoint, EndpointOptions, RecoveryPolicy, StreamId,
+    Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, RecoveryPolicy, StreamId,
 };
 
 const CLIENTS: usize = 20;
@@ -29,7 +30,7 @@ fn counting() -> (tokio::runtime::Runtime, Arc<AtomicU64>) {
 }
 
 /// A thread with a server that answers each message, and how often it has woken; ends with the sender.
-fn server() -> (std::net::SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Sender<()>) {
+fn server(carrier: Carrier) -> (SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Sender<()>) {
     let (tell, address) = mpsc::channel();
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let (tell_wakes, wakes) = mpsc::channel();
@@ -40,9 +41,9 @@ fn server() -> (std::net::SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Send
             // Timers of a second at least, which do not expire here.
             let policy = Arc::new(RecoveryPolicy::sctp_rfc());
             let options = EndpointOptions {
-                carrier: Carrier::PlainUdp,
+                carrier,
                 accepted: AssociationOptions { policy, ..AssociationOptions::default() },
-                ..EndpointOptions::server()
+                ..server_options()
             };
             let server = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
             tell.send(spawn_echo(server)).unwrap();
@@ -52,55 +53,59 @@ fn server() -> (std::net::SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Send
     (address.recv().unwrap(), wakes.recv().unwrap(), stop)
 }
 
+async fn client(carrier: Carrier, server: SocketAddr) -> Association {
+    let options = EndpointOptions { carrier, ..EndpointOptions::client() };
+    let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
+    let peer = match carrier {
+        Carrier::Secure => to(server),
+        _ => server.into(),
+    };
+    within(endpoint.connect(peer, AssociationOptions::default())).await.unwrap()
+}
+
+/// Sends messages from each client in turn, and waits for each answer.
+async fn exchange(clients: &[Association], rounds: u64) {
+    for _ in 0..rounds {
+        for client in clients {
+            client.send(StreamId(0), "x").await.unwrap();
+            assert!(within(client.receive()).await.unwrap().is_some());
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_message_wakes_the_server_and_the_acknowledgement_of_its_answer_does_not() {
-    let (address, wakes, stop) = server();
-    let mut clients = Vec::new();
-    for _ in 0..CLIENTS {
-        let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
-        let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
-        let connecting = endpoint.connect(address, AssociationOptions::default());
-        clients.push(within(connecting).await.unwrap());
-    }
-    let exchange = async |rounds: u64| {
-        for _ in 0..rounds {
-            for client in &clients {
-                client.send(StreamId(0), "x").await.unwrap();
-                assert!(within(client.receive()).await.unwrap().is_some());
-            }
+    for carrier in [Carrier::PlainUdp, Carrier::Secure] {
+        let (address, wakes, stop) = server(carrier);
+        let mut clients = Vec::new();
+        for _ in 0..CLIENTS {
+            clients.push(client(carrier, address).await);
         }
-    };
-    exchange(1).await;
-    let before = wakes.load(Ordering::Relaxed);
-    exchange(ROUNDS).await;
-    let woken = wakes.load(Ordering::Relaxed) - before;
-    let messages = ROUNDS * CLIENTS as u64;
-    // Each acknowledgement woke it once more when it arrived at the same socket.
-    assert!(woken <= messages * 11 / 10, "{woken} for {messages} messages");
-    drop(stop);
+        exchange(&clients, 1).await;
+        let before = wakes.load(Ordering::Relaxed);
+        exchange(&clients, ROUNDS).await;
+        let woken = wakes.load(Ordering::Relaxed) - before;
+        let messages = ROUNDS * CLIENTS as u64;
+        // Each acknowledgement woke it once more when it arrived at the same socket.
+        assert!(woken <= messages * 11 / 10, "{carrier:?}: {woken} for {messages} messages");
+        drop(stop);
+    }
 }
 
 #[test]
 fn the_answer_to_its_message_wakes_a_client_once() {
-    let (address, _, stop) = server();
-    let (runtime, wakes) = counting();
-    runtime.block_on(async {
-        let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
-        let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
-        let connecting = endpoint.connect(address, AssociationOptions::default());
-        let client = within(connecting).await.unwrap();
-        let exchange = async |rounds: u64| {
-            for _ in 0..rounds {
-                client.send(StreamId(0), "x").await.unwrap();
-                assert!(within(client.receive()).await.unwrap().is_some());
-            }
-        };
-        exchange(1).await;
-        let before = wakes.load(Ordering::Relaxed);
-        exchange(1000).await;
-        let woken = wakes.load(Ordering::Relaxed) - before;
-        // A socket whose writability is waited for wakes it once more for each message that leaves.
-        assert!(woken <= 1100, "{woken} for 1000 messages");
-    });
-    drop(stop);
+    for carrier in [Carrier::PlainUdp, Carrier::Secure] {
+        let (address, _, stop) = server(carrier);
+        let (runtime, wakes) = counting();
+        runtime.block_on(async {
+            let clients = [client(carrier, address).await];
+            exchange(&clients, 1).await;
+            let before = wakes.load(Ordering::Relaxed);
+            exchange(&clients, 1000).await;
+            let woken = wakes.load(Ordering::Relaxed) - before;
+            // A socket whose writability is waited for wakes it once more for each message that leaves.
+            assert!(woken <= 1100, "{carrier:?}: {woken} for 1000 messages");
+        });
+        drop(stop);
+    }
 }

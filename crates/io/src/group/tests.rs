@@ -63,7 +63,7 @@ async fn a_packet_arrives_at_the_socket_that_its_tag_names() {
 
 #[tokio::test]
 async fn packets_without_a_tag_spread_by_address_and_those_of_one_address_stay_together() {
-    for steering in [Steering::VerificationTag, Steering::Addresses] {
+    for steering in [Steering::VerificationTag, Steering::Addresses, Steering::Records] {
         let sockets = group(2, "127.0.0.1:0", steering);
         let to = sockets[0].local_addr();
         let mut seen = BTreeSet::new();
@@ -144,6 +144,41 @@ async fn what_only_acknowledges_waits_apart_and_wakes_no_task_unless_it_is_watch
             sockets[0].watch_quiet(true);
             send(&sender, to, &acknowledgement(of as u32, 0)).await;
             tokio::time::timeout(Duration::from_secs(20), arrives).await.expect("it is watched");
+        }
+    }
+}
+
+/// A record of DTLS 1.3 with this much content, which begins with `form`.
+fn record(form: u8, content: usize) -> Vec<u8> {
+    [&[form][..], &vec![0; 4 + content + 1 + 16]].concat()
+}
+
+#[tokio::test]
+async fn a_record_of_an_acknowledgement_s_size_waits_apart_where_its_sender_s_records_arrive() {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        for of in [1, 3] {
+            let sockets = group(of, address, Steering::Records);
+            assert!(sockets.iter().all(Carrier::has_quiet));
+            let to = sockets[0].local_addr();
+            let sender = UdpCarrier::bind(crate::unspecified_for(to)).unwrap();
+            // Each but the last is urgent: a shorter and a longer record, one with a connection id, a packet without encryption.
+            let others = [record(0x2f, 24), record(0x2e, 32), record(0x3f, 28), vec![9; 50]];
+            for other in &others {
+                send(&sender, to, &record(0x2d, 28)).await;
+                send(&sender, to, other).await;
+            }
+            let mut at = BTreeSet::new();
+            for other in &others {
+                let (index, length) = arrival(&sockets).await;
+                at.insert(index);
+                assert_eq!(length, other.len());
+            }
+            assert_eq!(at.len(), 1, "all are of one sender");
+            let mut batch = RecvBatch::new(1);
+            sockets[*at.first().unwrap()].try_recv_quiet(&mut batch);
+            let quiet: Vec<_> = std::iter::from_fn(|| batch.pop_quiet()).collect();
+            assert_eq!(quiet.len(), others.len());
+            assert!(quiet.iter().all(|(.., datagram)| datagram.head == record(0x2d, 28)));
         }
     }
 }

@@ -27,8 +27,9 @@ impl OpenCarrier {
         let count = if grouped { options.shards } else { NonZeroUsize::MIN };
         // What waits apart, unread, must be for the shard that reads it.
         let one_receives = count < options.shards;
-        let steering = match options.carrier.is_secure() || one_receives {
-            true => Steering::Addresses,
+        let steering = match options.carrier.is_secure() {
+            _ if one_receives => Steering::Addresses,
+            true => Steering::Records,
             false => Steering::VerificationTag,
         };
         let bind = |at| io::bind_group(at, count, steering);
