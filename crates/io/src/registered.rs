@@ -16,8 +16,6 @@ pub(crate) use unix::Registered;
 
 #[cfg(unix)]
 mod unix {
-    use std::future::Future;
-
     use socket2::Socket;
     use tokio::io::unix::AsyncFd;
 
@@ -44,12 +42,6 @@ mod unix {
 
         pub(crate) fn socket(&self) -> &Socket {
             self.0.get_ref()
-        }
-
-        /// The socket, unknown to the runtime from now on.
-        #[cfg(target_os = "linux")]
-        pub(crate) fn into_socket(self) -> Socket {
-            self.0.into_inner()
         }
 
         /// Ready if something may have arrived; if not, `context` is woken when it has.
@@ -92,8 +84,8 @@ mod unix {
 
         /// Waits until the socket's error queue may have an entry.
         #[cfg(target_os = "linux")]
-        pub(crate) fn failing(&self) -> impl Future<Output = io::Result<()>> + Send + '_ {
-            async { self.0.ready(Interest::ERROR).await.map(|mut ready| ready.retain_ready()) }
+        pub(crate) async fn failing(&self) -> io::Result<()> {
+            self.0.ready(Interest::ERROR).await.map(|mut ready| ready.retain_ready())
         }
 
         /// Makes a call that reads the error queue; if it would block, the next entry is reported.
@@ -152,6 +144,8 @@ mod other {
 
 #[cfg(all(test, unix))]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
     use std::future::poll_fn;
     use std::mem::MaybeUninit;
     use std::pin::pin;

@@ -11,7 +11,7 @@ fn open_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Sockets of a server: datagrams leave through the second.
+/// Sockets of a server: what only acknowledges arrives at the second.
 const SERVER: usize = 2;
 
 /// Timers of the kernel that a process may have, one for each of its first endpoints.

@@ -49,7 +49,7 @@ async fn echoed(association: &Association, text: &'static str) {
 
 /// A port without a listener.
 fn nobody() -> SocketAddr {
-    UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap()
+    reserved::reserved_address()
 }
 
 #[tokio::test(flavor = "multi_thread")]

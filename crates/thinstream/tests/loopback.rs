@@ -343,7 +343,7 @@ async fn a_peer_that_lost_its_state_is_accepted_as_a_new_association() {
     let server = server();
     let address = server.local_addr();
     // The same address, UDP port included, and the same SCTP port: the same peer.
-    let own = std::net::UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap();
+    let own = reserved::reserved_address();
     let connect_at_port_7777 = async move || {
         let identity = Some(KEY.clone());
         let options = EndpointOptions { sctp_port: Some(7777), identity, ..client_options() };

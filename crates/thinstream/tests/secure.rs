@@ -267,7 +267,7 @@ fn crash(own: SocketAddr, peer: PeerAddress, identity: Identity) {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_key_at_the_address_and_port_of_a_client_takes_nothing_over() {
     let server = server();
-    let own = std::net::UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap();
+    let own = reserved::reserved_address();
     let (first, second) = (new_identity(), new_identity());
     let peer = to(server.local_addr());
     let crashing = tokio::task::spawn_blocking({
@@ -303,7 +303,7 @@ async fn another_key_at_the_address_and_port_of_a_client_takes_nothing_over() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_restarts_at_the_same_port_is_served_at_once() {
     let server = server();
-    let own = std::net::UdpSocket::bind(LOOPBACK).unwrap().local_addr().unwrap();
+    let own = reserved::reserved_address();
     let (identity, peer) = (new_identity(), to(server.local_addr()));
     let crashing = tokio::task::spawn_blocking({
         let (peer, identity) = (peer.clone(), identity.clone());

@@ -25,16 +25,8 @@ const READS: usize = 512;
 pub(crate) struct Quiet {
     socket: Socket,
     state: UdpSocketState,
-    watch: Mutex<Watch>,
-}
-
-/// Another descriptor of the socket, which the runtime knows while it is watched.
-#[derive(Debug)]
-enum Watch {
-    Off(Socket),
-    On(Registered),
-    /// The system could not watch it: then what arrives is read with the datagrams of the other socket.
-    Never,
+    /// Another descriptor of the socket, which the runtime knows, while it is watched.
+    watch: Mutex<Option<Registered>>,
 }
 
 impl Quiet {
@@ -47,14 +39,13 @@ impl Quiet {
         if !getsockopt(&socket, sockopt::ReceiveTimestampns)? {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let watch = Mutex::new(Watch::Off(socket.try_clone()?));
-        Ok(Quiet { socket, state, watch })
+        Ok(Quiet { socket, state, watch: Mutex::default() })
     }
 
     /// Ready if a datagram may have arrived, while the socket is watched; else `context` is woken by the next.
     pub(super) fn poll_arrival(&self, context: &mut Context<'_>) -> Poll<()> {
         let watch = self.watch();
-        let Watch::On(socket) = &*watch else { return Poll::Pending };
+        let Some(socket) = &*watch else { return Poll::Pending };
         // An error means that the runtime ends.
         if ready!(socket.poll_readable(context)).is_ok() {
             // The caller reads all of them: as after a call in vain, the system then reports the next datagram.
@@ -64,17 +55,18 @@ impl Quiet {
         Poll::Ready(())
     }
 
-    /// Has arrivals wake the task that waits for them, or not any more. Needs a tokio runtime with I/O enabled.
+    /// Has arrivals wake the task that waits for them, or not any more. Where the system cannot, for want of descriptors, they
+    /// are read with the datagrams of the other socket. Needs a tokio runtime with I/O enabled.
     pub(super) fn set_watched(&self, wanted: bool) {
         let mut watch = self.watch();
-        *watch = match (std::mem::replace(&mut *watch, Watch::Never), wanted) {
-            (Watch::Off(socket), true) => Registered::new(socket).map_or(Watch::Never, Watch::On),
-            (Watch::On(socket), false) => Watch::Off(socket.into_socket()),
-            (watch, _) => watch,
-        };
+        if !wanted {
+            *watch = None;
+        } else if watch.is_none() {
+            *watch = self.socket.try_clone().and_then(Registered::new).ok();
+        }
     }
 
-    fn watch(&self) -> MutexGuard<'_, Watch> {
+    fn watch(&self) -> MutexGuard<'_, Option<Registered>> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

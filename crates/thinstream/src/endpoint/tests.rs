@@ -11,8 +11,12 @@ use netsim::{Link, LinkConfig, LossModel};
 use sctp::{Failure, StreamId};
 use tokio::runtime::Runtime;
 
+use self::reserved::reserved_address;
 use super::*;
 use crate::{Carrier, MemoryLimits, PeerAddress};
+
+#[path = "../../tests/support/reserved.rs"]
+mod reserved;
 
 const ZERO: StreamId = StreamId(0);
 
@@ -397,7 +401,7 @@ async fn a_peer_that_restarts_is_known_at_whichever_shard_it_is() {
         let address = to(&server);
         let mut shards = std::collections::BTreeSet::new();
         for sctp_port in 6000..6012 {
-            let own = std::net::UdpSocket::bind(loopback()).unwrap().local_addr().unwrap();
+            let own = reserved_address();
             let address = address.clone();
             let client = move || Client::at(own, sctp_port, carrier, address.clone());
             let first = tokio::task::spawn_blocking(client.clone()).await.unwrap();

@@ -11,6 +11,8 @@ use thinstream::{
     PeerAddress, RecoveryPolicy, StreamId, new_identity,
 };
 
+pub mod reserved;
+
 pub const LOOPBACK: &str = "127.0.0.1:0";
 pub const ZERO: StreamId = StreamId(0);
 
