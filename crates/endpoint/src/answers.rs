@@ -95,6 +95,11 @@ impl Answers {
     /// Removes and returns the answer that has waited longest.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Answer> {
+        if self.waiting.is_empty() { None } else { self.take_first() }
+    }
+
+    #[cold]
+    fn take_first(&mut self) -> Option<Answer> {
         let answer = self.waiting.pop_front()?;
         self.held -= answer.packet.len() + ENTRY;
         let capacity = self.waiting.capacity();

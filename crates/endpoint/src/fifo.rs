@@ -28,7 +28,7 @@ impl<T> Fifo<T> {
     pub fn push_back(&mut self, entry: T) {
         match self.first {
             None => self.first = Some(entry),
-            Some(_) => self.rest.push_back(entry),
+            Some(_) => push_behind(&mut self.rest, entry),
         }
     }
 
@@ -37,10 +37,22 @@ impl<T> Fifo<T> {
     pub fn pop_front(&mut self) -> Option<T> {
         let first = self.first.take();
         if !self.rest.is_empty() {
-            self.first = self.rest.pop_front();
+            self.first = next(&mut self.rest);
         }
         first
     }
+}
+
+#[cold]
+#[inline(never)]
+fn push_behind<T>(rest: &mut VecDeque<T>, entry: T) {
+    rest.push_back(entry);
+}
+
+#[cold]
+#[inline(never)]
+fn next<T>(rest: &mut VecDeque<T>) -> Option<T> {
+    rest.pop_front()
 }
 
 #[cfg(test)]

@@ -166,6 +166,7 @@ impl Population {
         }
     }
 
+    #[cold]
     fn refresh(&mut self, row: u32, host: Host, membership: &mut Membership, last: Use) {
         self.change(host, |members| {
             if members.remove(&(host, membership.last, row)) {

@@ -283,12 +283,18 @@ impl<P> Link<P> {
         self.drop(packet, size, DropCause::TooLarge)
     }
 
+    #[inline(never)]
     fn drop(&mut self, packet: P, size: u64, cause: DropCause) -> Admission<P> {
         self.statistics.on_dropped(size, cause);
         Admission::Dropped { packet, cause }
     }
 
     fn is_blacked_out(&self, at: Instant) -> bool {
+        !self.blackouts.is_empty() && self.is_during_blackout(at)
+    }
+
+    #[inline(never)]
+    fn is_during_blackout(&self, at: Instant) -> bool {
         let begun = self.blackouts.partition_point(|blackout| blackout.start <= at);
         begun > 0 && self.blackouts[begun - 1].contains(&at)
     }

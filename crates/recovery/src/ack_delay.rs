@@ -71,6 +71,7 @@ impl AckDelay {
     }
 
     /// New data left at `now`.
+    #[inline(never)]
     pub(crate) fn on_sent(&mut self, now: Instant) {
         let now = now.wrapping_micros();
         let last = core::mem::replace(&mut self.last, now);

@@ -336,6 +336,11 @@ impl Episode {
 // ---- the window ----------------------------------------------------------------------------------
 
 impl Episode {
+    /// Whether there is no state: no loss was recent.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Bytes that may be in flight if the controller's window is `cwnd`.
     pub(crate) fn window(&self, cwnd: u64, mss: u64) -> u64 {
         let Some(state) = &self.0 else { return cwnd };

@@ -151,10 +151,7 @@ impl EventLog {
     /// Records the event that `event` returns; calls it only while recording is on.
     pub fn record(&mut self, now: Instant, event: impl FnOnce() -> Event) {
         if let Some(events) = &mut self.0 {
-            if events.len() == Self::LIMIT {
-                events.pop_front();
-            }
-            events.push_back((now, event()));
+            keep(events, (now, event()));
         }
     }
 
@@ -162,4 +159,14 @@ impl EventLog {
     pub fn poll(&mut self) -> Option<TimedEvent> {
         self.0.as_mut()?.pop_front()
     }
+}
+
+/// Appends an event. Recording is mostly off, so that the compiler moves this out of the way.
+#[cold]
+#[inline(never)]
+fn keep(events: &mut VecDeque<TimedEvent>, event: TimedEvent) {
+    if events.len() == EventLog::LIMIT {
+        events.pop_front();
+    }
+    events.push_back(event);
 }

@@ -157,7 +157,7 @@ impl Ledger {
 
     /// Bytes in flight on all paths.
     pub fn flight_bytes(&self) -> u64 {
-        self.paths.values().map(|path| path.flight.bytes).sum()
+        self.paths.sum(|path| path.flight.bytes)
     }
 
     /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
@@ -176,7 +176,7 @@ impl Ledger {
     /// Whether any unit waits for retransmission.
     #[inline]
     pub fn has_lost(&self) -> bool {
-        self.paths.values().any(|list| !list.lost.is_empty())
+        self.paths.any(|list| !list.lost.is_empty())
     }
 
     /// Instant at which the oldest packet in flight on `path` was sent.

@@ -113,12 +113,18 @@ impl PathRecovery {
     /// along.
     pub(crate) fn equip(&mut self, now: Instant, follows: bool, policy: &RecoveryPolicy) {
         if self.ack_delay.is_none() && policy.rto.ack_delay.is_some() {
-            self.ack_delay = Some(Box::new(AckDelay::new(now, self.rtt.srtt())));
+            self.estimate_ack_delay(now);
         }
         if self.mechanisms.is_none() && MechanismStates::is_wanted(policy) {
             self.mechanisms = Some(Box::default());
         }
         self.copying.equip(follows, policy);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn estimate_ack_delay(&mut self, now: Instant) {
+        self.ack_delay = Some(Box::new(AckDelay::new(now, self.rtt.srtt())));
     }
 
     /// The fate of `packets` packets became known.
@@ -132,6 +138,8 @@ impl PathRecovery {
     }
 
     /// A packet that was declared lost had arrived.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn on_spurious(&mut self) {
         self.loss.on_spurious();
         if let Some(worth) = self.copying.worth_mut() {
@@ -152,6 +160,7 @@ impl PathRecovery {
     /// Frees state that is not worth its memory while nothing is outstanding. The shortest round trip is freed too
     /// if nothing else was learned: half a kilobyte per idle connection is a high price for a number that the
     /// smoothed round trip replaces until data is acknowledged again.
+    #[inline(never)]
     pub(crate) fn rest(&mut self) {
         if self.episode.keeps_nothing()
             && self.mechanisms.as_ref().is_some_and(|mechanisms| mechanisms.is_blank())
@@ -195,8 +204,15 @@ impl PathRecovery {
         delivered: Delivered,
         policy: &RecoveryPolicy,
     ) {
+        if Carried::is_wanted(policy) {
+            self.note_carried(now, delivered);
+        }
+    }
+
+    #[inline(never)]
+    fn note_carried(&mut self, now: Instant, delivered: Delivered) {
         let (srtt, mechanisms) = (self.rtt.srtt(), self.mechanisms.as_deref_mut());
-        let Some(mechanisms) = mechanisms.filter(|_| Carried::is_wanted(policy)) else { return };
+        let Some(mechanisms) = mechanisms else { return };
         if let Some(least) = mechanisms.min_rtt.get().or(srtt) {
             mechanisms.carried.on_delivered(now, delivered, least, srtt.unwrap_or(least));
         }
@@ -219,7 +235,13 @@ impl PathRecovery {
 
     /// Bytes that may be in flight.
     pub(crate) fn window(&self) -> u64 {
-        self.episode.window(self.congestion.cwnd(), self.congestion.mss())
+        let cwnd = self.congestion.cwnd();
+        if self.episode.is_blank() { cwnd } else { self.window_in_episode(cwnd) }
+    }
+
+    #[inline(never)]
+    fn window_in_episode(&self, cwnd: u64) -> u64 {
+        self.episode.window(cwnd, self.congestion.mss())
     }
 
     /// The RTO policy of this path: its own, or `general`.

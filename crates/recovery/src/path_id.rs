@@ -132,9 +132,18 @@ impl<T> PathTable<T> {
         self.further.as_ref().map_or(&[], |further| further.as_slice())
     }
 
-    #[inline]
-    fn further_mut(&mut self) -> &mut [T] {
-        self.further.as_mut().map_or(&mut [], |further| further.as_mut_slice())
+    // Further paths are out of the way of the code for the first one, of which each packet runs much.
+
+    #[cold]
+    #[inline(never)]
+    fn further_at(&self, row: usize) -> &T {
+        &self.further()[row - 1]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn further_at_mut(&mut self, row: usize) -> &mut T {
+        &mut self.further.as_deref_mut().map_or(&mut [][..], Vec::as_mut_slice)[row - 1]
     }
 
     /// Adds the value of the next path.
@@ -149,7 +158,7 @@ impl<T> PathTable<T> {
     pub fn get(&self, path: PathId) -> Option<&T> {
         match path.row() {
             0 => Some(&self.first),
-            row => self.further().get(row - 1),
+            row => nth(self.further.as_deref()?, row),
         }
     }
 
@@ -158,7 +167,7 @@ impl<T> PathTable<T> {
     pub fn get_mut(&mut self, path: PathId) -> Option<&mut T> {
         match path.row() {
             0 => Some(&mut self.first),
-            row => self.further_mut().get_mut(row - 1),
+            row => nth_mut(self.further.as_deref_mut()?, row),
         }
     }
 
@@ -170,14 +179,21 @@ impl<T> PathTable<T> {
     {
         match path.row() {
             0 => &mut self.first,
-            row => {
-                let further = self.further.get_or_insert_default();
-                if further.len() < row {
-                    further.resize_with(row, T::default);
-                }
-                &mut further[row - 1]
-            }
+            row => self.further_or_default(row),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn further_or_default(&mut self, row: usize) -> &mut T
+    where
+        T: Default,
+    {
+        let further = self.further.get_or_insert_default();
+        if further.len() < row {
+            further.resize_with(row, T::default);
+        }
+        &mut further[row - 1]
     }
 
     /// All paths that have a value.
@@ -217,6 +233,29 @@ impl<T> PathTable<T> {
         iter::once(&mut self.first).chain(further)
     }
 
+    /// Whether any value meets a condition.
+    #[inline]
+    pub(crate) fn any(&self, condition: impl Fn(&T) -> bool) -> bool {
+        condition(&self.first)
+            || self.further.as_deref().is_some_and(|further| any_of(further, condition))
+    }
+
+    /// The sum of a quantity of all values.
+    #[inline]
+    pub(crate) fn sum(&self, quantity: impl Fn(&T) -> u64) -> u64 {
+        let first = quantity(&self.first);
+        first + self.further.as_deref().map_or(0, |further| sum_of(further, quantity))
+    }
+
+    /// Changes all values.
+    #[inline]
+    pub(crate) fn each_mut(&mut self, change: impl Fn(&mut T)) {
+        change(&mut self.first);
+        if let Some(further) = &mut self.further {
+            change_all(further, change);
+        }
+    }
+
     /// The earliest of the times of all paths, if any has one. Asked for each packet, mostly of one path.
     #[inline]
     pub fn earliest(&self, time: impl Fn(&T) -> Option<Instant>) -> Option<Instant> {
@@ -237,6 +276,36 @@ impl<T> PathTable<T> {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn any_of<T>(further: &[T], condition: impl Fn(&T) -> bool) -> bool {
+    further.iter().any(condition)
+}
+
+#[cold]
+#[inline(never)]
+fn sum_of<T>(further: &[T], quantity: impl Fn(&T) -> u64) -> u64 {
+    further.iter().map(quantity).sum()
+}
+
+#[cold]
+#[inline(never)]
+fn change_all<T>(further: &mut [T], change: impl Fn(&mut T)) {
+    further.iter_mut().for_each(change);
+}
+
+#[cold]
+#[inline(never)]
+fn nth<T>(further: &[T], row: usize) -> Option<&T> {
+    further.get(row - 1)
+}
+
+#[cold]
+#[inline(never)]
+fn nth_mut<T>(further: &mut [T], row: usize) -> Option<&mut T> {
+    further.get_mut(row - 1)
+}
+
 impl<T> Index<PathId> for PathTable<T> {
     type Output = T;
 
@@ -244,7 +313,7 @@ impl<T> Index<PathId> for PathTable<T> {
     fn index(&self, path: PathId) -> &T {
         match path.row() {
             0 => &self.first,
-            row => &self.further()[row - 1],
+            row => self.further_at(row),
         }
     }
 }
@@ -254,7 +323,7 @@ impl<T> IndexMut<PathId> for PathTable<T> {
     fn index_mut(&mut self, path: PathId) -> &mut T {
         match path.row() {
             0 => &mut self.first,
-            row => &mut self.further_mut()[row - 1],
+            row => self.further_at_mut(row),
         }
     }
 }

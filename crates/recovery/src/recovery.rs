@@ -271,6 +271,7 @@ impl Recovery {
     }
 
     /// The retransmission timeout of `path` with back-off; heartbeats use it too.
+    #[inline(never)]
     pub fn rto(&self, path: PathId) -> Duration {
         self.rto_if(path, self.is_thin(path))
     }
@@ -358,8 +359,14 @@ impl Recovery {
     fn counted(&self, path: PathId, Flight { packets, bytes }: Flight) -> u64 {
         match self.policy.congestion.window_counts {
             WindowCounts::Bytes => bytes,
-            WindowCounts::Packets => u64::from(packets) * self.paths[path].congestion.mss(),
+            WindowCounts::Packets => self.size_of(path, packets),
         }
+    }
+
+    /// The size of a number of full packets of `path`, in bytes.
+    #[inline(never)]
+    fn size_of(&self, path: PathId, packets: u32) -> u64 {
+        u64::from(packets) * self.paths[path].congestion.mss()
     }
 
     /// The data that `news` found delivered, as the window counts it.

@@ -230,11 +230,17 @@ impl Backoff {
         self.schedule = ErrorSchedule::default();
         let was_outage = core::mem::take(&mut self.in_a_row) > most_linear(policy);
         if policy.ends == BackoffEnd::Acknowledgement && was_outage && !self.forgiven {
-            self.exponent = 0;
-            self.expiries = 0;
-            self.first_at = None;
-            self.forgiven = true;
+            self.forgive();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn forgive(&mut self) {
+        self.exponent = 0;
+        self.expiries = 0;
+        self.first_at = None;
+        self.forgiven = true;
     }
 }
 

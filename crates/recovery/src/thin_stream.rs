@@ -84,12 +84,18 @@ impl LossEstimator {
         let loss = (u64::from(self.loss) * (Self::WEIGHT - 1) + target) / Self::WEIGHT;
         self.loss = loss.min(Self::MOST) as u32;
         if lost {
-            // Of several losses in a row, none may be genuine.
-            let since = core::mem::take(&mut self.since_loss);
-            self.before_loss = if since == 0 { self.before_loss } else { since };
+            self.begin_after_loss();
         } else if self.since_loss != Self::NONE - 1 {
             self.since_loss = self.since_loss.saturating_add(1);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_after_loss(&mut self) {
+        // Of several losses in a row, none may be genuine.
+        let since = core::mem::take(&mut self.since_loss);
+        self.before_loss = if since == 0 { self.before_loss } else { since };
     }
 
     /// A packet that was declared lost had arrived.

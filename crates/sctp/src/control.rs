@@ -160,7 +160,8 @@ impl Controls {
     /// The first chunk.
     #[inline]
     pub(crate) fn first(&self) -> Option<&Control> {
-        self.0.as_ref()?.front()
+        // Most packets carry data only, and several questions about the first chunk precede each.
+        self.0.as_deref().and_then(front)
     }
 
     /// Removes and returns the first chunk.
@@ -198,6 +199,12 @@ impl Controls {
     pub(crate) fn len(&self) -> usize {
         self.iter().count()
     }
+}
+
+#[cold]
+#[inline(never)]
+fn front(list: &VecDeque<Control>) -> Option<&Control> {
+    list.front()
 }
 
 /// An error cause with its own copy of the contents.

@@ -317,6 +317,7 @@ impl Endpoint {
         }
     }
 
+    #[cold]
     fn forget(&mut self, id: AssociationId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         memory::forget(&mut self.memory, id, slot);
@@ -359,6 +360,7 @@ impl Endpoint {
         self.replies.has_room_for(MAX_INIT_ACK)
     }
 
+    #[cold]
     fn reply_out_of_the_blue(&mut self, meta: DatagramMeta, packet: &Packet) {
         self.stats.out_of_the_blue += 1;
         if let Some(reply) = Reply::out_of_the_blue(meta, packet) {

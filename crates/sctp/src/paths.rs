@@ -389,15 +389,8 @@ impl Paths {
         let path = &mut self.list[id];
         let mut encapsulation_changed = false;
         if known.is_some() && path.remote_port() != meta.remote.port() {
-            encapsulation_changed = (path.remote_port() == 0) != (meta.remote.port() == 0);
-            path.set_remote_port(meta.remote.port());
+            encapsulation_changed = path.move_to_port(now, meta.remote.port());
             self.readdressed = true;
-            if !path.confirmed {
-                // INIT lists addresses without ports: the HEARTBEAT in flight was sent to a port without a
-                // listener.
-                path.heartbeat.end_wait();
-                path.heartbeat.due = Some(now);
-            }
         }
         // If this side's addresses were listed, they are fixed to their paths.
         if !several || !path.has_local() {

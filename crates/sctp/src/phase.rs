@@ -97,6 +97,16 @@ impl Phase {
     #[inline]
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match self {
+            Phase::Established => None,
+            _ => self.next_timeout_at_an_end(),
+        }
+    }
+
+    /// As [`Phase::next_timeout`], while the association is being set up or shut down.
+    #[cold]
+    #[inline(never)]
+    fn next_timeout_at_an_end(&self) -> Option<Instant> {
+        match self {
             Phase::CookieWait(handshake) => handshake.next_timeout(),
             Phase::CookieEchoed(echo) => echo.handshake.next_timeout(),
             Phase::ShutdownSent(closing) | Phase::ShutdownAckSent(closing) => {

@@ -52,6 +52,7 @@ impl Reconfiguration {
     }
 
     /// Whether a new message on `stream` must wait.
+    #[inline(never)]
     pub(crate) fn holds(&self, stream: StreamId) -> bool {
         self.requests.hold(stream) || self.answers.hold() || self.held.resets(stream)
     }
@@ -65,11 +66,13 @@ impl Reconfiguration {
     }
 
     /// Earliest expiry of a held message.
+    #[inline(never)]
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
         self.held.next_expiry()
     }
 
     /// Earliest deadline.
+    #[inline(never)]
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.requests.deadline().into_iter().chain(self.answers.deadline()).min()
     }

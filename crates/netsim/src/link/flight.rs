@@ -35,13 +35,26 @@ impl<P> Flight<P> {
         let arriving = Arriving { due, sequence: self.next_sequence, size, corrupted, packet };
         self.next_sequence += 1;
         if self.ordered.back().is_some_and(|last| last.due > due) {
-            self.overtakers.push(Reverse(arriving));
+            self.push_overtaker(arriving);
         } else {
             self.ordered.push_back(arriving);
         }
     }
 
+    #[inline(never)]
+    fn push_overtaker(&mut self, arriving: Arriving<P>) {
+        self.overtakers.push(Reverse(arriving));
+    }
+
     pub(super) fn pop(&mut self, now: Instant) -> Option<Arriving<P>> {
+        if !self.overtakers.is_empty() {
+            return self.pop_earliest(now);
+        }
+        self.ordered.pop_front_if(|first| first.due <= now)
+    }
+
+    #[inline(never)]
+    fn pop_earliest(&mut self, now: Instant) -> Option<Arriving<P>> {
         let overtaker = self.overtakers.peek().map(|Reverse(first)| first.key());
         let ordered = self.ordered.front().map(Arriving::key);
         let overtakes = match (overtaker, ordered) {

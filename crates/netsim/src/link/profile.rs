@@ -71,6 +71,11 @@ impl Conditions {
     }
 
     pub(super) fn at(&self, at: Instant) -> Condition {
+        if self.later.is_empty() { self.initial } else { self.after_steps(at) }
+    }
+
+    #[inline(never)]
+    fn after_steps(&self, at: Instant) -> Condition {
         match self.later.partition_point(|(begin, _)| *begin <= at) {
             0 => self.initial,
             begun => self.later[begun - 1].1,

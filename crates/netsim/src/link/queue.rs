@@ -249,6 +249,20 @@ impl TailQueue {
         size: u64,
         line: &impl Serialiser,
     ) -> Verdict {
+        if self.early.is_none() {
+            return Verdict::Keep;
+        }
+        self.judge_early(now, waiting, size, line)
+    }
+
+    #[inline(never)]
+    fn judge_early(
+        &mut self,
+        now: Instant,
+        waiting: Traffic,
+        size: u64,
+        line: &impl Serialiser,
+    ) -> Verdict {
         match self.early.as_deref_mut() {
             None => Verdict::Keep,
             Some(Early::Red(red)) => {

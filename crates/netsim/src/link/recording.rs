@@ -96,6 +96,7 @@ pub(super) struct Playback {
 
 impl Playback {
     /// The delay of a packet that leaves at `at`, in addition to the link's own.
+    #[inline(never)]
     pub(super) fn delay(&self, at: Instant) -> Duration {
         let Recording { delays, interpolated, .. } = &self.recording;
         delays.as_ref().map_or(Duration::ZERO, |delays| {
@@ -104,6 +105,7 @@ impl Playback {
     }
 
     /// Whether packet `number` (from 1), which leaves at `at`, is lost.
+    #[inline(never)]
     pub(super) fn loses(&self, at: Instant, number: u64) -> bool {
         let losses = self.recording.losses.as_ref();
         losses.is_some_and(|losses| losses.loses(at.since(Instant::ZERO), number, self.skipped))

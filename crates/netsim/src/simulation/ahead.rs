@@ -22,6 +22,7 @@ impl<H: Host, C> Simulation<H, C> {
         }
     }
 
+    #[inline(never)]
     fn warm_many(&self, id: LinkId) {
         let Some(link) = self.network.links.get(id.0 as usize) else { return };
         for depth in 0..=H::DEPTHS {

@@ -8,7 +8,7 @@ use super::{
     Trip, UnitState,
 };
 use crate::feedback::{Feedback, Silence};
-use crate::path_id::PathTable;
+use crate::path_id::{PathId, PathTable};
 
 /// News of an acknowledgement about one path.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +85,12 @@ pub struct AckReport {
     pub again: AgainAcked,
 }
 
+#[cold]
+#[inline(never)]
+fn time_by_largest(news: &mut PathAck) {
+    news.timed_sent_at = news.largest_sent_at.filter(|_| news.largest_fresh);
+}
+
 impl Ledger {
     /// Applies an acknowledgement. One beyond the data sent has no effect, and neither has a complete one that a
     /// later one overtook; where reports add up, an older one may still bring news.
@@ -124,8 +130,10 @@ impl Ledger {
         for range in feedback.needless {
             self.count_needless(now, range.clone(), report);
         }
-        let needless = |unit: u64| feedback.needless.iter().any(|range| range.contains(&unit));
-        self.judge_bundles(needless, feedback.ranges.is_some(), &mut report.bundles);
+        if !report.bundles.delivered.is_empty() {
+            let needless = |unit: u64| feedback.needless.iter().any(|range| range.contains(&unit));
+            self.judge_bundles(needless, feedback.ranges.is_some(), &mut report.bundles);
+        }
         self.settle_timing(report);
         if self.reports.is_empty() {
             self.reported_packets = 0;
@@ -154,7 +162,7 @@ impl Ledger {
     fn settle_timing(&self, report: &mut AckReport) {
         for news in report.paths.values_mut() {
             if news.timed_bundled.is_some_and(|timed| news.largest_packet != Some(timed)) {
-                news.timed_sent_at = news.largest_sent_at.filter(|_| news.largest_fresh);
+                time_by_largest(news);
             }
         }
     }
@@ -166,10 +174,16 @@ impl Ledger {
             self.unacknowledged = self.unacknowledged.saturating_sub(u64::from(unit.weight));
             self.cuts = self.cuts.saturating_sub(u32::from(unit.traits.has(Traits::CUT)));
             if unit.transmissions > 1 && !unit.traits.has(Traits::COPIED | Traits::BUNDLED) {
-                let first_at = self.repeated.first_sent_at(unit.start).unwrap_or(now);
-                self.resent.push(unit.start, unit.other_path, reported_until(first_at, now));
+                self.remember_resent(now, unit.start, unit.other_path);
             }
         }
+    }
+
+    /// A unit that was lost on `path` and sent again is acknowledged: duplicates of it may be reported.
+    #[cold]
+    fn remember_resent(&mut self, now: Instant, unit: u64, path: PathId) {
+        let first_at = self.repeated.first_sent_at(unit).unwrap_or(now);
+        self.resent.push(unit, path, reported_until(first_at, now));
     }
 
     /// Acknowledges unit `index`: takes it out of flight, finds its packet delivered, and reports it.

@@ -132,6 +132,7 @@ impl Ledger {
     /// acknowledgement, the copy was a duplicate instead, and a peer that reports duplicates says so (`needless`).
     /// Copies that rode behind retransmitted data prove nothing if the peer does not report gaps (`reports`): the
     /// copied units may have waited for that data.
+    #[inline(never)]
     pub(super) fn judge_bundles(
         &self,
         needless: impl Fn(u64) -> bool,

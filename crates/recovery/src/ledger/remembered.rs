@@ -88,6 +88,7 @@ impl<T: Passing, const MOST: usize> Remembered<T, MOST> {
         }
     }
 
+    #[cold]
     fn forget_some(&mut self, now: Instant) {
         let mut due = Instant::FAR_FUTURE;
         self.retain(|item| {

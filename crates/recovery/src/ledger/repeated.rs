@@ -185,6 +185,16 @@ impl RepeatedUnits {
         if self.known.is_empty() {
             return AgainAcked::default();
         }
+        self.find_again(now, cumulative, acked)
+    }
+
+    #[inline(never)]
+    fn find_again(
+        &mut self,
+        now: Instant,
+        cumulative: u64,
+        acked: impl Fn(u64) -> bool,
+    ) -> AgainAcked {
         self.known.forget(now);
         let acked = |unit| unit < cumulative || acked(unit);
         let told = match self.waiting {

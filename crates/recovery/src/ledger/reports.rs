@@ -31,9 +31,13 @@ impl Ledger {
         gaps: &GapRanges,
         report: &mut AckReport,
     ) {
-        if self.reports.iter().eq(gaps.iter().cloned()) {
-            return;
+        if !self.reports.iter().eq(gaps.iter().cloned()) {
+            self.exchange_reports(now, gaps, report);
         }
+    }
+
+    #[inline(never)]
+    fn exchange_reports(&mut self, now: Instant, gaps: &GapRanges, report: &mut AckReport) {
         let from = self.distrusted_below.max(self.cumulative);
         let believed = || {
             let known = gaps.iter().map(|gap| gap.start.max(from)..gap.end);
@@ -150,6 +154,7 @@ impl Ledger {
 
     /// Applies a report that a range arrived more than once: its retransmissions were needless, and the path on
     /// which it had been declared lost had delivered it.
+    #[cold]
     pub(super) fn count_needless(
         &mut self,
         now: Instant,

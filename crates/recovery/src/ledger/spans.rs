@@ -15,8 +15,14 @@ const MOVED_BY_A_CUT: usize = 256;
 impl Ledger {
     /// The cumulative point is inside the first unit, whose first part is acknowledged.
     pub(super) fn retire_part(&mut self, report: &mut AckReport) {
-        let at = self.cumulative;
-        if self.units.front().is_some_and(|unit| unit.start < at) && self.cut(0, at) {
+        if self.units.front().is_some_and(|unit| unit.start < self.cumulative) {
+            self.retire_front_part(report);
+        }
+    }
+
+    #[inline(never)]
+    fn retire_front_part(&mut self, report: &mut AckReport) {
+        if self.cut(0, self.cumulative) {
             self.acknowledge(0, true, report);
             if let Some(unit) = self.units.pop_front() {
                 self.unacknowledged = self.unacknowledged.saturating_sub(u64::from(unit.weight));

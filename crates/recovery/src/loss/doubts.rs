@@ -63,6 +63,7 @@ impl Doubts {
 
 /// Whether lost acknowledgements are an unlikely explanation of `in_a_row` doubts, of which at least two are
 /// required.
+#[inline(never)]
 fn is_beyond_chance(in_a_row: u8, loss: Probability) -> bool {
     let loss = loss.to_fixed_point();
     let (mut chance, mut needed) = (loss, 1);

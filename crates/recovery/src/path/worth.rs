@@ -42,6 +42,7 @@ pub(crate) struct Worth {
 impl Worth {
     /// A packet left at `now` with `new` bytes of new data and `copied` bytes of copies. The budget allows
     /// `percent` bytes of copies per hundred new ones; `within` is the round trip.
+    #[inline(never)]
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,
@@ -73,6 +74,7 @@ impl Worth {
     }
 
     /// The fate of a packet is known.
+    #[inline(never)]
     pub(crate) fn on_fate(&mut self, lost: bool) {
         self.losses.on_fate(lost);
     }

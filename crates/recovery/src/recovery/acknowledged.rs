@@ -12,7 +12,7 @@ use crate::feedback::{Feedback, Silence};
 use crate::ledger::{AckReport, PathAck};
 use crate::loss::carried::Delivered;
 use crate::loss::rack::TIMESTAMP_TICK;
-use crate::path::{PathRecovery, RoundTrip};
+use crate::path::RoundTrip;
 use crate::path_id::{PathId, PathSet};
 use crate::policy::ImmediateRequest;
 use crate::stats::Cause;
@@ -105,7 +105,7 @@ impl Recovery {
         self.ledger.is_empty()
             && feedback.needless.is_empty()
             && feedback.cumulative <= self.ledger.cumulative()
-            && self.paths.values().all(PathRecovery::waits_for_nothing)
+            && !self.paths.any(|path| !path.waits_for_nothing())
     }
 
     /// Processes the news of an acknowledgement about one path.
@@ -143,6 +143,7 @@ impl Recovery {
 
     /// Takes an RTT sample from the echo of a timestamp, which identifies the transmission that arrived (RFC 7323,
     /// section 4), where Karn's rule leaves no sample of retransmitted data. Only if the cumulative point advanced.
+    #[inline(never)]
     fn sample_by_echo(
         &mut self,
         now: Instant,
@@ -205,31 +206,44 @@ impl Recovery {
     /// The cumulative point advanced: the path's episode ends, or fast recovery continues with the next hole.
     fn on_advance(&mut self, now: Instant, path: PathId, news: &PathAck) {
         let cumulative = self.ledger.cumulative();
-        let (reports, flight) = (self.reports_gaps(), self.window_taken(path));
         self.heard.duplicates = 0;
         let state = &mut self.paths[path];
         let was_recovering = state.episode.is_recovering();
-        let (mss, acked) = (state.congestion.mss(), news.acked_bytes);
         state.episode.on_cumulative(cumulative);
         if state.episode.is_recovering() {
-            let full = acked >= mss;
-            state.episode.on_partial_ack(full, self.ledger.next_unit());
-            if !reports {
-                // RFC 6582, section 3.2, step 3: deflate by the data that left, less one packet, which is the
-                // retransmission.
-                state.episode.deflate(acked, if full { mss } else { 0 });
-                state.episode.exempt(Exempt::Other);
-                self.lose_next_hole(now, path);
-            }
-            return;
+            return self.on_partial_ack(now, path, news);
         }
         state.episode.settle_window();
-        if !was_recovering {
-            return;
+        if was_recovering {
+            self.on_recovered(now, path);
         }
-        if !reports {
-            // First choice of the same step: no burst of the data that waited behind the hole.
-            state.congestion.cap(flight.max(mss) + mss);
+    }
+
+    /// Fast recovery continues with the next hole.
+    #[cold]
+    fn on_partial_ack(&mut self, now: Instant, path: PathId, news: &PathAck) {
+        let state = &mut self.paths[path];
+        let (mss, acked) = (state.congestion.mss(), news.acked_bytes);
+        let full = acked >= mss;
+        state.episode.on_partial_ack(full, self.ledger.next_unit());
+        if !self.heard.reports_gaps() {
+            // RFC 6582, section 3.2, step 3: deflate by the data that left, less one packet, which is the
+            // retransmission.
+            state.episode.deflate(acked, if full { mss } else { 0 });
+            state.episode.exempt(Exempt::Other);
+            self.lose_next_hole(now, path);
+        }
+    }
+
+    /// Fast recovery ended.
+    #[cold]
+    fn on_recovered(&mut self, now: Instant, path: PathId) {
+        if !self.reports_gaps() {
+            let flight = self.window_taken(path);
+            let congestion = &mut self.paths[path].congestion;
+            let mss = congestion.mss();
+            // First choice of RFC 6582, section 3.2, step 3: no burst of the data that waited behind the hole.
+            congestion.cap(flight.max(mss) + mss);
         }
         self.record_window(now, path);
     }
@@ -244,6 +258,7 @@ impl Recovery {
     }
 
     /// Processes a duplicate acknowledgement: a packet left the network.
+    #[cold]
     fn on_duplicate(&mut self) {
         self.heard.duplicates = self.heard.duplicates.saturating_add(1);
         if self.reports_gaps() {
@@ -257,6 +272,7 @@ impl Recovery {
         state.episode.on_duplicate(cumulative, state.congestion.mss(), limited);
     }
 
+    #[cold]
     pub(super) fn on_spurious(&mut self, now: Instant, units: u32) {
         self.stats.spurious += u64::from(units);
         self.events.record(now, || Event::Spurious { units });
@@ -267,10 +283,16 @@ impl Recovery {
     /// Passes on the round trip of the latest delivered packet, unless that was sent before, as evidence of the
     /// peer's delay and of a queue.
     fn watch_round_trip(&mut self, now: Instant, path: PathId, news: &PathAck) {
-        let state = &mut self.paths[path];
-        if state.ack_delay.is_none() && state.copying.is_empty() {
-            return;
+        let state = &self.paths[path];
+        if state.ack_delay.is_some() || !state.copying.is_empty() {
+            self.watch_largest(now, path, news);
         }
+    }
+
+    /// As [`Recovery::watch_round_trip`], where the delay is estimated or copies are weighed.
+    #[inline(never)]
+    fn watch_largest(&mut self, now: Instant, path: PathId, news: &PathAck) {
+        let state = &mut self.paths[path];
         let fresh = news.largest_packet.filter(|_| news.largest_fresh);
         let Some((packet, sent_at)) = fresh.zip(news.largest_sent_at) else { return };
         let measured = now.since(sent_at);
@@ -318,7 +340,14 @@ impl Recovery {
     }
 
     /// Whether the peer delayed an acknowledgement that it would have sent at once on request.
+    #[inline]
     fn waited(&self, path: PathId, news: &PathAck, measured: Duration) -> bool {
+        self.paths[path].ack_delay.is_some() && self.waited_unasked(path, news, measured)
+    }
+
+    /// As [`Recovery::waited`], where the delay is estimated.
+    #[inline(never)]
+    fn waited_unasked(&self, path: PathId, news: &PathAck, measured: Duration) -> bool {
         let state = &self.paths[path];
         let delay = state.ack_delay.as_deref().filter(|_| self.may_ask(path));
         let (Some(delay), Some(packet)) = (delay, news.largest_packet) else { return false };
@@ -332,7 +361,14 @@ impl Recovery {
 
     /// Whether the timed packet travelled alone for a round trip and is acknowledged only with the next one: the
     /// peer waited for that one, or the acknowledgement was lost.
+    #[inline]
     fn waited_for_next(&mut self, now: Instant, path: PathId, news: &PathAck) -> bool {
+        self.paths[path].ack_delay.is_some() && self.is_answered_late(now, path, news)
+    }
+
+    /// As [`Recovery::waited_for_next`], where the delay is estimated.
+    #[inline(never)]
+    fn is_answered_late(&mut self, now: Instant, path: PathId, news: &PathAck) -> bool {
         let (may_ask, state) = (self.may_ask(path), &mut self.paths[path]);
         let delay = state.ack_delay.as_deref_mut().filter(|_| may_ask);
         let times = news.timed_sent_at.zip(news.largest_sent_at);
@@ -362,6 +398,18 @@ impl Recovery {
         news.timed_sent_at
     }
 
+    #[cold]
+    fn record_acknowledged(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        bytes: u64,
+        rtt: Option<Duration>,
+    ) {
+        let (cumulative, rto) = (self.ledger.cumulative(), self.rto(path));
+        self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt, rto });
+    }
+
     /// Processes new acknowledgements of data on `path`.
     pub(super) fn on_path_acked(
         &mut self,
@@ -385,8 +433,7 @@ impl Recovery {
         let cumulative = self.ledger.cumulative();
         let bytes = news.acked_bytes;
         if self.events.is_enabled() {
-            let rto = self.rto(path);
-            self.events.record(now, || Event::Acknowledged { path, cumulative, bytes, rtt, rto });
+            self.record_acknowledged(now, path, bytes, rtt);
         }
         let (window_bytes, flight_before) =
             (self.delivered(path, news), self.counted(path, news.flight_before));

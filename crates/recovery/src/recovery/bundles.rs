@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::Recovery;
 use crate::congestion::Signal;
 use crate::event::Event;
-use crate::ledger::{AckReport, PacketNumber};
+use crate::ledger::{AckReport, BundleReport, PacketNumber};
 use crate::path::{Prospect, RoundTrip};
 use crate::path_id::PathId;
 use crate::policy::{BundleReaction, BundlingPolicy, WindowCounts};
@@ -214,10 +214,14 @@ impl Recovery {
 
     /// Processes the news of an acknowledgement about copies that rode along on `path`.
     pub(super) fn on_bundles(&mut self, now: Instant, path: PathId, report: &AckReport) {
-        let bundles = &report.bundles;
-        if bundles.hits + bundles.misses == 0 {
-            return;
+        if report.bundles.hits + report.bundles.misses > 0 {
+            self.judge_bundles(now, path, &report.bundles);
         }
+    }
+
+    /// Processes that news, of which there is some.
+    #[cold]
+    fn judge_bundles(&mut self, now: Instant, path: PathId, bundles: &BundleReport) {
         self.stats.bundle_hits += u64::from(bundles.hits);
         self.stats.bundle_misses += u64::from(bundles.misses);
         self.stats.bundle_repairs += u64::from(bundles.repaired);

@@ -20,6 +20,14 @@ const APART: Ratio = Ratio::new(1, 7);
 impl Recovery {
     /// A packet with new data left on `path`: unless another follows, it is copied after a share of the round trip.
     pub(super) fn arm_copy(&mut self, now: Instant, path: PathId, packet: PacketNumber) {
+        if self.policy.redundancy.bundling.is_some() {
+            self.arm_copy_of(now, path, packet);
+        }
+    }
+
+    /// As [`Recovery::arm_copy`], if the policy has copies.
+    #[inline(never)]
+    fn arm_copy_of(&mut self, now: Instant, path: PathId, packet: PacketNumber) {
         let Some(after) = self.copy_after(path) else { return };
         let granularity = self.policy.rto.granularity;
         let state = &mut self.paths[path];
@@ -111,7 +119,20 @@ impl Recovery {
         report: &AckReport,
         feedback: &Feedback<'_>,
     ) {
-        let Some(ahead) = report.again.ahead else { return };
+        if let Some(ahead) = report.again.ahead {
+            self.judge_copy(now, path, ahead, feedback);
+        }
+    }
+
+    /// Decides whether a copy repaired a loss.
+    #[cold]
+    fn judge_copy(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        ahead: Repetition,
+        feedback: &Feedback<'_>,
+    ) {
         let measured = self.copy_trip(now, path, ahead, feedback);
         let delay = Duration::ZERO;
         self.watch_queue(now, path, measured.map(|measured| RoundTrip { measured, delay }));

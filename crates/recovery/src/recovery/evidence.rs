@@ -24,20 +24,42 @@ impl Recovery {
         }
         let lost = match self.heard.silence {
             Silence::Missing => self.count_misses(now, path, news, evidence),
-            Silence::Nothing => {
-                if self.looks_at_age(path, evidence.is_duplicate)
-                    && self.lose_overdue_first(now, path, evidence.flight_before)
-                {
-                    return true;
-                }
-                self.count_by_position(path, news, evidence)
-            }
+            Silence::Nothing => return self.detect_by_age_or_position(now, path, news, evidence),
         };
+        self.take_lost(now, path, lost, evidence)
+    }
+
+    /// Responds to a loss, if any was found; returns whether one was.
+    fn take_lost(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        lost: Option<(u32, Cause)>,
+        evidence: Evidence,
+    ) -> bool {
         if let Some((packets, cause)) = lost {
             let flight_before = evidence.flight_before;
             self.on_loss(now, path, Lost { packets, cause, resent: None, flight_before });
         }
         lost.is_some()
+    }
+
+    /// As [`Recovery::detect`], for peers whose silence means nothing.
+    #[inline(never)]
+    fn detect_by_age_or_position(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        news: &PathAck,
+        evidence: Evidence,
+    ) -> bool {
+        if self.looks_at_age(path, evidence.is_duplicate)
+            && self.lose_overdue_first(now, path, evidence.flight_before)
+        {
+            return true;
+        }
+        let lost = self.count_by_position(path, news, evidence);
+        self.take_lost(now, path, lost, evidence)
     }
 
     // ---- by miss indications (RFC 9260, section 7.2.4) -----------------------------------------
@@ -56,6 +78,18 @@ impl Recovery {
         if !self.ledger.has_sent_before(path, before) {
             return None;
         }
+        self.count_misses_of(now, path, (before, below), evidence)
+    }
+
+    /// Counts the units below `below` of the packets sent before `before`, of which there are some, as missing.
+    #[inline(never)]
+    fn count_misses_of(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        (before, below): (PacketNumber, u64),
+        evidence: Evidence,
+    ) -> Option<(u32, Cause)> {
         let thin = self.is_thin(path);
         let policy = self.policy.loss;
         let threshold = loss::dup_threshold(&policy, thin);
@@ -88,7 +122,7 @@ impl Recovery {
     /// in fast recovery, when the cumulative point advances, all that it reports missing.
     fn missing_below(&self, news: &PathAck, recovering: bool) -> Option<(PacketNumber, u64)> {
         let (packet, unit) = (news.largest_packet?, news.highest_unit?);
-        let highest = self.ledger.highest_reported().filter(|_| recovering);
+        let highest = if recovering { self.ledger.highest_reported() } else { None };
         Some((packet, highest.map_or(unit, |end| unit.max(end))))
     }
 

@@ -41,6 +41,7 @@ impl Recovery {
     /// Responds to lost packets on `path`: fast recovery begins, unless it is in progress or this window of data
     /// has been dealt with. The window falls once for that, and once more for each lost retransmission that left
     /// since, whether in fast recovery or after a timeout.
+    #[cold]
     pub(super) fn on_loss(&mut self, now: Instant, path: PathId, lost: Lost) {
         let Lost { packets, cause, resent, flight_before } = lost;
         self.events.record(now, || Event::Lost { path, packets, cause });
@@ -75,6 +76,7 @@ impl Recovery {
 
     /// Lowers the window for congestion without a loss to repair, unless it fell already for the outstanding data.
     /// Returns whether it fell.
+    #[cold]
     pub(super) fn reduce_window(&mut self, now: Instant, path: PathId, signal: Signal) -> bool {
         let state = &self.paths[path];
         let covered = state.episode.fallen().covers_signal(self.ledger.cumulative());

@@ -31,7 +31,21 @@ impl Recovery {
         report: &AckReport,
         feedback: &Feedback<'_>,
     ) -> Option<Duration> {
-        let echo = feedback.echo;
+        let repeats = report.again.latest.is_some() || report.again.once.is_some();
+        if repeats || !feedback.needless.is_empty() {
+            return self.take_repeated(now, report, feedback.echo);
+        }
+        None
+    }
+
+    /// Processes the acknowledgement of retransmitted data, or a report of duplicates.
+    #[cold]
+    fn take_repeated(
+        &mut self,
+        now: Instant,
+        report: &AckReport,
+        echo: Option<Duration>,
+    ) -> Option<Duration> {
         let proven = self.samples_proven() && self.heard.silence != Silence::Nothing;
         let margin = self.policy.rto.margin;
         let (learned, narrow) = (margin.learns(), margin.heeds_narrow());

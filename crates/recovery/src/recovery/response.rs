@@ -94,9 +94,14 @@ impl Recovery {
 
     /// Decides whether what fast retransmission or a timeout retransmitted had not been lost (RFC 3708, 3522).
     fn judge_loss(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
-        if !self.policy.congestion.undo {
-            return;
+        if self.policy.congestion.undo {
+            self.judge_fall(now, path, news, context);
         }
+    }
+
+    /// As [`Recovery::judge_loss`], if the policy undoes falls.
+    #[inline(never)]
+    fn judge_fall(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
         let echoed = context.echo_age.filter(|_| context.advanced).map(|age| now.before(age));
         let episode = &mut self.paths[path].episode;
         if episode.judge_loss(&self.ledger, news.needless, echoed, news.largest_packet) {
@@ -105,6 +110,7 @@ impl Recovery {
     }
 
     /// Restores the window from before a needless fall.
+    #[cold]
     fn undo(&mut self, now: Instant, path: PathId) {
         let state = &mut self.paths[path];
         let Some(before) = state.episode.take_back() else { return };

@@ -17,7 +17,7 @@ use crate::stats::Cause;
 impl Recovery {
     /// An input arrived: a new burst begins.
     pub fn begin_burst(&mut self) {
-        self.paths.values_mut().for_each(|path| path.burst_end = None);
+        self.paths.each_mut(|path| path.burst_end = None);
     }
 
     /// The lowest unit at or after `from` that waits for retransmission on `path`, with its weight.
@@ -44,8 +44,8 @@ impl Recovery {
             return u64::MAX;
         }
         state.congestion.before_send(now, rto, flight);
+        let mss = state.congestion.mss();
         if max_burst > 0 {
-            let mss = state.congestion.mss();
             let end = NonZeroU64::new(flight + max_burst * mss);
             state.burst_end = state.burst_end.or(end);
         }
@@ -55,13 +55,12 @@ impl Recovery {
         let mut room = state.window().saturating_sub(flight);
         if self.policy.congestion.window_counts == WindowCounts::Packets {
             // At least one packet while none is in flight, however large packets have become.
-            let fits = flight == 0 || room >= state.congestion.mss();
+            let fits = flight == 0 || room >= mss;
             room = if fits { u64::MAX } else { 0 };
         }
         if room == 0 && load == Load::New && state.episode.allows_extra() {
-            return state.congestion.mss();
+            return mss;
         }
-        let mss = state.congestion.mss();
         if load == Load::New && room < mss && self.asks_by_data(now, path) {
             return mss;
         }
@@ -139,8 +138,16 @@ impl Recovery {
     /// A packet is about to leave: if the previous one has travelled alone for longer than the peer takes to
     /// answer, the peer delays its acknowledgement.
     fn note_delayed_ack(&mut self, now: Instant, path: PathId) {
-        let alone = self.ledger.flight(path).packets == 1;
-        if !alone || self.asked_for_last(path) {
+        // Few paths have an estimate, and few of their packets one other in flight.
+        if self.paths[path].ack_delay.is_some() && self.ledger.flight(path).packets == 1 {
+            self.note_wait_of_one(now, path);
+        }
+    }
+
+    /// As [`Recovery::note_delayed_ack`], with one packet in flight.
+    #[inline(never)]
+    fn note_wait_of_one(&mut self, now: Instant, path: PathId) {
+        if self.asked_for_last(path) {
             return;
         }
         let oldest = self.ledger.oldest_sent_at(path);

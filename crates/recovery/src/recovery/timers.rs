@@ -79,12 +79,18 @@ impl Recovery {
                 oldest_sent_at,
                 outstanding: flight.packets + unsent_packets,
             };
-            let thin = self.is_thin(path);
-            let rto = self.rto_if(path, thin);
-            let due = loss::restarted_timer(self.policy.timer_restart, moments, rto, thin);
-            self.set_timer(now, path, due);
+            self.restart_timer(path, moments);
         }
         self.restart_early_timer(now, path);
+    }
+
+    /// Restarts the retransmission timer of `path` by the policy.
+    #[inline(never)]
+    fn restart_timer(&mut self, path: PathId, moments: RestartMoments) {
+        let thin = self.is_thin(path);
+        let rto = self.rto_if(path, thin);
+        let due = loss::restarted_timer(self.policy.timer_restart, moments, rto, thin);
+        self.set_timer(moments.now, path, due);
     }
 
     /// The timeout became longer: so does that of the oldest data in flight.
@@ -100,10 +106,14 @@ impl Recovery {
     /// A packet was sent behind one that had travelled alone: the peer acknowledges both at once, so the timer no
     /// longer allows for its delay.
     pub(super) fn hasten_timer(&mut self, now: Instant, path: PathId) {
-        let delays = self.policy.rto.ack_delay.is_some();
-        if !delays || self.ledger.flight(path).packets != 2 {
-            return;
+        if self.policy.rto.ack_delay.is_some() && self.ledger.flight(path).packets == 2 {
+            self.hasten_timer_of_two(now, path);
         }
+    }
+
+    /// As [`Recovery::hasten_timer`], with two packets in flight.
+    #[inline(never)]
+    fn hasten_timer_of_two(&mut self, now: Instant, path: PathId) {
         let rto = self.rto(path);
         let oldest = self.ledger.oldest_sent_at(path);
         let state = &mut self.paths[path];
@@ -140,6 +150,10 @@ impl Recovery {
     // ---- the early fast retransmit timer --------------------------------------------------------
 
     pub(super) fn arm_early_timer(&mut self, now: Instant, path: PathId) {
+        // Few policies have this timer.
+        if self.policy.loss.early_timer.is_none() {
+            return;
+        }
         let state = &self.paths[path];
         let full = self.window_taken(path) >= state.congestion.cwnd();
         if full || state.early_timer.is_none() {
@@ -149,7 +163,14 @@ impl Recovery {
 
     /// Restarts the early timer, which runs while data is in flight and does not fill the window.
     fn restart_early_timer(&mut self, now: Instant, path: PathId) {
-        let Some(least) = self.policy.loss.early_timer else { return };
+        if let Some(least) = self.policy.loss.early_timer {
+            self.set_early_timer(now, path, least);
+        }
+    }
+
+    /// As [`Recovery::restart_early_timer`], if the policy has that timer.
+    #[inline(never)]
+    fn set_early_timer(&mut self, now: Instant, path: PathId, least: Duration) {
         let (flight, taken) = (self.ledger.flight(path), self.window_taken(path));
         let state = &mut self.paths[path];
         let runs = flight.packets > 0 && taken < state.congestion.cwnd();

@@ -5,6 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 use base::{DatagramMeta, Instant, RandomStream};
 
 use super::Association;
+use crate::address_reconfiguration::AddressReconfiguration;
 use crate::address_reconfiguration::answers::Asked;
 use crate::address_reconfiguration::error::AddressError;
 use crate::address_reconfiguration::requests::{Answered, Change};
@@ -63,6 +64,16 @@ impl Association {
         carries_asconf: bool,
     ) -> Option<SocketAddr> {
         let Some(own) = self.extensions.addresses() else { return local };
+        self.source_during_change(own, local, carries_asconf)
+    }
+
+    #[inline(never)]
+    fn source_during_change(
+        &self,
+        own: &AddressReconfiguration,
+        local: Option<SocketAddr>,
+        carries_asconf: bool,
+    ) -> Option<SocketAddr> {
         let works = || self.paths[self.control_route()].is_usable();
         own.requests().source_of(local, carries_asconf, self.paths.named_locals(), works)
     }

@@ -90,6 +90,7 @@ impl Association {
     }
 
     /// Sets the timer by the options, which may have changed.
+    #[cold]
     pub(super) fn await_sign_of_life(&mut self) {
         let waits = self.state().is_alive();
         self.liveness.steps = 0;

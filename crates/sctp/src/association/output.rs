@@ -128,6 +128,7 @@ impl Association {
     }
 
     /// The path and data of the next packet if only data is to be sent, on several paths: retransmissions first.
+    #[inline(never)]
     fn next_data_packet(&mut self, now: Instant, with_cookie: bool) -> (PathId, Option<Filling>) {
         let data = self.paths.data();
         for path in self.paths.ids().filter(|path| *path != data) {
@@ -194,6 +195,7 @@ impl Association {
     }
 
     /// Writes a packet with a probe only, of exactly its size.
+    #[cold]
     fn emit_probe(&mut self, probe: Probe, outlet: &mut Outlet<'_>) -> Option<Transmit> {
         let path = &self.paths[probe.heartbeat.path];
         let (remote, local) = (path.remote(), self.source_of(path.local(), false));
@@ -223,6 +225,11 @@ impl Association {
     /// Writes the next packet of copies to `outlet`.
     #[inline]
     fn poll_copies(&mut self, outlet: &mut Outlet<'_>) -> Option<Transmit> {
+        if self.paths.has_copies() { self.emit_copies(outlet) } else { None }
+    }
+
+    #[inline(never)]
+    fn emit_copies(&mut self, outlet: &mut Outlet<'_>) -> Option<Transmit> {
         while let Some(WaitingCopies { path, units }) = self.paths.next_copies() {
             let key = units.first().and_then(|unit| self.tx.key_of(*unit));
             let mut packet = self.start_packet(outlet, self.max_packet(), key);

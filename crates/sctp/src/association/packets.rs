@@ -73,10 +73,8 @@ impl Association {
         self.counters.bytes_received += packet.len() as u64;
         self.tx.begin_burst();
         let (path, encapsulation_changed) = self.paths.on_arrival(now, meta);
-        let (paths, mut context) = self.paths_in_context();
         if encapsulation_changed {
-            paths.apply_path_mtu(&mut context, path);
-            self.fit_fragments();
+            self.on_encapsulation_changed(path);
         }
         let (paths, mut context) = self.paths_in_context();
         paths.on_heard(now, &mut context, path, packet.len());
@@ -112,6 +110,14 @@ impl Association {
             self.on_heard_while_closing(now);
         }
         self.on_packet_end(now, contents.data);
+    }
+
+    /// The encapsulation of a path began or ended, which changes the room in its packets.
+    #[cold]
+    fn on_encapsulation_changed(&mut self, path: PathId) {
+        let (paths, mut context) = self.paths_in_context();
+        paths.apply_path_mtu(&mut context, path);
+        self.fit_fragments();
     }
 
     /// Processes chunk number `index` of a packet, which is acceptable; `raw` returns its bytes.
@@ -183,6 +189,7 @@ impl Association {
     }
 
     /// Handles an unreadable chunk.
+    #[cold]
     fn on_unreadable(&mut self, packet: &Packet) -> Next {
         if self.state() != State::CookieWait && lacks_length(packet) {
             // No stack sends a chunk without room for its header, whatever precedes it.

@@ -114,11 +114,16 @@ impl Association {
     #[inline]
     pub(super) fn advance_reconfiguration(&mut self, now: Instant) {
         if self.extensions.reconfiguration().is_some() {
-            self.reconfigure(|own, context| own.advance(now, context));
-            if self.extensions.reconfiguration().is_some_and(|own| !own.is_asking()) {
-                // The requests were answered before they were sent.
-                self.control.retain(|control| *control != Control::Reconfigure);
-            }
+            self.advance_requests(now);
+        }
+    }
+
+    #[inline(never)]
+    fn advance_requests(&mut self, now: Instant) {
+        self.reconfigure(|own, context| own.advance(now, context));
+        if self.extensions.reconfiguration().is_some_and(|own| !own.is_asking()) {
+            // The requests were answered before they were sent.
+            self.control.retain(|control| *control != Control::Reconfigure);
         }
     }
 
@@ -139,8 +144,13 @@ impl Association {
     #[inline]
     pub(super) fn on_reset_data(&mut self) {
         if self.extensions.reconfiguration().is_some() {
-            self.reconfigure(|own, context| own.perform_deferred_resets(context));
+            self.perform_deferred_resets();
         }
+    }
+
+    #[inline(never)]
+    fn perform_deferred_resets(&mut self) {
+        self.reconfigure(|own, context| own.perform_deferred_resets(context));
     }
 
     /// Runs the Re-configuration Timer at `now`.

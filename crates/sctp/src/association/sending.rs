@@ -64,18 +64,29 @@ impl Association {
         options: SendOptions,
         payload: Bytes,
     ) -> Result<(), SendError> {
-        match self.extensions.reconfiguration_mut() {
-            Some(own) if own.holds(stream) => {
-                self.tx.queue().check(stream, &payload)?;
-                if self.tx.queue().has_open_on(stream) {
-                    return Err(SendError::MessageOpen);
-                }
-                let due = options.reliability.deadline(now, self.options.max_queueing_delay);
-                own.hold(Message { queued_at: now, stream, ppid, options, payload, due });
-                Ok(())
-            }
-            _ => self.tx.queue_mut().push(now, stream, ppid, options, payload),
+        if self.holds(stream) {
+            let due = options.reliability.deadline(now, self.options.max_queueing_delay);
+            return self.hold(Message { queued_at: now, stream, ppid, options, payload, due });
         }
+        self.tx.queue_mut().push(now, stream, ppid, options, payload)
+    }
+
+    /// Whether messages of a stream wait until it is reset.
+    #[inline]
+    fn holds(&self, stream: StreamId) -> bool {
+        self.extensions.reconfiguration().is_some_and(|own| own.holds(stream))
+    }
+
+    #[cold]
+    fn hold(&mut self, message: Message) -> Result<(), SendError> {
+        self.tx.queue().check(message.stream, &message.payload)?;
+        if self.tx.queue().has_open_on(message.stream) {
+            return Err(SendError::MessageOpen);
+        }
+        if let Some(own) = self.extensions.reconfiguration_mut() {
+            own.hold(message);
+        }
+        Ok(())
     }
 
     /// Whether a part would begin a message that has to wait for the reset of its stream.

@@ -47,6 +47,7 @@ impl Association {
     }
 
     /// Sends SHUTDOWN. T5-shutdown-guard runs from the first one on, for five times RTO.Max.
+    #[cold]
     fn start_shutdown(&mut self, now: Instant) {
         let guard = now + self.options.policy.rto.max * 5;
         self.phase = Phase::ShutdownSent(Closing::guarded_until(guard));
@@ -55,6 +56,7 @@ impl Association {
     }
 
     /// Sends SHUTDOWN ACK.
+    #[cold]
     fn acknowledge_shutdown(&mut self, now: Instant) {
         self.phase.acknowledge_shutdown();
         self.control.push(Control::ShutdownAck);
@@ -83,6 +85,7 @@ impl Association {
     }
 
     /// DATA arrived in SHUTDOWN-SENT: the peer has not received SHUTDOWN, or its acknowledgement has advanced.
+    #[cold]
     pub(super) fn repeat_shutdown(&mut self, now: Instant) {
         if self.state() == State::ShutdownSent && !self.control.contains(&Control::Shutdown) {
             self.control.push(Control::Shutdown);
@@ -94,11 +97,16 @@ impl Association {
     /// T2-shutdown (section 9.2), so that the peer has time to send its remaining data.
     pub(super) fn on_heard_while_closing(&mut self, now: Instant) {
         if self.state() == State::ShutdownSent {
-            self.liveness.clear_errors();
-            let due = now + self.control_rto();
-            if let Some(closing) = self.phase.closing_mut() {
-                closing.begin_again(due);
-            }
+            self.begin_shutdown_again(now);
+        }
+    }
+
+    #[cold]
+    fn begin_shutdown_again(&mut self, now: Instant) {
+        self.liveness.clear_errors();
+        let due = now + self.control_rto();
+        if let Some(closing) = self.phase.closing_mut() {
+            closing.begin_again(due);
         }
     }
 

@@ -118,10 +118,17 @@ impl Endpoint {
 pub(super) fn note_use(population: &mut Population, id: AssociationId, slot: &mut Slot) {
     let Some(membership) = &mut slot.membership else { return };
     if slot.association.is_closed() {
-        population.leave(id.row(), slot.host, *membership);
-        slot.membership = None;
+        leave(population, id, slot);
     } else if let Some(at) = slot.association.standing().last_use() {
         population.on_used(id.row(), slot.host, membership, at);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn leave(population: &mut Population, id: AssociationId, slot: &mut Slot) {
+    if let Some(membership) = slot.membership.take() {
+        population.leave(id.row(), slot.host, membership);
     }
 }
 

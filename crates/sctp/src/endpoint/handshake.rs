@@ -17,6 +17,7 @@ use crate::wire::chunk::{Init, InitAck, InitFault};
 use crate::wire::{Chunk, Packet, Parameters, VerificationTag};
 
 impl Endpoint {
+    #[cold]
     pub(super) fn on_init(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         if !is_between_hosts(meta) {
             self.stats.out_of_the_blue += 1;
@@ -122,6 +123,7 @@ impl Endpoint {
         refused
     }
 
+    #[cold]
     pub(super) fn on_cookie_echo(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         let header = packet.header();
         let Some(Chunk::CookieEcho(echo)) = first_but_auth(packet) else {

@@ -140,6 +140,20 @@ impl Path {
         self.remote.port
     }
 
+    /// A packet came from another port of the peer's address. Returns whether the encapsulation began or ended.
+    #[cold]
+    pub(super) fn move_to_port(&mut self, now: Instant, port: u16) -> bool {
+        let encapsulation_changed = (self.remote.port == 0) != (port == 0);
+        self.remote.port = port;
+        if !self.confirmed {
+            // INIT lists addresses without ports: the HEARTBEAT in flight was sent to a port without a
+            // listener.
+            self.heartbeat.end_wait();
+            self.heartbeat.due = Some(now);
+        }
+        encapsulation_changed
+    }
+
     /// Changes the port of the peer's address.
     pub(super) fn set_remote_port(&mut self, port: u16) {
         self.remote.port = port;

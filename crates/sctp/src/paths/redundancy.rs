@@ -28,10 +28,15 @@ impl Paths {
     }
 
     /// A packet with DATA has just left on `path`: queues copies on others.
+    #[inline]
     pub(super) fn plan_copies(&mut self, context: &Context<'_>, path: PathId) {
-        if !self.are_redundant(context.options) {
-            return;
+        if self.are_redundant(context.options) {
+            self.queue_copies(context, path);
         }
+    }
+
+    #[inline(never)]
+    fn queue_copies(&mut self, context: &Context<'_>, path: PathId) {
         let Redundancy { when, paths } = context.options.switchover.redundancy;
         let recovery = &*context.recovery;
         if when == RedundantWhen::WhileThin && !recovery.is_thin(path) {
@@ -47,6 +52,12 @@ impl Paths {
         for other in others {
             waiting.push(WaitingCopies { path: other, units: units.clone() });
         }
+    }
+
+    /// Whether packets of copies may be queued.
+    #[inline]
+    pub(crate) fn has_copies(&self) -> bool {
+        self.copies.is_some()
     }
 
     /// The next queued packet of copies.

@@ -120,9 +120,14 @@ impl Inbox {
         self.spilled -= message.payload.memory() as u32;
         self.release_all(&message.payload);
         if self.ready.is_empty() && self.ready.capacity() > IDLE_CAPACITY {
-            self.ready.shrink_to(IDLE_CAPACITY);
+            self.shrink();
         }
         Some(message)
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
+        self.ready.shrink_to(IDLE_CAPACITY);
     }
 
     /// Appends a message, or a part of one, that is next in order.

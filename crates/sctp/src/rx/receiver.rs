@@ -173,11 +173,7 @@ impl Receiver {
         let tsn = self.tracker.unwrap(data.tsn);
         let in_order = match self.tracker.classify(tsn) {
             Observation::New { in_order } => in_order,
-            Observation::Duplicate => {
-                self.tracker.record_duplicate(data.tsn);
-                self.packet.duplicates += 1;
-                return DataVerdict::Duplicate;
-            }
+            Observation::Duplicate => return self.on_duplicate(data.tsn),
             Observation::OutOfWindow => {
                 self.packet.dropped = true;
                 return DataVerdict::Dropped;
@@ -199,13 +195,21 @@ impl Receiver {
         let placed = match (known_stream, in_order) {
             (false, _) => Ok(()),
             (true, true) => self.reassembly.take_in_order(tsn, data),
-            (true, false) => self.reassembly.hold(tsn, data),
+            (true, false) => self.hold(tsn, data),
         };
         match placed.and_then(|()| self.reassembly.take_reached(self.tracker.cumulative())) {
             Err(fault) => fault.into(),
             Ok(()) if known_stream => DataVerdict::Accepted,
             Ok(()) => DataVerdict::InvalidStream,
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_duplicate(&mut self, tsn: Tsn) -> DataVerdict {
+        self.tracker.record_duplicate(tsn);
+        self.packet.duplicates += 1;
+        DataVerdict::Duplicate
     }
 
     /// Processes a FORWARD-TSN or I-FORWARD-TSN: the peer abandoned what is missing up to `new_cumulative`, which
@@ -319,9 +323,20 @@ impl Receiver {
         self.has_message()
     }
 
+    #[inline(never)]
+    fn hold(&mut self, tsn: u64, data: Data) -> Result<(), Fault> {
+        self.reassembly.hold(tsn, data)
+    }
+
     /// Makes room for chunk `tsn` if necessary, by dropping held chunks with higher TSNs (section 6.2: the largest
     /// TSN held for reordering goes first). Returns false if there is still no room.
+    #[inline]
     fn make_room(&mut self, tsn: u64, length: usize) -> bool {
+        self.fits(length) || self.drop_held(tsn, length)
+    }
+
+    #[cold]
+    fn drop_held(&mut self, tsn: u64, length: usize) -> bool {
         while !self.fits(length) {
             if self.reassembly.highest_held().is_none_or(|highest| highest < tsn) {
                 return false;

@@ -89,10 +89,15 @@ impl TsnTracker {
         if tsn <= self.cumulative {
             return Observation::Duplicate;
         }
-        let offset = tsn - self.cumulative;
-        if offset == 1 {
-            return Observation::New { in_order: true };
+        match tsn - self.cumulative {
+            1 => Observation::New { in_order: true },
+            offset => self.classify_beyond(tsn, offset),
         }
+    }
+
+    /// The kind of `tsn`, which lies `offset` beyond the cumulative TSN ack point: TSNs before it are missing.
+    #[inline(never)]
+    fn classify_beyond(&self, tsn: u64, offset: u64) -> Observation {
         // Gap ack blocks have offsets of 16 bits from the cumulative TSN ack point (section 3.3.4).
         if offset > u64::from(u16::MAX) {
             return Observation::OutOfWindow;
@@ -113,8 +118,13 @@ impl TsnTracker {
         if tsn == self.cumulative + 1 {
             self.cumulative = tsn;
             self.absorb();
-            return;
+        } else {
+            self.record_beyond(tsn);
         }
+    }
+
+    #[inline(never)]
+    fn record_beyond(&mut self, tsn: u64) {
         let at = self.position(tsn);
         let joins = self.joins(at, tsn);
         let ranges = self.ranges.get_or_insert_default();
@@ -191,7 +201,15 @@ impl TsnTracker {
     }
 
     /// Advances the cumulative TSN ack point over the ranges that it has reached.
+    #[inline]
     fn absorb(&mut self) {
+        if self.ranges.is_some() {
+            self.absorb_ranges();
+        }
+    }
+
+    #[inline(never)]
+    fn absorb_ranges(&mut self) {
         let Some(ranges) = &mut self.ranges else { return };
         while let Some(range) = ranges.front().copied() {
             if range.first > self.cumulative + 1 {

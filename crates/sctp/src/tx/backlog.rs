@@ -270,15 +270,18 @@ impl Streams {
         self.holder.or_else(|| self.order.first().map(|(_, stream)| *stream))
     }
 
+    #[inline(never)]
     fn peek(&self) -> Option<&Queued> {
         self.queues.get(&self.next()?)?.messages.front()
     }
 
+    #[inline(never)]
     fn peek_mut(&mut self) -> Option<&mut Queued> {
         let next = self.next()?;
         self.queues.get_mut(&next)?.messages.front_mut()
     }
 
+    #[inline(never)]
     fn on_cut(&mut self, bytes: usize, ending: bool, values: Option<&StreamValues>) {
         let Some(stream) = self.next() else { return };
         let Some(queue) = self.queues.get_mut(&stream) else { return };

@@ -32,6 +32,7 @@ impl Expiry {
     }
 
     /// Adds a queued message of which nothing was sent.
+    #[inline(never)]
     pub(super) fn insert(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
         if let Some((at, _)) = deadline(message, max_queueing_delay) {
             self.deadlines.insert((at, message.id, message.stream));
@@ -43,6 +44,7 @@ impl Expiry {
     }
 
     /// Removes a message.
+    #[inline(never)]
     pub(super) fn remove(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
         if let Some((at, _)) = deadline(message, max_queueing_delay) {
             self.deadlines.remove(&(at, message.id, message.stream));
@@ -54,6 +56,7 @@ impl Expiry {
     }
 
     /// The next deadline.
+    #[inline(never)]
     pub(super) fn next(&self) -> Option<Instant> {
         self.deadlines.first().map(|(at, ..)| *at)
     }

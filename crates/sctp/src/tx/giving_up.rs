@@ -49,6 +49,7 @@ impl Sender {
     }
 
     /// Records a fragment of a message that may be abandoned, sent as `unit`.
+    #[inline(never)]
     pub(super) fn register_partial(&mut self, unit: u64, fragment: &Fragment) {
         self.partial.get_or_insert_default().register(unit, fragment);
     }
@@ -101,9 +102,14 @@ impl Sender {
     /// Abandons data that would be sent next and must not be; new data leaves on `data_path`.
     pub(crate) fn give_up_stale(&mut self, now: Instant, data_path: PathId) {
         if self.partial.is_some() {
-            for path in self.recovery.path_ids() {
-                self.give_up_before(now, path, path == data_path);
-            }
+            self.give_up_stale_on_all(now, data_path);
+        }
+    }
+
+    #[inline(never)]
+    fn give_up_stale_on_all(&mut self, now: Instant, data_path: PathId) {
+        for path in self.recovery.path_ids() {
+            self.give_up_before(now, path, path == data_path);
         }
     }
 
@@ -111,10 +117,15 @@ impl Sender {
     #[inline]
     pub(super) fn give_up_before(&mut self, now: Instant, path: PathId, takes_new: bool) {
         if self.partial.is_some() {
-            self.give_up_lost(now, path, self.fragment_size());
-            if takes_new {
-                self.give_up_begun(now, path);
-            }
+            self.give_up_on(now, path, takes_new);
+        }
+    }
+
+    #[inline(never)]
+    fn give_up_on(&mut self, now: Instant, path: PathId, takes_new: bool) {
+        self.give_up_lost(now, path, self.fragment_size());
+        if takes_new {
+            self.give_up_begun(now, path);
         }
     }
 

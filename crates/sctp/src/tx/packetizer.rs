@@ -98,6 +98,7 @@ impl Sender {
     }
 
     /// Appends retransmissions, of which the first is allowed.
+    #[inline(never)]
     fn fill_again(&mut self, now: Instant, path: PathId, packet: &mut PacketBuilder<'_>) -> bool {
         let (mut any, mut from) = (false, 0);
         while let Some((unit, weight)) = self.recovery.next_again(path, from)
@@ -181,9 +182,19 @@ impl Sender {
         packet: &mut PacketBuilder<'_>,
         length: usize,
     ) {
-        if self.recovery.policy().redundancy.bundling.is_none() {
-            return;
+        if self.recovery.policy().redundancy.bundling.is_some() {
+            self.append_copies_before(now, path, packet, length);
         }
+    }
+
+    #[inline(never)]
+    fn append_copies_before(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        packet: &mut PacketBuilder<'_>,
+        length: usize,
+    ) {
         let cost = self.cost_of_copies();
         let room = (self.remaining(packet) as u32).saturating_sub(cost(length as u32));
         let next = self.recovery.ledger().next_unit();

@@ -187,6 +187,7 @@ impl Abandonments {
     }
 
     /// Removes and returns the next notification.
+    #[cold]
     pub(super) fn poll(&mut self) -> Option<AbandonNews> {
         if let Some(abandoned) = self.untold.pop_front() {
             if self.untold.is_empty() {

@@ -230,6 +230,11 @@ impl SendQueue {
 
     /// Removes a queued message that has expired, if any. Partly sent messages are not removed here.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<Abandoned> {
+        if self.rare.is_none() { None } else { self.remove_expired(now) }
+    }
+
+    #[inline(never)]
+    fn remove_expired(&mut self, now: Instant) -> Option<Abandoned> {
         let rare = self.rare.as_ref()?;
         let (stream, id) = rare.expiry.expired(now)?;
         let message = self.remove(stream, id)?;

@@ -122,9 +122,14 @@ impl<'b> PacketBuilder<'b> {
     /// Bytes that a further chunk of this type may take, as [`PacketBuilder::remaining`]; an AUTH chunk is deducted
     /// only if this type needs one.
     pub fn remaining_for(&self, chunk_type: ChunkType) -> usize {
-        let signer = self.signer.as_ref().filter(|_| self.auth.is_none());
-        let auth = signer.map_or(0, |signer| signer.auth_len_before(chunk_type));
+        let auth = if self.signer.is_some() { self.auth_len_before(chunk_type) } else { 0 };
         self.room().saturating_sub(auth)
+    }
+
+    #[inline(never)]
+    fn auth_len_before(&self, chunk_type: ChunkType) -> usize {
+        let signer = self.signer.as_ref().filter(|_| self.auth.is_none());
+        signer.map_or(0, |signer| signer.auth_len_before(chunk_type))
     }
 
     /// Raises the maximum size to that of an IP packet, for further chunks.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base::Instant;
 use bytes::Bytes;
 
-use super::{Queued, SendQueue};
+use super::{Queued, Rare, SendQueue};
 use crate::tx::message::{MessageKey, Progress};
 use crate::tx::send_options::{AbandonReason, Abandoned, SendError, SendOptions};
 use crate::wire::ids::{Ppid, StreamId};
@@ -38,6 +38,11 @@ pub(super) fn rename(open: &mut BTreeMap<StreamId, Open>, message: &Queued, new_
     if let Some(open) = open.get_mut(&message.stream).filter(is_it) {
         *open = Open::Message(new_id);
     }
+}
+
+#[inline(never)]
+fn has_open_message(rare: &Rare) -> bool {
+    rare.open.values().any(|open| matches!(open, Open::Message(_)))
 }
 
 impl SendQueue {
@@ -93,8 +98,7 @@ impl SendQueue {
 
     /// Whether there are messages without their last part.
     pub(crate) fn has_open(&self) -> bool {
-        let message = |open: &Open| matches!(open, Open::Message(_));
-        self.rare.as_ref().is_some_and(|rare| rare.open.values().any(message))
+        self.rare.as_deref().is_some_and(has_open_message)
     }
 
     /// Abandons the open message of `stream`.
