@@ -22,44 +22,22 @@ impl Recovery {
         if self.detects_by_time() {
             return self.detect_by_time(now, path, evidence.flight_before);
         }
-        let lost = match self.heard.silence {
-            Silence::Missing => self.count_misses(now, path, news, evidence),
-            Silence::Nothing => return self.detect_by_age_or_position(now, path, news, evidence),
+        let is_silent = self.heard.silence == Silence::Nothing;
+        if is_silent
+            && self.looks_at_age(path, evidence.is_duplicate)
+            && self.lose_overdue_first(now, path, evidence.flight_before)
+        {
+            return true;
+        }
+        let lost = match is_silent {
+            false => self.count_misses(now, path, news, evidence),
+            true => self.count_by_position(path, news, evidence),
         };
-        self.take_lost(now, path, lost, evidence)
-    }
-
-    /// Responds to a loss, if any was found; returns whether one was.
-    fn take_lost(
-        &mut self,
-        now: Instant,
-        path: PathId,
-        lost: Option<(u32, Cause)>,
-        evidence: Evidence,
-    ) -> bool {
         if let Some((packets, cause)) = lost {
             let flight_before = evidence.flight_before;
             self.on_loss(now, path, Lost { packets, cause, resent: None, flight_before });
         }
         lost.is_some()
-    }
-
-    /// As [`Recovery::detect`], for peers whose silence means nothing.
-    #[inline(never)]
-    fn detect_by_age_or_position(
-        &mut self,
-        now: Instant,
-        path: PathId,
-        news: &PathAck,
-        evidence: Evidence,
-    ) -> bool {
-        if self.looks_at_age(path, evidence.is_duplicate)
-            && self.lose_overdue_first(now, path, evidence.flight_before)
-        {
-            return true;
-        }
-        let lost = self.count_by_position(path, news, evidence);
-        self.take_lost(now, path, lost, evidence)
     }
 
     // ---- by miss indications (RFC 9260, section 7.2.4) -----------------------------------------
