@@ -66,8 +66,9 @@ mod linux {
     use crate::carrier::Carrier;
     use crate::udp::{Quiet, UdpCarrier};
 
-    /// Adds `count - 1` sockets to `first`, and a quiet one to each unless addresses alone steer. `first` is alone at its address: the system refuses an address
-    /// for several sockets unless each of them agreed, and the first one agrees once it has the address.
+    /// Adds `count - 1` sockets to `first`, and a quiet one to each unless addresses alone steer. `first` is alone at its address:
+    /// the system refuses an address for several sockets unless each of them agreed, and the first one agrees once it has the
+    /// address.
     pub(super) fn group(
         first: UdpCarrier,
         count: usize,
