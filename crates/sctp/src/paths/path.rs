@@ -144,7 +144,7 @@ impl Path {
     #[cold]
     pub(super) fn move_to_port(&mut self, now: Instant, port: u16) -> bool {
         let encapsulation_changed = (self.remote.port == 0) != (port == 0);
-        self.remote.port = port;
+        self.set_remote_port(port);
         if !self.confirmed {
             // INIT lists addresses without ports: the HEARTBEAT in flight was sent to a port without a
             // listener.
