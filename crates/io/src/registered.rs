@@ -5,7 +5,7 @@
 //! wake-ups. Here writability is registered only while someone waits for it.
 
 use std::io;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use tokio::io::Interest;
 
@@ -16,6 +16,8 @@ pub(crate) use unix::Registered;
 
 #[cfg(unix)]
 mod unix {
+    use std::task::ready;
+
     use socket2::Socket;
     use tokio::io::unix::AsyncFd;
 
