@@ -66,6 +66,21 @@ fn at_30_percent_loss_each_way_few_clients_wait_for_longer_than_ten_seconds() {
 }
 
 #[test]
+fn an_association_comes_to_be_where_answers_are_seconds_late_and_overtake_each_other() {
+    for seed in 0..40 {
+        let mut link = link(if seed % 2 == 0 { 0 } else { 10 });
+        link.reorder.probability = Probability::from_ratio(1, 2);
+        link.reorder.extra_delay = Duration::from_millis(500 + seed * 100);
+        link.allow_reordering = true;
+        let mut world =
+            World::with_retransmission(link, seed, Some([2, 1]), Duration::from_millis(250));
+        world.send("hello");
+        world.run_for(Duration::from_secs(60));
+        assert_eq!(world.received().len(), 1, "seed {seed}");
+    }
+}
+
+#[test]
 fn equal_seeds_give_equal_runs() {
     let run = |seed| {
         let mut world = World::new(link(10), seed, Some([2, 1]));

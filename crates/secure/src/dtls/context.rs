@@ -1,6 +1,7 @@
 //! Settings of DTLS, and the state that the sessions of a host share.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Duration, RandomStream};
 use dimpl::{Config, DtlsCertificate};
@@ -235,7 +236,7 @@ impl Context {
         let private_key = identity.key_der().map_err(|error| SettingsError(error.to_string()))?;
         let certificate = identity.certificate().to_vec();
         let certificate = Arc::new(DtlsCertificate { certificate, private_key });
-        let config = config(&settings, cookies, None)?;
+        let config = kept_config(&settings, cookies)?;
         Ok(Context { settings, certificate, cookies, config })
     }
 
@@ -253,7 +254,7 @@ impl Context {
             handshake_timeout,
             ..self.settings
         };
-        let config = config(&settings, self.cookies, None)?;
+        let config = kept_config(&settings, self.cookies)?;
         Ok(Context {
             settings,
             config,
@@ -267,6 +268,31 @@ impl Context {
 /// limits: twelve records, beyond which it panics, and ten datagrams.
 fn most_certificate(mtu: usize) -> usize {
     (4 * mtu).saturating_sub(200)
+}
+
+/// What a configuration without a seed is made of: the size of a datagram in bytes, the time to the first retransmission, and
+/// whether a server requires a cookie.
+type ConfigKey = (usize, Duration, bool);
+
+/// Configurations of this process. The crate tries all its cryptography whenever it makes one, which takes three milliseconds
+/// of processor time: too much for each client endpoint, and for each session that is set up anew.
+static CONFIGS: Mutex<BTreeMap<ConfigKey, Arc<Config>>> = Mutex::new(BTreeMap::new());
+/// Most configurations that are kept.
+const MOST_CONFIGS: usize = 64;
+
+/// The crate's form of `settings`, without a seed.
+fn kept_config(settings: &Settings, cookies: bool) -> Result<Arc<Config>, SettingsError> {
+    let key = (settings.mtu, settings.first_retransmission, cookies);
+    let mut configs = CONFIGS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(config) = configs.get(&key) {
+        return Ok(config.clone());
+    }
+    let config = config(settings, cookies, None)?;
+    if configs.len() >= MOST_CONFIGS {
+        configs.clear();
+    }
+    configs.insert(key, config.clone());
+    Ok(config)
 }
 
 /// The crate's form of `settings`.

@@ -29,7 +29,8 @@ pub struct Limits {
     pub idle: Duration,
     /// Silence of a server after which a client that continues to send sets up another session, or
     /// four round trips if that is longer: the server may have lost the session, or the client may
-    /// be at another address.
+    /// be at another address. Doubled with each attempt until a packet of the server arrives, six
+    /// times at most.
     pub renew: Duration,
 }
 

@@ -63,11 +63,15 @@ impl Sessions {
     }
 
     /// Timeouts of an attempt on a path with a known round trip: the first timeout is that of RFC
-    /// 6298, section 2.2.
+    /// 6298, section 2.2, or up to twice as long, so that few different ones are in use.
     fn patience_after(&self, rtt: Duration) -> Patience {
         const LEAST: Duration = Duration::from_millis(100);
         let usual = self.context.settings().patience();
-        let first_retransmission = (rtt * 3).max(LEAST).min(usual.first_retransmission);
+        let wanted = (rtt * 3).min(usual.first_retransmission);
+        let mut first_retransmission = LEAST.min(usual.first_retransmission);
+        while first_retransmission < wanted {
+            first_retransmission = (first_retransmission * 2).min(usual.first_retransmission);
+        }
         Patience { first_retransmission, ..usual }
     }
 
@@ -75,8 +79,8 @@ impl Sessions {
     fn renew(&mut self, now: Instant, id: SessionId) {
         let Some(session) = self.table.get_mut(id) else { return };
         let Some(fingerprint) = session.fingerprint() else { return };
-        session.renewing = true;
-        let (route, rtt) = (session.route, session.round_trip.unwrap_or_default());
+        let rtt = session.note_renewal(now);
+        let route = session.route;
         self.stats.renewed += 1;
         let patience = self.patience_after(rtt);
         let _ = self.begin(now, route, Arc::new(Trust::from(fingerprint)), patience);

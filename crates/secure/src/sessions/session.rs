@@ -20,6 +20,8 @@ const QUOTED: usize = 13 + 12 + 2 + 32;
 const NUMBER: core::ops::Range<usize> = 3..11;
 /// How long ICMP must report that no socket listens, since a server may be about to start.
 const REFUSED_FOR: Duration = Duration::from_secs(2);
+/// Most doublings of the time to the next attempt to set up a session anew: from a second to a minute.
+const MOST_DOUBLINGS: u32 = 6;
 
 /// The pair of addresses of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,8 @@ pub(super) struct Session {
     pub(super) moved: Option<Move>,
     /// Whether a session that will replace this one is being set up.
     pub(super) renewing: bool,
+    /// Number of sessions set up anew since the last packet of the peer, and when the latest began.
+    renewals: (u32, Instant),
     /// Number of migrations to another shard.
     pub(super) migrations: u8,
     /// The host among whose open sessions it is counted.
@@ -98,6 +102,7 @@ impl Session {
             round_trip: None,
             moved: None,
             renewing: false,
+            renewals: (0, now),
             migrations: 0,
             counted: None,
             opening_taken: false,
@@ -170,7 +175,7 @@ impl Session {
     /// The next packet of the peer.
     pub(super) fn poll_opened(&mut self, now: Instant) -> Option<Bytes> {
         let packet = self.dtls.poll_opened()?;
-        (self.heard, self.spoke, self.unanswered.0) = (now, true, 0);
+        (self.heard, self.spoke, self.unanswered.0, self.renewals.0) = (now, true, 0, 0);
         Some(packet)
     }
 
@@ -190,6 +195,15 @@ impl Session {
     /// Replaces a session with the same peer: if that was used, this one counts as used.
     pub(super) fn replace(&mut self, old: &Session) {
         self.spoke |= old.spoke;
+        self.renewals = old.renewals;
+    }
+
+    /// Notes that a session that will replace this one is being set up; returns the round trip to expect, doubled with
+    /// each attempt since the last packet of the peer.
+    pub(super) fn note_renewal(&mut self, now: Instant) -> Duration {
+        let doubled = 1 << self.renewals.0.min(MOST_DOUBLINGS);
+        (self.renewing, self.renewals) = (true, (self.renewals.0 + 1, now));
+        self.round_trip.unwrap_or_default() * doubled
     }
 
     /// Deadline of the next call.
@@ -246,15 +260,18 @@ impl Session {
         Ok(sealed)
     }
 
-    /// Whether the machine goes on sending while the server, which spoke before, is silent.
+    /// Whether the machine goes on sending while the server, which spoke before, is silent. The time doubles with each
+    /// attempt: a handshake costs both ends a hundred times what a packet does, so that clients of a server that is late for
+    /// want of processor time would keep it late with handshakes.
     pub(super) fn wants_renewal(&self, now: Instant, limits: &Limits) -> bool {
-        let (packets, second) = self.unanswered;
+        let ((packets, second), (renewals, last)) = (self.unanswered, self.renewals);
         let patience = self.round_trip.map_or(limits.renew, |rtt| limits.renew.max(rtt * 4));
+        let since = if renewals == 0 { second } else { second.max(last) };
         self.role == Role::Client
             && self.spoke
             && !self.renewing
             && packets > 1
-            && now.since(second) >= patience
+            && now.since(since) >= patience * (1 << renewals.min(MOST_DOUBLINGS))
     }
 
     /// The next datagram to send.

@@ -579,6 +579,31 @@ fn a_server_that_lost_everything_is_asked_anew_once_it_is_silent() {
 }
 
 #[test]
+fn a_server_that_answers_handshakes_and_no_packet_is_asked_anew_after_times_that_double() {
+    let (mut client, mut server, _) = open_pair();
+    server.machine.outgoing.push_back((address(1), b"it spoke"));
+    carry(&mut server, SERVER, &mut client, at(1));
+    let mut anew = Vec::new();
+    for tenth in 1..1_000 {
+        client.machine.outgoing.push_back((SERVER, b"are you there?"));
+        settle(&mut client, address(1), &mut server, at(tenth * 100));
+        if client.sessions.stats().renewed > anew.len() as u64 {
+            anew.push(tenth / 10);
+        }
+    }
+    // Seconds; each begins with a packet, a tenth later.
+    assert_eq!(anew, [1, 3, 7, 15, 32, 64]);
+    // Once it speaks, its next silence is asked about as soon as its first.
+    server.machine.outgoing.push_back((address(1), b"here I am"));
+    carry(&mut server, SERVER, &mut client, at(100_000));
+    for tenth in 1_001..1_020 {
+        client.machine.outgoing.push_back((SERVER, b"are you there?"));
+        settle(&mut client, address(1), &mut server, at(tenth * 100));
+    }
+    assert_eq!(client.sessions.stats().renewed, 7);
+}
+
+#[test]
 fn a_packet_for_a_known_host_at_a_further_address_begins_a_session_with_the_same_key() {
     for (key_there, expected) in [(2, 1), (5, 0)] {
         let (mut client, _, _) = open_pair();
