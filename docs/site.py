@@ -1,10 +1,11 @@
 """Puts the documents together for mdBook, and checks what it made.
 
 `site.py FOLDER COMMAND` fills FOLDER: the pages of docs/ and those at the root of the project side by side, links between them adapted, links to
-sources leading to the repository, and a page with the help of each subcommand of the program COMMAND. `site.py --check FOLDER` finds links of
-the site that lead nowhere.
+sources leading to the repository, a page with the help of each subcommand of the program COMMAND, and one with the keys of all JSON by docs/schema.
+`site.py --check FOLDER` finds links of the site that lead nowhere, and chapters without text.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -16,7 +17,7 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ABOVE = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
+ABOVE = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
 REPOSITORY = tomllib.loads((ROOT / "docs/book.toml").read_text())["output"]["html"]["git-repository-url"]
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
@@ -43,6 +44,8 @@ def adapted(text, page):
             return found[0]
         path = (page.parent / target).resolve()
         place = place_of(path)
+        if place is None and page.name == "SUMMARY.md":
+            sys.exit(f"docs/SUMMARY.md: {target} is no page of the site")
         if path.name == "SUMMARY.md" or place is None:
             kind = "tree" if path.is_dir() else "blob"
             return f"{found[1]}{REPOSITORY}/{kind}/main/{path.relative_to(ROOT)}{mark}{heading}{found[3]}"
@@ -83,6 +86,48 @@ def help_page(command):
     return "".join(parts)
 
 
+def keys_page():
+    """The keys of the JSON that commands write, by the schemas that tests hold it to."""
+    def kind_of(schema):
+        if "$ref" in schema:
+            return f"as `{schema['$ref'].rpartition('/')[2]}`"
+        for choice in ["anyOf", "oneOf"]:
+            if choice in schema:
+                return " or ".join(kind_of(one) for one in schema[choice])
+        if "enum" in schema:
+            return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
+        if "const" in schema:
+            return f"`{json.dumps(schema['const'])}`"
+        kinds = schema.get("type", "anything")
+        kind = " or ".join(kinds) if isinstance(kinds, list) else kinds
+        if "items" in schema:
+            kind += f" of {kind_of(schema['items'])}"
+        elif isinstance(schema.get("additionalProperties"), dict):
+            kind += f" of {kind_of(schema['additionalProperties'])} by name"
+        return kind
+
+    def keys_of(schema, depth):
+        inner = schema.get("items", {}) if "items" in schema else schema.get("additionalProperties")
+        if isinstance(inner, dict):
+            yield from keys_of(inner, depth)
+        for choice in ["anyOf", "oneOf", "allOf"]:
+            for one in schema.get(choice, []):
+                yield from keys_of(one, depth)
+        for name, part in schema.get("properties", {}).items():
+            optional = "" if name in schema.get("required", []) else ", not always there"
+            about = f": {part['description']}" if "description" in part else ""
+            yield f"{'    ' * depth}- `{name}`: {kind_of(part)}{optional}{about}"
+            yield from keys_of(part, depth + 1)
+
+    parts = ["# Keys of the JSON\n\nWhat each command writes with `--json`, by the schemas in `docs/schema`; what it means is in [JSON](json.md).\n"]
+    for path in sorted((ROOT / "docs/schema").glob("*.json")):
+        schema = json.loads(path.read_text())
+        parts.append(f"\n## {schema['title']}\n\n" + "\n".join(keys_of(schema, 0)) + "\n")
+        for name, part in schema.get("$defs", {}).items():
+            parts.append(f"\n`{name}`: {kind_of(part)}\n\n" + "\n".join(keys_of(part, 0)) + "\n")
+    return "".join(parts)
+
+
 def assemble(folder, command):
     source = folder / "src"
     shutil.copytree(ROOT / "docs", source, ignore=shutil.ignore_patterns("book.toml", "site.py"))
@@ -90,9 +135,11 @@ def assemble(folder, command):
     for page in [*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ABOVE)]:
         (source / place_of(page)).write_text(adapted(page.read_text(), page))
     (source / "options.md").write_text(help_page(command))
+    (source / "json-keys.md").write_text(keys_page())
     requirements = sorted((ROOT / "docs/requirements").glob("rfc*.md"))
     below = {
         "- [The command](commands.md)\n": ["[Options](options.md)"],
+        "- [JSON](json.md)\n": ["[Keys](json-keys.md)"],
         "- [Requirements of the RFCs](requirements/README.md)\n": [
             f"[RFC {page.stem[3:]}](requirements/{page.name})" for page in requirements
         ],
@@ -124,6 +171,9 @@ class Page(HTMLParser):
 def check(folder):
     pages = {path: Page(path.read_text()) for path in folder.rglob("*.html")}
     faults, read = [], 0
+    for path in (folder.parent / "src").rglob("*.md"):
+        if len(path.read_text().split()) < 20:
+            faults.append(f"{path.name}: a chapter without text")
     for path, page in pages.items():
         if path.name in ["print.html", "404.html", "toc.html"]:
             continue
