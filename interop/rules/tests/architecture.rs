@@ -333,6 +333,15 @@ fn tests_run_with_the_least_versions_that_the_manifests_allow() {
     assert_eq!(versions::untested(&loose), [r#"own asks for other ^1, locked: ["1.2.3"]"#]);
 }
 
+#[test]
+fn a_registry_shows_what_each_crate_is() {
+    let lacking = versions::not_shown(&metadata());
+    assert!(lacking.is_empty(), "{}", lacking.join("\n"));
+    let bare = serde_json::json!({ "packages": [{ "name": "own", "description": "", "license": "MIT",
+        "repository": "https://", "readme": "README.md", "publish": null, "source": null }] });
+    assert_eq!(versions::not_shown(&bare), [r#""own" has no description"#]);
+}
+
 /// The file of a crate whose text is of the tree: documents, compiled by tests alone.
 const OF_THE_TREE: &str = "crates/thinstream/src/documents.rs";
 

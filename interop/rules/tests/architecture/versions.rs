@@ -1,4 +1,4 @@
-//! Requirements of the manifests on crates of others, compared with the versions in `Cargo.lock`.
+//! Manifests: requirements on crates of others, compared with the versions in `Cargo.lock`, and what a registry shows of a crate.
 
 use serde_json::Value;
 
@@ -27,4 +27,18 @@ pub(crate) fn untested(metadata: &Value) -> Vec<String> {
         }
     }
     found
+}
+
+/// Keys that a registry shows, and which the manifest of a crate that can be published lacks.
+pub(crate) fn not_shown(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let published =
+        packages.filter(|package| package["source"].is_null() && package["publish"].is_null());
+    let lacks = |package: &Value| {
+        let wanted = ["description", "readme", "license", "repository"];
+        let missing =
+            wanted.into_iter().filter(|key| package[*key].as_str().is_none_or(str::is_empty));
+        missing.map(|key| format!("{} has no {key}", package["name"])).collect::<Vec<_>>()
+    };
+    published.flat_map(lacks).collect()
 }
