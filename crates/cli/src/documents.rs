@@ -165,6 +165,39 @@ fn the_packaged_example_of_an_edge_is_one() {
     assert_eq!(file.setup, Some(true));
 }
 
+/// Blocks of TOML in a page.
+fn toml_of(page: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let blocks = text.split("\n```toml\n").skip(1);
+    blocks.map(|block| block.split("\n```").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_edge_of_the_documents_is_read() {
+    let [block] = &toml_of("docs/edge.md")[..] else { panic!("one example is expected") };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("edge.toml");
+    std::fs::write(&path, block).unwrap();
+    let file = apps::edge::EdgeFile::read(&path).unwrap();
+    assert_eq!(file.service.len(), 3);
+}
+
+#[test]
+fn parts_of_plans_in_the_documents_are_parts_of_a_plan() {
+    use lab::plan::{Plan, Size};
+    let blocks = toml_of("docs/laboratory.md");
+    assert!(blocks.len() >= 4, "{} blocks", blocks.len());
+    for block in blocks {
+        let plan = format!("{}\n{block}", include_str!("documents/base.toml"));
+        // The unknowns of the example are those of several plans.
+        if !block.starts_with("[fit]") {
+            Plan::parse(&plan, Size::Normal, None)
+                .unwrap_or_else(|error| panic!("{error}\n{block}"));
+        }
+    }
+}
+
 #[test]
 fn the_json_of_every_command_has_a_schema_and_every_schema_a_command() {
     fn with_json(command: &clap::Command, path: &str, found: &mut Vec<String>) {
