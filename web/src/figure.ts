@@ -36,8 +36,8 @@ export function showFigure(figure: Figure): HTMLElement {
 /** The figure itself with its buttons, and the sentence that says how it is zoomed. */
 function zoomable(place: HTMLElement, target: Zoomable, how: string, ...files: HTMLButtonElement[]): HTMLElement[] {
   zoomKeys(place, target);
-  const controls = element("div", { class: "controls" }, ...zoomButtons(target), ...files);
-  return [place, controls, element("p", { class: "how" }, how)];
+  const help = element("details", { class: "how" }, element("summary", { "aria-label": "How to zoom", title: "How to zoom" }, "?"), how);
+  return [place, element("div", { class: "controls" }, ...zoomButtons(target), ...files, help)];
 }
 
 /** A place for the library to draw in. */

@@ -74,7 +74,7 @@ impl Layout {
     fn section(&self, measure: &str) -> FigureSection {
         FigureSection {
             kind: self.kind,
-            title: measure.replace('.', ", ").replace('_', " "),
+            title: title_of(measure),
             caption: "Means over seeds with their 95 % intervals.".to_owned(),
             of: None,
             measure: Names(vec![measure.to_owned()]),
@@ -91,6 +91,20 @@ impl Layout {
             paper: Vec::new(),
         }
     }
+}
+
+/// Title of a figure of a measure: `latency.quantile[quantile=0.99]` is "latency, quantile 0.99".
+pub(super) fn title_of(measure: &str) -> String {
+    let (name, labels) = measure.split_once('[').unwrap_or((measure, ""));
+    let (name, labels) = (name.replace('.', ", "), labels.trim_end_matches(']').replace(',', ", "));
+    let last = name.rsplit(", ").next().unwrap_or_default();
+    // A label with the name of its measure says that once.
+    let labels = match labels.split_once('=') {
+        Some((label, value)) if label == last => format!(" {value}"),
+        Some(_) => format!(" ({})", labels.replace('=', " ")),
+        None => String::new(),
+    };
+    format!("{name}{labels}").replace('_', " ")
 }
 
 /// The values of a swept key, in their order.

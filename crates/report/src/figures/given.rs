@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use results::{CONFIDENCE, Curve, Ladder, Picture, full_name, mean_interval};
 
 use super::places::axis;
-use super::rows::{named, order, shape};
+use super::rows::{named, order, reachable, shape};
 use super::spot::{Query, SeriesKey, Texts, all_told};
 use super::{FEWEST_RUNS, Grouped, Results, marks, rounded, title, units};
 use crate::document::{Axis, Figure, GalleryRow, Image, Point, Series, Shape};
@@ -102,7 +102,9 @@ fn over_runs(runs: &[&Curve]) -> Vec<Point> {
         }
         let values: Vec<f64> = runs.iter().map(|run| run.points[place].1).collect();
         match mean_interval(&values, CONFIDENCE) {
-            Some(one) if one.high > one.low => Point::Bounded(x, one.mean, one.low, one.high),
+            Some(one) if one.high > one.low => {
+                Point::Bounded(x, one.mean, reachable(one.low, values.iter()), one.high)
+            }
             _ => Point::Plain(x, y),
         }
     };

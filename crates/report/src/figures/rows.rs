@@ -97,9 +97,18 @@ fn mean_point(x: f64, numbers: &results::Series, factor: f64) -> Point {
     let mean = rounded(numbers.mean() * factor);
     let has_enough = numbers.values.len() >= FEWEST_RUNS;
     match numbers.interval().filter(|one| has_enough && one.high > one.low) {
-        Some(one) => Point::Bounded(x, mean, rounded(one.low * factor), rounded(one.high * factor)),
+        Some(one) => {
+            let low = reachable(one.low, numbers.values.values());
+            Point::Bounded(x, mean, rounded(low * factor), rounded(one.high * factor))
+        }
         None => Point::Plain(x, mean),
     }
+}
+
+/// Lower end of an interval around the mean of `values`: zero at least where none of them is negative. The interval of few
+/// seeds that differ much otherwise reaches to latencies below zero, and the axis with it.
+pub(super) fn reachable<'a>(low: f64, mut values: impl Iterator<Item = &'a f64>) -> f64 {
+    if values.any(|value| *value < 0.0) { low } else { low.max(0.0) }
 }
 
 /// All values at a place, each once, in the order in which they came.

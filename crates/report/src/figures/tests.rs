@@ -159,7 +159,7 @@ fn a_plan_that_asks_for_no_figures_gets_those_of_what_it_compares_and_of_distrib
     let all = figures(&study.plan, &study.finished, "two");
     assert_eq!(all.problems, [""; 0]);
     let titles: Vec<_> = all.figures.iter().map(|figure| plot(figure).0).collect();
-    assert_eq!(titles[0], "latency, mean[order=1]");
+    assert_eq!(titles[0], "latency, mean (order 1)");
     assert!(titles.contains(&"latency, how it is distributed"), "{titles:?}");
 }
 
@@ -212,4 +212,23 @@ fn a_gallery_shows_the_run_that_is_the_median_by_the_number_that_its_plan_names(
         assert_eq!(caption, told);
         assert!(rows.iter().all(|row| row.images[0].alt == seen), "{rows:?}");
     }
+}
+
+#[test]
+fn an_interval_of_what_is_never_negative_ends_at_zero() {
+    assert_eq!(rows::reachable(-30.0, [5.0, 0.0, 90.0].iter()), 0.0);
+    assert_eq!(rows::reachable(4.0, [5.0, 6.0].iter()), 4.0);
+    assert_eq!(rows::reachable(-30.0, [5.0, -1.0, 90.0].iter()), -30.0);
+}
+
+#[test]
+fn titles_keep_the_numbers_of_labels() {
+    let title = |measure| defaults::title_of(measure);
+    assert_eq!(title("latency.quantile[quantile=0.99]"), "latency, quantile 0.99");
+    assert_eq!(title("latency.mean[order=1]"), "latency, mean (order 1)");
+    assert_eq!(title("bytes_sent"), "bytes sent");
+    assert_eq!(
+        title("retransmissions.share[order=1,cause=timeout]"),
+        "retransmissions, share (order 1, cause timeout)"
+    );
 }
