@@ -270,7 +270,7 @@ fn most_certificate(mtu: usize) -> usize {
     (4 * mtu).saturating_sub(200)
 }
 
-/// What a configuration without a seed is made of: the size of a datagram in bytes, the time to the first retransmission, and
+/// Key of a configuration without a seed: the size of a datagram in bytes, the time to the first retransmission, and
 /// whether a server requires a cookie.
 type ConfigKey = (usize, Duration, bool);
 
