@@ -16,23 +16,27 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "fuzz/record.tsv"
 SLICE = 120
 STACK = ["crates/base", "crates/recovery", "crates/endpoint"]
-# What a target exercises: its time is counted anew once one of these has changed.
+WEBRTC = [*STACK, "crates/sctp", "crates/layers", "crates/secure", "crates/webrtc"]
+# What a target exercises: its time is counted anew once one of these has changed. interop/rules/tests/fuzzing.rs compares this with
+# what the harness uses and what the crates depend on.
 SOURCES = {
     "association": [*STACK, "crates/sctp"],
     "dtls": ["crates/base", "crates/secure"],
     "endpoint": [*STACK, "crates/sctp"],
-    "flow": ["crates/apps/src/edge"],
+    "flow": [*STACK, "crates/tcp", "crates/apps/src/edge"],
     "offload": ["crates/base", "crates/io/src"],
-    "packet": ["crates/io/src"],
+    "packet": ["crates/base", "crates/io/src"],
     "pair": [*STACK, "crates/sctp", "crates/layers"],
-    "parser": ["crates/sctp/src/wire"],
-    "sdp": ["crates/webrtc/src"],
-    "segment": ["crates/tcp/src/wire"],
-    "signalling": ["crates/apps/src", "crates/webrtc/src"],
-    "stun": ["crates/webrtc/src"],
+    "parser": ["crates/base", "crates/sctp/src/wire"],
+    "sdp": ["crates/base", "crates/secure", "crates/sctp/src/wire", "crates/sctp/src/signalled_init.rs", "crates/webrtc/src/sdp",
+            "crates/webrtc/src/sdp.rs", "crates/webrtc/src/ice.rs"],
+    "segment": ["crates/base", "crates/tcp/src/wire"],
+    "signalling": [*WEBRTC, "crates/io/src", "crates/thinstream/src", "crates/apps/src/browsers", "crates/apps/src/browsers.rs",
+                   "crates/apps/src/http", "crates/apps/src/http.rs"],
+    "stun": WEBRTC,
     "tcp_connection": [*STACK, "crates/tcp"],
     "tcp_pair": [*STACK, "crates/tcp"],
-    "trace": ["crates/trace/src"],
+    "trace": ["crates/base", "crates/results", "crates/sctp/src/wire", "crates/tcp/src/wire", "crates/trace/src"],
 }
 
 

@@ -1,5 +1,6 @@
 //! `thinstream lab`: arguments and printing.
 
+mod beside;
 mod capture;
 mod compare;
 mod fit;

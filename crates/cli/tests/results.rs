@@ -139,6 +139,37 @@ fn a_replication_has_other_seeds_and_its_folder_is_read_as_such() {
 }
 
 #[test]
+fn a_page_of_papers_in_the_folder_is_never_replaced_by_one_that_lacks_a_plan_of_it() {
+    let scratch = Scratch::new();
+    let (out, file) = (scratch.word("out"), scratch.path("out/report.html"));
+    let reproduce = |what: &str| run(&["lab", "reproduce", what, "--small", "--out", &out]);
+    let page = || fs::read_to_string(&file).unwrap();
+    let has = |id: &str| page().contains(&format!("\"id\":\"{id}\""));
+    for _ in 0..2 {
+        assert_eq!(reproduce("rto-wlan/analysis").status.code(), Some(0), "the same again");
+        assert!(has("rto-wlan-analysis"));
+    }
+    let output = reproduce("partial-order/fig2");
+    let err = told(&output).1;
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(err.contains("keeps what it had already: rto-wlan-analysis"), "{err}");
+    assert!(has("rto-wlan-analysis") && has("partial-order-fig2"));
+    // Pages whose results are elsewhere, and files that are no such page, are refused before anything runs.
+    let whole = page();
+    fs::rename(scratch.path("out/rto-wlan"), scratch.path("elsewhere")).unwrap();
+    for (text, said) in
+        [(whole.as_str(), "\"rto-wlan-analysis\""), ("my notes", "no page of results")]
+    {
+        fs::write(&file, text).unwrap();
+        let output = reproduce("partial-order/fig2");
+        let err = told(&output).1;
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains(said) && err.contains("report.html would be lost"), "{err}");
+        assert_eq!(page(), text);
+    }
+}
+
+#[test]
 fn a_number_of_seeds_is_named_only_where_it_is_known() {
     let scratch = Scratch::new();
     let ask = |seeds: u32| {

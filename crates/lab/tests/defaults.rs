@@ -5,7 +5,8 @@
 
 mod support;
 
-use lab::compare::{compare, tally};
+use lab::compare::{Difference, compare, tally};
+use lab::engine::Finished;
 use lab::plan::{Plan, Size};
 use runner::threads::run_all;
 
@@ -50,6 +51,47 @@ fn the_latency_presets_are_in_no_cell_worse_than_standard_recovery_and_in_most_w
             assert_eq!(found.compared, 3 * cells, "{grid}: {preset}");
             assert!(found.lower >= cells, "{grid}: {preset}: {}", found.lower);
         }
+    }
+}
+
+/// Numbers with copies that exceed those without by more than `margin`: means and 99th percentiles.
+fn slower_with_copies(
+    (plan, finished): &(Plan, Finished),
+    (with, without): (&str, &str),
+    margin: f64,
+) -> (usize, Vec<String>) {
+    let compared = compare(plan, finished, "flow.game", (with, without), &[]);
+    let names = ["latency.mean", "latency.quantile[quantile=0.99]"];
+    let numbers = compared.iter().flat_map(|cell| {
+        let wanted = cell.differences.iter().filter(|one| names.contains(&one.name.as_str()));
+        wanted.map(move |one| (&cell.keys, one))
+    });
+    let slower = numbers.clone().filter(|(_, one)| one.one > one.other * margin);
+    let told = |(keys, one): (&_, &Difference)| {
+        format!("{keys:?}: {}: {:.2} over {:.2}", one.name, one.one, one.other)
+    };
+    (numbers.count(), slower.map(told).collect())
+}
+
+#[test]
+fn copies_behind_their_brake_cost_a_bottleneck_two_percent_of_a_mean_or_p99_at_most() {
+    let text = text_of("../../experiments/defaults/tcp-bottleneck.toml");
+    let narrow = text
+        .replace("[\"64kbit\", \"128kbit\", \"10mbit\"]", "[\"64kbit\", \"128kbit\"]")
+        .replace("\"flow.game.count\" = [1, 2, 4, 8]", "\"flow.game.count\" = [1, 2, 4]");
+    let plan = Plan::parse(&narrow, Size::Normal, Some(5)).unwrap();
+    assert_eq!(plan.cells.len(), 2 * 3 * 6);
+    let finished = run_all(&plan, 2).unwrap();
+    let results = (plan, finished);
+    for protocol in ["tcp", "sctp"] {
+        let beside_none = |copies: &str| {
+            let (with, without) = (format!("{protocol}, {copies}"), format!("{protocol}, none"));
+            slower_with_copies(&results, (&with, &without), 1.02)
+        };
+        assert_eq!(beside_none("brake"), (12, vec![]), "{protocol}");
+        // Without the brake nearly all are: the test can fail.
+        let (_, slower) = beside_none("no brake");
+        assert!(slower.len() >= 8, "{protocol}: {slower:?}");
     }
 }
 

@@ -375,6 +375,15 @@ impl Document {
     }
 }
 
+/// Anchors of the sections of a page that some version of [`Document::to_page`] wrote; none where the text is no such page.
+pub fn sections_of_page(page: &str) -> Option<Vec<String>> {
+    let (_, report) = page.split_once("<script id=\"report\" type=\"application/json\">")?;
+    let mut values = serde_json::Deserializer::from_str(report).into_iter();
+    let report: serde_json::Value = values.next()?.ok()?;
+    let ids = report.get("sections")?.as_array()?.iter();
+    ids.map(|section| section.get("id")?.as_str().map(str::to_owned)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
@@ -417,5 +426,18 @@ mod tests {
         let json = &page[begin..];
         let json = &json[..json.find("</script>").unwrap()];
         assert_eq!(serde_json::from_str::<Document>(json).unwrap(), document);
+        assert_eq!(sections_of_page(&page), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_page_tells_its_sections_and_another_file_has_none() {
+        let document: Document = serde_json::from_str(SAMPLE).unwrap();
+        let ids: Vec<String> = document.sections.iter().map(|one| one.id.clone()).collect();
+        let page = document.to_page();
+        assert!(!ids.is_empty());
+        assert_eq!(sections_of_page(&page), Some(ids));
+        for other in ["", "<p>my notes</p>", PAGE, &page[..page.len() - 200]] {
+            assert_eq!(sections_of_page(other), None);
+        }
     }
 }

@@ -246,67 +246,124 @@ fn no_label_of_appendix_b_is_missing_from_the_table_of_rfc_9293() {
     assert!(missing.is_empty() && unknown.is_empty(), "missing {missing:?}, unknown {unknown:?}");
 }
 
-/// RFCs of SCTP with a page of requirements.
-const OF_SCTP: [&str; 12] = [
-    "3758", "4895", "5061", "6525", "6951", "7053", "7496", "7829", "8260", "8899", "9260", "9653",
-];
+/// A protocol's list at the head of docs/exceptions.md of what it breaks by choice, and where the reasons come from.
+struct Broken {
+    /// The list's heading.
+    heading: &'static str,
+    /// Whether a table with this heading is about the protocol.
+    has_table: fn(&str) -> bool,
+    /// Whether a row of the list is about a row of the tables that begins with this cell.
+    names: fn(row: &str, cell: &str) -> bool,
+    /// RFCs with a page of requirements.
+    rfcs: &'static [&'static str],
+}
 
-/// The list at the head of docs/exceptions.md of what SCTP breaks by choice, and the tables behind it.
-fn broken_by_sctp(text: &str) -> (String, &str) {
-    let (_, rest) =
-        text.split_once("\n## SCTP: requirements broken by choice\n").expect("the list");
-    let (list, tables) = rest.split_once("\n## ").expect("tables");
-    (list.split_whitespace().collect::<Vec<_>>().join(" "), tables)
+const OF_SCTP: Broken = Broken {
+    heading: "\n## SCTP: requirements broken by choice\n",
+    has_table: |heading| !heading.contains("(TCP)"),
+    names: |row, cell| row.split_once(": ").is_some_and(|(_, named)| named == cell),
+    rfcs: &[
+        "3758", "4895", "5061", "6525", "6951", "7053", "7496", "7829", "8260", "8899", "9260",
+        "9653",
+    ],
+};
+
+const OF_TCP: Broken = Broken {
+    heading: "\n## TCP: requirements broken by choice\n",
+    has_table: |heading| heading.contains("(TCP)"),
+    names: |row, cell| row == cell,
+    rfcs: &[
+        "2018", "2883", "3042", "3168", "5681", "5682", "5827", "5961", "6298", "6582", "6675",
+        "6928", "7323", "7765", "8985", "9293", "9406",
+    ],
+};
+
+/// First cells of a section's rows, without the head of its table.
+fn first_cells(section: &str) -> Vec<&str> {
+    let all = section.lines().filter_map(cells).map(|cells| cells[0]);
+    all.filter(|cell| cell.contains(|c: char| c.is_ascii_digit())).collect()
+}
+
+impl Broken {
+    /// The protocol's list: its rows, and all of its text on one line.
+    fn list<'a>(&self, text: &'a str) -> (Vec<&'a str>, String) {
+        let (_, rest) = text.split_once(self.heading).expect("the list");
+        let list = rest.split("\n## ").next().unwrap_or_default();
+        (first_cells(list), list.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    /// First cells of the tables' rows that depart from a MUST, and mistakes: such a row without a reason in the
+    /// list, one in the list that says of no MUST, and rows of the list that no table has.
+    fn compared<'a>(&self, text: &'a str) -> (BTreeSet<&'a str>, Vec<&'a str>) {
+        let (list, _) = self.list(text);
+        let is_table = |section: &&str| {
+            let heading = section.lines().next().unwrap_or_default();
+            (self.has_table)(heading) && !heading.contains("requirements broken by choice")
+        };
+        let tables = text.split("\n## ").skip(1).filter(is_table);
+        let rows: BTreeSet<&str> = tables.flat_map(first_cells).collect();
+        let (broken, kept): (BTreeSet<&str>, BTreeSet<&str>) =
+            rows.into_iter().partition(|cell| cell.contains("(MUST"));
+        let is_listed = |cell: &str| list.iter().any(|row| (self.names)(row, cell));
+        let missing = broken.iter().filter(|cell| !is_listed(cell));
+        let wrong = kept.iter().filter(|cell| is_listed(cell));
+        let is_row = |row: &str| broken.iter().any(|cell| (self.names)(row, cell));
+        let stale = list.iter().filter(|row| !is_row(row));
+        let mistakes = missing.chain(wrong).chain(stale).copied().collect();
+        (broken, mistakes)
+    }
 }
 
 #[test]
-fn what_sctp_breaks_of_a_must_is_in_the_list_of_that_and_nothing_else_is() {
+fn what_a_protocol_breaks_of_a_must_is_in_its_list_and_nothing_else_is() {
     let text = read("docs/exceptions.md").unwrap();
-    let (list, tables) = broken_by_sctp(&text);
-    let (mut rows, mut wrong) = (0, Vec::new());
-    for table in
-        tables.split("\n## ").filter(|table| !table.lines().next().unwrap().contains("(TCP)"))
-    {
-        for first in table.lines().filter_map(cells).map(|cells| cells[0].to_owned()) {
-            let is_broken = first.contains("(MUST)") || first.contains("(MUST NOT)");
-            if is_broken != list.contains(&format!(": {first} |")) {
-                wrong.push(first);
-            }
-            rows += usize::from(is_broken);
+    for (protocol, least) in [(OF_SCTP, 15), (OF_TCP, 12)] {
+        let (broken, mistakes) = protocol.compared(&text);
+        assert!(mistakes.is_empty(), "{}: {mistakes:?}", protocol.heading.trim());
+        assert!(broken.len() >= least, "{}: {broken:?}", protocol.heading.trim());
+        // Each row has to be in the list: without it the check fails.
+        for cell in broken {
+            let row = text
+                .lines()
+                .find(|line| cells(line).is_some_and(|cells| (protocol.names)(cells[0], cell)));
+            let without = text.replacen(&format!("{}\n", row.unwrap()), "", 1);
+            assert!(!protocol.compared(&without).1.is_empty(), "the list can lack {cell}");
         }
     }
-    assert!(wrong.is_empty(), "{wrong:?}");
-    let is_entry =
-        |line: &&str| line.strip_prefix("| ").is_some_and(|row| row.starts_with(char::is_numeric));
-    let (entries, _) = text.split_once("\n## RFC 9260 (SCTP)\n").unwrap();
-    assert_eq!(
-        entries.lines().filter(is_entry).count(),
-        rows,
-        "the list has a row that no table has"
-    );
 }
 
 #[test]
-fn an_exception_that_a_must_of_sctp_cites_is_in_the_list_as_broken_or_as_kept() {
+fn an_exception_that_a_must_cites_is_in_the_list_as_broken_or_as_kept() {
     let text = read("docs/exceptions.md").unwrap();
-    let (list, _) = broken_by_sctp(&text);
-    let (mut cited, mut wrong) = (0, Vec::new());
-    for rfc in OF_SCTP {
-        let page = read(&format!("docs/requirements/rfc{rfc}.md")).unwrap();
-        for (line, cells) in rows(&page).unwrap() {
-            if !cells[1].starts_with("MUST") {
-                continue;
-            }
-            let spans = cells[3].split('`').skip(1).step_by(2);
-            for cell in spans.filter_map(|span| span.strip_prefix("docs/exceptions.md: ")) {
-                cited += 1;
-                if !list.contains(cell) {
-                    wrong.push(format!("rfc{rfc}.md, line {line}: {cell}"));
+    for (protocol, least) in [(OF_SCTP, 20), (OF_TCP, 20)] {
+        let (_, list) = protocol.list(&text);
+        let (mut cited, mut wrong) = (0, Vec::new());
+        for rfc in protocol.rfcs {
+            let page = read(&format!("docs/requirements/rfc{rfc}.md")).unwrap();
+            for (line, cells) in rows(&page).unwrap() {
+                if !cells[1].starts_with("MUST") {
+                    continue;
+                }
+                let spans = cells[3].split('`').skip(1).step_by(2);
+                for cell in spans.filter_map(|span| span.strip_prefix("docs/exceptions.md: ")) {
+                    cited += 1;
+                    if !list.contains(cell) {
+                        wrong.push(format!("rfc{rfc}.md, line {line}: {cell}"));
+                    }
                 }
             }
         }
+        assert!(cited > least && wrong.is_empty(), "{cited} cited, not in the list: {wrong:?}");
     }
-    assert!(cited > 20 && wrong.is_empty(), "{cited} cited, not in the list: {wrong:?}");
+}
+
+#[test]
+fn each_page_of_requirements_is_of_one_protocol_whose_list_is_checked() {
+    let of_both: Vec<&str> = OF_SCTP.rfcs.iter().chain(OF_TCP.rfcs).copied().collect();
+    for name in pages() {
+        let rfc = name.trim_start_matches("rfc").trim_end_matches(".md");
+        assert_eq!(of_both.iter().filter(|one| **one == rfc).count(), 1, "{name}");
+    }
 }
 
 /// A page of one row, for the tests of the check itself.

@@ -14,8 +14,8 @@ use ::lab::stored::{Manifest, Stored};
 use ::report::four_digits;
 use ::report::section::Study;
 use base::Duration;
-use results::QuantileInterval;
 use results::text_table::Table;
+use results::{Labels, QuantileInterval};
 use serde_json::{Value, json};
 
 use super::work::{Done, Work};
@@ -77,7 +77,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = within(1..=4096u64))]
     jobs: Option<u64>,
     /// Print only cells in which the first value's latency, in its mean or a measured quantile, is longer beyond
-    /// chance; fail if there is any. Less than 0.01 ms counts as nothing.
+    /// chance, and five at most in which it is longest within chance; fail if there is any of the former. Less than
+    /// 0.01 ms counts as nothing.
     #[arg(long, requires = "key")]
     never_worse: bool,
     #[command(flatten)]
@@ -205,14 +206,10 @@ fn judge(pair: Pair<'_>, all: &[Comparison]) -> Result<(), Failure> {
     let found = tally(all, &names, LEAST_MS);
     let mut text = String::new();
     for (keys, one) in &found.higher {
-        let keys: Vec<String> =
-            keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        let half = one.difference.map_or(0.0, |interval| interval.high - interval.mean);
-        let (first, second) = (four_digits(one.one), four_digits(one.other));
-        let (name, unit, half) = (&one.name, &one.unit, four_digits(half));
-        // Writing to a string does not fail.
-        let _ =
-            writeln!(text, "{}: {name} {first} over {second} (± {half}) {unit}", keys.join(", "));
+        text += &told(keys, one);
+    }
+    for (keys, one) in largest_within_chance(all, &names, &found.higher) {
+        text += &format!("within chance: {}", told(keys, one));
     }
     let Pair { one, other, .. } = pair;
     let (cells, worse) = (all.len(), found.higher.len());
@@ -227,6 +224,34 @@ fn judge(pair: Pair<'_>, all: &[Comparison]) -> Result<(), Failure> {
         (_, 0) => Ok(()),
         _ => Err(Failure::check(format!("{one} is worse than {other} in {worse} of {compared}"))),
     }
+}
+
+/// A number in both cells, as a line.
+fn told(keys: &Labels, one: &Difference) -> String {
+    let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let half = one.difference.map_or(0.0, |interval| interval.high - interval.mean);
+    let (first, second) = (four_digits(one.one), four_digits(one.other));
+    let (name, unit, half) = (&one.name, &one.unit, four_digits(half));
+    format!("{}: {name} {first} over {second} (± {half}) {unit}\n", keys.join(", "))
+}
+
+/// The worst cells beside those that are `higher` beyond chance: the largest ratios, five at most.
+fn largest_within_chance<'a>(
+    all: &'a [Comparison],
+    names: &[&str],
+    higher: &[(&'a Labels, &'a Difference)],
+) -> Vec<(&'a Labels, &'a Difference)> {
+    let numbers = all.iter().flat_map(|cell| cell.differences.iter().map(|one| (&cell.keys, one)));
+    let is_larger = |(_, one): &(&Labels, &Difference)| {
+        names.contains(&one.name.as_str())
+            && one.one > one.other
+            && higher.iter().all(|(_, other)| !std::ptr::eq(*other, *one))
+    };
+    let mut larger: Vec<_> = numbers.filter(is_larger).collect();
+    let ratio = |one: &Difference| one.one / one.other;
+    larger.sort_by(|(_, one), (_, other)| ratio(other).total_cmp(&ratio(one)));
+    larger.truncate(5);
+    larger
 }
 
 fn show(comparison: &Comparison, text: &mut String) {

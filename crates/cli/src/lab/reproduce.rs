@@ -15,6 +15,7 @@ use clap::builder::{PossibleValue, StringValueParser};
 use runner::archive::{Existing, Folder, read};
 use serde_json::json;
 
+use super::beside::Beside;
 use super::pages::Page;
 use super::work::{Done, Work, stop_on_request, unusable};
 use super::{BUILD, SizeArguments, list, show, surroundings};
@@ -91,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl Arguments {
     fn reproduce(&self, chosen: &[Experiment]) -> Result<(), Failure> {
         let began = Instant::now();
-        let page = self.shard.is_none().then(|| self.page()).transpose()?;
+        let page = self.shard.is_none().then(|| self.page(chosen)).transpose()?;
         let mut work = Vec::new();
         for one in chosen {
             let plan = self
@@ -122,14 +123,16 @@ impl Arguments {
                 return failures.finish();
             }
         }
-        failures.keep(self.conclude(studies, page.as_ref(), began));
+        failures.keep(self.conclude(studies, page, began));
         failures.finish()
     }
 
-    /// The page of all plans, in the folder, which is made for it.
-    fn page(&self) -> Result<Page, Failure> {
+    /// The page of all plans, in the folder, which is made for it, and what the page that stands there has beside them.
+    fn page(&self, chosen: &[Experiment]) -> Result<(Page, Beside), Failure> {
         std::fs::create_dir_all(&self.out).map_err(|error| Failure::file(&self.out, error))?;
-        Page::try_open(&self.out.join("report.html"))
+        let file = self.out.join("report.html");
+        let page = Page::try_open(&file)?;
+        Ok((page, Beside::read(&self.out, &file, chosen)?))
     }
 
     /// The choice for results in a plan's folder: runs of this plan and build stay, and others are removed only with
@@ -181,7 +184,7 @@ impl Arguments {
     fn conclude(
         &self,
         studies: Vec<Study>,
-        page: Option<&Page>,
+        page: Option<(Page, Beside)>,
         began: Instant,
     ) -> Result<(), Failure> {
         if let Some(shard) = self.shard {
@@ -207,7 +210,7 @@ impl Arguments {
             counts(all)
         ));
         match page.filter(|_| !studies.is_empty()) {
-            Some(page) => page.write(studies),
+            Some((page, beside)) => page.write(beside.join(studies)),
             None => Ok(()),
         }
     }
