@@ -1,6 +1,6 @@
 //! The tables of requirements keep what they promise: each row of docs/requirements names tests, scripts or exceptions that exist.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const LEVELS: [&str; 6] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "rule"];
@@ -62,15 +62,44 @@ fn section_order(cell: &str) -> Result<Vec<u32>, String> {
     parts.ok_or_else(|| format!("`{cell}` is no section such as 3.10.7.4 or B"))
 }
 
-/// A level and, in RFC 9293, the label behind it: `MUST NOT (MUST-9)`.
-fn level_of(cell: &str) -> Result<(&str, Option<&str>), String> {
-    let (level, label) = match cell.split_once(" (") {
-        Some((level, label)) => (level, Some(label.trim_end_matches(')'))),
-        None => (cell, None),
+/// The cell `level`: `MUST`, `MUST ×2, SHOULD`, `MUST (part)`, and in RFC 9293 `MUST NOT (MUST-9)` or `MUST (MUST-20 part)`.
+#[derive(Debug)]
+struct Level<'a> {
+    /// Levels in the order of [`LEVELS`], each with the number of keywords that the row covers.
+    kinds: Vec<(&'a str, u32)>,
+    label: Option<&'a str>,
+    /// Whether the row holds a further part of a requirement that another row counts.
+    is_part: bool,
+}
+
+impl Level<'_> {
+    fn is(&self, level: &str) -> bool {
+        self.kinds.iter().all(|(kind, _)| *kind == level)
+    }
+}
+
+fn level_of(cell: &str) -> Result<Level<'_>, String> {
+    let (levels, label) = match cell.split_once(" (") {
+        Some((levels, label)) => (levels, label.trim_end_matches(')')),
+        None => (cell, ""),
     };
-    match LEVELS.contains(&level) {
-        true => Ok((level, label)),
-        false => Err(format!("`{cell}` is no level: {LEVELS:?}")),
+    let (label, is_part) = match label.strip_suffix("part") {
+        Some(label) => (label.trim_end(), true),
+        None => (label, false),
+    };
+    let kind = |part| match str::split_once(part, " ×") {
+        Some((kind, number)) => number.parse().ok().filter(|n| *n > 1).map(|n| (kind, n)),
+        None => Some((part, 1)),
+    };
+    let kinds: Option<Vec<(&str, u32)>> = levels.split(", ").map(kind).collect();
+    let kinds = kinds.unwrap_or_default();
+    let places = kinds.iter().map(|(kind, _)| LEVELS.iter().position(|level| level == kind));
+    let is_good = places.clone().all(|place| place.is_some()) && places.is_sorted_by(|a, b| a < b);
+    match is_good && !kinds.is_empty() {
+        true => Ok(Level { kinds, label: Some(label).filter(|label| !label.is_empty()), is_part }),
+        false => Err(format!(
+            "`{cell}` is no level: {LEVELS:?}, in this order, such as `MUST ×2, SHOULD`"
+        )),
     }
 }
 
@@ -140,15 +169,35 @@ fn check_reference(reference: &str, exceptions: &BTreeSet<String>) -> Result<(),
     }
 }
 
+/// Parties that a requirement may bind instead of the stack.
+const PARTIES: [&str; 7] = [
+    "the application",
+    "the peer",
+    "the network",
+    "the operating system",
+    "the IP layer",
+    "IANA",
+    "authors of extensions",
+];
+
 /// Whether a cell `held by` says what holds its requirement, or who else has to.
-fn check_held(cell: &str, level: &str, exceptions: &BTreeSet<String>) -> Result<(), String> {
-    for (word, allowed) in [("Not ours:", level != "rule"), ("Not used:", level == "MAY")] {
-        if let Some(reason) = cell.strip_prefix(word) {
-            return match allowed && reason.split_whitespace().count() >= 3 {
-                true => Ok(()),
-                false => Err(format!("`{word}` needs a reason, and is not for every level")),
-            };
-        }
+fn check_held(cell: &str, level: &Level<'_>, exceptions: &BTreeSet<String>) -> Result<(), String> {
+    if let Some(party) = cell.strip_prefix("Not ours: ") {
+        let rest = PARTIES.iter().find_map(|known| party.strip_prefix(known));
+        return match !level.is("rule")
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(';'))
+        {
+            true => Ok(()),
+            false => Err(format!(
+                "`Not ours:` names another party, one of {PARTIES:?}, and what the stack does after a `;`"
+            )),
+        };
+    }
+    if let Some(reason) = cell.strip_prefix("Not used:") {
+        return match level.is("MAY") && reason.split_whitespace().count() >= 3 {
+            true => Ok(()),
+            false => Err("`Not used:` needs a reason, and is for a MAY".to_owned()),
+        };
     }
     let spans: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
     if spans.is_empty() || cell.matches('`').count() % 2 == 1 {
@@ -157,13 +206,25 @@ fn check_held(cell: &str, level: &str, exceptions: &BTreeSet<String>) -> Result<
     spans.into_iter().try_for_each(|span| check_reference(span, exceptions))
 }
 
+/// Whether each mention of docs/exceptions.md in a page, in a cell or in prose, names a row that exists.
+fn check_mentions(text: &str, exceptions: &BTreeSet<String>) -> Result<(), String> {
+    let named = text.split('`').skip(1).step_by(2).filter(|span| span.contains("exceptions.md"));
+    let named: Vec<&str> = named.collect();
+    if named.len() != text.matches("exceptions.md").count() {
+        return Err(
+            "a mention of exceptions.md is a span `docs/exceptions.md: FIRST CELL`".to_owned()
+        );
+    }
+    named.into_iter().try_for_each(|span| check_reference(span, exceptions))
+}
+
 /// Checks a page and returns the labels in it, and how many rows it has.
 fn check_page(text: &str, exceptions_text: &str) -> Result<(Vec<String>, usize), String> {
     let exceptions = exceptions(exceptions_text, rfc_of(text)?);
     let rows = rows(text)?;
     let mut labels = Vec::new();
     let mut last = Vec::new();
-    let mut wrong = Vec::new();
+    let mut wrong: Vec<String> = check_mentions(text, &exceptions).err().into_iter().collect();
     for (line, cells) in &rows {
         let mut check = || {
             let [section, level, requirement, held] = cells[..] else {
@@ -174,12 +235,12 @@ fn check_page(text: &str, exceptions_text: &str) -> Result<(Vec<String>, usize),
                 return Err(format!("section {section} stands behind a later one"));
             }
             last = order;
-            let (level, label) = level_of(level)?;
-            labels.extend(label.map(str::to_owned));
+            let level = level_of(level)?;
+            labels.extend(level.label.map(str::to_owned));
             if requirement.split_whitespace().count() < 3 {
                 return Err("the requirement is not told".to_owned());
             }
-            check_held(held, level, &exceptions)
+            check_held(held, &level, &exceptions)
         };
         if let Err(reason) = check() {
             wrong.push(format!("line {line}: {reason}"));
@@ -244,6 +305,94 @@ fn no_label_of_appendix_b_is_missing_from_the_table_of_rfc_9293() {
     let missing: Vec<_> = labels_of_rfc9293().difference(&labels).cloned().collect();
     let unknown: Vec<_> = labels.difference(&labels_of_rfc9293()).cloned().collect();
     assert!(missing.is_empty() && unknown.is_empty(), "missing {missing:?}, unknown {unknown:?}");
+}
+
+/// RFCs whose keywords docs/requirements/keywords.tsv counts.
+const COUNTED: [&str; 11] =
+    ["3758", "4895", "5061", "5961", "6525", "6675", "7323", "8260", "8985", "9260", "9293"];
+
+/// The first four of [`LEVELS`]: numbers of MUST, MUST NOT, SHOULD and SHOULD NOT.
+type Keywords = [u32; 4];
+
+/// The numbers of keywords of each RFC's sections, from lines `RFC SECTION MUST MUST-NOT SHOULD SHOULD-NOT MENTIONS`.
+fn counted(text: &str) -> BTreeMap<(String, String), Keywords> {
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let entry = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [rfc, section, ref numbers @ .., _] = cells[..] else { panic!("`{line}`") };
+        let numbers: Vec<u32> = numbers.iter().map(|n| n.parse().expect("a number")).collect();
+        let keywords = numbers.try_into().unwrap_or_else(|_| panic!("`{line}`"));
+        ((rfc.to_owned(), section.to_owned()), keywords)
+    };
+    lines.map(entry).collect()
+}
+
+/// The numbers of keywords that the rows of a page cover in each section.
+fn covered(rfc: &str, page: &str) -> BTreeMap<(String, String), Keywords> {
+    let mut sum = BTreeMap::new();
+    for (line, cells) in rows(page).unwrap() {
+        let level =
+            level_of(cells[1]).unwrap_or_else(|error| panic!("rfc{rfc}.md, {line}: {error}"));
+        let section = cells[0].split(',').next().unwrap_or_default();
+        let here: &mut Keywords = sum.entry((rfc.to_owned(), section.to_owned())).or_default();
+        for (kind, number) in level.kinds.iter().filter(|_| !level.is_part) {
+            if let Some(place) = LEVELS[..4].iter().position(|level| level == kind) {
+                here[place] += number;
+            }
+        }
+    }
+    sum.retain(|_, keywords| *keywords != Keywords::default());
+    sum
+}
+
+/// Differences between the keywords of sections and those that rows cover.
+fn leaks(
+    counted: &BTreeMap<(String, String), Keywords>,
+    covered: &BTreeMap<(String, String), Keywords>,
+) -> Vec<String> {
+    let sections: BTreeSet<_> = counted.keys().chain(covered.keys()).collect();
+    let of = |map: &BTreeMap<_, Keywords>, section| map.get(section).copied().unwrap_or_default();
+    let differ =
+        sections.into_iter().filter(|section| of(counted, section) != of(covered, section));
+    let told = differ.map(|section| {
+        let (rfc, number) = section;
+        let (has, rows) = (of(counted, section), of(covered, section));
+        format!("RFC {rfc}, {number} has {has:?} of {:?}, the rows cover {rows:?}", &LEVELS[..4])
+    });
+    told.collect()
+}
+
+#[test]
+fn the_rows_of_a_section_cover_each_of_its_keywords() {
+    let counted = counted(&read("docs/requirements/keywords.tsv").unwrap());
+    let rfcs: BTreeSet<&str> = counted.keys().map(|(rfc, _)| rfc.as_str()).collect();
+    assert_eq!(rfcs, BTreeSet::from(COUNTED));
+    let pages =
+        COUNTED.map(|rfc| covered(rfc, &read(&format!("docs/requirements/rfc{rfc}.md")).unwrap()));
+    let leaks = leaks(&counted, &pages.into_iter().flatten().collect());
+    assert!(leaks.is_empty(), "\n{}", leaks.join("\n"));
+}
+
+#[test]
+fn a_keyword_without_a_row_and_a_row_without_a_keyword_are_found() {
+    let counted = counted("# a comment\n9260\t6.1\t2\t1\t1\t0\t3\n");
+    let held = |levels: &[&str]| {
+        let rows: Vec<String> =
+            levels.iter().map(|level| format!("| 6.1, rule A | {level} | is sent | x |")).collect();
+        leaks(&counted, &covered("9260", &page(&rows.join("\n")))).len()
+    };
+    assert_eq!(held(&["MUST ×2, MUST NOT, SHOULD", "MUST (part)", "rule", "MAY"]), 0);
+    assert_eq!(held(&["MUST", "MUST", "MUST NOT, SHOULD"]), 0);
+    for wrong in [
+        &["MUST, MUST NOT, SHOULD"][..],
+        &["MUST ×2, SHOULD ×2"],
+        &["MUST ×3, MUST NOT, SHOULD"],
+        &[],
+    ] {
+        assert_eq!(held(wrong), 1, "{wrong:?}");
+    }
+    let other = covered("9260", &page("| 6.2 | MUST | is sent | x |"));
+    assert_eq!(leaks(&counted, &other).len(), 2);
 }
 
 /// A protocol's list at the head of docs/exceptions.md of what it breaks by choice, and where the reasons come from.
@@ -387,7 +536,10 @@ fn the_check_takes_what_exists() {
         ("MUST NOT (MUST-9)", exception),
         ("rule", &format!("{script}, but {exception}")),
         ("MAY", "Not used: words for no reason"),
-        ("SHOULD", "Not ours: an application does it"),
+        ("SHOULD", "Not ours: the application; no call of the stack does it"),
+        ("MUST ×2, MUST NOT", THIS),
+        ("MUST (MUST-20 part)", THIS),
+        ("MAY", "Not used: words for no reason, as `docs/exceptions.md: 6.3.3 E2, back-off`"),
     ] {
         let page = page(&format!("| 6.3.3, E2 | {level} | is doubled once more | {held} |"));
         assert_eq!(check_page(&page, EXCEPTIONS).map(|(_, rows)| rows), Ok(1));
@@ -401,6 +553,13 @@ fn the_check_refuses_what_does_not_exist() {
         "| 6.3.3 | MUST | is doubled once more | open |".to_owned(),
         "| 6.3.3 | MUST | is doubled once more | Not used: words for no reason |".to_owned(),
         "| 6.3.3 | MUST | is doubled once more | Not ours: |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | Not ours: no call changes it |".to_owned(),
+        "| 6.3.3 | MUST | is doubled once more | Not ours: the applications decide |".to_owned(),
+        "| 6.3.3 | MAY | is doubled once more | Not used: as [exceptions.md](x) says |".to_owned(),
+        "| 6.3.3 | MAY | is doubled once more | Not used: as `docs/exceptions.md: 6.3` |"
+            .to_owned(),
+        format!("| 6.3.3 | MUST ×1 | is doubled once more | {THIS} |"),
+        format!("| 6.3.3 | SHOULD, MUST | is doubled once more | {THIS} |"),
         "| 6.3.3 | MUST | is doubled once more | `conformance/tcp/none.pkt` |".to_owned(),
         "| 6.3.3 | MUST | is doubled once more | `docs/exceptions.md: 9293, 3.7` |".to_owned(),
         "| 6.3.3 | MUST | is doubled once more | `interop/rules/tests/requirements.rs::page` |"

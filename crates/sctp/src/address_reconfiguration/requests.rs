@@ -51,8 +51,9 @@ pub(crate) struct Requests {
     next: AsconfSerial,
     waiting: VecDeque<Change>,
     outstanding: Option<Outstanding>,
-    /// Deleted addresses, the latest at the end; at most [`DELETED_KEPT`].
-    deleted: VecDeque<IpAddr>,
+    /// Deleted addresses, the latest at the end; at most [`DELETED_KEPT`]. Each with the instant until which packets that arrive
+    /// there count.
+    deleted: VecDeque<(IpAddr, Instant)>,
     /// Kinds of requests that the peer does not support: to add or delete, or to make an address the primary one.
     unknown: Unknown,
 }
@@ -125,18 +126,33 @@ impl Requests {
             outstanding.change.change == AddressChange::Deleted
                 && outstanding.change.local.ip() == local
         });
-        under_way || self.deleted.contains(&local)
+        under_way || self.deleted.iter().any(|(deleted, _)| *deleted == local)
     }
 
-    /// The peer confirmed a change.
-    fn note_done(&mut self, Change { change, local }: Change) {
+    /// Whether packets that arrive at this address do not count any more: it was deleted, it is not being added again, and the
+    /// packets that were under way then have arrived (section 5.3 allows two RTOs).
+    pub(crate) fn is_gone(&self, now: Instant, local: IpAddr) -> bool {
+        let is_past = |(deleted, until): &(IpAddr, Instant)| *deleted == local && *until <= now;
+        self.deleted.iter().any(is_past) && !self.adds(local)
+    }
+
+    /// Whether this address is being added.
+    fn adds(&self, local: IpAddr) -> bool {
+        self.outstanding.as_ref().is_some_and(|outstanding| {
+            outstanding.change.change == AddressChange::Added
+                && outstanding.change.local.ip() == local
+        })
+    }
+
+    /// The peer confirmed a change. Packets that arrive at a deleted address count until `valid_until`.
+    fn note_done(&mut self, Change { change, local }: Change, valid_until: Instant) {
         match change {
-            AddressChange::Added => self.deleted.retain(|deleted| *deleted != local.ip()),
+            AddressChange::Added => self.deleted.retain(|(deleted, _)| *deleted != local.ip()),
             AddressChange::Deleted => {
                 if self.deleted.len() == DELETED_KEPT {
                     self.deleted.pop_front();
                 }
-                self.deleted.push_back(local.ip());
+                self.deleted.push_back((local.ip(), valid_until));
             }
             AddressChange::MadePrimary => {}
         }
@@ -244,14 +260,18 @@ impl Requests {
         true
     }
 
-    /// Processes the peer's answer.
-    pub(crate) fn on_ack(&mut self, ack: &AsconfAck<AddressAnswers<'_>>) -> Answered {
+    /// Processes the peer's answer. `valid_until`: as in `note_done`.
+    pub(crate) fn on_ack(
+        &mut self,
+        ack: &AsconfAck<AddressAnswers<'_>>,
+        valid_until: Instant,
+    ) -> Answered {
         let awaited = self.outstanding.take_if(|outstanding| outstanding.serial == ack.serial);
         match awaited {
             Some(done) => {
                 let refusal = refusal(ack, done.serial.0);
                 if refusal.is_none() {
-                    self.note_done(done.change);
+                    self.note_done(done.change, valid_until);
                 }
                 Answered::Change(done.change, refusal)
             }

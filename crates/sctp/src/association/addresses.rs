@@ -101,8 +101,10 @@ impl Association {
 
     /// Processes the peer's answer to an ASCONF.
     pub(super) fn on_asconf_ack(&mut self, now: Instant, ack: &AsconfAck<AddressAnswers<'_>>) {
+        // RFC 5061, section 5.3: a deleted address is valid for two RTOs at most.
+        let valid_until = now + self.control_rto() * 2;
         let answered = match self.extensions.addresses_mut() {
-            Some(own) => own.requests_mut().on_ack(ack),
+            Some(own) => own.requests_mut().on_ack(ack, valid_until),
             None => {
                 let first = AsconfSerial(self.identity.local_initial_tsn.0);
                 let asked = !(ack.serial == first || ack.serial.is_after(first));
@@ -163,6 +165,11 @@ impl Association {
     /// Whether an outstanding or earlier ASCONF deletes this address of this side.
     pub(super) fn is_deleted(&self, local: IpAddr) -> bool {
         self.extensions.addresses().is_some_and(|own| own.requests().delete(local))
+    }
+
+    /// Whether packets that arrive at this address of this side do not count any more, since it was deleted.
+    pub(super) fn is_gone(&self, now: Instant, local: IpAddr) -> bool {
+        self.extensions.addresses().is_some_and(|own| own.requests().is_gone(now, local))
     }
 
     /// The peer confirmed a change of this side's addresses.

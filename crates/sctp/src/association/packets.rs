@@ -71,6 +71,10 @@ impl Association {
     ) {
         self.counters.packets_received += 1;
         self.counters.bytes_received += packet.len() as u64;
+        if self.is_gone(now, meta.local.ip()) {
+            self.counters.chunks_dropped += 1;
+            return;
+        }
         self.tx.begin_burst();
         let (path, encapsulation_changed) = self.paths.on_arrival(now, meta);
         if encapsulation_changed {

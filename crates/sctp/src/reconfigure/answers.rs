@@ -333,7 +333,8 @@ impl Reconfiguration {
         if self.requests.is_resetting(&streams) {
             return ReconfigResult::NOTHING_TO_DO;
         }
-        if self.requests.is_outstanding() || self.requests.is_answering() {
+        // The answer is a request of this side, which follows the outstanding one.
+        if self.requests.may_await_the_peers() || self.requests.is_answering() {
             return ReconfigResult::REQUEST_IN_PROGRESS;
         }
         self.requests.answer_with_reset(streams, request);

@@ -243,6 +243,16 @@ impl Requests {
         self.outstanding.is_some()
     }
 
+    /// Whether a request is outstanding that the peer may answer with a request of its own, or that leaves none to follow: any
+    /// but a reset of outgoing streams. If both sides deferred their answers until then, they would wait for each other.
+    pub(super) fn may_await_the_peers(&self) -> bool {
+        let resets_outgoing =
+            |numbered: &Numbered| matches!(numbered.request, Request::OutgoingReset { .. });
+        self.outstanding
+            .as_ref()
+            .is_some_and(|outstanding| !outstanding.requests.iter().all(resets_outgoing))
+    }
+
     /// Whether a new message on `stream` must be held.
     pub(super) fn hold(&self, stream: StreamId) -> bool {
         let held_by = |Numbered { request, .. }: &Numbered| match request {

@@ -75,6 +75,16 @@ impl Forge {
         self.bench.state()
     }
 
+    /// Whether a HEARTBEAT that the peer sends to this address is answered.
+    fn is_answered_at(&mut self, local: SocketAddr) -> bool {
+        let bytes = packet(PEER_PORT, PORT, self.bench.tag, |packet| {
+            packet.append(Heartbeat { info: b"there" }).unwrap();
+        });
+        let meta = DatagramMeta { local, remote: address(CLIENT), ecn: Ecn::NotEct, origin: None };
+        self.bench.endpoint.handle_datagram(self.bench.now, meta, bytes.into());
+        self.bench.drain().iter().any(|packet| names(packet).contains(&"HEARTBEAT ACK".to_owned()))
+    }
+
     /// Sends requests in ASCONF number `serial`; returns the cause codes of each refused one.
     fn ask(
         &mut self,
@@ -550,6 +560,27 @@ fn an_abort_that_comes_after_the_answer_to_an_address_that_was_deleted_is_ignore
     forge.change(AddressChange::Added, second);
     forge.answer(own + 2);
     assert_eq!(forge.abort_to(second, true), "CLOSED");
+}
+
+#[test]
+fn what_arrives_at_a_deleted_address_counts_for_no_more_than_two_timeouts() {
+    let mut forge = Forge::new();
+    let own = forge.bench.tsn.0;
+    let second = address("10.9.0.2:9899");
+    for (serial, change) in (own..).zip([AddressChange::Added, AddressChange::Deleted]) {
+        forge.change(change, second);
+        forge.answer(serial);
+    }
+    assert!(forge.is_answered_at(second), "under way when the address was deleted");
+    // The timeout is RTO.Min, a second.
+    forge.bench.pass(Duration::from_secs(2));
+    assert!(!forge.is_answered_at(second));
+    assert!(forge.is_answered_at(address(crate::support::SERVER)));
+    // While it is added again the peer may verify it.
+    forge.change(AddressChange::Added, second);
+    assert!(forge.is_answered_at(second));
+    forge.answer(own + 2);
+    assert!(forge.is_answered_at(second));
 }
 
 #[test]

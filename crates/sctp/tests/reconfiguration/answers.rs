@@ -227,12 +227,26 @@ fn while_a_request_of_ours_is_under_way_theirs_for_our_part_has_to_wait() {
     bench.endpoint.association_mut(id).unwrap().reset_streams(now, out, &stream).unwrap();
     assert_eq!(said(&bench.drain()), ["reset [1] for -1"]);
     assert_eq!(ask(&mut bench, &[incoming(0, &[1])]), ["0: 0"], "nothing to do");
-    assert_eq!(ask(&mut bench, &[incoming(1, &[2])]), ["1: 4"], "request in progress");
+    assert_eq!(ask(&mut bench, &[incoming(1, &[2])]), ["1: 6"], "in progress");
     let add = Sent::AddIncoming { request: Rsn(PEER_TSN.0 + 2), count: 5 };
     assert_eq!(ask(&mut bench, &[add]), ["2: 4"]);
     let all = Sent::SsnTsnReset { request: Rsn(PEER_TSN.0 + 3) };
     assert_eq!(ask(&mut bench, &[all]), ["3: 4"]);
     assert_eq!(ask(&mut bench, &[outgoing(4, NOTHING, &[2])]), ["4: 1"], "theirs alone need not");
+    // Their reset of our stream follows ours.
+    let (response, result) = (Rsn(bench.tsn.0), ReconfigResult::PERFORMED);
+    let done = Sent::Response { response, result, next_tsns: None };
+    assert_eq!(ask(&mut bench, &[done]), ["reset [2] for 1"]);
+}
+
+#[test]
+fn two_sides_that_ask_each_other_for_resets_do_not_wait_for_each_other() {
+    let mut bench = bench(ANYTHING);
+    let (id, now) = (bench.id(), bench.now);
+    let (theirs, stream) = (ResetDirection::Incoming, [StreamId(1)]);
+    bench.endpoint.association_mut(id).unwrap().reset_streams(now, theirs, &stream).unwrap();
+    bench.drain();
+    assert_eq!(ask(&mut bench, &[incoming(0, &[1])]), ["0: 4"], "request in progress");
 }
 
 #[test]

@@ -220,6 +220,25 @@ fn without_room_at_the_peer_one_chunk_probes_and_its_interval_doubles() {
 }
 
 #[test]
+fn while_a_closed_window_is_probed_the_congestion_window_follows_section_7_2_1() {
+    let mut bench = established(None);
+    let cwnd = |bench: &Bench| {
+        bench.endpoint.association(bench.id()).unwrap().stats().paths[0].recovery.cwnd
+    };
+    let before = cwnd(&bench);
+    send(&mut bench, 0, 100, false);
+    bench.drain();
+    let tsn = bench.tsn;
+    sack(&mut bench, tsn, None, 0);
+    send(&mut bench, 0, 100, false);
+    bench.drain();
+    sack(&mut bench, tsn, None, 0);
+    // The probe goes unacknowledged: after the timeout there is a packet of window.
+    bench.pass(Duration::from_millis(1500));
+    assert!(before > 1460 && cwnd(&bench) <= 1460, "{before} {}", cwnd(&bench));
+}
+
+#[test]
 fn no_packet_exceeds_the_path_mtu_whatever_is_bundled() {
     let mut bench = established(None);
     // SACKs and answers to HEARTBEATs are pending while messages of all sizes leave.

@@ -93,6 +93,9 @@ fn packets_out_of_the_blue_are_answered_as_section_8_4_says() {
         }
         assert_eq!(bench.endpoint.association_count(), 0);
     }
+    // ERROR, Stale Cookie.
+    let stale = Any(9, 0, &[0, 3, 0, 8, 0, 0, 0, 0]);
+    assert!(Bench::listening().give(STRANGE, |p| p.append(stale).unwrap()).is_empty());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use base::Duration;
 use recovery::RecoveryPolicy;
 use recovery::policy::BundlingPolicy;
 use recovery::rtt::Ratio;
-use sctp::{AbandonReason, Reliability, SendError, SendOptions};
+use sctp::{AbandonReason, Extensions, Reliability, SendError, SendOptions};
 
 use crate::peer::{Peer, Sent};
 
@@ -62,6 +62,9 @@ fn without_the_peers_consent_what_was_sent_stays_reliable() {
         let data = || vec![Sent::Data(0, 1, 0, "BE", 100)];
         assert_eq!(peer.pass(7000), [(1000.0, data()), (3000.0, data()), (7000.0, data())]);
         assert!(peer.abandoned().is_empty());
+        // The application can ask.
+        let own = peer.bench.endpoint.association(peer.bench.id()).unwrap();
+        assert!(!own.extensions().contains(Extensions::PARTIAL_RELIABILITY));
     }
 }
 

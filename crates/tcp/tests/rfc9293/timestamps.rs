@@ -127,3 +127,32 @@ fn a_scale_beyond_14_counts_as_14() {
     let info = bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
     assert_eq!((info.window_scale.map(|(peers, _)| peers), info.send_window), (Some(14), 1 << 14));
 }
+
+#[test]
+fn timestamps_that_were_not_agreed_are_ignored_and_their_segment_counts() {
+    let options = ConnectionOptions { timestamps: true, ..Bench::plain() };
+    let mut bench = Bench::listening(options);
+    bench.inject("S 0:0(0) <mss 1460>");
+    bench.inject(". 1:1(0) ack 1 win 1000");
+    bench.sent.clear();
+    // The second would be an old duplicate, by its timestamp.
+    bench.inject("P. 1:11(10) ack 1 win 1000 <TS 200 0>");
+    bench.inject("P. 11:21(10) ack 1 win 1000 <TS 100 0>");
+    bench.sent.clear();
+    bench.send(10);
+    bench.expect(&["P. 1:11(10) ack 21"]);
+}
+
+#[test]
+fn the_echo_of_a_segment_without_ack_is_not_looked_at() {
+    let options = ConnectionOptions { timestamps: true, ..Bench::plain() };
+    for echo in [0, 1, u32::MAX] {
+        let mut bench = Bench::listening(options.clone());
+        bench.inject(&format!("S 0:0(0) <mss 1460,TS 100 {echo}>"));
+        let answer = bench.sent[0].1.options.timestamps.unwrap();
+        assert_eq!(answer.echo, 100);
+        bench.inject(&format!(". 1:1(0) ack 1 win 1000 <TS 101 {}>", answer.value));
+        let info = bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now);
+        assert_eq!(info.path.latest_rtt.map(|rtt| rtt.as_nanos()), Some(0), "{echo}");
+    }
+}

@@ -53,6 +53,58 @@ fn the_last_segment_is_rescued_once_when_nothing_else_can_be_sent() {
 }
 
 #[test]
+fn reports_above_the_end_of_a_recovery_outlive_it() {
+    let mut bench = Bench::new(sack());
+    bench.write(40_000);
+    // The first segment is lost. Recovery ends with 12,000, which limited transmit had reached.
+    for end in [2001, 3001, 4001] {
+        bench.at(100).ack_with(1, &[1001..end]);
+    }
+    let left = bench.at(110).ack_with(1, &[1001..12_001]);
+    assert_eq!(left.first(), Some(&(110, 12_001, 1000, false)));
+    assert!(left.len() >= 3, "{left:?}");
+    // So is the first segment sent in recovery, and a single segment above it is reported before recovery ends.
+    bench.at(120).ack_with(1, &[1001..12_001, 13_001..14_001]);
+    let resent = |left: &[Left]| left.contains(&(left[0].0, 12_001, 1000, false));
+    let left = bench.at(200).ack_with(12_001, &[13_001..14_001]);
+    assert!(!resent(&left), "{left:?}");
+    // Two further reports make three above the hole: the one from before counts.
+    let left = bench.at(210).ack_with(12_001, &[14_001..15_001]);
+    assert!(left.is_empty() || !resent(&left), "{left:?}");
+    let left = bench.at(220).ack_with(12_001, &[15_001..16_001]);
+    assert!(resent(&left), "{left:?}");
+    assert_eq!(bench.sender.recovery().stats().fast_recoveries, 2);
+}
+
+#[test]
+fn a_timeout_ends_a_recovery_and_none_begins_below_what_was_sent_by_then() {
+    let mut bench = Bench::new(sack());
+    bench.write(40_000);
+    for end in [2001, 3001, 4001] {
+        bench.at(100).ack_with(1, &[1001..end]);
+    }
+    assert!(bench.sender.recovery().is_recovering(recovery::PathId::FIRST));
+    // The retransmission is lost too. HighData is 12,000.
+    bench.run(500);
+    assert_eq!(bench.sender.recovery().stats().timeouts, 1);
+    assert!(!bench.sender.recovery().is_recovering(recovery::PathId::FIRST));
+    // Reports below HighData begin no recovery, however many they are.
+    bench.at(600).ack(1001);
+    for end in [4001, 5001, 6001, 7001, 8001, 9001] {
+        bench.at(610).ack_with(1001, &[3001..end]);
+    }
+    assert_eq!(bench.sender.recovery().stats().fast_recoveries, 1);
+    // Once everything up to it is acknowledged, the next loss does.
+    let end = bench.sender.snd_max();
+    bench.at(700).ack(end);
+    let first = end + 1000;
+    for end in [first + 1000, first + 2000, first + 3000] {
+        bench.at(900).ack_with(first - 1000, &[first..end]);
+    }
+    assert_eq!(bench.sender.recovery().stats().fast_recoveries, 2);
+}
+
+#[test]
 fn thin_streams_resend_at_the_first_duplicate_and_thick_ones_do_not() {
     let mut bench = Bench::new(RecoveryPolicy::tcp_thin());
     for at in [0, 24, 48] {
