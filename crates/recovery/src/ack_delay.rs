@@ -4,30 +4,24 @@
 //! If every message travels alone, each acknowledgement is late by this delay, and the smoothed round trip contains
 //! it. If only some do, or if the delay exceeds the first timeouts, so that Karn's algorithm leaves no measurement,
 //! the smoothed round trip does not contain it, and the timer expires needlessly again and again.
+//!
+//! A packet that carries copies of earlier data is acknowledged at once by most receivers, since part of it is a
+//! duplicate, and tells nothing of the delay of a packet without: each kind has its own record.
+
+mod alone;
 
 use base::{Duration, Instant};
 
+pub(crate) use self::alone::Cargo;
+use self::alone::Alone;
 use crate::ack_request::AckRequests;
 use crate::loss::rack::RecentMinimum;
-
-/// Number of recent round trips kept, of packets that travelled alone. A peer that has become prompt is believed
-/// after as many prompt ones.
-const REMEMBERED: usize = 8;
-
-/// Number of packets that travelled alone after which a peer that delayed none of them counts as prompt. Linux
-/// acknowledges the first sixteen of a connection at once.
-const PROMPT: u8 = 20;
-
-/// Longest delay of most receivers that delay acknowledgements; RFC 9293 allows half a second (section 3.8.6.3).
-/// Assumed until the peer's own delay is known.
-const USUAL: Duration = Duration::from_millis(200);
 
 /// Least lateness of an acknowledgement that counts as a delay.
 const LEAST_DELAY: Duration = Duration::from_millis(5);
 
-/// Consecutive needless expiries after which a delay is assumed, and consecutive acknowledgements
-/// of several packets after which the peer is assumed to wait for a second one: of one that does
-/// not, one acknowledgement may have been lost.
+/// Consecutive acknowledgements of several packets after which the peer is assumed to wait for a
+/// second one: of one that does not, one acknowledgement may have been lost.
 const BELIEVED: u8 = 2;
 
 /// Round trips between the messages of a stream that cannot fill a queue.
@@ -38,16 +32,9 @@ const APART: u64 = 4;
 pub(crate) struct AckDelay {
     /// The shortest round trip of any packet.
     base: RecentMinimum,
-    /// Round trips of the last packets that travelled alone, in milliseconds, rounded up.
-    alone: [u16; REMEMBERED],
-    next: u8,
-    /// Number of packets that travelled alone and were acknowledged promptly before the first that was not.
-    prompt: u8,
-    /// Number of consecutive expiries for a packet that travelled alone whose retransmission was needless. One may
-    /// be a lost acknowledgement; from [`BELIEVED`] on, the peer's delay is longer than the one known.
-    needless: u8,
-    /// The timer expired for a packet that travelled alone, and its acknowledgement has not arrived yet.
-    suspected: bool,
+    /// Packets that travelled alone without copies of earlier data, and those with.
+    bare: Alone,
+    copying: Alone,
     /// First transmission of the packet whose early expiry says nothing about the path; at most one between two RTT
     /// samples.
     excused: Option<Instant>,
@@ -97,6 +84,7 @@ impl AckDelay {
         measured: Duration,
         alone: bool,
         asked: bool,
+        cargo: Cargo,
     ) {
         self.base.on_sample(now, measured);
         self.excused = None;
@@ -108,24 +96,44 @@ impl AckDelay {
         if asked {
             return;
         }
-        // Needless expiries also show that the peer delays.
-        let late = self.base.get().is_some_and(|base| measured > base + base / 4 + LEAST_DELAY);
-        let delays = late || self.needless > 0;
-        self.prompt = if delays { PROMPT } else { self.prompt.saturating_add(1) };
-        (self.needless, self.suspected) = (0, false);
-        if let Some(slot) = self.alone.get_mut(usize::from(self.next)) {
-            *slot = u16::try_from(measured.as_millis() + 1).unwrap_or(u16::MAX);
-        }
-        self.next = (self.next + 1) % REMEMBERED as u8;
+        let base = self.base.get();
+        self.of_mut(cargo).on_round_trip(measured, base);
     }
 
-    /// An acknowledgement is of `packets`, the latest of which was `followed` by another one.
-    pub(crate) fn on_packets(&mut self, packets: u32, followed: bool) {
+    fn of(&self, cargo: Cargo) -> &Alone {
+        match cargo {
+            Cargo::Bare => &self.bare,
+            Cargo::Copies => &self.copying,
+        }
+    }
+
+    fn of_mut(&mut self, cargo: Cargo) -> &mut Alone {
+        match cargo {
+            Cargo::Bare => &mut self.bare,
+            Cargo::Copies => &mut self.copying,
+        }
+    }
+
+    /// An acknowledgement is of `packets`, the latest of which, with this cargo, was `followed` by another one and
+    /// acknowledged `measured` after it had left.
+    pub(crate) fn on_packets(
+        &mut self,
+        packets: u32,
+        followed: bool,
+        cargo: Cargo,
+        measured: Duration,
+    ) {
         match packets {
-            1 if followed => self.pairs = 0,
+            // What a duplicate in the packet or the end of the peer's delay brought about is no evidence.
+            1 if followed && cargo == Cargo::Bare && !self.is_delayed(measured) => self.pairs = 0,
             0 | 1 => {}
             _ => self.pairs = self.pairs.saturating_add(1),
         }
+    }
+
+    /// Whether a round trip is so much longer than the shortest that the peer delayed the acknowledgement.
+    fn is_delayed(&self, measured: Duration) -> bool {
+        self.base.get().is_some_and(|base| is_late(measured, base))
     }
 
     /// Whether the peer acknowledges a packet that others follow when the next one arrives (RFC 5681, section 4.2).
@@ -168,13 +176,14 @@ impl AckDelay {
     }
 
     /// The retransmission timer expired for a packet that travelled alone.
-    pub(crate) fn on_expiry(&mut self) {
-        self.suspected = true;
+    pub(crate) fn on_expiry(&mut self, cargo: Cargo) {
+        self.of_mut(cargo).on_expiry();
     }
 
     /// The peer reported a duplicate.
     pub(crate) fn on_needless(&mut self) {
-        self.needless = self.needless.saturating_add(core::mem::take(&mut self.suspected).into());
+        self.bare.on_needless();
+        self.copying.on_needless();
     }
 
     /// The timer expired too early for data first sent at `sent_at` and acknowledged `took` later. Returns whether
@@ -189,7 +198,7 @@ impl AckDelay {
         smoothed: Option<Duration>,
     ) -> bool {
         if self.excused.is_none() {
-            let waits = self.round_trip(most, smoothed).is_some_and(|longest| took <= longest);
+            let waits = self.round_trip(Cargo::Bare, most, smoothed).is_some_and(|longest| took <= longest);
             self.excused = waits.then_some(sent_at);
         }
         self.excused == Some(sent_at)
@@ -200,25 +209,36 @@ impl AckDelay {
         self.excused = Some(sent_at);
     }
 
-    /// Expected time until the acknowledgement of a packet that travels alone, if the peer delays by `most` at
-    /// most; `None` before the first RTT sample. `smoothed`: the smoothed RTT before the first sample from data.
+    /// Expected time until the acknowledgement of a packet of this cargo that travels alone, if the peer delays by
+    /// `most` at most; `None` before the first RTT sample. `smoothed`: the smoothed RTT before the first sample from
+    /// data.
     pub(crate) fn round_trip(
         &self,
+        cargo: Cargo,
         most: Duration,
         smoothed: Option<Duration>,
     ) -> Option<Duration> {
-        let base = self.base.get().or(smoothed)?;
-        let longest = base + most;
-        if self.needless >= BELIEVED {
-            // The timer must not expire at the very moment when the acknowledgement arrives.
-            return Some(longest + Duration::from_millis(1));
-        }
-        if self.prompt < PROMPT {
-            return Some(base * 5 / 4 + USUAL.min(most));
-        }
-        let seen = self.alone.iter().max().copied().filter(|seen| *seen > 0)?;
-        Some(Duration::from_millis(seen.into()).min(longest))
+        self.of(cargo).round_trip(most, self.base.get().or(smoothed)?)
     }
+
+    /// As [`AckDelay::round_trip`], for a packet that is followed by another one after `gap`: the peer does not delay
+    /// its acknowledgement for longer than that.
+    pub(crate) fn followed_after(
+        &self,
+        gap: Duration,
+        cargo: Cargo,
+        most: Duration,
+        smoothed: Option<Duration>,
+    ) -> Option<Duration> {
+        let alone = self.round_trip(cargo, most, smoothed)?;
+        let next = self.without_delay(smoothed?) + gap + Duration::from_millis(1);
+        Some(alone.min(next))
+    }
+}
+
+/// Whether a round trip of `measured` contains a delay, where the shortest is `base`.
+fn is_late(measured: Duration, base: Duration) -> bool {
+    measured > base + base / 4 + LEAST_DELAY
 }
 
 #[cfg(test)]
