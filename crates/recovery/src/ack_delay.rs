@@ -12,8 +12,8 @@ mod alone;
 
 use base::{Duration, Instant};
 
-pub(crate) use self::alone::Cargo;
 use self::alone::Alone;
+pub(crate) use self::alone::Cargo;
 use crate::ack_request::AckRequests;
 use crate::loss::rack::RecentMinimum;
 
@@ -92,12 +92,20 @@ impl AckDelay {
             self.requests.on_crowded_round_trip(measured, self.base.get().unwrap_or(measured));
             return;
         }
-        self.requests.on_round_trip(asked, measured, self.base.get().unwrap_or(measured));
+        // A packet that is acknowledged at once anyhow says nothing about one that needs a request.
+        if asked || cargo == Cargo::Bare {
+            self.requests.on_round_trip(asked, measured, self.base.get().unwrap_or(measured));
+        }
         if asked {
             return;
         }
         let base = self.base.get();
         self.of_mut(cargo).on_round_trip(measured, base);
+    }
+
+    /// Whether the peer acknowledges packets with copies at once, as far as is known.
+    pub(crate) fn answers_copies(&self) -> bool {
+        self.base.get().is_some_and(|base| self.copying.is_prompt(base))
     }
 
     fn of(&self, cargo: Cargo) -> &Alone {
@@ -125,15 +133,12 @@ impl AckDelay {
     ) {
         match packets {
             // What a duplicate in the packet or the end of the peer's delay brought about is no evidence.
-            1 if followed && cargo == Cargo::Bare && !self.is_delayed(measured) => self.pairs = 0,
+            1 if followed && cargo == Cargo::Bare && !self.waited(measured, false) => {
+                self.pairs = 0;
+            }
             0 | 1 => {}
             _ => self.pairs = self.pairs.saturating_add(1),
         }
-    }
-
-    /// Whether a round trip is so much longer than the shortest that the peer delayed the acknowledgement.
-    fn is_delayed(&self, measured: Duration) -> bool {
-        self.base.get().is_some_and(|base| is_late(measured, base))
     }
 
     /// Whether the peer acknowledges a packet that others follow when the next one arrives (RFC 5681, section 4.2).
@@ -198,7 +203,8 @@ impl AckDelay {
         smoothed: Option<Duration>,
     ) -> bool {
         if self.excused.is_none() {
-            let waits = self.round_trip(Cargo::Bare, most, smoothed).is_some_and(|longest| took <= longest);
+            let waits =
+                self.round_trip(Cargo::Bare, most, smoothed).is_some_and(|longest| took <= longest);
             self.excused = waits.then_some(sent_at);
         }
         self.excused == Some(sent_at)
@@ -219,6 +225,13 @@ impl AckDelay {
         smoothed: Option<Duration>,
     ) -> Option<Duration> {
         self.of(cargo).round_trip(most, self.base.get().or(smoothed)?)
+    }
+
+    /// How long the peer waits for the packet that follows a bare one after `gap`: not for longer than its delay. `most` is as
+    /// in [`AckDelay::round_trip`].
+    pub(crate) fn wait_for_next(&self, gap: Duration, most: Duration) -> Duration {
+        let alone = self.base.get().zip(self.round_trip(Cargo::Bare, most, None));
+        alone.map_or(gap, |(base, alone)| gap.min(alone.saturating_sub(base)))
     }
 
     /// As [`AckDelay::round_trip`], for a packet that is followed by another one after `gap`: the peer does not delay
@@ -252,7 +265,9 @@ mod tests {
     }
 
     fn learned(delay: &AckDelay) -> Option<u64> {
-        delay.round_trip(MOST, Some(millis(10))).map(|round_trip| round_trip.as_millis())
+        delay
+            .round_trip(Cargo::Bare, MOST, Some(millis(10)))
+            .map(|round_trip| round_trip.as_millis())
     }
 
     #[test]
@@ -263,14 +278,14 @@ mod tests {
             Some(212),
             "a quarter more than the smoothed round trip, and 200 ms"
         );
-        delay.on_round_trip(Instant::ZERO, millis(100), false, false);
+        delay.on_round_trip(Instant::ZERO, millis(100), false, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(325), "another followed: it tells nothing of the delay");
-        delay.on_round_trip(Instant::ZERO, millis(300), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(300), true, false, Cargo::Bare);
         for _ in 0..7 {
-            delay.on_round_trip(Instant::ZERO, millis(100), true, false);
+            delay.on_round_trip(Instant::ZERO, millis(100), true, false, Cargo::Bare);
             assert_eq!(learned(&delay), Some(301));
         }
-        delay.on_round_trip(Instant::ZERO, millis(100), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(100), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(101));
     }
 
@@ -288,13 +303,13 @@ mod tests {
     fn a_peer_that_is_prompt_twenty_times_is_believed_to_be_and_one_that_delays_at_once() {
         let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
         for _ in 0..19 {
-            delay.on_round_trip(Instant::ZERO, millis(110), true, false);
+            delay.on_round_trip(Instant::ZERO, millis(110), true, false, Cargo::Bare);
             assert_eq!(learned(&delay), Some(325));
         }
-        delay.on_round_trip(Instant::ZERO, millis(110), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(110), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(111));
         let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
-        delay.on_round_trip(Instant::ZERO, millis(131), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(131), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(132));
     }
 
@@ -302,7 +317,7 @@ mod tests {
     fn a_peer_waits_for_a_second_packet_that_does_so_twice_in_a_row() {
         let mut delay = AckDelay::default();
         let waits = |delay: &mut AckDelay, packets, followed| {
-            delay.on_packets(packets, followed);
+            delay.on_packets(packets, followed, Cargo::Bare, millis(100));
             delay.waits_for_next()
         };
         assert!(!waits(&mut delay, 2, false), "an acknowledgement may have been lost");
@@ -314,8 +329,8 @@ mod tests {
     #[test]
     fn no_peer_is_believed_to_delay_by_more_than_it_may() {
         let mut delay = AckDelay::default();
-        delay.on_round_trip(Instant::ZERO, millis(100), false, false);
-        delay.on_round_trip(Instant::ZERO, millis(9000), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(100), false, false, Cargo::Bare);
+        delay.on_round_trip(Instant::ZERO, millis(9000), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(600));
     }
 
@@ -324,14 +339,56 @@ mod tests {
         let mut delay = AckDelay::default();
         delay.on_needless();
         assert_eq!(learned(&delay), Some(212), "no timeout told of it");
-        delay.on_expiry();
+        delay.on_expiry(Cargo::Bare);
         delay.on_needless();
         delay.on_needless();
         assert_eq!(learned(&delay), Some(212), "an acknowledgement may have been lost");
-        delay.on_expiry();
+        delay.on_expiry(Cargo::Bare);
         delay.on_needless();
         assert_eq!(learned(&delay), Some(511));
-        delay.on_round_trip(Instant::ZERO, millis(210), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(210), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(211));
+    }
+
+    #[test]
+    fn prompt_answers_to_packets_with_copies_do_not_hide_the_delay_of_those_without() {
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
+        delay.on_round_trip(Instant::ZERO, millis(300), true, false, Cargo::Bare);
+        assert!(!delay.answers_copies(), "not known yet");
+        for _ in 0..20 {
+            delay.on_round_trip(Instant::ZERO, millis(100), true, false, Cargo::Copies);
+        }
+        assert_eq!(learned(&delay), Some(301));
+        let copies = delay.round_trip(Cargo::Copies, MOST, None);
+        assert_eq!(copies, Some(millis(101)));
+        assert!(delay.answers_copies());
+        assert!(delay.requests.is_wanted(), "for those without");
+    }
+
+    #[test]
+    fn the_end_of_its_delay_and_a_copy_make_a_peer_acknowledge_a_packet_that_waits_for_the_next() {
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
+        for _ in 0..2 {
+            delay.on_packets(2, false, Cargo::Copies, millis(100));
+        }
+        delay.on_packets(1, true, Cargo::Bare, millis(300));
+        delay.on_packets(1, true, Cargo::Copies, millis(100));
+        assert!(delay.waits_for_next());
+        delay.on_packets(1, true, Cargo::Bare, millis(100));
+        assert!(!delay.waits_for_next());
+    }
+
+    #[test]
+    fn a_packet_that_another_follows_waits_for_that_or_for_the_end_of_the_delay() {
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
+        delay.on_round_trip(Instant::ZERO, millis(300), true, false, Cargo::Bare);
+        let after = |gap| {
+            let smoothed = Some(millis(110));
+            let wait = delay.followed_after(millis(gap), Cargo::Bare, MOST, smoothed);
+            wait.map(Duration::as_millis)
+        };
+        assert_eq!([0, 80, 189, 400].map(after), [111, 191, 300, 301].map(Some));
+        let waits = |gap| delay.wait_for_next(millis(gap), MOST).as_millis();
+        assert_eq!([80, 400].map(waits), [80, 201]);
     }
 }

@@ -30,7 +30,7 @@ pub use self::bundles::{Bundle, Ride, Space};
 use self::heard::Heard;
 use self::losses::Lost;
 use self::response::AckContext;
-use crate::ack_delay::{AckDelay, Cargo};
+use crate::ack_delay::Cargo;
 use crate::episode::End;
 use crate::event::{Event, EventLog};
 use crate::feedback::Silence;
@@ -325,12 +325,14 @@ impl Recovery {
     }
 
     /// How long the peer waited with the acknowledgement of the oldest packet in flight on `path` for the next one, which is
-    /// no part of round trips where those of the latest packet count.
+    /// no part of round trips where those of the latest packet count. A packet with copies is acknowledged at once.
     fn wait_for_next(&self, path: PathId) -> Duration {
-        let state = &self.paths[path];
-        let waits = state.ack_delay.as_deref().is_some_and(AckDelay::waits_for_next);
-        let adds = waits && self.samples_proven() && self.oldest_cargo(path) == Cargo::Bare;
-        if adds { self.ledger.first_gap(path) } else { Duration::ZERO }
+        let delay = self.paths[path].ack_delay.as_deref().filter(|delay| delay.waits_for_next());
+        let (Some(delay), Some(most)) = (delay, self.policy.rto.ack_delay) else {
+            return Duration::ZERO;
+        };
+        let waits = self.samples_proven() && self.oldest_cargo(path) == Cargo::Bare;
+        if waits { delay.wait_for_next(self.ledger.first_gap(path), most) } else { Duration::ZERO }
     }
 
     /// Sets the maximum number of bytes of data in a packet of `path`. A window in bytes keeps its bytes, a window

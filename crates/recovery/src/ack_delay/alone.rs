@@ -63,6 +63,12 @@ impl Alone {
         self.next = (self.next + 1) % REMEMBERED as u8;
     }
 
+    /// Whether the peer is known not to delay; `base`: the shortest round trip of any packet.
+    pub(super) fn is_prompt(&self, base: Duration) -> bool {
+        let longest = self.round_trip(Duration::MAX, base);
+        self.prompt >= PROMPT && longest.is_some_and(|longest| !is_late(longest, base))
+    }
+
     /// The retransmission timer expired.
     pub(super) fn on_expiry(&mut self) {
         self.suspected = true;
