@@ -34,3 +34,16 @@ fn jitter_and_reordering_cause_few_needless_retransmissions() {
         assert!(here < bound, "{flows} {network}: {here}");
     }
 }
+
+#[test]
+fn delayed_acknowledgements_cause_no_needless_retransmission_whatever_the_gaps() {
+    let (plan, finished) = results_of("tests/needless-delayed.toml");
+    let verdicts = judge(&plan, &finished);
+    assert_eq!(verdicts.len(), 3);
+    for verdict in verdicts {
+        let policy = format!("{:?}", verdict.expectation.cells);
+        let bound = if policy.contains("thin") { 0.0 } else { 0.002 };
+        let here = verdict.here.unwrap_or(f64::MAX);
+        assert!(here <= bound, "{policy}: {here}");
+    }
+}

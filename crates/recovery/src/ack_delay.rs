@@ -4,30 +4,24 @@
 //! If every message travels alone, each acknowledgement is late by this delay, and the smoothed round trip contains
 //! it. If only some do, or if the delay exceeds the first timeouts, so that Karn's algorithm leaves no measurement,
 //! the smoothed round trip does not contain it, and the timer expires needlessly again and again.
+//!
+//! A packet that carries copies of earlier data is acknowledged at once by most receivers, since part of it is a
+//! duplicate, and tells nothing of the delay of a packet without: each kind has its own record.
+
+mod alone;
 
 use base::{Duration, Instant};
 
+use self::alone::Alone;
+pub(crate) use self::alone::Cargo;
 use crate::ack_request::AckRequests;
 use crate::loss::rack::RecentMinimum;
-
-/// Number of recent round trips kept, of packets that travelled alone. A peer that has become prompt is believed
-/// after as many prompt ones.
-const REMEMBERED: usize = 8;
-
-/// Number of packets that travelled alone after which a peer that delayed none of them counts as prompt. Linux
-/// acknowledges the first sixteen of a connection at once.
-const PROMPT: u8 = 20;
-
-/// Longest delay of most receivers that delay acknowledgements; RFC 9293 allows half a second (section 3.8.6.3).
-/// Assumed until the peer's own delay is known.
-const USUAL: Duration = Duration::from_millis(200);
 
 /// Least lateness of an acknowledgement that counts as a delay.
 const LEAST_DELAY: Duration = Duration::from_millis(5);
 
-/// Consecutive needless expiries after which a delay is assumed, and consecutive acknowledgements
-/// of several packets after which the peer is assumed to wait for a second one: of one that does
-/// not, one acknowledgement may have been lost.
+/// Consecutive acknowledgements of several packets after which the peer is assumed to wait for a
+/// second one: of one that does not, one acknowledgement may have been lost.
 const BELIEVED: u8 = 2;
 
 /// Round trips between the messages of a stream that cannot fill a queue.
@@ -38,16 +32,9 @@ const APART: u64 = 4;
 pub(crate) struct AckDelay {
     /// The shortest round trip of any packet.
     base: RecentMinimum,
-    /// Round trips of the last packets that travelled alone, in milliseconds, rounded up.
-    alone: [u16; REMEMBERED],
-    next: u8,
-    /// Number of packets that travelled alone and were acknowledged promptly before the first that was not.
-    prompt: u8,
-    /// Number of consecutive expiries for a packet that travelled alone whose retransmission was needless. One may
-    /// be a lost acknowledgement; from [`BELIEVED`] on, the peer's delay is longer than the one known.
-    needless: u8,
-    /// The timer expired for a packet that travelled alone, and its acknowledgement has not arrived yet.
-    suspected: bool,
+    /// Packets that travelled alone without copies of earlier data, and those with.
+    bare: Alone,
+    copying: Alone,
     /// First transmission of the packet whose early expiry says nothing about the path; at most one between two RTT
     /// samples.
     excused: Option<Instant>,
@@ -97,6 +84,7 @@ impl AckDelay {
         measured: Duration,
         alone: bool,
         asked: bool,
+        cargo: Cargo,
     ) {
         self.base.on_sample(now, measured);
         self.excused = None;
@@ -104,25 +92,50 @@ impl AckDelay {
             self.requests.on_crowded_round_trip(measured, self.base.get().unwrap_or(measured));
             return;
         }
-        self.requests.on_round_trip(asked, measured, self.base.get().unwrap_or(measured));
+        // A packet that is acknowledged at once anyhow says nothing about one that needs a request.
+        if asked || cargo == Cargo::Bare {
+            self.requests.on_round_trip(asked, measured, self.base.get().unwrap_or(measured));
+        }
         if asked {
             return;
         }
-        // Needless expiries also show that the peer delays.
-        let late = self.base.get().is_some_and(|base| measured > base + base / 4 + LEAST_DELAY);
-        let delays = late || self.needless > 0;
-        self.prompt = if delays { PROMPT } else { self.prompt.saturating_add(1) };
-        (self.needless, self.suspected) = (0, false);
-        if let Some(slot) = self.alone.get_mut(usize::from(self.next)) {
-            *slot = u16::try_from(measured.as_millis() + 1).unwrap_or(u16::MAX);
-        }
-        self.next = (self.next + 1) % REMEMBERED as u8;
+        let base = self.base.get();
+        self.of_mut(cargo).on_round_trip(measured, base);
     }
 
-    /// An acknowledgement is of `packets`, the latest of which was `followed` by another one.
-    pub(crate) fn on_packets(&mut self, packets: u32, followed: bool) {
+    /// Whether the peer acknowledges packets with copies at once, as far as is known.
+    pub(crate) fn answers_copies(&self) -> bool {
+        self.base.get().is_some_and(|base| self.copying.is_prompt(base))
+    }
+
+    fn of(&self, cargo: Cargo) -> &Alone {
+        match cargo {
+            Cargo::Bare => &self.bare,
+            Cargo::Copies => &self.copying,
+        }
+    }
+
+    fn of_mut(&mut self, cargo: Cargo) -> &mut Alone {
+        match cargo {
+            Cargo::Bare => &mut self.bare,
+            Cargo::Copies => &mut self.copying,
+        }
+    }
+
+    /// An acknowledgement is of `packets`, the latest of which, with this cargo, was `followed` by another one and
+    /// acknowledged `measured` after it had left.
+    pub(crate) fn on_packets(
+        &mut self,
+        packets: u32,
+        followed: bool,
+        cargo: Cargo,
+        measured: Duration,
+    ) {
         match packets {
-            1 if followed => self.pairs = 0,
+            // What a duplicate in the packet or the end of the peer's delay brought about is no evidence.
+            1 if followed && cargo == Cargo::Bare && !self.waited(measured, false) => {
+                self.pairs = 0;
+            }
             0 | 1 => {}
             _ => self.pairs = self.pairs.saturating_add(1),
         }
@@ -168,13 +181,14 @@ impl AckDelay {
     }
 
     /// The retransmission timer expired for a packet that travelled alone.
-    pub(crate) fn on_expiry(&mut self) {
-        self.suspected = true;
+    pub(crate) fn on_expiry(&mut self, cargo: Cargo) {
+        self.of_mut(cargo).on_expiry();
     }
 
     /// The peer reported a duplicate.
     pub(crate) fn on_needless(&mut self) {
-        self.needless = self.needless.saturating_add(core::mem::take(&mut self.suspected).into());
+        self.bare.on_needless();
+        self.copying.on_needless();
     }
 
     /// The timer expired too early for data first sent at `sent_at` and acknowledged `took` later. Returns whether
@@ -189,7 +203,8 @@ impl AckDelay {
         smoothed: Option<Duration>,
     ) -> bool {
         if self.excused.is_none() {
-            let waits = self.round_trip(most, smoothed).is_some_and(|longest| took <= longest);
+            let waits =
+                self.round_trip(Cargo::Bare, most, smoothed).is_some_and(|longest| took <= longest);
             self.excused = waits.then_some(sent_at);
         }
         self.excused == Some(sent_at)
@@ -200,25 +215,43 @@ impl AckDelay {
         self.excused = Some(sent_at);
     }
 
-    /// Expected time until the acknowledgement of a packet that travels alone, if the peer delays by `most` at
-    /// most; `None` before the first RTT sample. `smoothed`: the smoothed RTT before the first sample from data.
+    /// Expected time until the acknowledgement of a packet of this cargo that travels alone, if the peer delays by
+    /// `most` at most; `None` before the first RTT sample. `smoothed`: the smoothed RTT before the first sample from
+    /// data.
     pub(crate) fn round_trip(
         &self,
+        cargo: Cargo,
         most: Duration,
         smoothed: Option<Duration>,
     ) -> Option<Duration> {
-        let base = self.base.get().or(smoothed)?;
-        let longest = base + most;
-        if self.needless >= BELIEVED {
-            // The timer must not expire at the very moment when the acknowledgement arrives.
-            return Some(longest + Duration::from_millis(1));
-        }
-        if self.prompt < PROMPT {
-            return Some(base * 5 / 4 + USUAL.min(most));
-        }
-        let seen = self.alone.iter().max().copied().filter(|seen| *seen > 0)?;
-        Some(Duration::from_millis(seen.into()).min(longest))
+        self.of(cargo).round_trip(most, self.base.get().or(smoothed)?)
     }
+
+    /// How long the peer waits for the packet that follows a bare one after `gap`: not for longer than its delay. `most` is as
+    /// in [`AckDelay::round_trip`].
+    pub(crate) fn wait_for_next(&self, gap: Duration, most: Duration) -> Duration {
+        let alone = self.base.get().zip(self.round_trip(Cargo::Bare, most, None));
+        alone.map_or(gap, |(base, alone)| gap.min(alone.saturating_sub(base)))
+    }
+
+    /// As [`AckDelay::round_trip`], for a packet that is followed by another one after `gap`: the peer does not delay
+    /// its acknowledgement for longer than that.
+    pub(crate) fn followed_after(
+        &self,
+        gap: Duration,
+        cargo: Cargo,
+        most: Duration,
+        smoothed: Option<Duration>,
+    ) -> Option<Duration> {
+        let alone = self.round_trip(cargo, most, smoothed)?;
+        let next = self.without_delay(smoothed?) + gap + Duration::from_millis(1);
+        Some(alone.min(next))
+    }
+}
+
+/// Whether a round trip of `measured` contains a delay, where the shortest is `base`.
+fn is_late(measured: Duration, base: Duration) -> bool {
+    measured > base + base / 4 + LEAST_DELAY
 }
 
 #[cfg(test)]
@@ -232,7 +265,9 @@ mod tests {
     }
 
     fn learned(delay: &AckDelay) -> Option<u64> {
-        delay.round_trip(MOST, Some(millis(10))).map(|round_trip| round_trip.as_millis())
+        delay
+            .round_trip(Cargo::Bare, MOST, Some(millis(10)))
+            .map(|round_trip| round_trip.as_millis())
     }
 
     #[test]
@@ -243,14 +278,14 @@ mod tests {
             Some(212),
             "a quarter more than the smoothed round trip, and 200 ms"
         );
-        delay.on_round_trip(Instant::ZERO, millis(100), false, false);
+        delay.on_round_trip(Instant::ZERO, millis(100), false, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(325), "another followed: it tells nothing of the delay");
-        delay.on_round_trip(Instant::ZERO, millis(300), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(300), true, false, Cargo::Bare);
         for _ in 0..7 {
-            delay.on_round_trip(Instant::ZERO, millis(100), true, false);
+            delay.on_round_trip(Instant::ZERO, millis(100), true, false, Cargo::Bare);
             assert_eq!(learned(&delay), Some(301));
         }
-        delay.on_round_trip(Instant::ZERO, millis(100), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(100), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(101));
     }
 
@@ -268,13 +303,13 @@ mod tests {
     fn a_peer_that_is_prompt_twenty_times_is_believed_to_be_and_one_that_delays_at_once() {
         let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
         for _ in 0..19 {
-            delay.on_round_trip(Instant::ZERO, millis(110), true, false);
+            delay.on_round_trip(Instant::ZERO, millis(110), true, false, Cargo::Bare);
             assert_eq!(learned(&delay), Some(325));
         }
-        delay.on_round_trip(Instant::ZERO, millis(110), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(110), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(111));
         let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
-        delay.on_round_trip(Instant::ZERO, millis(131), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(131), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(132));
     }
 
@@ -282,7 +317,7 @@ mod tests {
     fn a_peer_waits_for_a_second_packet_that_does_so_twice_in_a_row() {
         let mut delay = AckDelay::default();
         let waits = |delay: &mut AckDelay, packets, followed| {
-            delay.on_packets(packets, followed);
+            delay.on_packets(packets, followed, Cargo::Bare, millis(100));
             delay.waits_for_next()
         };
         assert!(!waits(&mut delay, 2, false), "an acknowledgement may have been lost");
@@ -294,8 +329,8 @@ mod tests {
     #[test]
     fn no_peer_is_believed_to_delay_by_more_than_it_may() {
         let mut delay = AckDelay::default();
-        delay.on_round_trip(Instant::ZERO, millis(100), false, false);
-        delay.on_round_trip(Instant::ZERO, millis(9000), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(100), false, false, Cargo::Bare);
+        delay.on_round_trip(Instant::ZERO, millis(9000), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(600));
     }
 
@@ -304,14 +339,56 @@ mod tests {
         let mut delay = AckDelay::default();
         delay.on_needless();
         assert_eq!(learned(&delay), Some(212), "no timeout told of it");
-        delay.on_expiry();
+        delay.on_expiry(Cargo::Bare);
         delay.on_needless();
         delay.on_needless();
         assert_eq!(learned(&delay), Some(212), "an acknowledgement may have been lost");
-        delay.on_expiry();
+        delay.on_expiry(Cargo::Bare);
         delay.on_needless();
         assert_eq!(learned(&delay), Some(511));
-        delay.on_round_trip(Instant::ZERO, millis(210), true, false);
+        delay.on_round_trip(Instant::ZERO, millis(210), true, false, Cargo::Bare);
         assert_eq!(learned(&delay), Some(211));
+    }
+
+    #[test]
+    fn prompt_answers_to_packets_with_copies_do_not_hide_the_delay_of_those_without() {
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
+        delay.on_round_trip(Instant::ZERO, millis(300), true, false, Cargo::Bare);
+        assert!(!delay.answers_copies(), "not known yet");
+        for _ in 0..20 {
+            delay.on_round_trip(Instant::ZERO, millis(100), true, false, Cargo::Copies);
+        }
+        assert_eq!(learned(&delay), Some(301));
+        let copies = delay.round_trip(Cargo::Copies, MOST, None);
+        assert_eq!(copies, Some(millis(101)));
+        assert!(delay.answers_copies());
+        assert!(delay.requests.is_wanted(), "for those without");
+    }
+
+    #[test]
+    fn the_end_of_its_delay_and_a_copy_make_a_peer_acknowledge_a_packet_that_waits_for_the_next() {
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
+        for _ in 0..2 {
+            delay.on_packets(2, false, Cargo::Copies, millis(100));
+        }
+        delay.on_packets(1, true, Cargo::Bare, millis(300));
+        delay.on_packets(1, true, Cargo::Copies, millis(100));
+        assert!(delay.waits_for_next());
+        delay.on_packets(1, true, Cargo::Bare, millis(100));
+        assert!(!delay.waits_for_next());
+    }
+
+    #[test]
+    fn a_packet_that_another_follows_waits_for_that_or_for_the_end_of_the_delay() {
+        let mut delay = AckDelay::new(Instant::ZERO, Some(millis(100)));
+        delay.on_round_trip(Instant::ZERO, millis(300), true, false, Cargo::Bare);
+        let after = |gap| {
+            let smoothed = Some(millis(110));
+            let wait = delay.followed_after(millis(gap), Cargo::Bare, MOST, smoothed);
+            wait.map(Duration::as_millis)
+        };
+        assert_eq!([0, 80, 189, 400].map(after), [111, 191, 300, 301].map(Some));
+        let waits = |gap| delay.wait_for_next(millis(gap), MOST).as_millis();
+        assert_eq!([80, 400].map(waits), [80, 201]);
     }
 }

@@ -181,8 +181,7 @@ impl Ledger {
 
     /// Instant at which the oldest packet in flight on `path` was sent.
     pub fn oldest_sent_at(&self, path: PathId) -> Option<Instant> {
-        let head = self.paths.get(path)?.head()?;
-        self.packet(head).map(|packet| packet.sent_at)
+        self.oldest_packet(path).map(|packet| packet.sent_at)
     }
 
     /// Number of packets in flight on `path` that carry a retransmission.
@@ -204,6 +203,20 @@ impl Ledger {
         let oldest = list.and_then(|list| self.packet(list.head()?));
         let next = oldest.and_then(|oldest| self.packet(oldest.next));
         oldest.zip(next).map_or(Duration::ZERO, |(oldest, next)| next.sent_at.since(oldest.sent_at))
+    }
+
+    /// Whether the oldest packet in flight on `path` carries copies of earlier data.
+    pub fn oldest_carries_copies(&self, path: PathId) -> bool {
+        self.oldest_packet(path).is_some_and(|packet| packet.along.bytes > 0)
+    }
+
+    /// Whether the oldest packet in flight on `path` carries a retransmission.
+    pub fn oldest_resends(&self, path: PathId) -> bool {
+        self.oldest_packet(path).is_some_and(|packet| packet.resends)
+    }
+
+    fn oldest_packet(&self, path: PathId) -> Option<&Packet> {
+        self.packet(self.paths.get(path)?.head()?)
     }
 
     /// The number of the next packet.

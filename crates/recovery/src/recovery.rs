@@ -30,7 +30,7 @@ pub use self::bundles::{Bundle, Ride, Space};
 use self::heard::Heard;
 use self::losses::Lost;
 use self::response::AckContext;
-use crate::ack_delay::AckDelay;
+use crate::ack_delay::Cargo;
 use crate::episode::End;
 use crate::event::{Event, EventLog};
 use crate::feedback::Silence;
@@ -283,28 +283,56 @@ impl Recovery {
         self.delayed_ack(path).map_or(rto, |least| rto.max(least))
     }
 
-    /// Least wait for what is in flight on `path` if the peer may delay its acknowledgement: a single packet
-    /// without a request.
+    /// Least wait for the oldest packet in flight on `path` if the peer may delay its acknowledgement: until another one
+    /// arrives, if any follows. Nothing for a single packet with a request.
     fn delayed_ack(&self, path: PathId) -> Option<Duration> {
         let most = self.policy.rto.ack_delay?;
-        let state = &self.paths[path];
         // Called several times per packet: the cheap checks come first.
-        if self.ledger.flight(path).packets != 1 || self.asked_for_last(path) {
-            return None;
-        }
-        let (delay, smoothed) = (state.ack_delay.as_deref()?, state.rtt.srtt());
-        let waits = delay.round_trip(most, smoothed)?.min(self.policy.rto.max);
+        let waits = match self.ledger.flight(path).packets {
+            0 => return None,
+            1 if self.asked_for_last(path) => return None,
+            1 => self.delayed_alone(path, most)?,
+            _ => self.delayed_until_next(path, most)?,
+        };
+        let waits = waits.min(self.policy.rto.max);
         // In an outage the timer probes, and a needless copy is acknowledged at once.
-        let outage = self.asks_by_timeout(path) && state.backoff.expiries() > 1;
+        let outage = self.asks_by_timeout(path) && self.paths[path].backoff.expiries() > 1;
         Some(if outage { waits / 2 } else { waits })
     }
 
-    /// How long the peer waited with the acknowledgement of the oldest packet in flight on `path` for the next one, which is
-    /// no part of round trips where those of the latest packet count.
-    fn wait_for_next(&self, path: PathId) -> Duration {
+    /// Expected time until the acknowledgement of the single packet in flight on `path`.
+    fn delayed_alone(&self, path: PathId, most: Duration) -> Option<Duration> {
         let state = &self.paths[path];
-        let waits = state.ack_delay.as_deref().is_some_and(AckDelay::waits_for_next);
-        if waits && self.samples_proven() { self.ledger.first_gap(path) } else { Duration::ZERO }
+        let delay = state.ack_delay.as_deref()?;
+        delay.round_trip(self.oldest_cargo(path), most, state.rtt.srtt())
+    }
+
+    /// Expected time until the acknowledgement of the oldest of several packets in flight on `path`; `None` if the timeout has
+    /// that anyhow ([`Recovery::wait_for_next`]), or if it carries a retransmission, which is acknowledged at once.
+    fn delayed_until_next(&self, path: PathId, most: Duration) -> Option<Duration> {
+        if self.samples_proven() || self.ledger.oldest_resends(path) {
+            return None;
+        }
+        let state = &self.paths[path];
+        let delay = state.ack_delay.as_deref()?;
+        let gap = self.ledger.first_gap(path);
+        delay.followed_after(gap, self.oldest_cargo(path), most, state.rtt.srtt())
+    }
+
+    /// The cargo of the oldest packet in flight on `path`.
+    fn oldest_cargo(&self, path: PathId) -> Cargo {
+        Cargo::of(self.ledger.oldest_carries_copies(path))
+    }
+
+    /// How long the peer waited with the acknowledgement of the oldest packet in flight on `path` for the next one, which is
+    /// no part of round trips where those of the latest packet count. A packet with copies is acknowledged at once.
+    fn wait_for_next(&self, path: PathId) -> Duration {
+        let delay = self.paths[path].ack_delay.as_deref().filter(|delay| delay.waits_for_next());
+        let (Some(delay), Some(most)) = (delay, self.policy.rto.ack_delay) else {
+            return Duration::ZERO;
+        };
+        let waits = self.samples_proven() && self.oldest_cargo(path) == Cargo::Bare;
+        if waits { delay.wait_for_next(self.ledger.first_gap(path), most) } else { Duration::ZERO }
     }
 
     /// Sets the maximum number of bytes of data in a packet of `path`. A window in bytes keeps its bytes, a window

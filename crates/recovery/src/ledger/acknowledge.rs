@@ -43,6 +43,8 @@ pub struct PathAck {
     pub largest_asked: bool,
     /// Bytes of data in it, copies included.
     pub largest_bytes: u32,
+    /// Whether copies of earlier data rode along in it.
+    pub largest_copies: bool,
     /// Whether the data found delivered in it had been sent before.
     pub largest_resent: bool,
     /// Whether none of the data found delivered in it had been sent before or copied to another path.
@@ -261,6 +263,7 @@ impl Ledger {
         let packet = &mut self.packets[at];
         let (number, path, sent_at) = (packet.number, packet.path, packet.sent_at);
         let (bytes, asked) = (packet.along.carried, packet.asked);
+        let copies = packet.along.bytes > 0;
         packet.live = packet.live.saturating_sub(1);
         let settled = packet.live == 0;
         if settled && packet.along.bytes > 0 {
@@ -272,6 +275,7 @@ impl Ledger {
             news.largest_packet = Some(number);
             news.before_sent_at = news.largest_sent_at.replace(sent_at);
             (news.largest_bytes, news.largest_asked) = (bytes, asked);
+            news.largest_copies = copies;
             news.largest_resent = false;
             news.largest_fresh = true;
         }

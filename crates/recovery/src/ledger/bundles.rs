@@ -71,6 +71,11 @@ impl Ledger {
         Some(weight)
     }
 
+    /// Whether copies of earlier data ride along in `packet`, while the ledger knows it.
+    pub fn carries_copies(&self, packet: PacketNumber) -> bool {
+        self.packet(packet).is_some_and(|packet| packet.along.bytes > 0)
+    }
+
     /// Instant at which `packet` left, while the ledger knows it.
     pub fn sent_at(&self, packet: PacketNumber) -> Option<Instant> {
         Some(self.packet(packet)?.sent_at)

@@ -4,7 +4,7 @@ use base::{Duration, Instant};
 
 use super::losses::Evidence;
 use super::{AckContext, AckOutcome, Recovery};
-use crate::ack_delay::AckDelay;
+use crate::ack_delay::{AckDelay, Cargo};
 use crate::congestion::Acked;
 use crate::episode::Exempt;
 use crate::event::Event;
@@ -301,8 +301,9 @@ impl Recovery {
         let mut in_vain = false;
         if let Some(delay) = state.ack_delay.as_deref_mut() {
             let alone = news.delivered == 1 && next_sent_at.is_none();
-            delay.on_round_trip(now, measured, alone, asked);
-            delay.on_packets(news.delivered, next_sent_at.is_some());
+            let cargo = Cargo::of(news.largest_copies);
+            delay.on_round_trip(now, measured, alone, asked, cargo);
+            delay.on_packets(news.delivered, next_sent_at.is_some(), cargo, measured);
             in_vain = alone && asked && delay.requests.is_in_vain();
         }
         // The last of several packets made the receiver acknowledge them, unless the acknowledgement of the others

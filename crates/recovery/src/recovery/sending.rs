@@ -5,6 +5,7 @@ use core::num::NonZeroU64;
 use base::{Duration, Instant};
 
 use super::{Draft, Load, Recovery};
+use crate::ack_delay::AckDelay;
 use crate::congestion::Congestion;
 use crate::episode::Exempt;
 use crate::event::Event;
@@ -108,7 +109,8 @@ impl Recovery {
     }
 
     /// Whether a request for its acknowledgement follows the last packet, which left on `path` at `now`, for
-    /// protocols without a flag for it. Not if a copy follows, which is acknowledged at once as well.
+    /// protocols without a flag for it. Not if a copy follows, which is acknowledged at once as well, nor, unless messages are far
+    /// apart, if it carries copies to a peer that answers these at once.
     pub fn asks_behind(&self, now: Instant, path: PathId) -> bool {
         let delay = || self.paths[path].ack_delay.as_ref();
         let rides = || {
@@ -118,9 +120,11 @@ impl Recovery {
         let wanted = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => return false,
             ImmediateRequest::WhileThin => {
-                delay().is_some_and(|delay| {
-                    delay.requests.is_wanted() && (delay.is_slow() || rides())
-                })
+                let asks = |delay: &AckDelay| {
+                    let answered = delay.answers_copies() && self.last_carries_copies();
+                    delay.is_slow() || (rides() && !answered)
+                };
+                delay().is_some_and(|delay| delay.requests.is_wanted() && asks(delay))
                     && self.detects_few(self.policy.thin, path)
                     // Further packets make the peer answer.
                     && self.detects_few(ThinDetector::FewerThanFour, path)
@@ -133,6 +137,12 @@ impl Recovery {
             && last.and_then(|last| self.ledger.sent_at(last)) == Some(now)
             && !self.asked_for_last(path)
             && !self.awaits_copy(path)
+    }
+
+    /// Whether copies of earlier data rode along in the last packet.
+    fn last_carries_copies(&self) -> bool {
+        let last = self.ledger.next_packet().checked_sub(1);
+        last.is_some_and(|last| self.ledger.carries_copies(last))
     }
 
     /// A packet is about to leave: if the previous one has travelled alone for longer than the peer takes to

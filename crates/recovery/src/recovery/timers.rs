@@ -126,9 +126,10 @@ impl Recovery {
     /// The timer expires, perhaps because the peer delays the acknowledgement of a packet that travelled alone.
     fn suspect_ack_delay(&mut self, path: PathId) {
         let alone = self.ledger.flight(path).packets == 1 && !self.asked_for_last(path);
+        let cargo = self.oldest_cargo(path);
         let delay = self.paths[path].ack_delay.as_deref_mut();
         if let Some(delay) = delay.filter(|_| alone) {
-            delay.on_expiry();
+            delay.on_expiry(cargo);
         }
     }
 

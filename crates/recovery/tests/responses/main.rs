@@ -5,6 +5,7 @@
 
 mod copies;
 mod counted;
+mod delayed;
 mod distrust;
 mod early;
 mod frto;
