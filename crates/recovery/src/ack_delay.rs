@@ -10,6 +10,8 @@
 
 mod alone;
 
+use core::num::NonZeroU32;
+
 use base::{Duration, Instant};
 
 use self::alone::Alone;
@@ -32,12 +34,12 @@ const APART: u64 = 4;
 pub(crate) struct AckDelay {
     /// The shortest round trip of any packet.
     base: RecentMinimum,
-    /// Packets that travelled alone without copies of earlier data, and those with.
+    /// Packets that travelled alone without copies of earlier data, and those with, once there was one.
     bare: Alone,
-    copying: Alone,
-    /// First transmission of the packet whose early expiry says nothing about the path; at most one between two RTT
-    /// samples.
-    excused: Option<Instant>,
+    copying: Option<Box<Alone>>,
+    /// First transmission of the packet whose early expiry says nothing about the path, in microseconds, which wrap after an
+    /// hour; at most one between two RTT samples.
+    excused: Option<NonZeroU32>,
     /// Acknowledgements in a row that waited for a second packet, 255 at most.
     pairs: u8,
     /// Requests for acknowledgements that are not delayed.
@@ -105,20 +107,23 @@ impl AckDelay {
 
     /// Whether the peer acknowledges packets with copies at once, as far as is known.
     pub(crate) fn answers_copies(&self) -> bool {
-        self.base.get().is_some_and(|base| self.copying.is_prompt(base))
+        self.base
+            .get()
+            .zip(self.copying.as_deref())
+            .is_some_and(|(base, copying)| copying.is_prompt(base))
     }
 
     fn of(&self, cargo: Cargo) -> &Alone {
         match cargo {
             Cargo::Bare => &self.bare,
-            Cargo::Copies => &self.copying,
+            Cargo::Copies => self.copying.as_deref().unwrap_or(&Alone::NEW),
         }
     }
 
     fn of_mut(&mut self, cargo: Cargo) -> &mut Alone {
         match cargo {
             Cargo::Bare => &mut self.bare,
-            Cargo::Copies => &mut self.copying,
+            Cargo::Copies => self.copying.get_or_insert_default(),
         }
     }
 
@@ -188,7 +193,9 @@ impl AckDelay {
     /// The peer reported a duplicate.
     pub(crate) fn on_needless(&mut self) {
         self.bare.on_needless();
-        self.copying.on_needless();
+        if let Some(copying) = self.copying.as_deref_mut() {
+            copying.on_needless();
+        }
     }
 
     /// The timer expired too early for data first sent at `sent_at` and acknowledged `took` later. Returns whether
@@ -205,14 +212,14 @@ impl AckDelay {
         if self.excused.is_none() {
             let waits =
                 self.round_trip(Cargo::Bare, most, smoothed).is_some_and(|longest| took <= longest);
-            self.excused = waits.then_some(sent_at);
+            self.excused = mark(sent_at).filter(|_| waits);
         }
-        self.excused == Some(sent_at)
+        self.excused.is_some() && self.excused == mark(sent_at)
     }
 
     /// The early expiry for data first sent at `sent_at` is already explained.
     pub(crate) fn excuse(&mut self, sent_at: Instant) {
-        self.excused = Some(sent_at);
+        self.excused = mark(sent_at);
     }
 
     /// Expected time until the acknowledgement of a packet of this cargo that travels alone, if the peer delays by
@@ -247,6 +254,11 @@ impl AckDelay {
         let next = self.without_delay(smoothed?) + gap + Duration::from_millis(1);
         Some(alone.min(next))
     }
+}
+
+/// A transmission, as [`AckDelay`] remembers it.
+fn mark(sent_at: Instant) -> Option<NonZeroU32> {
+    NonZeroU32::new(sent_at.wrapping_micros().max(1))
 }
 
 /// Whether a round trip of `measured` contains a delay, where the shortest is `base`.

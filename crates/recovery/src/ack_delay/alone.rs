@@ -50,6 +50,10 @@ pub(super) struct Alone {
 }
 
 impl Alone {
+    /// Nothing is known.
+    pub(super) const NEW: Alone =
+        Alone { trips: [0; REMEMBERED], next: 0, prompt: 0, needless: 0, suspected: false };
+
     /// Records a round trip; `base`: the shortest one of any packet.
     pub(super) fn on_round_trip(&mut self, measured: Duration, base: Option<Duration>) {
         // Needless expiries also show that the peer delays.
