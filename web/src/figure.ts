@@ -36,7 +36,7 @@ export function showFigure(figure: Figure): HTMLElement {
 /** The figure itself with its buttons, and the sentence that says how it is zoomed. */
 function zoomable(place: HTMLElement, target: Zoomable, how: string, ...files: HTMLButtonElement[]): HTMLElement[] {
   zoomKeys(place, target);
-  const help = element("details", { class: "how" }, element("summary", { "aria-label": "How to zoom", title: "How to zoom" }, "?"), how);
+  const help = element("details", { class: "how" }, element("summary", { "aria-label": "How to zoom", title: "How to zoom" }, "?"), element("p", {}, how));
   return [place, element("div", { class: "controls" }, ...zoomButtons(target), ...files, help)];
 }
 
