@@ -232,15 +232,26 @@ impl Arguments {
 /// A table of the capture's measures and one of the applications', for each network. The narrow ones lack retransmissions
 /// by their order, and intervals.
 fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals, width: Width) -> String {
+/// Heading of the table of the applications' measures.
+const DELIVERED: &str = "
+Until the application has a message (ms, one way, from when it was due), and the price: the bytes
+of the sender for each message, with all headers, and its copies that arrived needlessly";
+
     let mut text = String::new();
     for of_network in outcomes.chunk_by(|one, other| one.network == other.network) {
         let network = of_network.first().map(|one| one.network.as_str()).unwrap_or_default();
-        text += &format!("\nover {network}, means of {} runs\n", plan.seeds);
+        let runs = if plan.seeds == 1 {
+            "one run".to_owned()
+        } else {
+            format!("means of {} runs", plan.seeds)
+        };
+        text += &format!("\nover {network}, {runs}\n");
         text += "\nAs a capture at the sender shows it: packets with data, retransmissions, until acknowledged (ms)\n";
         text += &captured(of_network, measured, width).to_string();
         let intervals = if width == Width::Wide { ", with 95 % intervals" } else { "" };
-        text += "\nUntil the application has a message (ms, one way, from when it was due)";
-        text += &format!("{intervals}\n{}", delivered(of_network, width));
+        text += DELIVERED;
+        text += &format!("{intervals}\n");
+        text += &delivered(of_network, width).to_string();
     }
     if width == Width::Narrow {
         text += "\n(--wide shows retransmissions by their order, and 95 % intervals)\n";
@@ -312,6 +323,8 @@ fn delivered(outcomes: &[Outcome], width: Width) -> Table {
     ]);
     let text = |one: Interval| match width {
         Width::Wide => with_interval(one),
+        "| bytes",
+        "copies",
         Width::Narrow => four_digits(one.mean),
     };
     for outcome in outcomes {
@@ -330,6 +343,8 @@ fn delivered(outcomes: &[Outcome], width: Width) -> Table {
             ]
             .map(number),
         );
+                "cost.bytes",
+                "cost.needless",
         table.row(cells);
     }
     table
