@@ -72,11 +72,12 @@ struct Run {
     /// Run only this share of the runs, such as 1/4; "lab merge" joins them.
     #[arg(long, value_name = "I/N", requires = "out")]
     shard: Option<Shard>,
-    /// Keep finished runs in --out and do the rest.
+    /// Keep finished runs in --out and do the rest; a page of --report is replaced.
     #[arg(long, requires = "out")]
     resume: bool,
-    /// Remove the results in --out first. Without this or --resume, a folder with results is refused.
-    #[arg(long, requires = "out", conflicts_with = "resume")]
+    /// Remove the results in --out first, and replace a page of --report. Without this or --resume, a folder with results
+    /// is refused, and so is a page that is there already.
+    #[arg(long, conflicts_with = "resume")]
     anew: bool,
     /// Report the number of seeds needed to know the plan's quantiles to within this share of them, such as 5%.
     #[arg(long, value_name = "SHARE", conflicts_with = "json")]
@@ -251,7 +252,8 @@ impl Run {
             plan.keep_distributions();
         }
         self.captures.check(&plan)?;
-        let page = self.report.as_deref().map(Page::try_open).transpose()?;
+        let page = self.report.as_deref();
+        let page = page.map(|path| Page::try_open(path, self.anew || self.resume)).transpose()?;
         let shard = self.shard.unwrap_or_default();
         let existing = Existing::of(self.resume, self.anew);
         let open = |path: &PathBuf| Folder::open(path, &plan, existing, BUILD);

@@ -46,6 +46,45 @@ fn a_file_that_cannot_be_opened_is_told_before_the_run() {
 }
 
 #[test]
+fn a_file_that_is_there_is_refused_before_any_work_and_replaced_only_if_that_is_asked_for() {
+    let scratch = Scratch::new();
+    let (plan, existing) = (plan(&scratch, "one", 1), scratch.word("existing"));
+    let capture = scratch.word("capture.pcapng");
+    assert_eq!(run(&[&DEMO[..], &["--pcap", &capture]].concat()).status.code(), Some(0));
+    let demo = |option| [&DEMO[..], &[option, &existing]].concat();
+    let lines = [
+        demo("--html"),
+        demo("--svg"),
+        demo("--animation"),
+        demo("--pcap"),
+        demo("--events"),
+        vec!["lab", "run", &plan, "--report", &existing],
+        vec!["lab", "compare", &plan, "--report", &existing],
+        vec!["trace", "convert", &capture, "--out", &existing],
+        vec!["trace", "replay", &capture, "--seeds", "1", "--plan", &existing],
+        vec!["trace", "replay", &capture, "--seeds", "1", "--report", &existing],
+        vec!["send", "127.0.0.1:9", "--pcap", &existing],
+        vec!["serve", "127.0.0.1:0", "--events", &existing],
+    ];
+    for line in lines {
+        fs::write(&existing, "earlier").unwrap();
+        let output = run(&line);
+        let (out, err) = told(&output);
+        assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{line:?}: {err}");
+        assert!(err.contains(&existing) && err.contains("--anew"), "{line:?}: {err}");
+        assert_eq!(fs::read(&existing).unwrap(), b"earlier", "{line:?}");
+        if !matches!(line[0], "send" | "serve") && line[1] != "compare" {
+            let output = run(&[&line[..], &["--anew"]].concat());
+            assert_eq!(output.status.code(), Some(0), "{line:?}: {}", told(&output).1);
+            assert_ne!(fs::read(&existing).unwrap(), b"earlier", "{line:?}");
+        }
+    }
+    // A file that holds nothing, such as that of mktemp, loses nothing.
+    fs::write(&existing, "").unwrap();
+    assert_eq!(run(&demo("--events")).status.code(), Some(0));
+}
+
+#[test]
 fn a_full_disk_costs_neither_the_run_nor_its_table() {
     for option in ["--html", "--svg", "--pcap", "--events"] {
         let output = run(&[&DEMO[..], &[option, "/dev/full"]].concat());

@@ -65,6 +65,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     report: Option<PathBuf>,
     /// Quantiles of the distributions of latency.
+    /// Replace a page of --report that is there already; without it such a file is refused.
+    #[arg(long, requires = "report")]
+    anew: bool,
     #[arg(
         long,
         value_name = "Q,Q,...",
@@ -82,10 +85,6 @@ pub(crate) struct Arguments {
     never_worse: bool,
     #[command(flatten)]
     plan_as: PlanArguments,
-    /// Print the comparison as one JSON object.
-    #[arg(long)]
-    json: bool,
-}
     /// Print tables with all columns, however narrow the terminal is.
     #[arg(long, conflicts_with = "json")]
     wide: bool,
@@ -93,6 +92,10 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["json", "never_worse", "wide"])]
     markdown: bool,
 
+    /// Print the comparison as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
 /// A key and the two values of it that are compared.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
@@ -112,10 +115,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The error of a plan that cannot be compared.
-fn refused(arguments: &Arguments, error: PlanError) -> Failure {
-    Failure::usage(format!("plan {}: {error}", arguments.plan.display()))
-}
 /// Prints tables, for a document or for the terminal that is there.
 fn print(arguments: &Arguments, tables: &[Listing]) -> Result<(), Failure> {
     if arguments.markdown {
@@ -127,6 +126,10 @@ fn print(arguments: &Arguments, tables: &[Listing]) -> Result<(), Failure> {
 }
 
 
+/// The error of a plan that cannot be compared.
+fn refused(arguments: &Arguments, error: PlanError) -> Failure {
+    Failure::usage(format!("plan {}: {error}", arguments.plan.display()))
+}
 /// Runs the plan; returns it with distributions, and its finished runs.
 fn finish(
     arguments: &Arguments,
@@ -146,7 +149,8 @@ fn finish(
 /// All cells, side by side.
 fn all(arguments: &Arguments) -> Result<(), Failure> {
     let began = Instant::now();
-    let page = arguments.report.as_deref().map(Page::try_open).transpose()?;
+    let page = arguments.report.as_deref();
+    let page = page.map(|path| Page::try_open(path, arguments.anew)).transpose()?;
     let (plan, finished) = finish(arguments, None)?;
     let tables = side_by_side(&plan, &finished, arguments.on_time);
     let tables = tables.map_err(|error| refused(arguments, error))?;
@@ -268,10 +272,6 @@ fn listing(pair: Pair<'_>, comparison: &Comparison) -> Listing {
         let numbers = [four_digits(one.one), four_digits(one.other), difference];
         listing.row([format!("{of} {name}{unit}")].into_iter().chain(numbers));
     }
-    for QuantilePair { of, name, quantile, one, other } in &comparison.quantiles {
-        let numbers = [quantile_text(*one), quantile_text(*other)];
-        listing.row([format!("{of} {name} to {quantile} (ms)")].into_iter().chain(numbers));
-    }
     listing
 }
 
@@ -281,6 +281,10 @@ fn quantiles(pair: Pair<'_>, comparison: &Comparison) -> Listing {
     let columns = [Column::new("", Of::Words)].into_iter().chain(columns).collect();
     let mut listing = Listing { columns, ..Listing::default() };
     listing
+    for QuantilePair { of, name, quantile, one, other } in &comparison.quantiles {
+        let numbers = [quantile_text(*one), quantile_text(*other)];
+        listing.row([format!("{of} {name} to {quantile} (ms)")].into_iter().chain(numbers));
+    }
 }
 
 fn quantile_text(interval: Option<QuantileInterval>) -> String {

@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the answer as one JSON object.
+    /// Replace a plan of --out that is there already; without it such a file is refused.
+    #[arg(long, requires = "out")]
+    anew: bool,
     #[arg(long)]
     json: bool,
 }
@@ -56,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let fit = Fit::of(&plan).map_err(refused)?;
     // Opened first: a search is too long to end without a place for its result.
-    let out = arguments.out.as_deref().map(|path| OutFile::try_open(path, "plan")).transpose()?;
+    let out = arguments.out.as_deref().map(|path| OutFile::try_open(path, "plan", arguments.anew));
+    let out = out.transpose()?;
     let mut progress = Progress::new();
     let search = Search {
         fit: &fit,

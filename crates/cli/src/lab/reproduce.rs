@@ -129,7 +129,7 @@ impl Arguments {
     /// The page of all plans, in the folder, which is made for it.
     fn page(&self) -> Result<Page, Failure> {
         std::fs::create_dir_all(&self.out).map_err(|error| Failure::file(&self.out, error))?;
-        Page::try_open(&self.out.join("report.html"))
+        Page::try_open(&self.out.join("report.html"), true)
     }
 
     /// The choice for results in a plan's folder: runs of this plan and build stay, and others are removed only with
