@@ -24,12 +24,14 @@ use ::lab::stored::{Manifest, Stored, Surroundings};
 use ::report::section::Study;
 use base::Probability;
 use clap::Subcommand;
+use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use runner::archive::{Existing, Folder, merge};
 
 use self::work::{Done, Work, unusable};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output;
+use crate::suggested::Suggested;
 
 pub(crate) use self::pages::Page;
 pub(crate) use self::work::run_made;
@@ -62,6 +64,7 @@ enum Command {
 #[derive(clap::Args)]
 struct Run {
     /// The plan, a TOML file, or the name of one that "lab list" shows.
+    #[arg(value_parser = plan_or_file(), hide_possible_values = true)]
     plan: PathBuf,
     /// Folder for tables (CSV, Parquet), pictures, manifest and the journal of finished runs.
     #[arg(long, value_name = "DIR")]
@@ -132,6 +135,7 @@ struct PlanArguments {
 #[derive(clap::Args)]
 struct Merge {
     /// Plan of the shards: a file, or a name that "lab list" shows.
+    #[arg(value_parser = plan_or_file(), hide_possible_values = true)]
     plan: PathBuf,
     /// Folders of the shards.
     #[arg(required = true, value_name = "DIR")]
@@ -150,6 +154,12 @@ struct Merge {
     /// Print the results as one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// Reads the path of a plan; shells complete the names of those that are built in.
+fn plan_or_file() -> impl TypedValueParser<Value = PathBuf> {
+    let words = || experiments::all().into_iter().map(|one| PossibleValue::new(one.name)).collect();
+    Suggested { parser: PathBufValueParser::new(), words }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

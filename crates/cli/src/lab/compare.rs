@@ -40,6 +40,7 @@ const LEAST_MS: f64 = 0.01;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Plan whose cells are compared: a file, or a name that "lab list" shows.
+    #[arg(value_parser = super::plan_or_file(), hide_possible_values = true)]
     plan: PathBuf,
     /// The key, such as flow.NAME.policy, as in a plan's sweep.
     #[arg(long, requires = "other")]
@@ -64,10 +65,10 @@ pub(crate) struct Arguments {
     /// Also write a page with figures and tables of all runs, side by side.
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     report: Option<PathBuf>,
-    /// Quantiles of the distributions of latency.
     /// Replace a page of --report that is there already; without it such a file is refused.
     #[arg(long, requires = "report")]
     anew: bool,
+    /// Quantiles of the distributions of latency.
     #[arg(
         long,
         value_name = "Q,Q,...",
@@ -91,11 +92,11 @@ pub(crate) struct Arguments {
     /// Print tables in Markdown, for documents.
     #[arg(long, conflicts_with_all = ["json", "never_worse", "wide"])]
     markdown: bool,
-
     /// Print the comparison as one JSON object.
     #[arg(long)]
     json: bool,
 }
+
 /// A key and the two values of it that are compared.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
@@ -125,11 +126,11 @@ fn print(arguments: &Arguments, tables: &[Listing]) -> Result<(), Failure> {
     output::print(&text(tables, columns))
 }
 
-
 /// The error of a plan that cannot be compared.
 fn refused(arguments: &Arguments, error: PlanError) -> Failure {
     Failure::usage(format!("plan {}: {error}", arguments.plan.display()))
 }
+
 /// Runs the plan; returns it with distributions, and its finished runs.
 fn finish(
     arguments: &Arguments,
@@ -280,11 +281,11 @@ fn quantiles(pair: Pair<'_>, comparison: &Comparison) -> Listing {
     let columns = [pair.one, pair.other].map(|title| Column::new(title, Of::Numbers));
     let columns = [Column::new("", Of::Words)].into_iter().chain(columns).collect();
     let mut listing = Listing { columns, ..Listing::default() };
-    listing
     for QuantilePair { of, name, quantile, one, other } in &comparison.quantiles {
         let numbers = [quantile_text(*one), quantile_text(*other)];
         listing.row([format!("{of} {name} to {quantile} (ms)")].into_iter().chain(numbers));
     }
+    listing
 }
 
 fn quantile_text(interval: Option<QuantileInterval>) -> String {
