@@ -130,7 +130,7 @@ pub(crate) fn resolve(forward: &str) -> Result<SocketAddr, String> {
 }
 
 impl ServiceFile {
-    /// Its name, or where it listens, for messages.
+    /// The service's name, or where it listens, for messages.
     pub fn called(&self) -> String {
         match &self.name {
             Some(name) => format!("service \"{name}\""),

