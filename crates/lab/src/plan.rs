@@ -242,7 +242,8 @@ impl Plan {
             Plan { text, size, varied, base, cells: Vec::new(), seeds: 0, seed_offset: 0 };
         for cell in sweep::expand(&lists)? {
             let read = place::read(&table, &cell);
-            let of_cell = |error: PlanError| error.of_cell(&plan.text, &cell, &table, &lists);
+            let of_cell =
+                |error: PlanError| error.of_cell(&plan.text, &cell, &table, (&lists, size));
             let mut one = read.map_err(of_cell)?;
             one.seeds = seeds.unwrap_or(one.seeds);
             plan.seeds = one.seeds;

@@ -154,11 +154,8 @@ mod tests {
 
     use super::*;
 
-    const SIZES: [Size; 3] = [
-        Size { columns: 80, rows: 24 },
-        Size { columns: 100, rows: 40 },
-        LEAST,
-    ];
+    const SIZES: [Size; 3] =
+        [Size { columns: 80, rows: 24 }, Size { columns: 100, rows: 40 }, LEAST];
 
     fn fits(text: &str, size: Size) -> bool {
         let is_narrow = text.lines().all(|line| line.chars().count() <= size.columns);

@@ -3,12 +3,9 @@
 use core::ops::Range;
 
 use super::sweep::Cell;
-use super::{CellPlan, Lists, PlanError};
+use super::{CellPlan, Lists, PlanError, Size};
 use crate::toml_text::places::{Entry, entries, find, mentioned};
 use crate::toml_text::{place, sentence};
-
-/// Sections that list values of varied keys.
-const SWEEPS: [&[&str]; 3] = [&["small", "sweep"], &["full", "sweep"], &["sweep"]];
 
 impl PlanError {
     /// The error with the place in the plan's text that it names, unless it has one.
@@ -31,7 +28,7 @@ impl PlanError {
         text: &str,
         cell: &Cell,
         table: &toml::Table,
-        lists: &Lists,
+        (lists, size): (&Lists, Size),
     ) -> PlanError {
         let what = sentence(&self.what);
         // What is wrong without the cell's values is no fault of theirs.
@@ -46,10 +43,11 @@ impl PlanError {
             let is_of_key = key.rsplit('.').next().is_some_and(is_unknown);
             let number = lists.get(key)?.iter().position(|one| one == value)?.to_string();
             let of = |path: &[&str]| find(&entries, path);
-            let found: Option<&Entry> = SWEEPS.iter().find_map(|sweep| match is_of_key {
-                true => of(&[sweep, &[key.as_str()][..]].concat()),
-                false => of(&[sweep, &[key.as_str(), &number][..]].concat()),
-            });
+            let place = if is_of_key { vec![key.as_str()] } else { vec![key.as_str(), &number] };
+            // The lists of a size replace those of the same keys.
+            let of_size = size.section().filter(|size| of(&[size, "sweep", key]).is_some());
+            let sweep: Vec<&str> = of_size.into_iter().chain(["sweep"]).collect();
+            let found: Option<&Entry> = of(&[sweep, place].concat());
             found.map(|entry| entry.key.clone())
         });
         let told = PlanError { what, ..self }.at_span(text, span);
