@@ -6,9 +6,7 @@ mod laboratory;
 mod machine;
 mod place;
 
-use std::fmt;
-
-use results::text_table::Table;
+use results::text_table::{Table, wrapped};
 use serde::Serialize;
 
 pub use kernel::KernelOption;
@@ -96,69 +94,49 @@ impl State {
     }
 }
 
-/// Columns that a line takes at most.
-const WIDTH: usize = 100;
-
 /// Characters of the first column, at most, with the gap behind it.
 const NAME: usize = 9;
 
-/// The text in lines of at most this number of characters, broken between words.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 /// Adds a name with a paragraph beside it, and a command, which stays whole, below.
-fn add(table: &mut Table, name: &str, text: &str, command: Option<&str>) {
+fn add(table: &mut Table, name: &str, text: &str, command: Option<&str>, columns: usize) {
     let names = std::iter::once(name).chain(std::iter::repeat(""));
-    names.zip(wrapped(text, WIDTH - NAME)).for_each(|(name, line)| table.row([name, &line]));
+    let lines = wrapped(text, columns.saturating_sub(NAME));
+    names.zip(lines).for_each(|(name, line)| table.row([name, &line]));
     command.iter().for_each(|command| table.row(["", &format!("$ {command}")]));
 }
 
-/// For people: a paragraph for each finding, then the kernel's options and a table of their effects.
-impl fmt::Display for Diagnosis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "thinstream {} on {}\n", self.version, self.system)?;
+impl Diagnosis {
+    /// For people: a paragraph for each finding, then the kernel's options and a table of their effects, in lines of at
+    /// most this number of columns. Commands stay whole.
+    pub fn text(&self, columns: usize) -> String {
         let mut table = Table::new(2);
         for finding in &self.findings {
             let text = format!("{}: {}. {}", finding.about, finding.found, finding.follows);
-            add(&mut table, finding.state.word(), &text, finding.remedy.as_deref());
+            add(&mut table, finding.state.word(), &text, finding.remedy.as_deref(), columns);
         }
-        table.fmt(f)?;
-        self.kernel_tcp.fmt(f)
+        let head = format!("thinstream {} on {}", self.version, self.system);
+        format!("{head}\n\n{table}{}", self.kernel_tcp.text(columns))
     }
 }
 
-impl fmt::Display for KernelTcp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl KernelTcp {
+    fn text(&self, columns: usize) -> String {
         if self.options.is_empty() {
-            return Ok(());
+            return String::new();
         }
-        writeln!(
-            f,
-            "\nWhat this kernel can do for its own TCP, as its sender, without thinstream:\n"
-        )?;
         let mut table = Table::new(2);
         for option in &self.options {
             let text = format!("{}: {}", option.name, option.meaning);
             let value = option.value.as_deref().unwrap_or("-");
-            add(&mut table, value, &text, option.command.as_deref());
+            add(&mut table, value, &text, option.command.as_deref(), columns);
         }
-        table.fmt(f)?;
+        let head = "What this kernel can do for its own TCP, as its sender, without thinstream:";
+        let head = wrapped(head, columns).join("\n");
+        let options = format!("\n{head}\n\n{table}");
         if self.measured.is_empty() {
-            return Ok(());
+            return options;
         }
-        writeln!(f)?;
-        wrapped(self.stream, WIDTH).iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        let stream = wrapped(self.stream, columns).join("\n");
         let mut table = Table::headed(&["ms", "mean", "p99", "p99.9", "max", "bytes", "packets"]);
         for row in &self.measured {
             let Measured { name, mean_ms, p99_ms, p999_ms, max_ms, bytes, packets } = row;
@@ -166,7 +144,7 @@ impl fmt::Display for KernelTcp {
             let price = [format!("{bytes:.0}"), format!("{packets:.2}")];
             table.row([name.clone()].into_iter().chain(times).chain(price));
         }
-        table.fmt(f)
+        format!("{options}\n{stream}\n{table}")
     }
 }
 
@@ -185,15 +163,19 @@ mod tests {
     }
 
     #[test]
-    fn a_diagnosis_fits_a_hundred_columns_and_commands_stay_whole() {
+    fn a_diagnosis_fits_the_terminal_and_commands_stay_whole() {
         let diagnosis = Diagnosis {
             version: "1",
             system: "linux".to_owned(),
             findings: vec![finding(&"word ".repeat(60)), finding("short")],
             kernel_tcp: KernelTcp { options: Vec::new(), stream: "", measured: Vec::new() },
         };
-        let text = diagnosis.to_string();
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        for columns in [60, 80, 100] {
+            let text = diagnosis.text(columns);
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(longest <= columns && longest > columns - 10, "{columns}: {text}");
+        }
+        let text = diagnosis.text(100);
         assert!(
             text.contains("\nlimited  UDP: short. so it is\n         $ sysctl -w a=b\n"),
             "{text}"

@@ -150,9 +150,7 @@ pub async fn edge_until<S: Future<Output = ()>>(
 ) -> Result<EdgeReport, EdgeError> {
     options.check()?;
     check_networks(options)?;
-    if options.setup {
-        Routes::check_outside(options)?;
-    }
+    Routes::check_outside(options)?;
     let metrics = match options.metrics {
         None => None,
         Some(address) => {

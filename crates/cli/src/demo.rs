@@ -217,7 +217,7 @@ impl Arguments {
 
     /// The files that were asked for, tried.
     fn files(&self) -> Result<Files, Failure> {
-        let Recording { pcap, events, json, .. } = &self.recording;
+        let Recording { pcap, events, json, anew, .. } = &self.recording;
         check_distinct(&[
             ("--html", self.html.as_deref()),
             ("--svg", self.svg.as_deref()),
@@ -225,12 +225,13 @@ impl Arguments {
             ("--pcap", pcap.as_deref()),
             ("--events", events.as_deref()),
         ])?;
+        self.recording.refuse_existing()?;
         let html = match &self.html {
-            Some(path) => Some(OutFile::try_open(path, "report")?),
+            Some(path) => Some(OutFile::try_open(path, "report", *anew)?),
             None if *json => None,
             None => Some(OutFile::untried(free_name(&|path| path.exists()), "report")),
         };
-        let picture = |path: &PathBuf| OutFile::try_open(path, "picture");
+        let picture = |path: &PathBuf| OutFile::try_open(path, "picture", *anew);
         let [svg, animation] = [&self.svg, &self.animation].map(|path| path.as_ref().map(picture));
         Ok(Files { html, svg: svg.transpose()?, animation: animation.transpose()? })
     }

@@ -4,6 +4,7 @@ use apps::doctor::{Place, examine};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::terminal::Size;
 
 /// Say what this machine can do for thin streams, what follows from it, and what its kernel can do for its own TCP.
 ///
@@ -23,6 +24,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let diagnosis = examine(&Place::here(), !arguments.quick).map_err(Failure::check)?;
     match arguments.json {
         true => output::print(&serde_json::to_string_pretty(&diagnosis).unwrap_or_default()),
-        false => output::print(&diagnosis.to_string()),
+        false => output::print(&diagnosis.text(Size::of_standard_output().columns)),
     }
 }

@@ -217,9 +217,10 @@ impl Arguments {
             Some(path) => EdgeFile::read(path).map_err(Failure::usage)?,
             None => EdgeFile::default(),
         };
-        let addresses = if self.address.is_empty() { file.address } else { self.address.clone() };
+        let typed = !self.address.is_empty();
+        let addresses = if typed { self.address.clone() } else { file.address.clone() };
         let mut options = EdgeOptions::new(addresses);
-        options.device = self.device.clone().or(file.device);
+        options.device = self.device.clone().or(file.device.clone());
         options.mtu = self.mtu.or(file.mtu).unwrap_or(options.mtu);
         options.shards = self.shards.or(file.shards).unwrap_or(1);
         options.offload = !self.no_offload && file.offload.unwrap_or(true);
@@ -230,14 +231,14 @@ impl Arguments {
         options.drain = self.drain.or(file.drain).unwrap_or(options.drain);
         options.interval = self.interval;
         options.setup = self.setup || file.setup.unwrap_or(false);
-        options.outside = self.outside.clone().or(file.outside);
+        options.outside = self.outside.clone().or(file.outside.clone());
         let common = file.policy.as_deref().map(tcp_preset).transpose();
         // Errors in the file are reported with its name.
         let of_file = |what: String| match &self.config {
-            Some(path) => Failure::usage(format!("{}: {what}", path.display())),
+            Some(path) => Failure::usage(format!("{}:{}", path.display(), file.placed(&what))),
             None => Failure::usage(what),
         };
-        let common = common.map_err(|error| of_file(format!("policy: {error}")))?;
+        let common = common.map_err(of_file)?;
         for service in &file.service {
             let described = self.described(service, common.as_ref());
             options.services.push(described.map_err(|failure| match failure {
@@ -291,8 +292,7 @@ impl Arguments {
         file: &ServiceFile,
         common: Option<&NamedPolicy>,
     ) -> Result<Service, Failure> {
-        let place = file.listen;
-        let wrong = |what: String| Failure::usage(format!("service {place}: {what}"));
+        let wrong = |what: String| Failure::usage(format!("{}: {what}", file.called()));
         let mut service = Service::new(file.listen, file.resolve().map_err(wrong)?);
         let own = file.policy.as_deref().map(tcp_preset).transpose().map_err(wrong)?;
         // That of the command line is for its services, if it has any.
@@ -346,8 +346,8 @@ impl Arguments {
     ) -> Result<(), Failure> {
         let mut policy = (*service.policy).clone();
         if let Some(changes) = of_file {
-            let place = service.listen;
-            let wrong = |error| Failure::usage(format!("service {place}: recovery: {error}"));
+            let wrong =
+                |error| Failure::usage(format!("service \"{}\": recovery: {error}", service.name));
             changes.apply_for(Only::Tcp, &mut policy).map_err(wrong)?;
         }
         self.overrides.apply(&mut policy)?;
@@ -470,6 +470,39 @@ mod tests {
     }
 
     #[test]
+    fn a_mistake_in_a_file_has_its_line_and_column_and_what_was_meant() {
+        let text = "address = \"10.78.0.2/24\"\nmetrics = \"127.0.0.1:9178\"\npolicy = \"thin\"\n[[service]]\n\
+                    name = \"ssh\"\nlisten = 22\nforward = \"127.0.0.1:22\"\n";
+        for (from, to, told) in [
+            ("listen = 22", "listen = 70000", "6:10: \"70000\""),
+            ("\"10.78.0.2/24\"", "7", "1:11: \"7\""),
+            (
+                "\"thin\"",
+                "\"thinn\"",
+                "3:10: there is no policy \"thinn\" for TCP; did you mean \"thin\"?",
+            ),
+            ("0.1:22\"", "0.1:notaport\"", "7:11: \"127.0.0.1:notaport\" is no host with a port"),
+            ("0.1:22\"", "0.1:0\"", "7:11: \"127.0.0.1:0\" is no host with a port"),
+            (
+                "0.1:22\"",
+                "0.1.9.9:22\"",
+                "7:11: service \"ssh\": cannot find where \"127.0.0.1.9.9:22\"",
+            ),
+            ("127.0.0.1:9178", "1.2.3", "2:11: \"1.2.3\" is no address with a port"),
+            ("forward", "dead_after = \"no\"\nforward", "7:14: service \"ssh\": dead_after: "),
+            (
+                "forward",
+                "recovery = { rto-max = \"1ms\" }\nforward",
+                "5:8: service \"ssh\": recovery: ",
+            ),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let error = of_file(&text.replacen(from, to, 1), &[]).unwrap_err().to_string();
+            assert!(error.contains(&format!(".toml:{told}")), "{to}: {error}");
+        }
+    }
+
+    #[test]
     fn a_silent_client_is_given_up_after_half_a_minute_unless_something_else_is_asked_for() {
         let text =
             "address = \"10.78.0.2/24\"\n[[service]]\nlisten = 22\nforward = \"127.0.0.1:22\"\n";
@@ -509,6 +542,6 @@ mod tests {
         assert_eq!(policies(text, &[&typed[..], &["--policy", "sack"]].concat()), ["rfc", "sack"]);
         assert_eq!(policies(text, &["--policy", "sack"]), ["sack"]);
         let error = of_file(&text.replace("rfc", "rfd"), &typed).unwrap_err().to_string();
-        assert!(error.contains("policy: ") && error.contains("\"rfd\""), "{error}");
+        assert!(error.contains("toml:2:10: ") && error.contains("\"rfd\""), "{error}");
     }
 }

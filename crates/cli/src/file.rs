@@ -17,9 +17,14 @@ pub(crate) struct OutFile {
 }
 
 impl OutFile {
-    /// Tries whether the file can be written. Changes nothing: what stands in it stays, and one that is not there is
-    /// not made.
-    pub(crate) fn try_open(path: &Path, what: &'static str) -> Result<OutFile, Failure> {
+    /// Tries whether the file can be written, and refuses one that is there already unless it is to be made `anew`.
+    /// Changes nothing: what stands in it stays, and one that is not there is not made.
+    pub(crate) fn try_open(
+        path: &Path,
+        what: &'static str,
+        anew: bool,
+    ) -> Result<OutFile, Failure> {
+        refuse_existing(path, anew)?;
         try_write(path).map_err(|error| Failure::file(path, error))?;
         Ok(OutFile { path: path.to_owned(), what })
     }
@@ -49,6 +54,17 @@ impl OutFile {
     /// Writes the file.
     pub(crate) fn write_silently(&self, text: &str) -> Result<(), Failure> {
         replace(&self.path, text.as_bytes()).map_err(|error| Failure::file(&self.path, error))
+    }
+}
+
+/// Refuses a file that holds something, unless it is to be made anew. Devices and pipes hold nothing that would be lost.
+pub(crate) fn refuse_existing(path: &Path, anew: bool) -> Result<(), Failure> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() && found.len() > 0 && !anew => Err(Failure::usage(format!(
+            "\"{}\" is there already: expected another file, or --anew to replace it",
+            path.display()
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -152,12 +168,14 @@ mod tests {
         let scratch = Scratch::new("tried");
         let (new, old) = (scratch.0.join("new.html"), scratch.0.join("old.html"));
         fs::write(&old, "earlier").unwrap();
-        OutFile::try_open(&new, "report").unwrap();
-        OutFile::try_open(&old, "report").unwrap();
+        OutFile::try_open(&new, "report", false).unwrap();
+        OutFile::try_open(&old, "report", true).unwrap();
+        let refused = OutFile::try_open(&old, "report", false).unwrap_err();
+        assert!(refused.exit_code() == 2 && refused.to_string().contains("--anew"), "{refused}");
         assert_eq!(scratch.names(), ["old.html"]);
         assert_eq!(fs::read(&old).unwrap(), b"earlier");
         for wrong in [scratch.0.clone(), scratch.0.join("nowhere/report.html")] {
-            let failure = OutFile::try_open(&wrong, "report").unwrap_err();
+            let failure = OutFile::try_open(&wrong, "report", false).unwrap_err();
             assert_eq!(failure.exit_code(), 2);
             assert!(failure.to_string().contains(&wrong.display().to_string()), "{failure}");
         }
@@ -167,7 +185,7 @@ mod tests {
     fn a_file_is_replaced_as_a_whole_through_links_too() {
         let scratch = Scratch::new("written");
         let path = scratch.0.join("report.html");
-        let file = OutFile::try_open(&path, "report").unwrap();
+        let file = OutFile::try_open(&path, "report", false).unwrap();
         file.write("one").unwrap();
         file.write("two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
@@ -175,7 +193,7 @@ mod tests {
         {
             let link = scratch.0.join("link.html");
             std::os::unix::fs::symlink(&path, &link).unwrap();
-            OutFile::try_open(&link, "report").unwrap().write("three").unwrap();
+            OutFile::try_open(&link, "report", true).unwrap().write("three").unwrap();
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
             assert_eq!(fs::read(&path).unwrap(), b"three");
         }
@@ -185,7 +203,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_told_when_it_is_written_to() {
-        let full = OutFile::try_open(Path::new("/dev/full"), "report").unwrap();
+        let full = OutFile::try_open(Path::new("/dev/full"), "report", false).unwrap();
         let failure = full.write("x").unwrap_err();
         assert_eq!(failure.exit_code(), 2);
         assert!(failure.to_string().contains("/dev/full"), "{failure}");

@@ -25,12 +25,14 @@ use ::lab::stored::{Manifest, Stored, Surroundings};
 use ::report::section::Study;
 use base::Probability;
 use clap::Subcommand;
+use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use runner::archive::{Existing, Folder, merge};
 
 use self::work::{Done, Work, unusable};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output;
+use crate::suggested::Suggested;
 
 pub(crate) use self::pages::Page;
 pub(crate) use self::work::run_made;
@@ -63,6 +65,7 @@ enum Command {
 #[derive(clap::Args)]
 struct Run {
     /// The plan, a TOML file, or the name of one that "lab list" shows.
+    #[arg(value_parser = plan_or_file(), hide_possible_values = true)]
     plan: PathBuf,
     /// Folder for tables (CSV, Parquet), pictures, manifest and the journal of finished runs.
     #[arg(long, value_name = "DIR")]
@@ -73,11 +76,12 @@ struct Run {
     /// Run only this share of the runs, such as 1/4; "lab merge" joins them.
     #[arg(long, value_name = "I/N", requires = "out")]
     shard: Option<Shard>,
-    /// Keep finished runs in --out and do the rest.
+    /// Keep finished runs in --out and do the rest; a page of --report is replaced.
     #[arg(long, requires = "out")]
     resume: bool,
-    /// Remove the results in --out first. Without this or --resume, a folder with results is refused.
-    #[arg(long, requires = "out", conflicts_with = "resume")]
+    /// Remove the results in --out first, and replace a page of --report. Without this or --resume, a folder with results
+    /// is refused, and so is a page that is there already.
+    #[arg(long, conflicts_with = "resume")]
     anew: bool,
     /// Report the number of seeds needed to know the plan's quantiles to within this share of them, such as 5%.
     #[arg(long, value_name = "SHARE", conflicts_with = "json")]
@@ -132,6 +136,7 @@ struct PlanArguments {
 #[derive(clap::Args)]
 struct Merge {
     /// Plan of the shards: a file, or a name that "lab list" shows.
+    #[arg(value_parser = plan_or_file(), hide_possible_values = true)]
     plan: PathBuf,
     /// Folders of the shards.
     #[arg(required = true, value_name = "DIR")]
@@ -150,6 +155,12 @@ struct Merge {
     /// Print the results as one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// Reads the path of a plan; shells complete the names of those that are built in.
+fn plan_or_file() -> impl TypedValueParser<Value = PathBuf> {
+    let words = || experiments::all().into_iter().map(|one| PossibleValue::new(one.name)).collect();
+    Suggested { parser: PathBufValueParser::new(), words }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -252,7 +263,8 @@ impl Run {
             plan.keep_distributions();
         }
         self.captures.check(&plan)?;
-        let page = self.report.as_deref().map(Page::try_open).transpose()?;
+        let page = self.report.as_deref();
+        let page = page.map(|path| Page::try_open(path, self.anew || self.resume)).transpose()?;
         let shard = self.shard.unwrap_or_default();
         let existing = Existing::of(self.resume, self.anew);
         let open = |path: &PathBuf| Folder::open(path, &plan, existing, BUILD);

@@ -5,7 +5,7 @@ mod fit;
 mod frame;
 mod printer;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use apps::Notice;
 use apps::demo::LiveView;
@@ -14,38 +14,7 @@ use base::{Duration, Instant};
 use self::frame::Frame;
 pub(crate) use self::printer::{Printer, Said};
 use crate::output;
-
-/// Columns and rows of a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
-    pub(crate) columns: usize,
-    pub(crate) rows: usize,
-}
-
-impl Size {
-    /// A terminal that does not tell.
-    const USUAL: Size = Size { columns: 80, rows: 24 };
-
-    /// The size of the terminal behind standard error now; none if there is no terminal, or one that cannot
-    /// replace lines (`TERM=dumb`).
-    fn of_standard_error() -> Option<Size> {
-        let err = io::stderr();
-        if !err.is_terminal() || !can_replace(std::env::var("TERM").ok().as_deref()) {
-            return None;
-        }
-        let known = terminal_size::terminal_size_of(&err);
-        let known = known.map(|(columns, rows)| Size {
-            columns: usize::from(columns.0),
-            rows: usize::from(rows.0),
-        });
-        Some(known.filter(|size| size.columns > 0 && size.rows > 0).unwrap_or(Size::USUAL))
-    }
-}
-
-/// Whether a terminal of this name understands escape sequences.
-fn can_replace(term: Option<&str>) -> bool {
-    !matches!(term, Some("dumb") | Some(""))
-}
+use crate::terminal::Size;
 
 /// Lines on standard error that are drawn again in their place; without a terminal, now and then.
 pub(crate) struct Screen {
@@ -137,16 +106,5 @@ pub(crate) fn notices() -> impl FnMut(Notice) + Send {
     move |notice| match notice {
         Notice::Progress(text) => printer.state(text),
         Notice::Line(text) => printer.line(text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_terminal_without_escape_sequences_gets_none() {
-        assert!(!can_replace(Some("dumb")) && !can_replace(Some("")));
-        assert!(can_replace(Some("xterm-256color")) && can_replace(None));
     }
 }

@@ -30,6 +30,7 @@ mod security;
 mod send;
 mod serve;
 mod suggested;
+mod terminal;
 mod trace;
 
 use std::process::ExitCode;

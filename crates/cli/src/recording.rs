@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use apps::Unwritten;
 
 use crate::failure::Failure;
-use crate::file::check_distinct;
+use crate::file::{check_distinct, refuse_existing};
 use crate::output;
 
 /// Details to print, and files to write.
@@ -21,18 +21,28 @@ pub(crate) struct Recording {
     /// Write the events of recovery as JSON, one a line.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
+    /// Replace files that are there already; without it they are refused.
+    #[arg(long)]
+    pub(crate) anew: bool,
     /// Report every timeout, loss and retransmission as it happens.
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
 
 impl Recording {
-    /// Refuses files that would overwrite each other, or the input.
+    /// Refuses files that would overwrite each other, the input, or what is there already.
     pub(crate) fn check(&self, input: Option<(&str, &Path)>) -> Result<(), Failure> {
         let (pcap, events) = (self.pcap.as_deref(), self.events.as_deref());
         let input = input.map(|(name, path)| (name, Some(path)));
         let outputs = [("--pcap", pcap), ("--events", events)];
-        check_distinct(&input.into_iter().chain(outputs).collect::<Vec<_>>())
+        check_distinct(&input.into_iter().chain(outputs).collect::<Vec<_>>())?;
+        self.refuse_existing()
+    }
+
+    /// Refuses files that hold something, unless they are to be made anew.
+    pub(crate) fn refuse_existing(&self) -> Result<(), Failure> {
+        let mut outputs = self.pcap.iter().chain(&self.events);
+        outputs.try_for_each(|path| refuse_existing(path, self.anew))
     }
 
     /// Says how to read the capture, if one was written and is not among those that failed. `ports`: UDP ports of SCTP

@@ -46,6 +46,45 @@ fn a_file_that_cannot_be_opened_is_told_before_the_run() {
 }
 
 #[test]
+fn a_file_that_is_there_is_refused_before_any_work_and_replaced_only_if_that_is_asked_for() {
+    let scratch = Scratch::new();
+    let (plan, existing) = (plan(&scratch, "one", 1), scratch.word("existing"));
+    let capture = scratch.word("capture.pcapng");
+    assert_eq!(run(&[&DEMO[..], &["--pcap", &capture]].concat()).status.code(), Some(0));
+    let demo = |option| [&DEMO[..], &[option, &existing]].concat();
+    let lines = [
+        demo("--html"),
+        demo("--svg"),
+        demo("--animation"),
+        demo("--pcap"),
+        demo("--events"),
+        vec!["lab", "run", &plan, "--report", &existing],
+        vec!["lab", "compare", &plan, "--report", &existing],
+        vec!["trace", "convert", &capture, "--out", &existing],
+        vec!["trace", "replay", &capture, "--seeds", "1", "--plan", &existing],
+        vec!["trace", "replay", &capture, "--seeds", "1", "--report", &existing],
+        vec!["send", "127.0.0.1:9", "--pcap", &existing],
+        vec!["serve", "127.0.0.1:0", "--events", &existing],
+    ];
+    for line in lines {
+        fs::write(&existing, "earlier").unwrap();
+        let output = run(&line);
+        let (out, err) = told(&output);
+        assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{line:?}: {err}");
+        assert!(err.contains(&existing) && err.contains("--anew"), "{line:?}: {err}");
+        assert_eq!(fs::read(&existing).unwrap(), b"earlier", "{line:?}");
+        if !matches!(line[0], "send" | "serve") && line[1] != "compare" {
+            let output = run(&[&line[..], &["--anew"]].concat());
+            assert_eq!(output.status.code(), Some(0), "{line:?}: {}", told(&output).1);
+            assert_ne!(fs::read(&existing).unwrap(), b"earlier", "{line:?}");
+        }
+    }
+    // A file that holds nothing, such as that of mktemp, loses nothing.
+    fs::write(&existing, "").unwrap();
+    assert_eq!(run(&demo("--events")).status.code(), Some(0));
+}
+
+#[test]
 fn a_full_disk_costs_neither_the_run_nor_its_table() {
     for option in ["--html", "--svg", "--pcap", "--events"] {
         let output = run(&[&DEMO[..], &[option, "/dev/full"]].concat());
@@ -130,7 +169,7 @@ fn a_replication_has_other_seeds_and_its_folder_is_read_as_such() {
     let later = rows();
     let shared = later.lines().skip(1).filter(|line| first.contains(line));
     assert_eq!(shared.count(), 0, "{later}");
-    assert!(scratch.path("out/captures/seed=3 game-0 events.sqlog").exists());
+    assert!(scratch.path("out/captures/seed=3,game-0,events.sqlog").exists());
     let output = lab(&[&["--resume"][..], &capture[1..], &["--capture-seeds", "1"]].concat());
     assert!(told(&output).1.contains("the plan has seeds 3 to 4"), "{output:?}");
     let page = scratch.word("page.html");
@@ -288,9 +327,31 @@ fn a_file_where_a_folder_is_wanted_is_named() {
         let output = run(words);
         let err = told(&output).1;
         assert_eq!(output.status.code(), Some(2), "{err}");
-        assert!(err.contains(&plan) && !err.contains("File exists"), "{err}");
+        assert!(err.contains(&plan) && err.contains("it is a file, and "), "{err}");
     }
     assert!(fs::read_to_string(&plan).unwrap().starts_with("title"), "what was there stays");
+}
+
+#[test]
+fn a_replay_shows_the_price_beside_the_gain_and_fits_a_hundred_columns() {
+    let scratch = Scratch::new();
+    let capture = scratch.word("capture.pcapng");
+    assert_eq!(run(&[&DEMO[..], &["--pcap", &capture]].concat()).status.code(), Some(0));
+    let replay = |seeds| told(&run(&["trace", "replay", &capture, "--seeds", seeds])).0;
+    let text = replay("2");
+    assert!(text.contains("| bytes  copies\n") && text.contains(", means of 2 runs\n"), "{text}");
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 100, "{widest}: {text}");
+    assert!(replay("1").contains(", one run\n"));
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_refused_with_those_that_are() {
+    let service = ["--address", "10.78.0.2/24", "--listen", "22", "--forward", "127.0.0.1:22"];
+    let output = run(&[&["edge"], &service[..], &["--outside", "nosuch0"]].concat());
+    let err = told(&output).1;
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("nosuch0") && err.contains("there is: "), "{err}");
 }
 
 #[test]

@@ -236,7 +236,11 @@ fn demo_and_trace_print_what_their_schemas_say() {
     let copy = folder.join("copy.pcapng").display().to_string();
     fs::copy(&capture, &copy).unwrap();
     holds("trace", &printed(&format!("trace latency --json {capture} --receiver {copy}")));
-    holds("lab-run", &printed(&format!("trace replay --json {capture}")));
+    let replayed = printed(&format!("trace replay --json {capture}"));
+    holds("lab-run", &replayed);
+    for price in ["cost.bytes", "cost.needless"] {
+        assert!(replayed.to_string().contains(price), "the gain stands without {price}");
+    }
     let output =
         thinstream(&format!("trace latency {capture} --receiver {capture}")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

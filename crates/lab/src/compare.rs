@@ -6,11 +6,13 @@
 //! assumes no distribution.
 
 mod ablation;
+mod listing;
 mod side_by_side;
 mod summary;
 mod targets;
 
 pub use ablation::{Ablation, ablation};
+pub use listing::{Column, Listing, Of, text};
 pub use side_by_side::{Maker, Row, SideBySide, side_by_side};
 pub use summary::{Against, Summary, Worse, summary};
 pub use targets::{Reached, reached};

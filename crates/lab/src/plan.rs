@@ -20,6 +20,7 @@ mod network;
 mod network_name;
 mod on_network;
 mod paths;
+mod place;
 mod receiver;
 mod sweep;
 mod target;
@@ -213,6 +214,15 @@ impl Plan {
         seeds: Option<u64>,
         varied: Option<(&str, &[String])>,
     ) -> Result<Plan, PlanError> {
+        Plan::read(text, size, seeds, varied).map_err(|error| error.placed(text))
+    }
+
+    fn read(
+        text: &str,
+        size: Size,
+        seeds: Option<u64>,
+        varied: Option<(&str, &[String])>,
+    ) -> Result<Plan, PlanError> {
         let readable = |error: toml::de::Error| PlanError::of_text(text, &error);
         let mut table: toml::Table = toml::from_str(text).map_err(readable)?;
         // Read from the plan's own text, so that errors name the line.
@@ -231,13 +241,11 @@ impl Plan {
         let mut plan =
             Plan { text, size, varied, base, cells: Vec::new(), seeds: 0, seed_offset: 0 };
         for cell in sweep::expand(&lists)? {
-            let mut table = table.clone();
-            cell.apply(&mut table)?;
-            let read: Result<CellPlan, toml::de::Error> = table.try_into();
-            let of_cell = |error: toml::de::Error| PlanError::new(error.message()).in_cell(&cell);
+            let read = place::read(&table, &cell);
+            let of_cell =
+                |error: PlanError| error.of_cell(&plan.text, &cell, &table, (&lists, size));
             let mut one = read.map_err(of_cell)?;
             one.seeds = seeds.unwrap_or(one.seeds);
-            one.check().map_err(|error| error.in_cell(&cell))?;
             plan.seeds = one.seeds;
             plan.cells.push((cell, one));
         }

@@ -29,6 +29,7 @@ impl<'de> Deserialize<'de> for PolicySection {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<PolicySection, D::Error> {
         let mut table = match toml::Value::deserialize(from)? {
             toml::Value::String(preset) => {
+                check_known(&preset).map_err(D::Error::custom)?;
                 return Ok(PolicySection { preset, changes: Changes::new() });
             }
             toml::Value::Table(table) => table,
@@ -46,9 +47,25 @@ impl<'de> Deserialize<'de> for PolicySection {
                 "a policy needs a preset to begin with: preset = \"lksctp\"",
             ));
         };
+        check_known(&preset).map_err(D::Error::custom)?;
         let changes = toml::Value::Table(table).try_into().map_err(D::Error::custom)?;
         Ok(PolicySection { preset, changes })
     }
+}
+
+/// Refuses a name that is a preset of no protocol; which one it has to be of shows once the transport is known.
+fn check_known(preset: &str) -> Result<(), String> {
+    let both = [Only::Sctp, Only::Tcp];
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in both.iter().flat_map(|protocol| protocol.presets()) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    if names.contains(&preset) {
+        return Ok(());
+    }
+    Err(format!("there is no policy \"{preset}\"; there are {}", names.join(", ")))
 }
 
 impl PolicySection {

@@ -1,11 +1,22 @@
 //! Errors of a TOML text as compilers write them: line, column, and a sentence.
 
+pub(crate) mod places;
+
 use core::ops::Range;
 
 /// `3:1: unknown key "duraton"; did you mean "duration"?`, with the line and column where `error` is in `text`.
 pub fn describe(text: &str, error: &toml::de::Error) -> String {
     let place = error.span().map(|span| format!("{}: ", place(text, &span)));
     place.unwrap_or_default() + &sentence(error.message())
+}
+
+/// `error` with the line and column of the value or key of `text` that it quotes, if there is one: for errors that are
+/// noticed after the text was read.
+pub fn placed(text: &str, error: &str) -> String {
+    match places::mentioned(&places::entries(text), error) {
+        Some(span) => format!("{}: {error}", place(text, &span)),
+        None => format!(" {error}"),
+    }
 }
 
 /// A value as people would write it, more or less.
@@ -26,7 +37,7 @@ pub(crate) fn plain(value: &toml::Value) -> String {
 }
 
 /// Line and column, counted from 1, of the beginning of a span.
-fn place(text: &str, span: &Range<usize>) -> String {
+pub(crate) fn place(text: &str, span: &Range<usize>) -> String {
     let before: String =
         text.char_indices().take_while(|(at, _)| *at < span.start).map(|(_, c)| c).collect();
     let line = before.matches('\n').count() + 1;
@@ -34,8 +45,8 @@ fn place(text: &str, span: &Range<usize>) -> String {
     format!("{line}:{column}")
 }
 
-/// The parser's message on one line, in our words where it is about a key.
-fn sentence(message: &str) -> String {
+/// A message on one line, in our words where it is about a key, and with the nearest word of a list of known ones.
+pub(crate) fn sentence(message: &str) -> String {
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let of_unknown = || {
         let plain = || message.split_once("unknown field `");
@@ -57,7 +68,13 @@ fn sentence(message: &str) -> String {
         let (before, key) = message.split_once("missing field `")?;
         Some(format!("{before}the key \"{}\" is missing", key.trim_end_matches('`')))
     };
-    of_unknown().or_else(of_missing).unwrap_or(message.clone())
+    let of_list = || {
+        let (before, list) = message.split_once("; there are ")?;
+        let word = before.rsplit('"').nth(1)?;
+        let near = nearest(word, &list.split(", ").collect::<Vec<_>>())?;
+        Some(format!("{before}; did you mean \"{near}\"?"))
+    };
+    of_unknown().or_else(of_missing).or_else(of_list).unwrap_or(message.clone())
 }
 
 /// The known word nearest to a misspelt `word`, if one is near enough.
@@ -67,20 +84,23 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     distances.filter(|(far, _)| *far <= most).min().map(|(_, one)| one)
 }
 
-/// Characters to insert, delete or replace to make one word of the other (Levenshtein 1966).
+/// Characters to insert, delete, replace or exchange with their neighbours to make one word of the other.
 fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
+    for (line, letter) in one.iter().enumerate() {
+        let mut row = vec![line + 1];
         for (place, found) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *found);
-            diagonal = row[place + 1];
-            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+            let replaced = rows[line][place] + usize::from(letter != found);
+            let mut least = replaced.min(rows[line][place + 1] + 1).min(row[place] + 1);
+            if line > 0 && place > 0 && *letter == other[place - 1] && one[line - 1] == *found {
+                least = least.min(rows[line - 1][place - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row.last().copied().unwrap_or_default()
+    rows[one.len()][other.len()]
 }
 
 #[cfg(test)]
@@ -118,6 +138,11 @@ mod tests {
             sentence("unknown key \"xyz\", expected one of kind, rtt"),
             "unknown key \"xyz\"; expected one of \"kind\", \"rtt\""
         );
+        assert_eq!(
+            sentence("there is no policy \"rcf\" for TCP; there are rfc, thin, latency"),
+            "there is no policy \"rcf\" for TCP; did you mean \"rfc\"?"
+        );
+        assert_eq!(placed("a = 1\nb = \"x\"\n", "\"x\" is no y"), "2:5: \"x\" is no y");
         assert!(told("seeds = 3\n").ends_with("the key \"duration\" is missing"));
         assert!(told("duration = \n").starts_with("1:12: "), "{}", told("duration = \n"));
         assert!(!told("duration = 3\nduration = 4\n").contains('\n'));
@@ -128,6 +153,7 @@ mod tests {
         let far = |one, other| distance(one, other);
         assert_eq!((far("", "abc"), far("rtt", "rtt"), far("los", "loss")), (3, 0, 1));
         assert_eq!((far("duraton", "duration"), far("sweep", "seeds")), (1, 3));
+        assert_eq!((far("rcf", "rfc"), far("abcd", "badc")), (1, 2));
         assert_eq!(nearest("sees", &["duration", "seeds"]), Some("seeds"));
         assert_eq!(nearest("x", &["duration", "seeds"]), None);
     }

@@ -102,9 +102,43 @@ impl fmt::Display for Table {
     }
 }
 
+/// The text in lines of at most this number of characters, broken between words; a longer word has a line of its own.
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// The text, or as much of its beginning as fits this number of characters, and a sign that there is more.
+pub fn shortened(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_broken_between_words_or_loses_its_end() {
+        let text = "a word, a longword and äöü";
+        assert_eq!(wrapped(text, 8), ["a word,", "a", "longword", "and äöü"]);
+        assert_eq!(wrapped("longword a", 3), ["longword", "a"]);
+        assert_eq!(shortened(text, 26), text);
+        assert_eq!(shortened(text, 25), "a word, a longword and ä…");
+        assert_eq!(shortened(text, 3), "a…");
+    }
 
     #[test]
     fn words_stand_left_numbers_right_and_lines_across_all_columns() {

@@ -1,12 +1,16 @@
 //! An edge's description in TOML.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use base::{ByteCount, Duration};
-use lab::toml_text::describe;
-use recovery::policy::Changes;
+use lab::plan::{Several, Text};
+use lab::toml_text::{describe, placed};
+use recovery::RecoveryPolicy;
+use recovery::policy::{Changes, Only};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::address::{Listen, Network};
@@ -30,6 +34,7 @@ pub struct EdgeFile {
     #[serde(default, deserialize_with = "text")]
     pub memory: Option<ByteCount>,
     /// Address at which metrics are served.
+    #[serde(default, deserialize_with = "metrics")]
     pub metrics: Option<SocketAddr>,
     /// How long connections may go on once the edge was asked to end.
     #[serde(default, deserialize_with = "text")]
@@ -39,10 +44,14 @@ pub struct EdgeFile {
     /// The network interface from which these come.
     pub outside: Option<String>,
     /// Policy of services that name none.
+    #[serde(default, deserialize_with = "policy")]
     pub policy: Option<String>,
     /// A `[[service]]` for each address that clients connect to.
     #[serde(default)]
     pub service: Vec<ServiceFile>,
+    /// The text that all this was read from.
+    #[serde(skip)]
+    text: String,
 }
 
 /// A `[[service]]`: an address that clients connect to, and the local service behind it.
@@ -55,8 +64,10 @@ pub struct ServiceFile {
     #[serde(deserialize_with = "listen")]
     pub listen: Listen,
     /// Where it really is: address or name, and port.
+    #[serde(deserialize_with = "forward")]
     pub forward: String,
     /// Name of its policy.
+    #[serde(default, deserialize_with = "policy")]
     pub policy: Option<String>,
     /// Fields of the policy that differ from the preset, named as the options of `thinstream edge`.
     #[serde(default)]
@@ -95,8 +106,14 @@ impl EdgeFile {
     pub fn read(path: &Path) -> Result<EdgeFile, EdgeFileError> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| EdgeFileError::Read(path.to_owned(), error))?;
-        toml::from_str(&text)
-            .map_err(|error| EdgeFileError::Parse(path.to_owned(), describe(&text, &error)))
+        let wrong = |error| EdgeFileError::Parse(path.to_owned(), describe(&text, &error));
+        let file: EdgeFile = toml::from_str(&text).map_err(wrong)?;
+        Ok(EdgeFile { text, ..file })
+    }
+
+    /// An error about what the file says that shows only when it is put to use: with the line and column of what it quotes.
+    pub fn placed(&self, error: &str) -> String {
+        placed(&self.text, error)
     }
 }
 
@@ -113,6 +130,14 @@ pub(crate) fn resolve(forward: &str) -> Result<SocketAddr, String> {
 }
 
 impl ServiceFile {
+    /// The service's name, or where it listens, for messages.
+    pub fn called(&self) -> String {
+        match &self.name {
+            Some(name) => format!("service \"{name}\""),
+            None => format!("service {}", self.listen),
+        }
+    }
+
     /// Where the service really is.
     ///
     /// # Errors
@@ -124,42 +149,46 @@ impl ServiceFile {
 
 fn text<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
-    T: FromStr<Err: std::fmt::Display>,
+    T: FromStr<Err: Display>,
 {
-    let text = String::deserialize(deserializer)?;
-    text.parse().map(Some).map_err(serde::de::Error::custom)
+    Text::deserialize(deserializer).map(|text| Some(text.0))
 }
 
 /// One text or several.
 fn texts<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
-    T: FromStr<Err: std::fmt::Display>,
+    T: FromStr<Err: Display>,
 {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum OneOrMore {
-        One(String),
-        More(Vec<String>),
-    }
-    let texts = match OneOrMore::deserialize(deserializer)? {
-        OneOrMore::One(text) => vec![text],
-        OneOrMore::More(texts) => texts,
-    };
-    let parsed: Result<Vec<T>, _> = texts.iter().map(|text| text.parse()).collect();
-    parsed.map_err(serde::de::Error::custom)
+    Several::deserialize(deserializer).map(|several| several.0)
 }
 
 /// A port, or a text with an address and a port.
 fn listen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Listen, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum PortOrText {
-        Port(u16),
-        Text(String),
+    Text::deserialize(deserializer).map(|text| text.0)
+}
+
+/// An address and a port.
+fn metrics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = || format!("\"{text}\" is no address with a port such as 127.0.0.1:9178");
+    text.parse().map(Some).map_err(|_| D::Error::custom(wrong()))
+}
+
+/// A host and a port; which address the host has is looked up later.
+fn forward<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let port = text.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    match port {
+        Some(1..) => Ok(text),
+        _ => Err(D::Error::custom(format!(
+            "\"{text}\" is no host with a port such as 127.0.0.1:22 or [::1]:22"
+        ))),
     }
-    let text = match PortOrText::deserialize(deserializer)? {
-        PortOrText::Port(port) => port.to_string(),
-        PortOrText::Text(text) => text,
-    };
-    text.parse().map_err(serde::de::Error::custom)
+}
+
+/// A policy of TCP: a preset, and changes to it.
+fn policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    RecoveryPolicy::parse(Only::Tcp, &text).map_err(D::Error::custom)?;
+    Ok(Some(text))
 }

@@ -78,7 +78,7 @@ impl Captures {
             {
                 let name = name(plan, cell, seed, flow);
                 let create = |kind: &str| {
-                    File::create(folder.join(format!("{name} {kind}"))).map(BufWriter::new)
+                    File::create(folder.join(format!("{name},{kind}"))).map(BufWriter::new)
                 };
                 let files = || -> std::io::Result<_> {
                     Ok(Files {
@@ -98,7 +98,7 @@ impl Captures {
     }
 }
 
-/// `policy=lksctp seed=1 thin-0`, without what the name of a file may not have.
+/// `policy=lksctp,seed=1,thin-0`, without what the name of a file may not have.
 fn name(plan: &Plan, cell: usize, seed: u64, flow: &FlowName) -> String {
     let texts = plan.cells.get(cell).map(|(cell, _)| cell.texts()).unwrap_or_default();
     runner::archive::file_name(&texts, seed, &[format!("{}-{}", flow.group, flow.number)])

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ::lab::compare::{
-    Comparison, Difference, QuantilePair, Reached, SideBySide, Summary, ablation, compare, reached,
-    side_by_side, summary, tally,
+    Column, Comparison, Difference, Listing, Of, QuantilePair, Reached, SideBySide, Summary,
+    ablation, compare, reached, side_by_side, summary, tally, text,
 };
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::{Plan, PlanError};
@@ -14,7 +14,6 @@ use ::lab::stored::{Manifest, Stored};
 use ::report::four_digits;
 use ::report::section::Study;
 use base::Duration;
-use results::text_table::Table;
 use results::{Labels, QuantileInterval};
 use serde_json::{Value, json};
 
@@ -23,6 +22,7 @@ use super::{Page, PlanArguments, read_plan, surroundings, typed};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output;
+use crate::terminal::Size;
 
 /// Milliseconds below which a difference counts as nothing.
 const LEAST_MS: f64 = 0.01;
@@ -40,6 +40,7 @@ const LEAST_MS: f64 = 0.01;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Plan whose cells are compared: a file, or a name that "lab list" shows.
+    #[arg(value_parser = super::plan_or_file(), hide_possible_values = true)]
     plan: PathBuf,
     /// The key, such as flow.NAME.policy, as in a plan's sweep.
     #[arg(long, requires = "other")]
@@ -64,6 +65,9 @@ pub(crate) struct Arguments {
     /// Also write a page with figures and tables of all runs, side by side.
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     report: Option<PathBuf>,
+    /// Replace a page of --report that is there already; without it such a file is refused.
+    #[arg(long, requires = "report")]
+    anew: bool,
     /// Quantiles of the distributions of latency.
     #[arg(
         long,
@@ -83,6 +87,12 @@ pub(crate) struct Arguments {
     never_worse: bool,
     #[command(flatten)]
     plan_as: PlanArguments,
+    /// Print tables with all columns, however narrow the terminal is.
+    #[arg(long, conflicts_with = "json")]
+    wide: bool,
+    /// Print tables in Markdown, for documents.
+    #[arg(long, conflicts_with_all = ["json", "never_worse", "wide"])]
+    markdown: bool,
     /// Print the comparison as one JSON object.
     #[arg(long)]
     json: bool,
@@ -105,6 +115,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             None => all(arguments),
         },
     }
+}
+
+/// Prints tables, for a document or for the terminal that is there.
+fn print(arguments: &Arguments, tables: &[Listing]) -> Result<(), Failure> {
+    if arguments.markdown {
+        let tables: Vec<String> = tables.iter().map(Listing::markdown).collect();
+        return output::print(&tables.join("\n"));
+    }
+    let columns = if arguments.wide { usize::MAX } else { Size::of_standard_output().columns };
+    output::print(&text(tables, columns))
 }
 
 /// The error of a plan that cannot be compared.
@@ -131,7 +151,8 @@ fn finish(
 /// All cells, side by side.
 fn all(arguments: &Arguments) -> Result<(), Failure> {
     let began = Instant::now();
-    let page = arguments.report.as_deref().map(Page::try_open).transpose()?;
+    let page = arguments.report.as_deref();
+    let page = page.map(|path| Page::try_open(path, arguments.anew)).transpose()?;
     let (plan, finished) = finish(arguments, None)?;
     let tables = side_by_side(&plan, &finished, arguments.on_time);
     let tables = tables.map_err(|error| refused(arguments, error))?;
@@ -140,13 +161,13 @@ fn all(arguments: &Arguments) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(&json!({ "tables": tables, "summary": summed_up }));
         output::print(&text.unwrap_or_default())?;
     } else {
-        let mut tables: Vec<String> = tables.iter().map(SideBySide::markdown).collect();
-        tables.extend(summed_up.as_ref().map(Summary::markdown));
+        let mut tables: Vec<Listing> = tables.iter().map(SideBySide::listing).collect();
+        tables.extend(summed_up.as_ref().map(Summary::listing));
         if !plan.base.targets.is_empty() {
             let all = reached(&plan, &finished).map_err(|error| refused(arguments, error))?;
-            tables.push(Reached::markdown(&all));
+            tables.push(Reached::listing(&all));
         }
-        output::print(&tables.join("\n"))?;
+        print(arguments, &tables)?;
     }
     let Some(page) = page else { return Ok(()) };
     let around = surroundings(began, typed());
@@ -158,7 +179,7 @@ fn all(arguments: &Arguments) -> Result<(), Failure> {
 fn targets(arguments: &Arguments) -> Result<(), Failure> {
     let (plan, finished) = finish(arguments, None)?;
     let all = reached(&plan, &finished).map_err(|error| refused(arguments, error))?;
-    output::print(&Reached::markdown(&all))?;
+    print(arguments, &[Reached::listing(&all)])?;
     let not_as_known = all.iter().flat_map(|one| {
         let said = one.numbers.iter().filter_map(|number| number.not_as_known());
         said.map(|said| format!("{}: {said}", one.name()))
@@ -174,7 +195,7 @@ fn targets(arguments: &Arguments) -> Result<(), Failure> {
 fn beside(arguments: &Arguments, base: &str) -> Result<(), Failure> {
     let (plan, finished) = finish(arguments, None)?;
     let found = ablation(&plan, &finished, base).map_err(|error| refused(arguments, error))?;
-    output::print(&found.markdown())
+    print(arguments, &[found.listing()])
 }
 
 /// Two values of a key.
@@ -189,9 +210,11 @@ fn pair(arguments: &Arguments, pair: Pair<'_>) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(&to_json(pair, &all));
         return output::print(&text.unwrap_or_default());
     }
-    let mut text = format!("{}: {} beside {}\n", pair.key, pair.one, pair.other);
-    all.iter().for_each(|one| show(one, &mut text));
-    output::print(&text)
+    output::print(&format!("{}: {} beside {}\n\n", pair.key, pair.one, pair.other))?;
+    let tables = |one| [listing(pair, one), quantiles(pair, one)];
+    let mut tables: Vec<Listing> = all.iter().flat_map(tables).collect();
+    tables.retain(|table| !table.rows.is_empty());
+    print(arguments, &tables)
 }
 
 /// Whether the first value is worse anywhere.
@@ -254,27 +277,40 @@ fn largest_within_chance<'a>(
     larger
 }
 
-fn show(comparison: &Comparison, text: &mut String) {
+/// The numbers of one cell, with those of both values beside each other.
+fn listing(pair: Pair<'_>, comparison: &Comparison) -> Listing {
     let keys: Vec<String> =
         comparison.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    let mut table = Table::new(3);
+    let columns = [pair.one, pair.other, "difference"].map(|title| Column::new(title, Of::Numbers));
+    let mut listing = Listing {
+        heading: (!keys.is_empty()).then(|| keys.join(", ")),
+        columns: [Column::new("", Of::Words)].into_iter().chain(columns).collect(),
+        ..Listing::default()
+    };
     for one in &comparison.differences {
         let Difference { of, name, unit, .. } = one;
-        let (first, second) = (four_digits(one.one), four_digits(one.other));
+        let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
         let difference = one.difference.map_or_else(String::new, |interval| {
             let star = if one.is_beyond_chance() { " *" } else { "" };
             let half = interval.high - interval.mean;
-            format!(", difference {} ± {}{star}", four_digits(interval.mean), four_digits(half))
+            format!("{} ± {}{star}", four_digits(interval.mean), four_digits(half))
         });
-        let numbers = format!("{first}, {second}{difference} {unit}");
-        table.row([format!("  {of}"), name.clone(), numbers]);
+        let numbers = [four_digits(one.one), four_digits(one.other), difference];
+        listing.row([format!("{of} {name}{unit}")].into_iter().chain(numbers));
     }
+    listing
+}
+
+/// The quantiles of one cell, of all seeds together.
+fn quantiles(pair: Pair<'_>, comparison: &Comparison) -> Listing {
+    let columns = [pair.one, pair.other].map(|title| Column::new(title, Of::Numbers));
+    let columns = [Column::new("", Of::Words)].into_iter().chain(columns).collect();
+    let mut listing = Listing { columns, ..Listing::default() };
     for QuantilePair { of, name, quantile, one, other } in &comparison.quantiles {
-        let (one, other) = (quantile_text(*one), quantile_text(*other));
-        let name = format!("{name} to {quantile}");
-        table.row([format!("  {of}"), name, format!("{one}, {other} ms")]);
+        let numbers = [quantile_text(*one), quantile_text(*other)];
+        listing.row([format!("{of} {name} to {quantile} (ms)")].into_iter().chain(numbers));
     }
-    *text += &format!("\n{}\n{table}", keys.join(", "));
+    listing
 }
 
 fn quantile_text(interval: Option<QuantileInterval>) -> String {

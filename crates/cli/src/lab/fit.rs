@@ -27,6 +27,7 @@ use crate::output;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The plan, a TOML file, or the name of one that "lab list" shows.
+    #[arg(value_parser = super::plan_or_file(), hide_possible_values = true)]
     plan: PathBuf,
     /// Number of settings to try; fewer if one gives all numbers.
     #[arg(long, value_name = "N", default_value = "600", value_parser = within(1..=1_000_000_u64))]
@@ -43,6 +44,9 @@ pub(crate) struct Arguments {
     /// shows all its numbers.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace a plan of --out that is there already; without it such a file is refused.
+    #[arg(long, requires = "out")]
+    anew: bool,
     /// Print the answer as one JSON object.
     #[arg(long)]
     json: bool,
@@ -56,7 +60,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let fit = Fit::of(&plan).map_err(refused)?;
     // Opened first: a search is too long to end without a place for its result.
-    let out = arguments.out.as_deref().map(|path| OutFile::try_open(path, "plan")).transpose()?;
+    let out = arguments.out.as_deref().map(|path| OutFile::try_open(path, "plan", arguments.anew));
+    let out = out.transpose()?;
     let mut progress = Progress::new();
     let search = Search {
         fit: &fit,

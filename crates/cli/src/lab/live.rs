@@ -6,6 +6,7 @@ use apps::live::{embedded, live_until};
 
 use crate::address::LocalAddress;
 use crate::failure::Failure;
+use crate::file::refuse_existing;
 use crate::output;
 
 /// Where the page is, unless told otherwise.
@@ -26,11 +27,15 @@ pub(super) struct Arguments {
     /// Write the page to this file instead of serving it.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
+    /// Replace a page of --write that is there already; without it such a file is refused.
+    #[arg(long, requires = "write")]
+    anew: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let page = page(arguments)?;
     if let Some(path) = &arguments.write {
+        refuse_existing(path, arguments.anew)?;
         return std::fs::write(path, page).map_err(|error| Failure::file(path, error));
     }
     let listen = arguments.listen.or_port(PORT);
@@ -59,7 +64,7 @@ mod tests {
 
     fn arguments(page: Option<&str>) -> Arguments {
         let listen = "127.0.0.1".parse().unwrap();
-        Arguments { listen, page: page.map(PathBuf::from), write: None }
+        Arguments { listen, page: page.map(PathBuf::from), write: None, anew: false }
     }
 
     #[test]

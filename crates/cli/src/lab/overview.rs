@@ -1,126 +1,27 @@
 //! Results of a plan at a glance: the values of the last key that it varies side by side, with the most important
-//! numbers, in tables that fit a screen.
+//! numbers, and the numbers that differ from the paper's, on one screen.
+
+mod group;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use ::lab::engine::Finished;
 use ::lab::plan::Plan;
 use ::lab::statistics;
 use ::report::document::Comparison;
-use ::report::four_digits;
-use results::text_table::Table;
-use results::{Labels, Series};
+use results::Labels;
+use results::text_table::{shortened, wrapped};
 
-/// Characters of a line, and lines of all tables together, unless a table alone needs more.
-const COLUMNS: usize = 100;
-const LINES: usize = 40;
-/// Tables that are shown, and rows of each that are shown however many tables there are.
-const MOST_TABLES: usize = 12;
+pub(super) use self::group::value;
+use self::group::{Group, Part};
+use crate::terminal::Size;
+
+/// Rows of a table that are shown if there is room for more than one table.
 const FEWEST_ROWS: usize = 3;
-
-/// Flows, name and unit of a row, and the number of its labels, which decides its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Head {
-    of: String,
-    name: String,
-    unit: String,
-    labels: usize,
-}
-
-/// Cells that differ in one key alone.
-#[derive(Debug, Default)]
-struct Group {
-    keys: Labels,
-    /// Values of that key.
-    columns: Vec<String>,
-    heads: Vec<Head>,
-    /// Numbers by row and column.
-    cells: BTreeMap<(usize, usize), String>,
-}
-
-impl Group {
-    fn add(&mut self, column: String, series: &[Series]) {
-        let place = self.columns.len();
-        self.columns.push(column);
-        for one in series {
-            let (of, name, unit) = (one.of.clone(), one.name(), one.unit.to_string());
-            let head = Head { of, name, unit, labels: one.labels.len() };
-            let row = self.heads.iter().position(|known| *known == head).unwrap_or_else(|| {
-                self.heads.push(head);
-                self.heads.len() - 1
-            });
-            self.cells.insert((row, place), value(one));
-        }
-    }
-
-    /// The rows that say most, in their order: those with the fewest labels.
-    fn chosen(&self, most: usize) -> Vec<usize> {
-        let mut rows: Vec<usize> = (0..self.heads.len()).collect();
-        rows.sort_by_key(|row| self.heads[*row].labels);
-        rows.truncate(most);
-        rows.sort_unstable();
-        rows
-    }
-
-    /// Adds tables of the rows, each with as many columns as fit beside each other.
-    fn show(&self, rows: &[usize], text: &mut String) {
-        let title: Vec<String> =
-            self.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        if !title.is_empty() {
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "{}", title.join(", "));
-        }
-        let heads: Vec<String> = rows.iter().map(|row| self.told(*row)).collect();
-        let first = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
-        let mut columns = (0..self.columns.len()).peekable();
-        while columns.peek().is_some() {
-            let (mut shown, mut taken) = (Vec::new(), first);
-            while let Some(column) = columns
-                .next_if(|column| shown.is_empty() || taken + self.width(*column, rows) <= COLUMNS)
-            {
-                taken += self.width(column, rows);
-                shown.push(column);
-            }
-            let mut table = Table::new(1);
-            let names = shown.iter().map(|column| self.columns[*column].clone());
-            table.row([String::new()].into_iter().chain(names));
-            for (row, head) in rows.iter().zip(&heads) {
-                let cell = |column: &usize| self.cells.get(&(*row, *column)).cloned();
-                let cells = shown.iter().map(|column| cell(column).unwrap_or_else(|| "-".into()));
-                table.row([head.clone()].into_iter().chain(cells));
-            }
-            *text += &table.to_string();
-        }
-    }
-
-    /// A row's head; the flows are named where there are several.
-    fn told(&self, row: usize) -> String {
-        let Head { of, name, unit, .. } = &self.heads[row];
-        let are_several = self.heads.iter().any(|head| head.of != *of);
-        let of = if are_several { format!("{of} ") } else { String::new() };
-        let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-        format!("  {of}{name}{unit}")
-    }
-
-    /// Characters that a column takes, with the space before it.
-    fn width(&self, column: usize, rows: &[usize]) -> usize {
-        let cells = rows.iter().filter_map(|row| self.cells.get(&(*row, column)));
-        let all = cells.chain([&self.columns[column]]);
-        2 + all.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    }
-}
-
-/// The mean, and half of its interval.
-fn value(one: &Series) -> String {
-    match one.interval() {
-        Some(interval) if interval.high > interval.low => {
-            let half = four_digits(interval.high - interval.mean);
-            format!("{} ± {half}", four_digits(interval.mean))
-        }
-        _ => four_digits(one.mean()),
-    }
-}
+/// A screen that is smaller does with what does not fit it.
+const LEAST: Size = Size { columns: 60, rows: 16 };
+/// Share of the lines that numbers which differ from the paper's may take, as a divisor.
+const OF_THE_PAPER: usize = 4;
 
 /// Keys that have more than one value.
 fn varied(plan: &Plan) -> BTreeSet<String> {
@@ -137,8 +38,8 @@ fn beside(keys: &Labels) -> Option<usize> {
     policy.or(keys.len().checked_sub(1))
 }
 
-/// The tables, and how much more there is.
-pub(super) fn overview(plan: &Plan, finished: &Finished) -> String {
+/// The cells in groups that differ in one key alone.
+fn groups(plan: &Plan, finished: &Finished) -> Vec<Group> {
     let varied = varied(plan);
     let mut groups: Vec<Group> = Vec::new();
     for (place, (cell, _)) in plan.cells.iter().enumerate() {
@@ -153,83 +54,173 @@ pub(super) fn overview(plan: &Plan, finished: &Finished) -> String {
             None => "mean".to_owned(),
         };
         let known = groups.iter().position(|group| group.keys == keys).unwrap_or_else(|| {
-            groups.push(Group { keys, ..Group::default() });
+            groups.push(Group::new(keys));
             groups.len() - 1
         });
         groups[known].add(column, &series);
     }
-    let most = (LINES / groups.len().max(1)).max(FEWEST_ROWS);
-    let mut text = format!("{}\n\n", plan.base.title);
-    let (mut tables_left, mut rows_left) = (0, 0);
-    for (place, group) in groups.iter().enumerate() {
-        let rows = group.chosen(most);
-        match place < MOST_TABLES {
-            true => {
-                group.show(&rows, &mut text);
-                text.push('\n');
-                rows_left += group.heads.len() - rows.len();
-            }
-            false => tables_left += 1,
-        }
-    }
-    let left = [(tables_left, "more such tables"), (rows_left, "rows of these")];
-    let left: Vec<String> = left
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    if !left.is_empty() {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "Not shown: {}; --verbose has all.\n", left.join(", "));
-    }
-    text
+    groups
 }
 
-/// How many rows of the paper agree, in a line, and those that do not.
-pub(super) fn beside_the_paper(rows: Vec<Comparison>) -> (String, Vec<Comparison>) {
-    if rows.is_empty() {
-        return (String::new(), rows);
+/// The most important numbers, as far as they fit the screen, and how many more there are.
+pub(super) fn overview(
+    plan: &Plan,
+    finished: &Finished,
+    compared: &[Comparison],
+    size: Size,
+) -> String {
+    // The shell's prompt takes the last line.
+    let rows = size.rows.max(LEAST.rows) - 1;
+    let columns = size.columns.max(LEAST.columns);
+    let mut lines = wrapped(&plan.base.title, columns);
+    lines.push(String::new());
+    let paper = beside_the_paper(compared, rows / OF_THE_PAPER, columns);
+    let most = left_out(&[(1000, "such table"), (1000, "column"), (1000, "row")], columns);
+    let room = rows.saturating_sub(lines.len() + paper.len() + most.len());
+    let groups = groups(plan, finished);
+    let parts = parts(&groups, room, columns);
+    let left_rows: usize = parts.iter().map(|part| part.left.0).sum();
+    let left_columns: usize = parts.iter().map(|part| part.left.1).sum();
+    let left =
+        [(groups.len() - parts.len(), "such table"), (left_columns, "column"), (left_rows, "row")];
+    lines.extend(parts.into_iter().flat_map(|part| part.lines));
+    lines.extend(left_out(&left, columns));
+    lines.extend(paper);
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A sentence on the numbers left out, and how to see them.
+fn left_out(left: &[(usize, &str)], columns: usize) -> Vec<String> {
+    let left = left.iter().filter(|(count, _)| *count > 0);
+    let left: Vec<String> = left
+        .map(|(count, what)| format!("{count} more {what}{}", if *count == 1 { "" } else { "s" }))
+        .collect();
+    if left.is_empty() {
+        return Vec::new();
+    }
+    wrapped(&format!("Not shown: {}; --verbose has all.", left.join(", ")), columns)
+}
+
+/// The first groups, as many as fit with a few rows each, and then with as many rows as fit.
+fn parts(groups: &[Group], room: usize, columns: usize) -> Vec<Part> {
+    let of = |count: usize, most: usize, room: usize| -> Vec<Part> {
+        groups[..count].iter().map(|group| group.part(most, room, columns)).collect()
+    };
+    let fits = |count: usize, most: usize| {
+        let all = of(count, most, usize::MAX);
+        all.iter().map(|part| part.lines.len()).sum::<usize>() <= room
+    };
+    let count = (2..=groups.len()).take_while(|count| fits(*count, FEWEST_ROWS)).last();
+    let count = count.unwrap_or(groups.len().min(1));
+    let longest = groups.iter().map(Group::rows).max().unwrap_or(0);
+    let more = (FEWEST_ROWS..=longest).take_while(|most| fits(count, *most)).last();
+    // Where a whole group does not fit, as many of its columns as do.
+    let is_in_room = |most: &usize| {
+        of(count, *most, room).iter().map(|part| part.lines.len()).sum::<usize>() <= room
+    };
+    let most = more.or_else(|| (1..=FEWEST_ROWS).rev().find(is_in_room));
+    of(count, most.unwrap_or(1), room)
+}
+
+/// How many rows of the paper agree, in a line, and those that do not, as far as they fit `room` lines.
+fn beside_the_paper(compared: &[Comparison], room: usize, columns: usize) -> Vec<String> {
+    if compared.is_empty() {
+        return Vec::new();
     }
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for row in &rows {
+    for row in compared {
         *counts.entry(row.verdict.to_string()).or_default() += 1;
     }
     let told: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
-    let line = format!("Paper beside here: {}; --verbose has all.\n", told.join(", "));
-    (line, rows.into_iter().filter(|row| row.verdict.to_string() == "differs").collect())
+    let told = format!("Paper beside here: {}; --verbose has all.", told.join(", "));
+    let mut lines = wrapped(&told, columns);
+    let differs = |row: &&Comparison| row.verdict.to_string() == "differs";
+    let differing = compared.iter().filter(differs).map(|row| {
+        let Comparison { measure, case, here, .. } = row;
+        let case = if case.is_empty() { String::new() } else { format!(" ({case})") };
+        let paper = row.paper.as_deref().unwrap_or("-");
+        shortened(&format!("  differs: paper {paper}, here {here}: {measure}{case}"), columns)
+    });
+    lines.extend(differing.take(room.saturating_sub(lines.len())));
+    lines
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use ::lab::engine::run_all;
-    use ::lab::plan::Size;
+    use ::lab::engine::{Job, run_all};
+    use ::lab::experiments;
+    use ::lab::plan::Size as PlanSize;
+    use ::report::section::comparisons;
 
-    fn told(sweep: &str) -> String {
+    use super::*;
+
+    const SIZES: [Size; 3] =
+        [Size { columns: 80, rows: 24 }, Size { columns: 100, rows: 40 }, LEAST];
+
+    fn fits(text: &str, size: Size) -> bool {
+        let is_narrow = text.lines().all(|line| line.chars().count() <= size.columns);
+        is_narrow && text.lines().count() < size.rows
+    }
+
+    fn told(sweep: &str, size: Size) -> String {
         let plan = format!(
             "title = \"T\"\n[run]\nduration = \"3s\"\nseeds = 2\n[network]\nkind = \"pair\"\nrtt = \"20ms\"\nloss = \"5%\"\n\
              [[flow]]\nname = \"thin\"\ntransport = \"sctp\"\npolicy = \"rfc\"\nworkload = {{ arrivals = \"50ms\", size = 100 }}\n\
              [sweep]\n{sweep}\n[measure]\nlatency = {{ quantiles = [0.5, 0.99] }}\ncost = {{}}\n"
         );
-        let plan = Plan::parse(&plan, Size::Normal, None).unwrap();
+        let plan = Plan::parse(&plan, PlanSize::Normal, None).unwrap();
         let finished = run_all(&plan).unwrap();
-        overview(&plan, &finished)
+        let text = overview(&plan, &finished, &[], size);
+        assert!(fits(&text, size), "{size:?}: {text}");
+        text
     }
 
     #[test]
-    fn policies_stand_side_by_side_and_fit_a_screen() {
-        let text = told("\"flow.thin.policy\" = [\"rfc\", \"lksctp\", \"thin\", \"latency\"]");
-        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
-        assert!(text.lines().count() <= LINES + 10, "{text}");
+    fn every_plan_of_the_command_fits_every_screen_and_shows_numbers() {
+        studies::register();
+        for one in experiments::all() {
+            let plan = Plan::parse(one.text, PlanSize::Small, Some(1)).unwrap();
+            let mut finished = run_all(&plan).unwrap();
+            // A second seed whose numbers are others, so that there are intervals.
+            let others = finished.iter().map(|(job, results)| {
+                let mut results = results.clone();
+                results.rows.iter_mut().for_each(|row| row.value *= 1.37);
+                (Job { seed: 2, ..*job }, results)
+            });
+            let others: Vec<_> = others.collect();
+            finished.extend(others);
+            let compared = comparisons(&plan, &finished);
+            for size in SIZES {
+                let text = overview(&plan, &finished, &compared, size);
+                assert!(fits(&text, size), "{} {size:?}:\n{text}", one.name);
+                let is_row = |line: &&str| line.starts_with("  ") && !line.contains("differs");
+                let rows = text.lines().filter(is_row).count();
+                let known = groups(&plan, &finished).iter().map(Group::rows).max().unwrap_or(0);
+                let least = if size == LEAST { 1 } else { FEWEST_ROWS };
+                assert!(rows >= known.min(least), "{} {size:?}:\n{text}", one.name);
+            }
+        }
+    }
+
+    #[test]
+    fn policies_stand_side_by_side_with_what_says_most() {
+        let sweep = "\"flow.thin.policy\" = [\"rfc\", \"lksctp\", \"thin\", \"latency\"]";
+        let text = told(sweep, SIZES[1]);
         let head = text.lines().nth(2).unwrap();
         let names: Vec<&str> = head.split_whitespace().collect();
         assert_eq!(names, ["rfc", "lksctp", "thin", "latency"], "{text}");
-        assert!(text.contains("latency.mean (ms)"), "{text}");
+        assert!(text.contains("latency.mean (ms)") && text.contains("latency.count"), "{text}");
+        assert!(!text.contains("Not shown"), "{text}");
+        let small = told(sweep, SIZES[0]);
+        assert!(small.contains("latency.mean (ms)") && small.contains("cost.bytes"), "{small}");
+        assert!(!small.contains("latency.count") && !small.contains("messages.due"), "{small}");
+        assert!(small.contains("more rows; --verbose has"), "{small}");
     }
 
     #[test]
     fn a_key_of_one_value_is_no_column() {
-        let text = told("\"flow.thin.policy\" = [\"rfc\", \"thin\"]\n\"network.loss\" = [\"5%\"]");
+        let sweep = "\"flow.thin.policy\" = [\"rfc\", \"thin\"]\n\"network.loss\" = [\"5%\"]";
+        let text = told(sweep, SIZES[1]);
         let names: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
         assert_eq!(names, ["rfc", "thin"], "{text}");
     }
@@ -238,13 +229,14 @@ mod tests {
     fn many_cells_are_counted_instead_of_shown() {
         let losses: Vec<String> = (1..=15).map(|loss| format!("\"{loss}%\"")).collect();
         let losses = losses.join(", ");
-        let text = told(&format!(
-            "\"network.loss\" = [{losses}]\n\"flow.thin.policy\" = [\"rfc\", \"thin\"]"
-        ));
+        let sweep =
+            format!("\"network.loss\" = [{losses}]\n\"flow.thin.policy\" = [\"rfc\", \"thin\"]");
+        let text = told(&sweep, SIZES[0]);
         assert!(
-            text.contains("network.loss = 1%") && text.contains("3 more such tables"),
+            text.contains("network.loss = 1%") && text.contains("12 more such tables"),
             "{text}"
         );
-        assert!(text.lines().count() <= 80, "{text}");
+        let text = told(&format!("\"network.loss\" = [{losses}]"), SIZES[2]);
+        assert!(text.contains("more columns"), "{text}");
     }
 }

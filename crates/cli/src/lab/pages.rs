@@ -18,10 +18,11 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Tries whether the page can be written; changes nothing.
-    pub(crate) fn try_open(file: &Path) -> Result<Page, Failure> {
+    /// Tries whether the page can be written, and refuses one that is there already unless it is to be made `anew`;
+    /// changes nothing.
+    pub(crate) fn try_open(file: &Path, anew: bool) -> Result<Page, Failure> {
         let figures = file.parent().unwrap_or(Path::new("")).join("figures");
-        let file = OutFile::try_open(file, "page")?;
+        let file = OutFile::try_open(file, "page", anew)?;
         match fs::metadata(&figures) {
             _ if file.is_special() => Ok(Page { file, figures: None }),
             Ok(found) if !found.is_dir() => Err(Failure::file(&figures, "figures go to a folder")),

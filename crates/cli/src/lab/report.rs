@@ -25,13 +25,16 @@ pub(crate) struct Arguments {
     /// File of the page; Markdown, if its name ends with .md.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
+    /// Replace a page that is there already; without it such a file is refused.
+    #[arg(long)]
+    anew: bool,
     /// Fail if a row differs from the paper's number and has no note that says why.
     #[arg(long)]
     need_notes: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let page = Page::try_open(&arguments.out)?;
+    let page = Page::try_open(&arguments.out, arguments.anew)?;
     let mut paths = Vec::new();
     for folder in &arguments.folders {
         let before = paths.len();

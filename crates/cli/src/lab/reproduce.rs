@@ -131,7 +131,7 @@ impl Arguments {
     fn page(&self, chosen: &[Experiment]) -> Result<(Page, Beside), Failure> {
         std::fs::create_dir_all(&self.out).map_err(|error| Failure::file(&self.out, error))?;
         let file = self.out.join("report.html");
-        let page = Page::try_open(&file)?;
+        let page = Page::try_open(&file, true)?;
         Ok((page, Beside::read(&self.out, &file, chosen)?))
     }
 

@@ -10,13 +10,14 @@ use ::lab::verdict::{Verdict, judge};
 use ::report::document::Comparison;
 use ::report::four_digits;
 use ::report::section::comparisons;
-use results::text_table::Table;
+use results::text_table::{Table, wrapped};
 use results::{SeedsNeeded, Series, full_name, seeds_for_quantile};
 use serde_json::{Value, json};
 
-use super::overview::{beside_the_paper, overview};
+use super::overview::{overview, value};
 use crate::failure::Failure;
 use crate::output;
+use crate::terminal::Size;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +50,8 @@ pub(crate) fn results(plan: &Plan, finished: &Finished, form: Form) -> Result<()
         }
         Form::All => output::print(&all(plan, finished)),
         Form::Overview => {
-            let (line, differing) = beside_the_paper(comparisons(plan, finished));
-            output::print(&(overview(plan, finished) + &line + &paper(&differing)))
+            let compared = comparisons(plan, finished);
+            output::print(&overview(plan, finished, &compared, Size::of_standard_output()))
         }
     }
 }
@@ -126,16 +127,7 @@ pub(super) fn seeds_needed(
 
 /// Flows, name, and the mean with its interval and unit.
 fn number(one: &Series) -> [String; 3] {
-    let value = match one.interval() {
-        Some(interval) if interval.high > interval.low => {
-            format!(
-                "{} ± {}",
-                four_digits(interval.mean),
-                four_digits(interval.high - interval.mean)
-            )
-        }
-        _ => four_digits(one.mean()),
-    };
+    let value = value(one);
     [format!("  {}", one.of), one.name(), format!("{value} {}", one.unit)]
 }
 
@@ -144,18 +136,22 @@ pub(super) fn paper(rows: &[Comparison]) -> String {
     if rows.is_empty() {
         return String::new();
     }
+    let verdicts: Vec<String> =
+        rows.iter().map(|row| format!("  {}", row.verdict_told())).collect();
+    let first = verdicts.iter().map(|told| told.chars().count()).max().unwrap_or(0);
+    let columns = Size::of_standard_output().columns.saturating_sub(first + 2);
     let mut table = Table::new(2);
     table.line("The paper's numbers, and ours:");
-    for row in rows {
+    for (row, verdict) in rows.iter().zip(verdicts) {
         let case = if row.case.is_empty() { String::new() } else { format!(" ({})", row.case) };
         let paper = row.paper.as_deref().unwrap_or("-");
         let interval = row.interval.as_ref().map(|one| format!(", {one}")).unwrap_or_default();
         let source = row.source.as_deref().unwrap_or_default();
-        table.row([format!("  {}", row.verdict_told()), format!("{}{case}", row.measure)]);
-        table.row(["", &format!("paper {paper}, here {}{interval}; {source}", row.here)]);
-        if let Some(note) = &row.note {
-            table.row(["", note]);
-        }
+        let numbers = format!("paper {paper}, here {}{interval}; {source}", row.here);
+        let told = [Some(format!("{}{case}", row.measure)), Some(numbers), row.note.clone()];
+        let lines = told.iter().flatten().flat_map(|text| wrapped(text, columns));
+        let verdicts = std::iter::once(verdict.as_str()).chain(std::iter::repeat(""));
+        verdicts.zip(lines).for_each(|(verdict, line)| table.row([verdict, &line]));
     }
     table.to_string()
 }

@@ -1,6 +1,6 @@
 //! Lines cut to the size of a terminal, so that each word that is left is whole.
 
-use super::Size;
+use crate::terminal::Size;
 
 /// Stands behind a line that was cut.
 const CUT: &str = "…";

@@ -1,6 +1,6 @@
 //! Lines in one place of a terminal: the escape sequences that put new ones there.
 
-use super::Size;
+use crate::terminal::Size;
 
 /// The lines that were drawn last.
 #[derive(Debug, Default)]

@@ -24,13 +24,16 @@ pub(super) struct Arguments {
     /// Output file; by default standard output.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
+    /// Replace a file of --out that is there already; without it such a file is refused.
+    #[arg(long, requires = "out", help_heading = "Output")]
+    anew: bool,
 }
 
 impl Arguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let file = self.out.as_deref();
         check_distinct(&[("the capture", Some(&self.selection.file)), ("--out", file)])?;
-        let file = file.map(|path| OutFile::try_open(path, "messages")).transpose()?;
+        let file = file.map(|path| OutFile::try_open(path, "messages", self.anew)).transpose()?;
         let (recording, _) = self.selection.record()?;
         let recording = without_name(recording);
         output::note(&told(&recording));

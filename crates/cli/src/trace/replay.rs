@@ -89,8 +89,9 @@ pub(super) struct Arguments {
     /// Folder for all numbers as tables (CSV, Parquet).
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Remove the results in --out first; without it a folder with results is refused.
-    #[arg(long, requires = "out", help_heading = "Output")]
+    /// Remove the results in --out first, and replace files of --plan and --report; without it what is there already is
+    /// refused.
+    #[arg(long, help_heading = "Output")]
     anew: bool,
     /// Show all columns of the tables, and intervals, however wide the terminal is.
     #[arg(long, help_heading = "Output")]
@@ -107,9 +108,11 @@ impl Arguments {
             ("--plan", self.plan.as_deref()),
             ("--report", self.report.as_deref()),
         ])?;
-        let plan_file = self.plan.as_deref().map(|path| OutFile::try_open(path, "plan"));
+        let plan_file = self.plan.as_deref();
+        let plan_file = plan_file.map(|path| OutFile::try_open(path, "plan", self.anew));
         let plan_file = plan_file.transpose()?;
-        let page = self.report.as_deref().map(Page::try_open).transpose()?;
+        let page = self.report.as_deref();
+        let page = page.map(|path| Page::try_open(path, self.anew)).transpose()?;
         let (recording, report) = self.selection.record()?;
         let measured = self.measured(&report)?;
         let usual = match report.streams.first().map(|stream| stream.protocol) {
@@ -229,18 +232,29 @@ impl Arguments {
     }
 }
 
+/// Heading of the table of the applications' measures.
+const DELIVERED: &str = "
+Until the application has a message (ms, one way, from when it was due), and the price: the bytes
+of the sender for each message, with all headers, and its copies that arrived needlessly";
+
 /// A table of the capture's measures and one of the applications', for each network. The narrow ones lack retransmissions
 /// by their order, and intervals.
 fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals, width: Width) -> String {
     let mut text = String::new();
     for of_network in outcomes.chunk_by(|one, other| one.network == other.network) {
         let network = of_network.first().map(|one| one.network.as_str()).unwrap_or_default();
-        text += &format!("\nover {network}, means of {} runs\n", plan.seeds);
+        let runs = if plan.seeds == 1 {
+            "one run".to_owned()
+        } else {
+            format!("means of {} runs", plan.seeds)
+        };
+        text += &format!("\nover {network}, {runs}\n");
         text += "\nAs a capture at the sender shows it: packets with data, retransmissions, until acknowledged (ms)\n";
         text += &captured(of_network, measured, width).to_string();
         let intervals = if width == Width::Wide { ", with 95 % intervals" } else { "" };
-        text += "\nUntil the application has a message (ms, one way, from when it was due)";
-        text += &format!("{intervals}\n{}", delivered(of_network, width));
+        text += DELIVERED;
+        text += &format!("{intervals}\n");
+        text += &delivered(of_network, width).to_string();
     }
     if width == Width::Narrow {
         text += "\n(--wide shows retransmissions by their order, and 95 % intervals)\n";
@@ -309,6 +323,8 @@ fn delivered(outcomes: &[Outcome], width: Width) -> Table {
         "max",
         "> 100 ms %",
         "> 500 ms %",
+        "| bytes",
+        "copies",
     ]);
     let text = |one: Interval| match width {
         Width::Wide => with_interval(one),
@@ -327,6 +343,8 @@ fn delivered(outcomes: &[Outcome], width: Width) -> Table {
                 "latency.max",
                 "latency.beyond[limit=fps]",
                 "latency.beyond[limit=rpg]",
+                "cost.bytes",
+                "cost.needless",
             ]
             .map(number),
         );

@@ -357,7 +357,9 @@ fn what_a_capture_carried_is_written_and_replayed() {
     assert_eq!((read.cells.len(), read.seeds), (4, 2));
     assert!(read.cells[0].0.to_string().contains("rtt=100ms forward.loss="), "{}", read.cells[0].0);
     assert!(std::fs::read_to_string(&page).unwrap().contains("the capture"));
-    let line = ["replay", &path, "--flow", "2a", "--seeds", "1", "--loss", "7%", "--plan", &plan];
+    let line = [
+        "replay", &path, "--flow", "2a", "--seeds", "1", "--loss", "7%", "--plan", &plan, "--anew",
+    ];
     run(&parsed(&line).unwrap()).unwrap();
     let text = std::fs::read_to_string(&plan).unwrap();
     assert!(text.contains("rtt=100ms forward.loss=7.00%"), "{text}");

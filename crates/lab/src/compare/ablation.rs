@@ -1,10 +1,9 @@
 //! Effect of each value of a plan's last varied key, relative to one of them: for a policy and
 //! variants that each lack one mechanism, what the mechanism gains, and where.
 
-use core::fmt::Write;
-
 use results::Labels;
 
+use super::listing::{Column, Listing, Of};
 use super::{Comparison, Difference, compare};
 use crate::engine::Finished;
 use crate::plan::{Plan, PlanError};
@@ -99,21 +98,23 @@ impl Ablation {
         idle.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// A table in Markdown: numbers that are higher than the base's and numbers that are lower,
-    /// case by case.
-    pub fn markdown(&self) -> String {
-        let mut text = format!("| beside {} | higher | lower |\n|---|---|---|\n", self.base);
+    /// A table of the numbers that are higher than the base's and of those that are lower, case by
+    /// case.
+    pub fn listing(&self) -> Listing {
+        let idle = self.idle();
+        let columns = [("higher", Of::Sentences), ("lower", Of::Sentences)];
+        let mut listing = Listing {
+            columns: columns.map(|(title, of)| Column::new(title, of)).into(),
+            end: (!idle.is_empty()).then(|| format!("Higher nowhere: {}.", idle.join("; "))),
+            ..Listing::default()
+        };
+        listing.columns.insert(0, Column::new(&format!("beside {}", self.base), Of::Words));
         for (name, cases) in &self.rows {
             let higher = self.told(cases, |one| &one.higher);
             let lower = self.told(cases, |one| &one.lower);
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "| {name} | {higher} | {lower} |");
+            listing.row([name.clone(), higher, lower]);
         }
-        let idle = self.idle();
-        if !idle.is_empty() {
-            let _ = writeln!(text, "\nHigher nowhere: {}.", idle.join("; "));
-        }
-        text
+        listing
     }
 
     fn told(&self, cases: &[Changes], numbers: fn(&Changes) -> &Vec<(String, f64)>) -> String {
@@ -168,7 +169,7 @@ cost = {}
         let finished = run_all(&plan).unwrap();
         let found = ablation(&plan, &finished, "latency").unwrap();
         assert_eq!(found.idle(), ["path MTU found later"]);
-        let text = found.markdown();
+        let text = found.listing().markdown();
         assert!(text.starts_with("| beside latency | higher | lower |\n|---|---|---|\n"), "{text}");
         assert!(text.contains("| timeouts of 200 ms | *lossy*: mean +"), "{text}");
         assert!(text.contains("| path MTU found later |  |  |\n"), "{text}");

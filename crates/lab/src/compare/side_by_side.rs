@@ -1,12 +1,11 @@
 //! All cells of a plan with one group of flows side by side, for reading: latency in excess of the
 //! network's delay, and the cost of a message.
 
-use core::fmt::Write;
-
 use base::Duration;
 use results::{Labels, LatencyRecorder, LatencySummary, mean};
 use serde::Serialize;
 
+use super::listing::{Column, Listing, Of};
 use crate::engine::Finished;
 use crate::plan::{Plan, PlanError, Subject, TransportText};
 use crate::statistics;
@@ -153,16 +152,30 @@ fn count_within(all: &LatencyRecorder, limit: Duration) -> f64 {
     within.map(|(_, count)| count).sum::<u64>() as f64
 }
 
+/// Columns behind the name. Where there is no room, quantiles that others bracket go first, then what the bytes tell as well.
+const COLUMNS: [(&str, Of); 10] = [
+    ("mean", Of::Numbers),
+    ("p50", Of::NumbersIfRoom(3)),
+    ("p90", Of::NumbersIfRoom(6)),
+    ("p99", Of::Numbers),
+    ("p99.9", Of::NumbersIfRoom(0)),
+    ("max", Of::NumbersIfRoom(1)),
+    ("on time", Of::NumbersIfRoom(2)),
+    ("bytes", Of::Numbers),
+    ("packets", Of::NumbersIfRoom(4)),
+    ("needless", Of::NumbersIfRoom(5)),
+];
+
 impl SideBySide {
-    /// The table in Markdown.
-    pub fn markdown(&self) -> String {
+    /// The table.
+    pub fn listing(&self) -> Listing {
         let keys: Vec<&str> = self.keys.iter().map(|(_, value)| value.as_str()).collect();
-        let mut text =
-            if keys.is_empty() { String::new() } else { format!("### {}\n\n", keys.join(", ")) };
-        text.push_str(
-            "| | mean | p50 | p90 | p99 | p99.9 | max | on time | bytes | packets | needless |\n\
-             |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-        );
+        let columns = [("", Of::Words)].into_iter().chain(COLUMNS);
+        let mut listing = Listing {
+            heading: (!keys.is_empty()).then(|| keys.join(", ")),
+            columns: columns.map(|(title, of)| Column::new(title, of)).collect(),
+            ..Listing::default()
+        };
         for row in &self.rows {
             let Row { name, on_time, bytes, packets, needless, .. } = row;
             let LatencySummary { mean, p50, p90, p99, p999, max, .. } = row.latency;
@@ -172,14 +185,21 @@ impl SideBySide {
                     format!(" (undelivered: {messages}, connections lost: {connections})")
                 }
             };
-            // Writing to a string does not fail.
-            let _ = write!(
-                text,
-                "| {name}{losses} | {mean:.1} | {p50:.1} | {p90:.0} | {p99:.0} | {p999:.0} | {max:.0} | {on_time:.2} % | {bytes:.0} | {packets:.2} | {needless:.2} |"
-            );
-            text.push('\n');
+            listing.row([
+                format!("{name}{losses}"),
+                format!("{mean:.1}"),
+                format!("{p50:.1}"),
+                format!("{p90:.0}"),
+                format!("{p99:.0}"),
+                format!("{p999:.0}"),
+                format!("{max:.0}"),
+                format!("{on_time:.2} %"),
+                format!("{bytes:.0}"),
+                format!("{packets:.2}"),
+                format!("{needless:.2}"),
+            ]);
         }
-        text
+        listing
     }
 }
 
@@ -226,7 +246,10 @@ cost = {}
         assert_eq!((lksctp.latency.mean, lksctp.on_time, lksctp.undelivered), (0.0, 100.0, 0));
         // 100 bytes behind the headers of a DATA chunk (16), SCTP (12) and IP (20).
         assert_eq!((lksctp.bytes, lksctp.packets, lksctp.needless), (148.0, 1.0, 0.0));
-        assert!(tables[0].markdown().contains("| lksctp | 0.0 | 0.0 | 0 | 0 |"), "{tables:?}");
+        assert!(
+            tables[0].listing().markdown().contains("| lksctp | 0.0 | 0.0 | 0 | 0 |"),
+            "{tables:?}"
+        );
         let lossy = PLAN
             .replace("rtt = \"100ms\"", "rtt = \"100ms\"\nforward = { loss = \"packets 100\" }");
         let row = &self::tables(&lossy).unwrap()[0].rows[0];

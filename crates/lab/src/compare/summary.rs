@@ -1,10 +1,9 @@
 //! Summary of all tables of a plan: ratios of our transports to the best of the others in each cell, and the cells with
 //! the highest ratios.
 
-use core::fmt::Write;
-
 use serde::Serialize;
 
+use super::listing::{Column, Listing, Of};
 use super::{Maker, Row, SideBySide};
 
 /// A summarised number: its name in JSON and in Markdown, its value in a row, and the milliseconds added to it.
@@ -114,14 +113,25 @@ fn in_cell(table: &SideBySide, name: &str, (_, _, of, added): Quantity) -> Optio
     ratio.is_finite().then_some(worse)
 }
 
+const ABOUT: &str = "Latency above the delay of the network, divided by the lowest of the other transports that delivered all messages of the\n\
+     cell, after 0.1 ms was added to both means, 1 ms to both quantiles: geometric mean of all cells, and the highest three.";
+
 impl Summary {
-    /// The table in Markdown, below its heading.
-    pub fn markdown(&self) -> String {
-        let mut text = "### All cells, beside the best of the others in each\n\n\
-             Latency above the delay of the network, divided by the lowest of the other transports that delivered all messages of the\n\
-             cell, after 0.1 ms was added to both means, 1 ms to both quantiles: geometric mean of all cells, and the highest three.\n\n\
-             | | number | cells | ratio | highest |\n|---|---|--:|--:|---|\n"
-            .to_owned();
+    /// The table, below its heading.
+    pub fn listing(&self) -> Listing {
+        let columns = [
+            ("", Of::Words),
+            ("number", Of::Words),
+            ("cells", Of::Numbers),
+            ("ratio", Of::Numbers),
+            ("highest", Of::Sentences),
+        ];
+        let mut listing = Listing {
+            heading: Some("All cells, beside the best of the others in each".to_owned()),
+            about: Some(ABOUT.to_owned()),
+            columns: columns.map(|(title, of)| Column::new(title, of)).into(),
+            ..Listing::default()
+        };
         for row in &self.rows {
             let Against { name, heading, cells, ratio, worst, .. } = row;
             let worst = worst.iter().map(|cell| {
@@ -129,14 +139,10 @@ impl Summary {
                 format!("{ratio:.2} ({ours:.1} ms, {of} {best:.1}): {cell}")
             });
             let worst: Vec<String> = worst.collect();
-            // Writing to a string does not fail.
-            let _ = writeln!(
-                text,
-                "| {name} | {heading} | {cells} | {ratio:.3} | {} |",
-                worst.join("; ")
-            );
+            let numbers = [cells.to_string(), format!("{ratio:.3}"), worst.join("; ")];
+            listing.row([name.clone(), (*heading).to_owned()].into_iter().chain(numbers));
         }
-        text
+        listing
     }
 }
 
@@ -181,7 +187,7 @@ mod tests {
             (p99.ratio - 0.5).abs() < 1e-9 && (p999.ratio - 1.0 / 3.0).abs() < 1e-9,
             "{found:?}"
         );
-        let text = found.markdown();
+        let text = found.listing().markdown();
         assert!(
             text.contains("| ours | mean | 4 | 1.189 | 4.00 (3.9 ms, near 0.9): network 0; 2.00"),
             "{text}"

@@ -1,7 +1,6 @@
 //! The targets of a plan beside the numbers that its runs reach.
 
-use core::fmt::Write;
-
+use super::listing::{Column, Listing, Of};
 use super::{Row, SideBySide};
 use crate::engine::Finished;
 use crate::plan::{Cell, Plan, PlanError, Quantity, Stated, Target};
@@ -160,7 +159,7 @@ impl Reached<'_> {
         names.collect::<Vec<_>>().join(" · ")
     }
 
-    fn line(&self) -> String {
+    fn row(&self) -> [String; 5] {
         let wanted = self.numbers.iter().map(|one| {
             let unit = one.quantity.unit();
             let space = if unit.is_empty() { "" } else { " " };
@@ -177,21 +176,28 @@ impl Reached<'_> {
             (true, false) => "**missed**",
         };
         let tried = self.target.tried.as_deref().unwrap_or_default();
-        format!("| {} | {wanted}{beside} | {had} | {verdict} | {tried} |\n", self.name())
+        [self.name(), wanted + beside, had, verdict.to_owned(), tried.to_owned()]
     }
 
-    /// All targets of a plan as a table in Markdown, and how many numbers are met.
-    pub fn markdown(all: &[Reached<'_>]) -> String {
-        let mut text =
-            "| target | at most | has | verdict | what was tried |\n|---|---|---|---|---|\n"
-                .to_owned();
-        all.iter().for_each(|one| text.push_str(&one.line()));
+    /// All targets of a plan as a table, and how many numbers are met.
+    pub fn listing(all: &[Reached<'_>]) -> Listing {
+        let columns = [
+            ("target", Of::Words),
+            ("at most", Of::Sentences),
+            ("has", Of::Sentences),
+            ("verdict", Of::Words),
+            ("what was tried", Of::Sentences),
+        ];
         let numbers = all.iter().flat_map(|one| &one.numbers);
         let cells: usize = numbers.clone().map(|one| one.here.len()).sum();
         let missed: usize = numbers.map(|one| one.missed().len()).sum();
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "\n{} of {cells} numbers are met.", cells - missed);
-        text
+        let mut listing = Listing {
+            columns: columns.map(|(title, of)| Column::new(title, of)).into(),
+            end: Some(format!("{} of {cells} numbers are met.", cells - missed)),
+            ..Listing::default()
+        };
+        all.iter().for_each(|one| listing.row(one.row()));
+        listing
     }
 }
 

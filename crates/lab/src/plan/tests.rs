@@ -57,6 +57,45 @@ fn refused(from: &str, to: &str) -> String {
 }
 
 #[test]
+fn every_mistake_has_its_line_and_column_and_what_was_meant() {
+    for (from, to, told) in [
+        ("seeds = 3", "seeds = 0", "6:9: run.seeds is 0"),
+        ("of = \"thin\"", "of = \"b\"", "26:18: measure of \"b\": there is no such flow"),
+        (
+            "\"flow.thin.policy\" = [",
+            "\"flow.thin.polcy\" = [",
+            "24:1: with flow.thin.polcy = lksctp, network.rtt = 0ms: unknown key \"polcy\"; did you mean \"policy\"?",
+        ),
+        (
+            "[\"lksctp\", \"thin\", {",
+            "[\"lksctp\", \"thinn\", {",
+            "24:33: with flow.thin.policy = thinn, network.rtt = 0ms: there is no policy \"thinn\"; did you mean \"thin\"?",
+        ),
+        (
+            "[\"0ms\", \"100ms\"]",
+            "[\"0ms\", \"100\"]",
+            "23:25: with flow.thin.policy = lksctp, network.rtt = 100: ",
+        ),
+        // The sweep replaces it in every cell, which is no reason to be silent.
+        (
+            "policy = \"lksctp\"",
+            "policy = \"lksctpp\"",
+            "19:10: there is no policy \"lksctpp\"; did you mean \"lksctp\"?",
+        ),
+        ("dup-threshold-thin = 1", "dup-treshold-thin = 1", "24:41: "),
+        ("warm_up = \"5s\"", "warm_up = \"60s\"", "5:11: run.warm_up is 60s"),
+    ] {
+        let text = refused(from, to);
+        assert!(text.starts_with(told), "{text}");
+    }
+    // Lists of a size count for that size alone.
+    let small = |text: &str| Plan::parse(text, Size::Small, None).unwrap_err().to_string();
+    let text = small(&PLAN.replacen("[\"100ms\"]", "[\"100\"]", 1));
+    assert!(text.starts_with("11:28: with "), "{text}");
+    assert!(refused("[\"0ms\", \"100ms\"]", "[\"x\", \"100ms\"]").starts_with("23:18: with "));
+}
+
+#[test]
 fn a_plan_has_a_cell_for_each_combination() {
     let plan = parse(PLAN).unwrap();
     let cells: Vec<_> = plan.cells.iter().map(|(cell, _)| cell.to_string()).collect();

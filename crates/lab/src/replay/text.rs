@@ -63,7 +63,7 @@ impl Replay<'_> {
         let _ = writeln!(text, "network = {}", list(self.networks.iter().map(network)));
         text += "\n[measure]\n\
                  latency = { quantiles = [0.5, 0.9, 0.99, 0.999], limits = [\"fps\", \"rpg\"], distribution = true }\n\
-                 retransmissions = {}\noverhead = {}\ntrace = {}\n";
+                 retransmissions = {}\noverhead = {}\ncost = {}\ntrace = {}\n";
         self.figures(&mut text);
         let _ = write!(text, "\n[files]\n{}", file_entry(FILE, &recording.to_csv()));
         text

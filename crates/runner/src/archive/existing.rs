@@ -42,6 +42,9 @@ impl Existing {
         plan: &Plan,
         build: &str,
     ) -> Result<Contents, FolderError> {
+        if path.exists() && !path.is_dir() {
+            return Err(FolderError::new(path, "it is a file, and results need a folder"));
+        }
         let file = path.join(JOURNAL);
         match (self, read_journal(&file)) {
             (Existing::Resume, Ok(contents)) => match contents.check(plan, build) {
@@ -124,8 +127,9 @@ pub(super) fn remove(path: &Path) -> Result<(), FolderError> {
 
 /// Whether a file is called as pictures and captures are ([`super::folder::file_name`]).
 fn is_of_run(name: &str) -> bool {
-    let endings = [".png", " sender.pcapng", " receiver.pcapng", " events.sqlog"];
-    let names_seed = name.split(' ').any(|word| word.starts_with("seed="));
+    // Spaces stand in the names of earlier versions.
+    let endings = [".png", "sender.pcapng", "receiver.pcapng", "events.sqlog"];
+    let names_seed = name.split([',', ' ']).any(|word| word.starts_with("seed="));
     names_seed && endings.iter().any(|ending| name.ends_with(ending))
 }
 

@@ -178,14 +178,15 @@ fn write_pictures(folder: &Path, plan: &Plan, finished: &Finished) -> Result<(),
     Ok(())
 }
 
-/// `carriage=streams loss=10% seed=1 sheet`: cell, seed and these parts, without what a file's name may not have.
+/// `carriage=streams,loss=10%,seed=1,sheet`: cell, seed and these parts, without what a file's name may not have or a shell
+/// would read.
 pub fn file_name(cell: &Labels, seed: u64, parts: &[String]) -> String {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let cell = cell.iter().map(|(key, value)| format!("{}={value}", last(key)));
     let parts: Vec<String> =
         cell.chain([format!("seed={seed}")]).chain(parts.iter().cloned()).collect();
-    let is_plain = |one: char| one.is_alphanumeric() || "=%-_.~ ".contains(one);
-    parts.join(" ").chars().map(|one| if is_plain(one) { one } else { '_' }).collect()
+    let is_plain = |one: char| one.is_alphanumeric() || "=%-_.~,".contains(one);
+    parts.join(",").chars().map(|one| if is_plain(one) { one } else { '_' }).collect()
 }
 
 /// Writes a file completely or not at all.

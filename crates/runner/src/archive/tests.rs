@@ -175,6 +175,7 @@ fn results_are_replaced_on_request_only_and_what_is_not_theirs_stays() {
     fs::create_dir_all(&pictures).unwrap();
     fs::write(pictures.join("mine.png"), "").unwrap();
     fs::write(pictures.join("loss=1% seed=1 sheet.png"), "").unwrap();
+    fs::write(pictures.join("loss=1%,seed=1,sheet.png"), "").unwrap();
     let before = (names(), scratch.read("rows.csv"), scratch.read("runs.journal"));
 
     let other = PLAN.replace("30s", "31s");

@@ -35,7 +35,7 @@ fn judged(targets: &str) -> (String, Vec<String>) {
     let finished = run_all(&plan).unwrap();
     let reached = reached(&plan, &finished).unwrap();
     let other = reached.iter().flat_map(|one| &one.numbers).filter_map(Number::not_as_known);
-    (Reached::markdown(&reached), other.collect())
+    (Reached::listing(&reached).markdown(), other.collect())
 }
 
 #[test]
