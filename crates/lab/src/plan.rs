@@ -146,7 +146,7 @@ pub struct Plan {
     seed_offset: u64,
 }
 
-/// One cell of a plan.
+/// The plan with one combination of its varied values filled in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "written::Written")]
 pub struct CellPlan {

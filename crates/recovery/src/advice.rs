@@ -27,7 +27,7 @@ pub enum Advice {
     },
     /// Sets the running retransmission timer of a path, until the policy sets it again.
     Timer {
-        /// Path of the timer.
+        /// Path on which the timed data was sent.
         path: PathId,
         /// Time from now until the timer is due: at least 1 ms, at most the policy's longest timeout.
         after: Duration,
@@ -45,7 +45,7 @@ pub enum Advice {
     },
     /// Sets the congestion window of a path, from which its controller goes on.
     Window {
-        /// Path of the window.
+        /// Path to whose packets in flight the window applies.
         path: PathId,
         /// Window in bytes: a full packet at least, 1 GiB at most.
         bytes: u64,

@@ -72,14 +72,14 @@ pub enum Event {
     },
     /// A tail loss probe left.
     Probed {
-        /// Path that was probed.
+        /// Path on which the probe was sent.
         path: PathId,
         /// Whether the probe carries new data.
         new: bool,
     },
     /// A retransmission timer was set.
     TimerSet {
-        /// Path whose timer was set.
+        /// Path whose packets in flight the timer guards.
         path: PathId,
         /// Instant at which the timer is due.
         due: Instant,

@@ -63,7 +63,7 @@ const RENEGED_SPARE: u32 = 256;
 /// Amount in flight on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Flight {
-    /// Packets in flight.
+    /// Packets that are neither acknowledged nor declared lost.
     pub packets: u32,
     /// Bytes in flight (the sum of the units' weights).
     pub bytes: u64,

@@ -152,7 +152,7 @@ impl<P> PathMtuSearch<P> {
         if self.suspected { self.fallback() } else { self.confirmed }
     }
 
-    /// State of the search.
+    /// Whether the base size is being confirmed, fails, larger sizes are probed, or none is left.
     pub fn state(&self) -> PathMtuState {
         self.state
     }

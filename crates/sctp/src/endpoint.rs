@@ -277,7 +277,7 @@ impl Endpoint {
         self.options.accepted = options;
     }
 
-    /// Options of the endpoint.
+    /// Options in force: those at creation, with later changes.
     pub fn options(&self) -> &EndpointOptions {
         &self.options
     }

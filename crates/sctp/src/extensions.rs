@@ -137,7 +137,7 @@ impl Extensions {
         (known, skips_interleaved)
     }
 
-    /// The chunk types of these extensions.
+    /// Numbers to list in the Supported Extensions parameter (RFC 5061, section 4.2.7).
     pub(crate) fn chunk_types(self) -> SmallVec<[u8; 8]> {
         let mut types = SmallVec::new();
         if self.contains(Extensions::PARTIAL_RELIABILITY) {

@@ -119,7 +119,7 @@ impl Paths {
         self.list.get(path).is_some()
     }
 
-    /// The primary path.
+    /// The path preferred for new data while it works (RFC 9260, section 6.4).
     pub(crate) fn primary(&self) -> PathId {
         self.primary
     }

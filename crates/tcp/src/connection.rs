@@ -63,7 +63,7 @@ pub enum Received {
 pub enum SendError {
     /// This side has sent FIN.
     Finished,
-    /// The connection failed.
+    /// A reset, silence of the peer or another failure ended the connection.
     Failed(Failure),
 }
 
@@ -72,7 +72,7 @@ pub enum SendError {
 pub enum ConnectionError {
     /// The application closed it.
     Closed,
-    /// The connection failed.
+    /// A reset, silence of the peer or another failure ended the connection.
     Failed(Failure),
 }
 

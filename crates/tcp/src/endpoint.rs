@@ -141,7 +141,7 @@ impl Endpoint {
         self.stats
     }
 
-    /// Options of the endpoint.
+    /// Options in force: those at creation, with later changes.
     pub fn options(&self) -> &EndpointOptions {
         &self.options
     }

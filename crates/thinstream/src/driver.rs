@@ -136,7 +136,7 @@ impl Driver {
         }))
     }
 
-    /// All shards.
+    /// Shared nodes in the order of their numbers: one unless the endpoint listens with several.
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Arc<Shared<Node>>> {
         self.shards.iter()
     }

@@ -25,7 +25,7 @@ pub enum AssociationError {
     /// that were not received can be received first.
     #[error("the peer restarted")]
     Restarted,
-    /// The endpoint was closed.
+    /// The application closed or dropped this side's endpoint.
     #[error("the endpoint was closed")]
     EndpointClosed,
     /// The endpoint's socket failed.
@@ -53,7 +53,7 @@ pub enum SessionError {
         "the peer did not finish the handshake within {after:?}: it is away, or refuses this key"
     )]
     TimedOut {
-        /// The time that it had.
+        /// Time since the first packet of the handshake.
         after: Duration,
     },
     /// The peer broke the protocol, or DTLS cannot work with the times of the policy.
@@ -158,7 +158,7 @@ pub enum ConnectError {
     TimedOut {
         /// The peer, as it was named.
         peer: String,
-        /// The time that it had.
+        /// Time allowed by the caller.
         after: Duration,
     },
     /// The addresses of the peer's name could not be found.
@@ -267,7 +267,7 @@ pub enum EndpointError {
     /// The endpoint was opened without [`listen`](crate::EndpointOptions::listen).
     #[error("the endpoint does not listen")]
     NotListening,
-    /// The endpoint was closed.
+    /// The application closed the endpoint, which accepts no more.
     #[error("the endpoint was closed")]
     Closed,
     /// The endpoint's socket failed.

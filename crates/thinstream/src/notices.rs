@@ -21,14 +21,15 @@ pub struct PathEvent {
     pub path: u8,
     /// The peer's address.
     pub remote: SocketAddr,
-    /// Change of the path.
+    /// The peer was confirmed there, or the path failed, works again, became primary or carries
+    /// data.
     pub change: PathChange,
 }
 
 /// Messages were abandoned (SCTP_SEND_FAILED_EVENT of RFC 6458, section 6.1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbandonNotice {
-    /// One abandoned message.
+    /// Stream, context and reason of a single message.
     Message(Abandoned),
     /// A number of abandoned messages beyond those reported one by one;
     /// [`AssociationStats::abandoned`](crate::AssociationStats::abandoned) counts them all.

@@ -116,7 +116,8 @@ pub struct EndpointOptions {
 }
 
 impl EndpointOptions {
-    /// Most [shards](EndpointOptions::shards) of an endpoint.
+    /// Largest value of [`EndpointOptions::shards`]; it costs each verification tag eight bits of
+    /// randomness.
     pub const MOST_SHARDS: usize = 256;
 
     /// An endpoint that listens at SCTP port [`DEFAULT_PORT`].

@@ -16,7 +16,7 @@ pub struct Reached<'a> {
     pub numbers: Vec<Number<'a>>,
 }
 
-/// A number of a target.
+/// One summarised quantity: its bound, and the value that each cell reached.
 #[derive(Clone, Debug)]
 pub struct Number<'a> {
     /// The summarised quantity.

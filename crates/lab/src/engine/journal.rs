@@ -150,7 +150,7 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> Result<(), Journal
     Ok(())
 }
 
-/// Contents of a journal.
+/// A journal that was read, up to the first line that is damaged.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// Fingerprint of the plan; none if not even that line is whole.

@@ -15,7 +15,7 @@ use crate::toml_text::plain;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSection {
-    /// Kind of figure.
+    /// How the section draws its values: as lines, bars, a heat map, and so on.
     pub kind: FigureKind,
     /// Headline.
     pub title: String,
@@ -164,7 +164,7 @@ pub struct AxisSection {
     /// Unit to which values are converted.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Scale of the axis.
+    /// Linear, logarithmic or for tails; chosen by the figure's kind unless given.
     #[serde(default)]
     pub scale: Option<ScaleName>,
     /// Lower end.

@@ -24,7 +24,7 @@ pub struct FlowsPlan {
     pub flows: Vec<FlowSection>,
     /// Contents of the files that the plan names.
     pub files: Files,
-    /// Measures of the flows.
+    /// The plan's `[measure]` section: which quantities are recorded, and of which groups.
     pub measure: MeasureSection,
     /// Advisors that flows may name.
     pub advisors: Advisors,

@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for LinkSection {
     }
 }
 
-/// A direction of a link.
+/// One of the two ways across: forward leads from senders to receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Forward,

@@ -25,7 +25,7 @@ pub struct FlowSection {
     /// Number of flows.
     #[serde(default = "one")]
     pub count: u32,
-    /// Transport of the flows.
+    /// SCTP or TCP of this project, or a registered transport of others.
     pub transport: TransportText,
     /// Recovery of the sender.
     #[serde(default)]

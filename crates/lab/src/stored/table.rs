@@ -8,7 +8,7 @@ use super::golden::side;
 use crate::engine::Finished;
 use crate::plan::Plan;
 
-/// A column of a table.
+/// Values of one kind, one for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Strings, in UTF-8.

@@ -11,7 +11,7 @@ use super::Arrivals;
 pub struct Images {
     /// Number of messages.
     pub count: u32,
-    /// Bytes of each.
+    /// Size of every image, in bytes.
     pub bytes: u64,
 }
 

@@ -21,7 +21,7 @@ pub enum MessageSource {
 }
 
 impl MessageSource {
-    /// A list of messages.
+    /// Yields `all` in order, which has to be that of their due times.
     pub fn listed(all: impl Into<Arc<[DueMessage]>>) -> MessageSource {
         MessageSource::Listed { all: all.into(), next: 0 }
     }

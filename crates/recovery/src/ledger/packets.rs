@@ -49,7 +49,7 @@ pub(super) struct Packet {
     pub(super) along: Along,
 }
 
-/// A missing packet.
+/// Load of a packet in flight, as evidence about the sizes that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Bytes of data in it, copies included.

@@ -50,7 +50,7 @@ pub enum ReconfigurationEvent {
     PeerAddress {
         /// Whether the address was added, deleted or made primary.
         change: AddressChange,
-        /// Address of the peer.
+        /// Address at which the peer may be reached from now on, or no longer.
         address: IpAddr,
     },
     /// The peer refused a change of this side's addresses.

@@ -210,7 +210,7 @@ impl Path {
         self.discovery.as_ref().map(|discovery| discovery.state())
     }
 
-    /// Path.Max.Retrans of this path.
+    /// Path.Max.Retrans in force: the path's own setting, or else the association's.
     pub(super) fn max_retrans(&self, options: &AssociationOptions) -> u8 {
         let own = self.options.as_ref().and_then(|own| own.path_max_retrans);
         own.unwrap_or(options.path_max_retrans)

@@ -94,7 +94,7 @@ pub struct AbandonCounts {
 /// Notification of abandoned messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AbandonNews {
-    /// One message.
+    /// Details of a single message, for one notification.
     Message(Abandoned),
     /// A number of messages without details.
     Further(u64),

@@ -81,7 +81,7 @@ pub enum Cause<'a> {
     UnsupportedHmacIdentifier(HmacId),
     /// A cause of unknown code.
     Unrecognized {
-        /// Code of the cause.
+        /// The unknown code, as received.
         code: CauseCode,
         /// Bytes after the header.
         value: &'a [u8],
@@ -122,7 +122,7 @@ impl<'a> Cause<'a> {
         })
     }
 
-    /// Code of the cause.
+    /// The number that identifies the cause on the wire (RFC 9260, section 3.3.10).
     pub fn code(&self) -> CauseCode {
         match self {
             Cause::InvalidStreamIdentifier(_) => CauseCode::INVALID_STREAM_IDENTIFIER,

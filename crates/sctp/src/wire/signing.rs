@@ -34,7 +34,7 @@ impl ChunkTypes {
         self.0[usize::from(number >> 6)] |= 1 << (number & 63);
     }
 
-    /// Removes a type.
+    /// Deletes a type; has no effect if the set lacks it.
     pub fn remove(&mut self, ChunkType(number): ChunkType) {
         self.0[usize::from(number >> 6)] &= !(1 << (number & 63));
     }

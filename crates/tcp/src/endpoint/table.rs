@@ -14,7 +14,7 @@ use crate::connection::Connection;
 pub struct ConnectionId(Name);
 
 impl ConnectionId {
-    /// Row in the table.
+    /// Row of the connection, which a later one may use again under another id.
     pub(super) fn row(self) -> u32 {
         self.0.row()
     }

@@ -82,7 +82,7 @@ impl Entries {
         Some(entry)
     }
 
-    /// All entries.
+    /// Entries in the order of their places, for changes that concern every association.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.places.iter_mut().flatten()
     }

@@ -63,7 +63,7 @@ pub enum AddressRequest<'a> {
     Delete {
         /// Number by which the answer refers to this request.
         correlation: u32,
-        /// The address to be deleted.
+        /// An address of the sender, from which and to which no packets go any more.
         address: IpAddr,
     },
     /// Makes an address the primary destination (section 4.2.4).
