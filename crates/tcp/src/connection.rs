@@ -70,7 +70,7 @@ pub enum SendError {
 /// Why a connection delivers no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
-    /// The application closed it.
+    /// The application closed it and reads no more.
     Closed,
     /// A reset, silence of the peer or another failure ended the connection.
     Failed(Failure),
@@ -165,7 +165,7 @@ pub struct Connection {
     events: Pending,
     /// Whether the application was notified of readable data and has not read since.
     readable_told: bool,
-    /// Whether recovery records events.
+    /// Whether recovery records its events once the connection is established.
     records_events: bool,
     tally: NarrowCounters,
 }
@@ -216,7 +216,7 @@ impl Connection {
 
     // ---- queries -------------------------------------------------------------------------------
 
-    /// The options in force.
+    /// Options in force: those at creation, with later changes.
     pub fn options(&self) -> &ConnectionOptions {
         &self.options
     }

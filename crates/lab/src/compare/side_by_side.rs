@@ -20,7 +20,7 @@ pub struct SideBySide {
     pub rows: Vec<Row>,
 }
 
-/// Origin of a transport.
+/// Whether a transport is ours, another project's, or an oracle of the laboratory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Maker {
@@ -48,7 +48,7 @@ impl Maker {
 pub struct Row {
     /// The cell's value of the key.
     pub name: String,
-    /// Origin of the transport.
+    /// Whether the transport is ours, another project's, or an oracle.
     pub maker: Maker,
     /// Latency of the messages that were delivered.
     #[serde(flatten)]
@@ -154,7 +154,7 @@ fn count_within(all: &LatencyRecorder, limit: Duration) -> f64 {
 }
 
 impl SideBySide {
-    /// The table in Markdown.
+    /// The table in Markdown, a line for each transport.
     pub fn markdown(&self) -> String {
         let keys: Vec<&str> = self.keys.iter().map(|(_, value)| value.as_str()).collect();
         let mut text =

@@ -29,7 +29,7 @@ pub struct Group {
 
 /// A cell's world for one seed.
 pub struct CellWorld {
-    /// Network and flows.
+    /// The simulated network with its flows.
     pub world: World,
     /// Groups of flows, as the plan has them.
     pub groups: Vec<Group>,

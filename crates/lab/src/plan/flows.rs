@@ -20,7 +20,7 @@ pub struct FlowsPlan {
     pub grace: Duration,
     /// Network between senders and receivers.
     pub network: NetworkSection,
-    /// Groups of flows.
+    /// Groups of flows that are alike, in the order of the plan.
     pub flows: Vec<FlowSection>,
     /// Contents of the files that the plan names.
     pub files: Files,

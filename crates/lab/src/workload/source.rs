@@ -13,7 +13,7 @@ pub enum MessageSource {
     Drawn(Box<Workload>),
     /// A list, in the order in which the messages are due.
     Listed {
-        /// The whole list.
+        /// Every message, sent ones included.
         all: Arc<[DueMessage]>,
         /// Index of the next message.
         next: usize,

@@ -58,7 +58,7 @@ pub struct Missing {
     pub units: u16,
 }
 
-/// A packet being built.
+/// A packet while units are added to it, before it is sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
     pub(super) runs: SmallVec<[Run; 1]>,

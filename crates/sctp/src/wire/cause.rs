@@ -47,7 +47,7 @@ impl<'a> MissingParameters<'a> {
     }
 }
 
-/// An error cause.
+/// An error cause of ERROR or ABORT (RFC 9260, section 3.3.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause<'a> {
     /// DATA arrived on this stream, which does not exist.
@@ -83,7 +83,7 @@ pub enum Cause<'a> {
     Unrecognized {
         /// The unknown code, as received.
         code: CauseCode,
-        /// Bytes after the header.
+        /// Bytes of the cause after its code and length.
         value: &'a [u8],
     },
 }

@@ -45,7 +45,7 @@ pub(super) struct Table {
     key: HashKey,
     /// Looked up for every segment. Never iterated, so that the order of its rows does not matter.
     by_addresses: HashTable<(u64, ConnectionId)>,
-    /// Number of connections examined.
+    /// Number of connections that lookups compared with.
     #[cfg(test)]
     looks: core::cell::Cell<u64>,
 }
